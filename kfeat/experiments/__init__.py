@@ -1,0 +1,1 @@
+"""Experiments: a YAML file becomes a plan of trials, trials become rows."""

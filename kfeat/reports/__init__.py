@@ -1,0 +1,1 @@
+"""Reports: rows become tables, figures and verdicts."""

@@ -1,0 +1,1 @@
+"""Solvers: LIBLINEAR, LIBSVM and their kin behind one small contract."""
