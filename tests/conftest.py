@@ -1,0 +1,37 @@
+"""What all tests share: a cache folder of their own, and the mirror of real data files where one is set."""
+
+import os
+
+import pytest
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Point kfeat's cache at a folder of this test run, so that no test sees or changes a user's cache.
+
+    The mirror is hidden from tests that do not ask for it.
+    """
+    folder = str(tmp_path_factory.mktemp("cache"))
+    os.environ.pop("KFEAT_MIRROR", None)
+    os.environ["KFEAT_CACHE"] = folder
+    return folder
+
+
+MIRROR = os.environ.get("KFEAT_MIRROR")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if MIRROR or os.environ.get("KFEAT_REQUIRE_DATA") == "1":
+        return
+    skip = pytest.mark.skip(reason="needs real data files: set KFEAT_MIRROR to a folder or URL that has them")
+    for item in items:
+        if item.get_closest_marker("data"):
+            item.add_marker(skip)
+
+
+@pytest.fixture
+def mirror() -> str:
+    """The place of the real data files; missing data fails where KFEAT_REQUIRE_DATA=1, and skips elsewhere."""
+    if MIRROR is None:
+        pytest.fail("KFEAT_REQUIRE_DATA=1, but KFEAT_MIRROR is not set")
+    return os.path.abspath(MIRROR) if "://" not in MIRROR else MIRROR
