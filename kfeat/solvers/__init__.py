@@ -1,1 +1,12 @@
-"""Solvers: LIBLINEAR, LIBSVM and their kin behind one small contract."""
+"""Solvers: LIBLINEAR and LIBSVM at their full speed behind one contract."""
+
+from kfeat.solvers.base import Solver
+from kfeat.solvers.liblinear import Liblinear
+from kfeat.solvers.libsvm import Libsvm
+
+SOLVERS: dict[str, type[Solver]] = {
+    "liblinear": Liblinear,
+    "libsvm": Libsvm,
+}
+
+__all__ = ["SOLVERS", "Liblinear", "Libsvm", "Solver"]

@@ -1,0 +1,149 @@
+"""What all solvers have in common: one contract, labels, scores and scikit-learn's view of them."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfeat.errors import DataError
+from kfeat.parameters import check_parameters
+
+Task = Literal["classification", "regression"]
+BLOCK_BYTES = 2**25  # of float64 scratch space while predicting
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def available_when(condition: Callable[[Any], bool]) -> Callable[[Method], Method]:
+    """Make a method exist only where the condition holds (scikit-learn's available_if, typed)."""
+    decorate: Callable[[Method], Method] = available_if(condition)
+    return decorate
+
+
+def classifies(solver: "Solver") -> bool:
+    """Tell whether decision values exist: for classifiers only."""
+    return solver.task == "classification"
+
+
+class Solver(BaseEstimator):
+    """A machine trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
+
+    Every fitted solver says how the solve went:
+
+    - `objective_`: the primal objective at the solution, summed over the one-against-rest machines of several
+      classes (LIBSVM: the dual objective, which is maximised and equals the primal at the optimum);
+    - `n_iter_`: iterations (the most over several machines); `converged_`: its own tolerance was met;
+    - `stop_reason_`: "tolerance" or what stopped it; `finished_by_`: who finished it, e.g. "-s 2";
+    - `times_`: wall seconds by phase.
+
+    Classifiers also have `classes_` (sorted) and `decision_function`, with scikit-learn's signs and columns.
+    """
+
+    algorithm_version: ClassVar[int] = 1
+    needs_kernel: ClassVar[bool] = False
+    resource_parameters: ClassVar[frozenset[str]] = frozenset()
+
+    @property
+    @abstractmethod
+    def task(self) -> Task:
+        """What this solver, with these parameters, is for."""
+
+    @abstractmethod
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return a label or a value per row of X."""
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the accuracy (classification) or the coefficient of determination (regression)."""
+        measure = accuracy_score if self.task == "classification" else r2_score
+        return float(measure(y, self.predict(X)))
+
+    def _check(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
+        """Return X and y checked; for classification y holds positions in `classes_`, which is set."""
+        check_parameters(self)
+        regression = self.task == "regression"
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=regression
+        )
+        X = _canonical(X)
+        if regression:
+            return X, np.asarray(y, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise DataError(
+                f"{type(self).__name__} needs labels of at least 2 classes, got 1 class: {self.classes_[0]!r}"
+            )
+        return X, codes
+
+    def _check_again(self, X: Any) -> Any:
+        """Return X checked against what was seen in fit."""
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
+        )
+        return _canonical(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        if self.task == "classification":
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags()
+        else:
+            tags.estimator_type = "regressor"
+            tags.regressor_tags = RegressorTags()
+        return tags
+
+
+class LinearSolver(Solver):
+    """A solver whose machine is `coef_` (machines, d) and `intercept_` (machines,), or (d,) in regression."""
+
+    coef_: NDArray[np.float64]
+    intercept_: Any
+
+    @available_when(classifies)
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return <w, x> + b: shape (n,), or (n, classes) for more than two classes."""
+        return self._values(X)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest score, or the value, for each row."""
+        values = self._values(X)
+        if self.task == "regression":
+            return values
+        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
+
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        X = self._check_again(X)
+        values = scores(X, np.atleast_2d(self.coef_)) + self.intercept_
+        return values[:, 0] if values.shape[1] == 1 else values
+
+
+def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return X W' in double precision, shape (n, len(W)), converting float32 rows a block at a time."""
+    if not isinstance(X, np.ndarray) or X.dtype == W.dtype:
+        return np.asarray(X @ W.T)
+    values = np.empty((len(X), len(W)))
+    rows = max(1, BLOCK_BYTES // (8 * X.shape[1]))
+    for start in range(0, len(X), rows):
+        np.matmul(X[start : start + rows].astype(W.dtype), W.T, out=values[start : start + rows])
+    return values
+
+
+def _canonical(X: Any) -> Any:
+    """Return CSR with sorted indices and without duplicates; dense arrays pass."""
+    if isinstance(X, np.ndarray) or X.has_canonical_format:
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    return X

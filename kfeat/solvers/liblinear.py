@@ -1,0 +1,216 @@
+"""LIBLINEAR, every solver for classification and regression, on arrays handed over without a loop."""
+
+import ctypes
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le
+from liblinear import liblinear as library
+from numpy.typing import NDArray
+from pydantic import FiniteFloat
+from sklearn.utils.class_weight import compute_class_weight
+
+from kfeat.errors import ParameterError, SolverError
+from kfeat.solvers.base import LinearSolver, Task, available_when, scores
+from kfeat.solvers.liblinear_log import read_log
+from kfeat.solvers.native import c_array, check_sizes, solving
+from kfeat.solvers.nodes import NodeRows, node_rows
+from kfeat.solvers.objectives import linear_objective
+from kfeat.solvers.rounding import round_significant
+
+SolverType = Literal[0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13]
+DEFAULT_EPS = {0: 0.01, 1: 0.1, 2: 0.01, 3: 0.1, 4: 0.1, 5: 0.01, 6: 0.01, 7: 0.1, 11: 1e-4, 12: 0.1, 13: 0.1}
+REGRESSION = frozenset({11, 12, 13})
+LOGISTIC = frozenset({0, 6, 7})
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What LIBLINEAR returns: W (width, machines) and the classes' positions in its own order."""
+
+    W: NDArray[np.float64]
+    order: NDArray[np.intp]
+    log: str
+
+
+class Liblinear(LinearSolver):
+    """Linear machines by LIBLINEAR: min over w of R(w) + C sum_i loss(y_i, <w, x_i>), its `train` to the bit.
+
+    `solver_type` is its -s: 0 and 7 l2-regularised logistic regression (primal, dual), 1 and 2 l2-loss SVM
+    (dual, primal), 3 l1-loss SVM (dual), 4 Crammer and Singer, 5 l1-regularised l2-loss SVM,
+    6 l1-regularised logistic regression; for regression 11 and 12 l2-loss (primal, dual), 13 l1-loss (dual).
+    `eps=None` is LIBLINEAR's default for that solver; `p` the width of the regression's tube; with
+    `bias` >= 0 every row gets one more feature of that value, penalised unless `regularize_bias=False`
+    (its -R, needs bias 1). `significant_digits` rounds features as a text file would have. `random_state`
+    seeds C's rand(); None is the state of a fresh process, so a fit never depends on what ran before.
+
+    -s 1, 7 and 12 go on as -s 2, 0 and 11 after 300 iterations; `finished_by_` and `machines_` tell.
+    Raises DataError for fewer than two classes or sizes beyond C's int, ParameterError for bad parameters.
+    Fan et al., "LIBLINEAR: a library for large linear classification", JMLR 9 (2008).
+    """
+
+    algorithm_version: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        solver_type: SolverType = 1,
+        C: Annotated[FiniteFloat, Gt(0)] = 1.0,
+        eps: Annotated[FiniteFloat, Gt(0)] | None = None,
+        bias: FiniteFloat = -1.0,
+        p: Annotated[FiniteFloat, Ge(0)] = 0.1,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        regularize_bias: bool = True,
+        significant_digits: Annotated[int, Ge(1), Le(15)] | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.solver_type = solver_type
+        self.C = C
+        self.eps = eps
+        self.bias = bias
+        self.p = p
+        self.class_weight = class_weight
+        self.regularize_bias = regularize_bias
+        self.significant_digits = significant_digits
+        self.random_state = random_state
+
+    @property
+    def task(self) -> Task:
+        """Regression for -s 11, 12 and 13, otherwise classification."""
+        return "regression" if self.solver_type in REGRESSION else "classification"
+
+    def fit(self, X: Any, y: Any) -> "Liblinear":
+        """Train on X (n, d) and y (n,)."""
+        X, y = self._check(X, y)
+        start = perf_counter()
+        rows = node_rows(self._rounded(X), self.bias if self.bias >= 0 else None)
+        built = perf_counter()
+        trained = self._train(rows, y, X.shape[1])
+        solved = perf_counter()
+        self._keep(trained, X.shape[1])
+        self.objective_ = self._objective(X, y)
+        self.times_ = {
+            "build": built - start,
+            "solve": solved - built,
+            "evaluate": perf_counter() - solved,
+        }
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return LIBLINEAR's labels or values: of equal scores its first class wins (of two: the second)."""
+        values = self._values(X)
+        if self.task == "regression":
+            return values
+        if values.ndim == 1:
+            positive = values > 0 if self.order_[0] == 1 else values >= 0
+            return self.classes_[positive.astype(int)]
+        return self.classes_[self.order_[values[:, self.order_].argmax(axis=1)]]
+
+    @available_when(lambda self: self.solver_type in LOGISTIC)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return class probabilities (n, classes): the logistic function of the scores, normalised."""
+        positive = 1 / (1 + np.exp(-self.decision_function(X)))
+        if positive.ndim == 1:
+            return np.stack([1 - positive, positive], axis=1)
+        return positive / positive.sum(axis=1, keepdims=True)
+
+    def _values(self, X: Any) -> NDArray[np.float64]:
+        return super()._values(self._rounded(self._check_again(X)))
+
+    def _rounded(self, X: Any) -> Any:
+        return X if self.significant_digits is None else round_significant(X, self.significant_digits)
+
+    def _train(self, rows: NodeRows, y: NDArray[Any], d: int) -> Trained:
+        """Run LIBLINEAR's train and copy its model out."""
+        targets = self._targets(y)
+        problem = self._problem(rows, targets, d)
+        parameter = self._parameter(y)
+        with solving(library.liblinear.set_print_string_function, self.random_state) as messages:
+            refusal = library.liblinear.check_parameter(problem, parameter)
+            if refusal:
+                raise ParameterError(f"Liblinear: {refusal.decode()}")
+            model = library.liblinear.train(problem, parameter)
+        try:
+            classes = 1 if self.task == "regression" else model.contents.nr_class
+            machines = 1 if classes == 2 and self.solver_type != 4 else classes
+            W = np.ctypeslib.as_array(model.contents.w, (problem.n, machines)).copy()
+            labels = model.contents.label[:classes] if self.task == "classification" else []
+        finally:
+            library.liblinear.free_and_destroy_model(ctypes.byref(model))
+        order = np.searchsorted(np.unique(targets), labels)
+        return Trained(W, order, "".join(messages))
+
+    def _targets(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return y as LIBLINEAR shall see it: it treats the labels -1 and +1, and only these, specially."""
+        if self.task == "classification" and np.array_equal(self.classes_, [-1, 1]):
+            return 2.0 * y - 1
+        return y.astype(np.float64)
+
+    def _problem(self, rows: NodeRows, targets: NDArray[np.float64], d: int) -> Any:
+        width = d + (self.bias >= 0)
+        machines = len(self.classes_) if self.task == "classification" else 1
+        check_sizes(
+            "LIBLINEAR",
+            rows_times_two=2 * len(targets),
+            features_times_classes=width * machines,
+            **({"rows_times_classes": len(targets) * machines} if self.solver_type == 4 else {}),
+        )
+        problem = library.problem.__new__(library.problem)
+        problem.l, problem.n = len(targets), width
+        problem.y = c_array(targets, ctypes.c_double)
+        problem.x = c_array(rows.pointers, ctypes.POINTER(library.feature_node))
+        problem.bias = self.bias
+        return problem
+
+    def _parameter(self, y: NDArray[Any]) -> Any:
+        parameter = library.parameter()
+        parameter.solver_type = self.solver_type
+        parameter.C = self.C
+        parameter.eps = DEFAULT_EPS[self.solver_type] if self.eps is None else self.eps
+        parameter.p = self.p
+        parameter.regularize_bias = int(self.regularize_bias)
+        if self.task == "classification" and self.class_weight is not None:
+            weights = self._class_weights(y)
+            labels = np.unique(self._targets(y)).astype(int)
+            parameter.nr_weight = len(weights)
+            parameter.weight_label = (ctypes.c_int * len(labels))(*labels)
+            parameter.weight = (ctypes.c_double * len(weights))(*weights)
+        return parameter
+
+    def _class_weights(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the factor of C for each class."""
+        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y])
+
+    def _keep(self, trained: Trained, d: int) -> None:
+        """Set the fitted attributes, with scikit-learn's signs: positive for the last of two classes."""
+        W, self.order_ = trained.W.T, trained.order
+        if self.task == "classification":
+            if len(self.classes_) == 2:
+                W = W[:1] if self.order_[0] == 1 else -W[:1]
+            else:
+                W = W[np.argsort(self.order_)]
+        b = self.bias * W[:, d] if self.bias >= 0 else np.zeros(len(W))
+        regression = self.task == "regression"
+        self.coef_ = np.ascontiguousarray(W[0, :d] if regression else W[:, :d])
+        self.intercept_ = float(b[0]) if regression else b
+        self.log_ = trained.log
+        self.machines_ = tuple(read_log(trained.log, self.solver_type))
+        if not self.machines_ or not np.isfinite(W).all():
+            raise SolverError(f"LIBLINEAR returned no usable model; its messages were: {trained.log!r}")
+        self.n_iter_ = max(machine.iterations for machine in self.machines_)
+        reasons = sorted({machine.stop_reason for machine in self.machines_} - {"tolerance"})
+        self.converged_ = not reasons
+        self.stop_reason_ = "; ".join(reasons) or "tolerance"
+        self.finished_by_ = ", ".join(sorted({machine.finished_by for machine in self.machines_}))
+
+    def _objective(self, X: Any, y: NDArray[Any]) -> float:
+        """Return the primal objective of all machines at the solution."""
+        values = scores(self._rounded(X), np.atleast_2d(self.coef_)) + self.intercept_
+        penalised_b = self.intercept_ / self.bias if self.bias > 0 and self.regularize_bias else 0.0
+        weights = None
+        if self.task == "classification":
+            weights = self._class_weights(y)
+        return linear_objective(
+            self.solver_type, values, y, np.atleast_2d(self.coef_), penalised_b, self.C, self.p, weights
+        )

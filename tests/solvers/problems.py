@@ -1,0 +1,28 @@
+"""Small problems for the solver tests: features like a map's, with zeros, and labels with noise."""
+
+import numpy as np
+from scipy.sparse import csr_array
+
+
+def features(n: int, d: int, seed: int = 0, density: float = 1.0, dtype: type = np.float64) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * (rng.random((n, d)) < density) / np.sqrt(d)
+    return X.astype(dtype)
+
+
+def labels(X: np.ndarray, classes: int, seed: int = 1) -> np.ndarray:
+    """Labels 0 .. classes - 1 from random linear scores, a tenth of them replaced at random."""
+    rng = np.random.default_rng(seed)
+    y = (X @ rng.standard_normal((X.shape[1], classes))).argmax(axis=1)
+    noisy = rng.random(len(y)) < 0.1
+    y[noisy] = rng.integers(classes, size=noisy.sum())
+    return y
+
+
+def values(X: np.ndarray, seed: int = 1) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return X @ rng.standard_normal(X.shape[1]) + 0.1 * rng.standard_normal(len(X))
+
+
+def as_csr(X: np.ndarray) -> csr_array:
+    return csr_array(X)

@@ -1,0 +1,29 @@
+"""Every solver is a scikit-learn estimator."""
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kfeat.solvers import SOLVERS, Liblinear, Libsvm, Solver
+
+
+@parametrize_with_checks(
+    [
+        Liblinear(bias=1.0),
+        Liblinear(solver_type=2, bias=1.0),
+        Liblinear(solver_type=0, bias=1.0),
+        Liblinear(solver_type=11, bias=1.0, C=100.0),
+        Libsvm(),
+        Libsvm(solver_type=3),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", list(SOLVERS))
+def test_registered_solvers_declare_what_they_are(name):
+    solver = SOLVERS[name]()
+    assert isinstance(solver, Solver)
+    assert solver.task in ("classification", "regression")
+    assert solver.algorithm_version >= 1
+    assert solver.resource_parameters <= set(solver.get_params())

@@ -1,0 +1,123 @@
+"""Libsvm is LIBSVM: equal to the package's own train and predict, with matrix products."""
+
+import numpy as np
+import pytest
+from libsvm import svmutil
+from scipy.sparse import csr_array
+from sklearn.svm import SVC, SVR
+
+from kfeat.errors import DataError, ParameterError
+from kfeat.kernels import Polynomial
+from kfeat.solvers import Libsvm, libsvm_model
+from tests.solvers.problems import features, labels, values
+
+KERNELS = {
+    "linear": (None, "-t 0"),
+    "poly4": (Polynomial(4, 1.0, 1.0), "-t 1 -d 4 -g 1 -r 1"),
+    "poly3": (Polynomial(3, 0.5, 0.0), "-t 1 -d 3 -g 0.5 -r 0"),
+}
+
+
+def package_model(X, y, options):
+    return svmutil.svm_train(np.asarray(y, dtype=float), X, options + " -q -m 50")
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("name", list(KERNELS))
+def test_classifiers_equal_the_package(name, classes, make):
+    kernel, options = KERNELS[name]
+    X = 2 * features(250, 10, density=0.5)
+    y = labels(X, classes)
+    T = 2 * features(300, 10, seed=7, density=0.5)
+    T[:3] = 0
+    solver = Libsvm(kernel, C=2.0).fit(make(X), y)
+    model = package_model(X, y, options + " -c 2")
+    assert np.array_equal(solver.support_ + 1, model.get_sv_indices())
+    assert np.array_equal(solver.dual_coef_.T, model.get_sv_coef())
+    assert np.array_equal(solver.intercept_, -np.array(model.rho[: len(solver.intercept_)]))
+    assert solver.n_support_.sum() == model.get_nr_sv()
+    found, _, _ = svmutil.svm_predict([], T, model, "-q")
+    assert np.array_equal(solver.predict(make(T)), found)
+
+
+@pytest.mark.parametrize("name", list(KERNELS))
+def test_regression_equals_the_package(name):
+    kernel, options = KERNELS[name]
+    X = features(150, 5)
+    y = values(X)
+    solver = Libsvm(kernel, solver_type=3, C=2.0, p=0.05).fit(X, y)
+    model = package_model(X, y, options + " -s 3 -c 2 -p 0.05")
+    assert np.array_equal(solver.dual_coef_.T, model.get_sv_coef())
+    found, _, _ = svmutil.svm_predict([], X, model, "-q")
+    np.testing.assert_allclose(solver.predict(X), found, rtol=1e-10, atol=1e-12)
+
+
+def test_ties_and_near_ties_are_decided_by_libsvm(monkeypatch):
+    """Mirror images make decision values cancel; with rounding bounds off, matrix products do err."""
+    X = features(60, 30)
+    X, y = np.vstack([X, -X]), np.repeat([0, 1], 60)
+    T = np.vstack([np.zeros((2, 30)), features(400, 30, seed=5)])
+    T -= np.outer(T @ (X.T @ (2 * y - 1)), X.T @ (2 * y - 1)) / np.sum((X.T @ (2 * y - 1)) ** 2)
+    solver = Libsvm(None, C=1e-6).fit(X, y)  # all dual variables at C: w is along the mean
+    model = package_model(X, y, "-t 0 -c 1e-6")
+    found, _, _ = svmutil.svm_predict([], T, model, "-q")
+    assert np.array_equal(solver.predict(T), found)
+    assert len(set(found)) == 2
+    monkeypatch.setattr(libsvm_model.NativeKernel, "rounding", lambda self, x2, *_: np.zeros(len(x2)))
+    assert not np.array_equal(solver.predict(T), found)
+
+
+def test_class_weights_and_shrinking_equal_the_package():
+    X = features(200, 8)
+    y = labels(X, 3)
+    solver = Libsvm(Polynomial(2, 1.0, 1.0), class_weight={0: 4.0}, shrinking=False).fit(X, y)
+    model = package_model(X, y, "-t 1 -d 2 -g 1 -r 1 -w0 4 -h 0")
+    assert np.array_equal(solver.dual_coef_.T, model.get_sv_coef())
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_agrees_with_scikit_learn(classes):
+    X = features(200, 8)
+    y = labels(X, classes)
+    solver = Libsvm(Polynomial(3, 1.0, 1.0)).fit(X, y)
+    theirs = SVC(kernel="poly", degree=3, gamma=1.0, coef0=1.0).fit(X, y)
+    np.testing.assert_allclose(solver.decision_function(X), theirs.decision_function(X), atol=2e-3)
+    assert (solver.predict(X) == theirs.predict(X)).mean() > 0.99
+    assert np.abs(solver.n_support_ - theirs.n_support_).sum() <= 2
+
+
+def test_regression_agrees_with_scikit_learn():
+    X = features(200, 8)
+    y = values(X)
+    solver = Libsvm(Polynomial(2, 1.0, 1.0), solver_type=3, eps=1e-6).fit(X, y)
+    theirs = SVR(kernel="poly", degree=2, gamma=1.0, coef0=1.0, tol=1e-6).fit(X, y)
+    np.testing.assert_allclose(solver.predict(X), theirs.predict(X), atol=1e-5)
+
+
+def test_the_objective_is_the_dual_value():
+    X = features(150, 6)
+    y = labels(X, 2)
+    kernel = Polynomial(2, 1.0, 1.0)
+    solver = Libsvm(kernel, eps=1e-8).fit(X, y)
+    a = solver.dual_coef_[0]
+    K = kernel(X[solver.support_])
+    assert solver.objective_ == pytest.approx(np.abs(a).sum() - a @ K @ a / 2, rel=1e-6)
+    margins = (2 * y - 1) * solver.decision_function(X)
+    assert solver.objective_ == pytest.approx(a @ K @ a / 2 + np.maximum(1 - margins, 0).sum(), rel=1e-6)
+
+
+def test_the_cache_changes_nothing_but_time():
+    X = features(300, 8)
+    y = labels(X, 2)
+    small, large = (Libsvm(Polynomial(2), cache_mb=m).fit(X, y) for m in (0.01, None))
+    assert np.array_equal(small.dual_coef_, large.dual_coef_)
+    assert (small.cache_mb_, large.cache_mb_) == (0.01, 100)
+
+
+def test_bad_input_is_refused():
+    X = features(20, 3)
+    with pytest.raises(ParameterError, match="C: "):
+        Libsvm(C=-1.0).fit(X, labels(X, 2))
+    with pytest.raises(DataError, match="2 classes"):
+        Libsvm().fit(X, np.ones(20))
