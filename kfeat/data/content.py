@@ -1,0 +1,74 @@
+"""The content of a file: its bytes once the compression wrapper is off.
+
+Mirrors wrap the same content differently (gzip stores a time stamp, servers unpack on the way), so the
+wrapper is recognised by its first bytes, not by the file's name, and hashes are taken of the content.
+"""
+
+import bz2
+import gzip
+import hashlib
+import json
+import lzma
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from kfeat.errors import DataError
+
+WRAPPERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+CORRUPT = (EOFError, OSError, zlib.error, lzma.LZMAError)
+
+
+@contextmanager
+def open_content(path: Path) -> Iterator[IO[bytes]]:
+    """Open a plain, gzip, bzip2 or xz file for reading its content.
+
+    Raises DataError when the file is missing, or its compressed bytes are cut short or corrupt.
+    """
+    try:
+        with path.open("rb") as file:
+            start = file.read(6)
+        opener = next((opener for magic, opener in WRAPPERS.items() if start.startswith(magic)), open)
+        with opener(path, "rb") as content:
+            yield content
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file") from None
+    except CORRUPT as error:
+        raise DataError(f"{path}: cut short or corrupt ({error}); get the file anew") from None
+
+
+def content_sha256(path: Path) -> str:
+    """Return the SHA-256 of a file's content, from the stamp beside it while size and time still match."""
+    stamp = stamp_path(path)
+    state = file_state(path)
+    try:
+        known = json.loads(stamp.read_text())
+        if known["state"] == state:
+            return str(known["sha256"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return hashed_content(path)
+
+
+def hashed_content(path: Path) -> str:
+    """Return the SHA-256 of a file's content, computed from its bytes."""
+    with open_content(path) as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def write_stamp(path: Path, sha256: str) -> None:
+    """Record a file's content hash beside it, valid while the file's size and time stay the same."""
+    stamp_path(path).write_text(json.dumps({"state": file_state(path), "sha256": sha256}))
+
+
+def stamp_path(path: Path) -> Path:
+    """Return where the content hash of a file is recorded."""
+    return path.with_name(path.name + ".sha256.json")
+
+
+def file_state(path: Path) -> list[int]:
+    """Return [size, modification time in ns], which change when a file does."""
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns]

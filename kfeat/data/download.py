@@ -1,0 +1,184 @@
+"""Getting one upstream file into the cache: verified, once, and whole or not at all."""
+
+import logging
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from kfeat.data.archives import extract_member
+from kfeat.data.content import content_sha256, hashed_content, open_content, write_stamp
+from kfeat.data.places import is_url
+from kfeat.data.progress import Bar
+from kfeat.data.registry import RemoteFile
+from kfeat.errors import DataError, DownloadError
+
+logger = logging.getLogger("kfeat")
+
+ATTEMPTS = 4
+BACK_OFF_S = 0.5  # doubled after each attempt
+TIMEOUT_S = (10, 60)  # to connect, and between bytes
+LOCK_TIMEOUT_S = 3600
+
+
+def ensure_file(
+    file: RemoteFile, cache: Path, mirror: str | None, offline: bool = False, progress: Any = None
+) -> Path:
+    """Return the path of `file` in the cache, fetched from the mirror or upstream where it is not there yet.
+
+    The content is hashed before a file takes its place by an atomic rename, so a wrong file is never used
+    and never replaces a good one; a lock lets several processes fetch it once. `offline` leaves only the
+    cache and a mirror that is a folder. Raises DownloadError naming every place tried, and where to put the
+    file by hand.
+    """
+    from filelock import FileLock
+
+    target = cache / file.path
+    if is_good(target, file):
+        return target
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{target}.lock", timeout=LOCK_TIMEOUT_S):
+            if not is_good(target, file):
+                fetch_into(target, file, mirror, offline, progress)
+    except OSError as error:
+        raise DownloadError(
+            f"{target}: cannot be written ({error}); make its folder writable or set KFEAT_CACHE"
+        ) from None
+    return target
+
+
+def is_good(target: Path, file: RemoteFile) -> bool:
+    """Return whether the cache holds the file with the content expected of it."""
+    if not target.is_file():
+        return False
+    try:
+        met = content_sha256(target)
+    except DataError as error:
+        logger.warning("%s; fetching it again", error)
+        return False
+    if file.sha256 not in (None, met):
+        logger.warning("%s: expected content SHA-256 %s, got %s; fetching it again", target, file.sha256, met)
+        return False
+    try:
+        write_stamp(target, met)
+    except OSError as error:  # a cache that cannot be written still serves; it only hashes anew each time
+        logger.debug("%s: no stamp written (%s)", target, error)
+    return True
+
+
+def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool, progress: Any) -> None:
+    """Fetch the file from the first place that has the right one, and rename it to `target`."""
+    part = target.with_name(target.name + ".part")
+    failures: list[str] = []
+    for place in places(file, mirror, offline):
+        try:
+            bring(place, part, progress)
+            sha256 = verified_sha256(part, file)
+        except DownloadError as error:
+            failures.append(f"{place}: {error}")
+            logger.warning("%s: not from %s (%s)", file.path, place, error)
+            continue
+        finally:
+            if failures:
+                part.unlink(missing_ok=True)
+        part.replace(target)
+        write_stamp(target, sha256)
+        logger.info("%s: from %s", file.path, place)
+        return
+    tried = "; ".join(failures) or ("offline" if offline else "no mirror is set and no URL is known")
+    raise DownloadError(
+        f"{file.path} could not be had: {tried}. Put the file by hand at {target}, or set KFEAT_MIRROR to a "
+        f"folder or URL that holds {file.path}"
+    )
+
+
+def places(file: RemoteFile, mirror: str | None, offline: bool) -> Iterator[str]:
+    """Yield where to look, in order: the mirror, then the upstream URLs."""
+    if mirror:
+        place = f"{mirror.rstrip('/')}/{file.path}"
+        if not (offline and is_url(place)):
+            yield place
+    if not offline:
+        yield from file.urls
+
+
+def bring(place: str, part: Path, progress: Any) -> None:
+    """Copy or download one place's file to `part`; a `#member` is taken out of its archive."""
+    place, _, member = place.partition("#")
+    if not is_url(place):
+        if not os.path.isfile(place):
+            raise DownloadError("no such file")
+        shutil.copyfile(place, part)
+    elif member:
+        archive = part.with_name(part.name + ".archive")
+        try:
+            download(place, archive, progress)
+            extract_member(archive, member, part)
+        finally:
+            archive.unlink(missing_ok=True)
+    else:
+        download(place, part, progress)
+
+
+def download(url: str, path: Path, progress: Any) -> None:
+    """Download one URL, trying again with back-off on 5xx, time-outs and cut connections."""
+    import requests
+    from pooch import HTTPDownloader
+
+    for attempt in range(1, ATTEMPTS + 1):
+        bar = Bar(progress, url.rsplit("/", 1)[-1]) if progress is not None else None
+        fetch = HTTPDownloader(progressbar=bar or False, chunk_size=1 << 16, timeout=TIMEOUT_S)
+        try:
+            fetch(url, os.fspath(path), None)
+            return
+        except requests.RequestException as error:
+            status = error.response.status_code if error.response is not None else None
+            passing = status is None or status == 429 or status >= 500
+            if not passing or attempt == ATTEMPTS:
+                raise DownloadError(reason(error)) from None
+            logger.info("%s: %s, trying again", url, reason(error))
+            time.sleep(BACK_OFF_S * 2 ** (attempt - 1))
+        finally:
+            if bar:
+                bar.close()
+
+
+def reason(error: Exception) -> str:
+    """Return what went wrong with a request in a few words."""
+    import requests
+
+    if isinstance(error, requests.HTTPError):
+        return f"HTTP status {error.response.status_code}"
+    if isinstance(error, requests.Timeout):
+        return "timed out"
+    if isinstance(error, requests.exceptions.ChunkedEncodingError):
+        return "the connection was cut"
+    if isinstance(error, requests.ConnectionError):
+        return "no connection"
+    return f"{type(error).__name__}: {error}"
+
+
+def verified_sha256(part: Path, file: RemoteFile) -> str:
+    """Return the content hash of a fetched file; raises DownloadError for one that was not expected."""
+    try:
+        with open_content(part) as content:
+            start = content.read(256).lstrip().lower()
+        sha256 = hashed_content(part)
+    except DataError as error:
+        raise DownloadError(str(error).replace(str(part), "the file")) from None
+    if not start:
+        raise DownloadError("the file is empty")
+    if file.sha256 not in (None, sha256):
+        page = "an HTML page, with " if is_page(start) else ""
+        raise DownloadError(f"expected content SHA-256 {file.sha256}, got {page}{sha256}")
+    if is_page(start):
+        raise DownloadError("expected data, got an HTML page")
+    return sha256
+
+
+def is_page(start: bytes) -> bool:
+    """Return whether a file's first bytes are those of an HTML page."""
+    return start.startswith((b"<!doctype", b"<html"))

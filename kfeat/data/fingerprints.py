@@ -1,0 +1,43 @@
+"""The fingerprint of a dataset: one hash over its numbers, the same however they are stored."""
+
+import hashlib
+from collections.abc import Mapping
+
+import numpy as np
+
+from kfeat.data.models import Part
+
+BLOCK = 4096  # rows made sparse together
+
+
+def fingerprint_of(parts: Mapping[str, Part], label_names: tuple[str, ...] = ()) -> str:
+    """Return the SHA-256 over the parts' shapes, labels and non-zero values, in hexadecimal.
+
+    Per part ("train" before "test"): name, n, d, then hashes of the labels (float64), of the non-zeros per
+    row (int64), their columns (int64) and their values (float64), row by row, little-endian. Dense arrays and
+    CSR with the same numbers give the same fingerprint, whatever their dtypes; -0.0 counts as 0.
+    """
+    total = hashlib.sha256(b"kfeat dataset 1\n")
+    total.update("\n".join(label_names).encode() + b"\n")
+    for name in ("train", "test"):
+        if name in parts:
+            part = parts[name]
+            total.update(f"{name} {part.X.shape[0]} {part.X.shape[1]}\n".encode())
+            total.update(hashlib.sha256((part.y.astype("<f8") + 0.0).tobytes()).digest())
+            total.update(matrix_digest(part))
+    return total.hexdigest()
+
+
+def matrix_digest(part: Part) -> bytes:
+    """Return the three digests of a matrix's non-zeros: counts per row, columns, values."""
+    from scipy.sparse import csr_array
+
+    counts, columns, values = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
+    for start in range(0, part.X.shape[0], BLOCK):
+        block = csr_array(part.X[start : start + BLOCK], copy=True)
+        block.sum_duplicates()
+        block.eliminate_zeros()
+        counts.update(np.diff(block.indptr).astype("<i8").tobytes())
+        columns.update(block.indices.astype("<i8").tobytes())
+        values.update(block.data.astype("<f8").tobytes())
+    return counts.digest() + columns.digest() + values.digest()

@@ -1,0 +1,91 @@
+"""The svmlight / LIBSVM text format: `label index:value ...` per line, indices from 1 and rising."""
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+from kfeat.data.content import open_content
+from kfeat.data.models import Part
+from kfeat.data.reading import Reading
+from kfeat.errors import DataError
+
+
+def read(files: Mapping[str, Path], reading: Reading) -> tuple[dict[str, Part], tuple[str, ...]]:
+    """Return CSR parts, all as wide as the widest or as `reading.n_features`."""
+    parts = {role: read_one(path) for role, path in files.items()}
+    width = max(part.X.shape[1] for part in parts.values())
+    if reading.n_features is not None:
+        if width > reading.n_features:
+            raise DataError(
+                f"{next(iter(files.values()))}: expected feature indices up to {reading.n_features}, "
+                f"got {width}; set n_features to {width} or more"
+            )
+        width = reading.n_features
+    for part in parts.values():
+        part.X.resize((part.X.shape[0], width))
+    return parts, ()
+
+
+def read_one(path: Path) -> Part:
+    """Return one file's rows; raises DataError naming line and column of what is not svmlight."""
+    from scipy.sparse import csr_array
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        with open_content(path) as content:
+            X, y = load_svmlight_file(content, zero_based=False)
+    except (ValueError, OverflowError) as error:
+        diagnose(path)
+        raise DataError(f"{path}: cannot be read as svmlight ({error})") from error
+    if not len(y):
+        raise DataError(f"{path}: expected lines of `label index:value ...`, got an empty file")
+    return Part(csr_array(X), y)
+
+
+def diagnose(path: Path) -> None:
+    """Raise DataError for the first line that is not svmlight; slow, but only a failed read comes here."""
+    with open_content(path) as content:
+        for number, line in enumerate(content, start=1):
+            words = line.split(b"#", 1)[0].split()
+            if not words:
+                continue
+            place = f"{path}, line {number}"
+            if b":" in words[0]:
+                raise DataError(f"{place}, column 1: expected a label first, got {show(words[0])}")
+            number_in(words[0], f"{place}, column 1: expected a numeric label")
+            check_pairs(words[1:], line, place)
+
+
+def check_pairs(words: list[bytes], line: bytes, place: str) -> None:
+    """Raise DataError for the first `index:value` that is not one, or whose index does not rise."""
+    last = 0
+    for word in words:
+        where = f"{place}, column {line.find(word) + 1}"
+        index, colon, value = word.partition(b":")
+        if index == b"qid":
+            continue
+        if not colon:
+            raise DataError(f"{where}: expected index:value, got {show(word)}")
+        whole = int(number_in(index, f"{where}: expected a whole index from 1"))
+        if whole < 1 or str(whole).encode() != index.lstrip(b"+0"):
+            raise DataError(f"{where}: expected a whole index from 1, got {show(index)}")
+        if whole <= last:
+            raise DataError(f"{where}: expected indices to rise, got {whole} after {last}")
+        number_in(value, f"{where}: expected a number as the value of feature {whole}")
+        last = whole
+
+
+def number_in(word: bytes, expected: str) -> float:
+    """Return the number a word spells, or raise DataError saying what was expected there."""
+    try:
+        number = float(word)
+    except ValueError:
+        raise DataError(f"{expected}, got {show(word)}") from None
+    if not math.isfinite(number):
+        raise DataError(f"{expected}, got {show(word)}")
+    return number
+
+
+def show(word: bytes) -> str:
+    """Return a word of a file for an error message."""
+    return repr(word[:40].decode("utf-8", "backslashreplace"))

@@ -1,0 +1,90 @@
+"""From a source to a dataset: fetched, parsed once, held against its fingerprint, under a protocol."""
+
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+from kfeat.data.generators import generate, generator_fingerprint
+from kfeat.data.models import Dataset, Raw
+from kfeat.data.parsed import arrays_folder, known_fingerprint, parsed
+from kfeat.data.places import cache_folder, mirror_place
+from kfeat.data.prepare import prepare
+from kfeat.data.protocol import Protocol
+from kfeat.data.registered import load_entry, recorded_fingerprint
+from kfeat.data.source import FileSource, source_of
+from kfeat.errors import DataError
+
+logger = logging.getLogger("kfeat")
+
+Folder = str | os.PathLike[str] | None
+
+
+def load(
+    source: Any,
+    protocol: Protocol | None = None,
+    *,
+    random_state: int = 0,
+    mirror: Folder = None,
+    cache: Folder = None,
+    offline: bool = False,
+    progress: Any = None,
+) -> Dataset:
+    """Return a dataset under a protocol, downloading and parsing it where that has not been done yet.
+
+    `source` is a registered name, a FileSource or generator specification, or the mapping of one.
+    `random_state` draws what the protocol leaves to each repeat. `mirror` (else KFEAT_MIRROR) is tried
+    before upstream; `cache` (else KFEAT_CACHE) keeps files and arrays; `offline` forbids the network;
+    `progress` is a `rich.progress.Progress` for the downloads. Safe to call from several processes at once.
+    Raises ConfigError, DownloadError or DataError.
+    """
+    raw = load_raw(source, mirror=mirror, cache=cache, offline=offline, progress=progress)
+    if not raw.verified:
+        logger.log(
+            logging.INFO if isinstance(source_of(source), FileSource) else logging.WARNING,
+            "%s is unverified: no published hash is known; the fingerprint to pin is %s",
+            raw.name,
+            raw.fingerprint,
+        )
+    return prepare(raw, protocol or Protocol(), random_state)
+
+
+def load_raw(
+    source: Any, *, mirror: Folder = None, cache: Folder = None, offline: bool = False, progress: Any = None
+) -> Raw:
+    """Return a dataset as its files have it, before any protocol; arrays may be mapped read-only."""
+    source = source_of(source)
+    if isinstance(source, str):
+        return load_entry(source, cache_folder(cache), mirror_place(mirror), offline, progress)
+    if isinstance(source, FileSource):
+        return load_files(source, cache_folder(cache))
+    return Raw(source.name, "classification", generate(source), generator_fingerprint(source), verified=True)
+
+
+def load_files(source: FileSource, cache: Path) -> Raw:
+    """Return the user's own files; they are verified when their fingerprint is pinned."""
+    data = parsed(own_folder(source, cache), source.files, source.reading, source.task)
+    if source.fingerprint not in (None, data.fingerprint):
+        raise DataError(
+            f"{source.path}: expected the fingerprint {source.fingerprint}, got {data.fingerprint}; "
+            "the file is not the one that was pinned"
+        )
+    verified = source.fingerprint is not None
+    return Raw(source.name, data.task, data.parts, data.fingerprint, verified, data.label_names)
+
+
+def own_folder(source: FileSource, cache: Path) -> Path:
+    """Return where the arrays of the user's own files are kept."""
+    return arrays_folder(cache / "files", source.name, [source.files, source.reading, source.task])
+
+
+def fingerprint(source: Any, cache: Folder = None) -> str | None:
+    """Return a source's fingerprint without loading it: pinned, recorded, or None if not yet known."""
+    source = source_of(source)
+    if isinstance(source, str):
+        return recorded_fingerprint(source, cache_folder(cache))
+    if isinstance(source, FileSource):
+        if source.fingerprint is not None:
+            return source.fingerprint
+        return known_fingerprint(own_folder(source, cache_folder(cache)), source.files)
+    return generator_fingerprint(source)

@@ -1,0 +1,122 @@
+"""The protocol: what is done between a dataset's files and the arrays an experiment sees, one switch each."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from annotated_types import Ge, Gt, Lt
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from kfeat.data.models import Model
+
+
+class Divide(Model):
+    """Divide every value by one fixed number, such as 255 for the pixels of MNIST."""
+
+    divide: Annotated[float, Gt(0)]
+
+
+class Split(Model):
+    """What all splits can do: cap their rows by a draw.
+
+    `seed: null` draws anew from the random_state of each repeat; a number fixes the draw for all repeats.
+    """
+
+    max_train: Annotated[int, Ge(1)] | None = None
+    max_test: Annotated[int, Ge(1)] | None = None
+    seed: Annotated[int, Ge(0)] | None = None
+
+
+class Official(Split):
+    """The train and test files as distributed."""
+
+    kind: Literal["official"] = "official"
+
+
+class Fraction(Split):
+    """Train and test files merged; a random fraction to train, the rest to test."""
+
+    kind: Literal["fraction"]
+    train: Annotated[float, Gt(0), Lt(1)]
+
+
+class Sample(Split):
+    """Train and test files merged; n_train random rows to train, n_test others (or all the rest) to test."""
+
+    kind: Literal["sample"]
+    n_train: Annotated[int, Ge(1)]
+    n_test: Annotated[int, Ge(1)] | None = None
+
+
+class KFold(Split):
+    """Train and test files merged and dealt into k folds; one fold to test, the others to train.
+
+    The deal is fixed by `seed` (0 if left out), so that the folds of one seed never overlap.
+    """
+
+    kind: Literal["k_fold"]
+    k: Annotated[int, Ge(2)] = 5
+    fold: Annotated[int, Ge(0)] = 0
+    seed: Annotated[int, Ge(0)] = 0
+
+
+class Against(Model):
+    """One class becomes +1, all others -1."""
+
+    positive: int | float | str
+
+
+class RandomHalf(Model):
+    """A random half of the classes, fixed by this seed, becomes +1, the other half -1."""
+
+    random_half: Annotated[int, Ge(0)]
+
+
+def as_chain(scale: Any) -> Any:
+    """Return one scaling step as a chain of one, and `none` as the empty chain."""
+    steps = scale if isinstance(scale, list | tuple) else (scale,)
+    return tuple(step for step in steps if step != "none")
+
+
+def as_kind(split: Any) -> Any:
+    """Return a split given by its name alone as a mapping."""
+    return {"kind": split} if isinstance(split, str) else split
+
+
+def step_tag(step: Any) -> str:
+    """Return which kind of step is meant, so that a mistake is held against that kind only."""
+    return "divide" if isinstance(step, dict | Divide) else "name"
+
+
+StepName = Literal["minmax", "minmax_symmetric", "zscore", "unit_rows", "global_norm"]
+Step = Annotated[Annotated[Divide, Tag("divide")] | Annotated[StepName, Tag("name")], Discriminator(step_tag)]
+Chain = Annotated[tuple[Step, ...], BeforeValidator(as_chain)]
+AnySplit = Annotated[
+    Official | Fraction | Sample | KFold, Field(discriminator="kind"), BeforeValidator(as_kind)
+]
+
+
+class Protocol(Model):
+    """How rows are split, labels made binary, and features dropped, scaled and stored.
+
+    In this order: split; binarise; drop constant features; scale; convert to dtype. Everything learnt
+    (constant columns, minima, means, norms) is learnt on the training rows only.
+
+    `scale` is a chain of steps, applied one after another: `minmax` to [0, 1], `minmax_symmetric` to
+    [-1, 1], `zscore` (constant columns become 0), `unit_rows` (zero rows stay), `global_norm` (the largest
+    Euclidean norm of a training row becomes 1), `{divide: c}`; one step needs no list, `none` is the empty
+    chain.
+    """
+
+    algorithm_version: ClassVar[int] = 1
+
+    scale: Chain = ()
+    split: AnySplit = Official()
+    binarise: Literal["none"] | Against | RandomHalf = "none"
+    constant_features: Literal["keep", "drop"] = "keep"
+    dtype: Literal["float32", "float64"] = "float32"
+
+    @property
+    def random(self) -> bool:
+        """Whether the rows drawn depend on the random_state of a repeat."""
+        split = self.split
+        draws = not isinstance(split, Official) or split.max_train is not None or split.max_test is not None
+        return draws and split.seed is None

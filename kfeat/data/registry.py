@@ -1,0 +1,75 @@
+"""The registry: every dataset kfeat knows by name, read from registry.yaml."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from kfeat.data.models import Task
+from kfeat.data.reading import Reading
+from kfeat.errors import ConfigError
+from kfeat.parameters import did_you_mean
+
+
+class RegistryModel(BaseModel):
+    """A frozen record of registry.yaml: no unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RemoteFile(RegistryModel):
+    """One upstream file.
+
+    `path` is its place in the cache and in a mirror. A URL may end in `#member`: the file inside that .tgz,
+    .tar or .zip. `sha256` is the hash of the content, without the compression wrapper.
+    """
+
+    path: str
+    sha256: str | None = None
+    urls: tuple[str, ...] = ()
+    size: int | None = None
+
+
+class Form(RegistryModel):
+    """One of the forms in which a dataset is distributed: its files by role, and how to read them."""
+
+    files: Mapping[Literal["train", "test", "train_labels", "test_labels"], RemoteFile]
+    reading: Reading
+
+
+class Entry(RegistryModel):
+    """One dataset: what it is, where it comes from, and what it must look like once parsed."""
+
+    title: str
+    task: Task
+    shape: Mapping[Literal["train", "test"], tuple[int, int]]
+    labels: Mapping[str, Mapping[int, int]] = {}
+    fingerprint: str | None = None
+    forms: tuple[Form, ...] = ()
+    made_by: Literal["digits", "gisette_mnist"] | None = None
+    stand_in_for: str | None = None
+    licence: str
+    citation: str
+
+
+@cache
+def registry() -> dict[str, Entry]:
+    """Return all entries by name."""
+    import yaml
+
+    text = (files("kfeat.data") / "registry.yaml").read_text(encoding="utf-8")
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return {name: Entry.model_validate(entry) for name, entry in yaml.load(text, loader).items()}
+
+
+def entry(name: str) -> Entry:
+    """Return the entry of a dataset; raises ConfigError with the nearest name for an unknown one."""
+    known = registry()
+    if name not in known:
+        raise ConfigError(
+            f"unknown dataset '{name}'{did_you_mean(name, list(known))}; known are "
+            f"{', '.join(sorted(known))}, and your own files as a mapping with `path`"
+        )
+    return known[name]

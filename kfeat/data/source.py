@@ -1,0 +1,81 @@
+"""What a config's `dataset:` may be: a registered name, files of the user's own, or generated data."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Discriminator, Tag, TypeAdapter, ValidationError
+
+from kfeat.data.generators import GeneratorSource
+from kfeat.data.models import Task
+from kfeat.data.reading import Reading
+from kfeat.data.registry import entry
+from kfeat.errors import ConfigError
+from kfeat.parameters import describe
+
+
+class FileSource(Reading):
+    """The user's own files: `path`, perhaps a `test` file, and how to read them.
+
+    `labels` and `test_labels` are for formats that keep labels in a file of their own. `task` is inferred
+    from the labels where it is left out. `fingerprint` pins the data: loading anything else is an error.
+    """
+
+    path: str
+    test: str | None = None
+    labels: str | None = None
+    test_labels: str | None = None
+    task: Task | None = None
+    fingerprint: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name, as the dataset's name in rows and tables."""
+        return Path(self.path).name
+
+    @property
+    def reading(self) -> Reading:
+        """How the files are to be read."""
+        return Reading(**{name: getattr(self, name) for name in Reading.model_fields})
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files by role, as absolute paths."""
+        roles = {
+            "train": self.path,
+            "test": self.test,
+            "train_labels": self.labels,
+            "test_labels": self.test_labels,
+        }
+        return {role: Path(path).expanduser().absolute() for role, path in roles.items() if path is not None}
+
+
+def known_name(name: str) -> str:
+    """Return a registered dataset's name; an unknown one is a validation error with the nearest name."""
+    entry(name)
+    return name
+
+
+def source_tag(source: Any) -> str:
+    """Return which kind of source is meant."""
+    if isinstance(source, str):
+        return "name"
+    if isinstance(source, FileSource) or (isinstance(source, dict) and "path" in source):
+        return "files"
+    return "generator"
+
+
+Source = Annotated[
+    Annotated[str, AfterValidator(known_name), Tag("name")]
+    | Annotated[FileSource, Tag("files")]
+    | Annotated[GeneratorSource, Tag("generator")],
+    Discriminator(source_tag),
+]
+
+
+def source_of(value: Any) -> Any:
+    """Return a validated source; raises ConfigError naming every problem."""
+    try:
+        return TypeAdapter(Source).validate_python(value)
+    except ValidationError as error:
+        problems = "; ".join(describe(problem, "dataset") for problem in error.errors())
+        raise ConfigError(problems) from None
