@@ -25,7 +25,7 @@ def parameter_model(cls: Any, strict: bool = True) -> type[BaseModel]:
     Strict: no unknown keys and no conversions but int to float. With `strict=False`, values that convert
     without loss (NumPy scalars) pass too, as an estimator's own parameters may.
     """
-    hints = get_type_hints(cls.__dict__["__init__"], include_extras=True)
+    hints = get_type_hints(cls.__init__, include_extras=True)
     fields: dict[str, Any] = {
         name: (hints[name], ... if parameter.default is inspect.Parameter.empty else parameter.default)
         for name, parameter in inspect.signature(cls).parameters.items()
