@@ -1,0 +1,36 @@
+"""Exact kernels: vectorised, and knowing their Maclaurin series or their spectrum."""
+
+from kfeat.kernels.base import Kernel
+from kfeat.kernels.dot_product import (
+    DotProductKernel,
+    Exponential,
+    Linear,
+    Polynomial,
+    VovkInfinite,
+    VovkReal,
+)
+from kfeat.kernels.shift_invariant import Gaussian, Laplacian, ShiftInvariantKernel
+
+KERNELS: dict[str, type[Kernel]] = {
+    "linear": Linear,
+    "polynomial": Polynomial,
+    "exponential": Exponential,
+    "vovk_real": VovkReal,
+    "vovk_infinite": VovkInfinite,
+    "gaussian": Gaussian,
+    "laplacian": Laplacian,
+}
+
+__all__ = [
+    "KERNELS",
+    "DotProductKernel",
+    "Exponential",
+    "Gaussian",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "Polynomial",
+    "ShiftInvariantKernel",
+    "VovkInfinite",
+    "VovkReal",
+]

@@ -1,0 +1,84 @@
+"""What every exact kernel shares: Gram blocks computed tile by tile, in the precision of the data."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator
+
+TILE = 1024  # rows and columns; a float64 tile is 8 MB, all the memory a Gram block needs beyond itself
+DENSE_FROM = 0.05  # at this share of non-zeros a dense tile multiplies faster than a sparse one
+
+
+class Kernel(BaseEstimator):
+    """A positive definite kernel k(x, y); an estimator without fit, so `clone` and grids over it work."""
+
+    algorithm_version: ClassVar[int] = 1
+
+    def __call__(self, X: Any, Y: Any = None) -> NDArray[Any]:
+        """Return the Gram block K[i, j] = k(X[i], Y[j]), with Y = X by default.
+
+        X (n, d) and Y (m, d) are dense or sparse; the block (n, m) is dense, and float32 where both are.
+        """
+        A = as_operand(X)
+        B = A if Y is None else as_operand(Y)
+        if A.shape[1] != B.shape[1]:
+            raise ValueError(f"X has {A.shape[1]} features and Y has {B.shape[1]}: give both the same")
+        K: NDArray[Any] = np.empty((A.shape[0], B.shape[0]), dtype=np.result_type(A.dtype, B.dtype))
+        for rows in slices(A.shape[0], TILE):
+            for columns in slices(B.shape[0], TILE):
+                if Y is not None or columns.start > rows.start:
+                    K[rows, columns] = self._tile(A[rows], B[columns])
+                elif columns == rows:
+                    tile = A[rows]
+                    K[rows, rows] = self._tile(tile, tile)
+                    np.fill_diagonal(K[rows, rows], self.diagonal(tile))
+                else:  # the tile above the diagonal was computed before: the Gram matrix is symmetric
+                    K[rows, columns] = K[columns, rows].T
+        return K
+
+    @abstractmethod
+    def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
+        """Return k(X[i], Y[j]) of two operands that are small enough for temporaries."""
+
+    @abstractmethod
+    def diagonal(self, X: Any) -> NDArray[Any]:
+        """Return k(X[i], X[i]), shape (n,)."""
+
+    def resolve(self, X: Any, random_state: Any = None) -> Self:
+        """Return this kernel with every width heuristic replaced by the number learnt on X."""
+        return self
+
+
+def as_operand(X: Any) -> Any:
+    """Return X as a dense or CSR array of float32 or float64; a view where it is one already."""
+    A = csr_array(X) if issparse(X) else np.asarray(X)
+    return A if A.dtype in (np.float32, np.float64) else A.astype(np.float64)
+
+
+def slices(n: int, step: int) -> Iterator[slice]:
+    """Yield the slices that cut range(n) into runs of `step`."""
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def inner_products(X: Any, Y: Any) -> NDArray[Any]:
+    """Return <X[i], Y[j]> as a new dense array, for any mix of dense and CSR operands."""
+    if issparse(Y) and (not issparse(X) or Y.nnz >= DENSE_FROM * Y.shape[0] * Y.shape[1]):
+        Y = Y.toarray()
+    product = X @ Y.T
+    return product.toarray() if issparse(product) else product
+
+
+def squared_norms(X: Any) -> NDArray[Any]:
+    """Return <X[i], X[i]> in float64, shape (n,)."""
+    norms = np.empty(X.shape[0])
+    for rows in slices(X.shape[0], TILE):
+        block = as_operand(X[rows])
+        if issparse(block):
+            norms[rows] = block.multiply(block).sum(axis=1)
+        else:
+            norms[rows] = np.einsum("ij,ij->i", block, block)
+    return norms

@@ -1,0 +1,175 @@
+"""Dot-product kernels k(x, y) = f(<x, y>), f(t) = sum_n a_n t^n (Schoenberg 1942; Kar & Karnick 2012, 3)."""
+
+from abc import abstractmethod
+from math import comb, inf
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+from annotated_types import Ge, Gt
+from numpy.typing import NDArray
+from scipy.special import gammaln
+from sklearn.base import clone
+
+from kfeat.errors import DataError
+from kfeat.kernels.base import Kernel, as_operand, inner_products, squared_norms
+from kfeat.kernels.widths import WidthRule, euclidean_width, number
+
+
+class DotProductKernel(Kernel):
+    """A kernel of the inner product alone; subclasses say f, its coefficients, and where the series ends."""
+
+    radius: ClassVar[float] = inf  # of convergence, of the series in t = <x, y>
+
+    @property
+    def last_degree(self) -> int | None:
+        """The largest n with a_n != 0, or None for a series that does not end."""
+        return None
+
+    @abstractmethod
+    def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
+        """Return the coefficients a_0 .. a_{n_terms - 1}."""
+
+    @abstractmethod
+    def _f(self, t: NDArray[Any]) -> NDArray[Any]:
+        """Return f(t); t may be overwritten."""
+
+    def diagonal(self, X: Any) -> NDArray[Any]:
+        """Return f(||X[i]||^2), shape (n,)."""
+        A = as_operand(X)
+        t = squared_norms(A)
+        self.check_radius(t)
+        return self._f(t).astype(A.dtype)
+
+    def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
+        t = inner_products(X, Y)
+        self.check_radius(t)
+        return self._f(t)
+
+    def check_radius(self, t: NDArray[Any]) -> None:
+        """Raise DataError where the series of f does not converge at an inner product in t."""
+        if self.radius < inf and t.size and not (largest := np.abs(t).max()) < self.radius:
+            raise DataError(
+                f"{type(self).__name__} needs |<x, y>| < {self.radius:g}, got {largest:.6g}: "
+                "scale the rows to norms below 1 first"
+            )
+
+
+class Linear(DotProductKernel):
+    """The linear kernel <x, y>."""
+
+    @property
+    def last_degree(self) -> int:
+        """The series is t."""
+        return 1
+
+    def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
+        """Return 0, 1, 0, 0, ... (n_terms of them)."""
+        return (np.arange(n_terms) == 1).astype(np.float64)
+
+    def _f(self, t: NDArray[Any]) -> NDArray[Any]:
+        return t
+
+
+class Polynomial(DotProductKernel):
+    """The polynomial kernel (gamma <x, y> + coef0)^degree; coef0 = 0 makes it homogeneous."""
+
+    def __init__(
+        self,
+        degree: Annotated[int, Ge(1)] = 2,
+        gamma: Annotated[float, Gt(0)] = 1.0,
+        coef0: Annotated[float, Ge(0)] = 0.0,
+    ) -> None:
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+
+    @property
+    def last_degree(self) -> int:
+        """The series ends with t^degree."""
+        return self.degree
+
+    def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
+        """Return a_n = C(degree, n) gamma^n coef0^(degree - n)."""
+        p = self.degree
+        terms = range(min(n_terms, p + 1))
+        a = np.zeros(n_terms)
+        a[: len(terms)] = [comb(p, n) * self.gamma**n * self.coef0 ** (p - n) for n in terms]
+        return a
+
+    def _f(self, t: NDArray[Any]) -> NDArray[Any]:
+        t *= self.gamma
+        t += self.coef0
+        return power(t, self.degree)
+
+
+class Exponential(DotProductKernel):
+    """The exponential dot-product kernel exp(<x, y> / sigma^2); sigma may be a heuristic."""
+
+    def __init__(self, sigma: Annotated[float, Gt(0)] | WidthRule = 1.0) -> None:
+        self.sigma = sigma
+
+    def resolve(self, X: Any, random_state: Any = None) -> Self:
+        """Return the kernel with sigma as a number: the mean or median distance between rows of X."""
+        if not isinstance(self.sigma, str):
+            return self
+        resolved: Self = clone(self).set_params(sigma=euclidean_width(X, self.sigma, random_state))
+        return resolved
+
+    def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
+        """Return a_n = 1 / (n! sigma^(2n))."""
+        n = np.arange(n_terms)
+        return np.exp(-gammaln(n + 1) - 2 * n * np.log(number(self, "sigma")))
+
+    def _f(self, t: NDArray[Any]) -> NDArray[Any]:
+        t /= number(self, "sigma") ** 2
+        return np.exp(t, out=t)
+
+
+class VovkReal(DotProductKernel):
+    """Vovk's real polynomial kernel (1 - <x, y>^degree) / (1 - <x, y>) = sum_{n < degree} <x, y>^n."""
+
+    def __init__(self, degree: Annotated[int, Ge(1)] = 2) -> None:
+        self.degree = degree
+
+    @property
+    def last_degree(self) -> int:
+        """The series ends with t^(degree - 1)."""
+        return self.degree - 1
+
+    def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
+        """Return a_n = 1 for n < degree, and 0 from there on."""
+        return (np.arange(n_terms) < self.degree).astype(np.float64)
+
+    def _f(self, t: NDArray[Any]) -> NDArray[Any]:
+        # Horner's rule, since the closed form cancels near t = 1.
+        total = np.ones_like(t)
+        for _ in range(self.degree - 1):
+            total *= t
+            total += 1
+        return total
+
+
+class VovkInfinite(DotProductKernel):
+    """Vovk's infinite polynomial kernel 1 / (1 - <x, y>), for |<x, y>| < 1."""
+
+    radius: ClassVar[float] = 1.0
+
+    def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
+        """Return a_n = 1."""
+        return np.ones(n_terms)
+
+    def _f(self, t: NDArray[Any]) -> NDArray[Any]:
+        np.subtract(1, t, out=t)
+        return np.reciprocal(t, out=t)
+
+
+def power(t: NDArray[Any], exponent: int) -> NDArray[Any]:
+    """Return t^exponent by repeated squaring, a few products where a library power takes a logarithm."""
+    result = None
+    while exponent:
+        if exponent & 1:
+            result = t.copy() if result is None else np.multiply(result, t, out=result)
+        exponent >>= 1
+        if exponent:
+            np.multiply(t, t, out=t)
+    return t if result is None else result

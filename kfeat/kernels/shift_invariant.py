@@ -1,0 +1,81 @@
+"""Shift-invariant kernels k(x - y), and the spectra they are Fourier transforms of (Bochner's theorem)."""
+
+from abc import abstractmethod
+from typing import Annotated, Any, Self
+
+import numpy as np
+from annotated_types import Gt
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.metrics.pairwise import manhattan_distances
+
+from kfeat.kernels.base import Kernel, as_operand, squared_norms
+from kfeat.kernels.widths import WidthRule, euclidean_width, manhattan_width, number, squared_distances
+
+# Largest gamma ||y||^2 for which the rounding of a float32 distance moves a kernel value by 1e-4 at most.
+FLOAT32_REACH = 256.0
+
+
+class ShiftInvariantKernel(Kernel):
+    """A kernel of x - y alone with k(x, x) = 1; gamma may be a heuristic's name."""
+
+    def __init__(self, gamma: Annotated[float, Gt(0)] | WidthRule = 1.0) -> None:
+        self.gamma = gamma
+
+    @abstractmethod
+    def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Return frequencies drawn from the kernel's spectrum, shape (d, number of frequencies)."""
+
+    @abstractmethod
+    def _gamma_learnt(self, X: Any, rule: str, random_state: Any) -> float:
+        """Return the heuristic's gamma on X."""
+
+    def resolve(self, X: Any, random_state: Any = None) -> Self:
+        """Return the kernel with gamma as a number, learnt from the distances between rows of X."""
+        if not isinstance(self.gamma, str):
+            return self
+        resolved: Self = clone(self).set_params(gamma=self._gamma_learnt(X, self.gamma, random_state))
+        return resolved
+
+    def diagonal(self, X: Any) -> NDArray[Any]:
+        """Return ones, shape (n,)."""
+        A = as_operand(X)
+        return np.ones(A.shape[0], dtype=A.dtype)
+
+
+class Gaussian(ShiftInvariantKernel):
+    """The Gaussian kernel exp(-gamma ||x - y||^2); as a heuristic, gamma = 1 / (2 width^2)."""
+
+    def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Return draws of N(0, 2 gamma) (Rahimi & Recht 2007, Figure 1)."""
+        return rng.standard_normal(shape) * np.sqrt(2 * number(self, "gamma"))
+
+    def _gamma_learnt(self, X: Any, rule: str, random_state: Any) -> float:
+        return float(1 / (2 * euclidean_width(X, rule, random_state) ** 2))
+
+    def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
+        gamma = number(self, "gamma")
+        dtype = np.result_type(X.dtype, Y.dtype)
+        # Only Y decides, so that a row's values do not depend on the rows beside it; and where ||x|| is much
+        # larger than ||y|| the kernel vanishes, whatever the rounding.
+        if dtype == np.float32 and gamma * squared_norms(Y).max(initial=0) > FLOAT32_REACH:
+            X, Y = X.astype(np.float64), Y.astype(np.float64)
+        squares = squared_distances(X, Y)
+        squares *= -gamma
+        return np.exp(squares, out=squares).astype(dtype, copy=False)
+
+
+class Laplacian(ShiftInvariantKernel):
+    """The Laplacian kernel exp(-gamma ||x - y||_1); as a heuristic, gamma = 1 / width in the 1-norm."""
+
+    def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
+        """Return draws of the Cauchy distribution with scale gamma (Rahimi & Recht 2007, Figure 1)."""
+        return rng.standard_cauchy(shape) * number(self, "gamma")
+
+    def _gamma_learnt(self, X: Any, rule: str, random_state: Any) -> float:
+        return 1 / manhattan_width(X, rule, random_state)
+
+    def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
+        distances = manhattan_distances(X, Y)  # float64, by SciPy (dense) or scikit-learn (CSR)
+        distances *= -number(self, "gamma")
+        return np.exp(distances, out=distances).astype(np.result_type(X.dtype, Y.dtype), copy=False)

@@ -1,0 +1,73 @@
+"""Width heuristics: a kernel's width as the mean or the median distance between rows of the data."""
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.metrics.pairwise import manhattan_distances
+
+from kfeat.errors import DataError, KernelError
+from kfeat.kernels.base import as_operand, inner_products, squared_norms
+from kfeat.kernels.randomness import generator
+
+WidthRule = Literal["mean_distance", "median"]
+MAX_ROWS = 2000  # two million pairs; beyond it the heuristic is computed on rows drawn at random
+
+
+def euclidean_width(X: Any, rule: str, random_state: Any) -> float:
+    """Return the mean or median of ||x - y|| over the distinct pairs of (at most MAX_ROWS) rows of X."""
+    A = sampled(X, random_state)
+    return width(np.sqrt(squared_distances(A, A)), rule)
+
+
+def manhattan_width(X: Any, rule: str, random_state: Any) -> float:
+    """Return the mean or median of ||x - y||_1 over the distinct pairs of (at most MAX_ROWS) rows of X."""
+    A = sampled(X, random_state)
+    return width(manhattan_distances(A, A), rule)
+
+
+def width(distances: NDArray[Any], rule: str) -> float:
+    """Return the mean or median over the pairs above the diagonal."""
+    pairs = distances[np.triu_indices(len(distances), k=1)]
+    value = float(np.median(pairs) if rule == "median" else pairs.mean()) if pairs.size else 0.0
+    if not value > 0:
+        raise DataError(
+            f"the {rule} width of rows that do not differ is 0: set the kernel's width to a number"
+        )
+    return value
+
+
+def sampled(X: Any, random_state: Any) -> Any:
+    """Return all rows of X, or MAX_ROWS of them drawn without replacement, in float64."""
+    n = X.shape[0]
+    if n > MAX_ROWS:
+        X = X[np.sort(generator(random_state).choice(n, MAX_ROWS, replace=False))]
+    return as_operand(X).astype(np.float64)
+
+
+def squared_distances(X: Any, Y: Any) -> NDArray[Any]:
+    """Return ||X[i] - Y[j]||^2 = ||x||^2 + ||y||^2 - 2 <x, y>, dense operands shifted to the mean of Y.
+
+    The shift changes no distance and keeps the terms small, so that less cancels.
+    """
+    same = X is Y  # then the distances come out exactly symmetric
+    if not (issparse(X) or issparse(Y)):
+        centre = Y.mean(axis=0)
+        Y = Y - centre
+        X = Y if same else X - centre
+    products = inner_products(X, Y)
+    products *= 2
+    squares = np.add.outer(squared_norms(X).astype(products.dtype), squared_norms(Y).astype(products.dtype))
+    squares -= products
+    return np.maximum(squares, 0, out=squares)
+
+
+def number(kernel: Any, name: str) -> float:
+    """Return the kernel's width, or raise KernelError while it still is a heuristic's name."""
+    value = getattr(kernel, name)
+    if isinstance(value, str):
+        raise KernelError(
+            f"{type(kernel).__name__}({name}={value!r}) is not a number yet: call kernel.resolve(X) first"
+        )
+    return float(value)
