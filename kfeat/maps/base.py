@@ -1,0 +1,108 @@
+"""What every feature map shares: checks, the random source, and the walk over blocks of rows in threads.
+
+A new map draws what it needs in `_draw`, and returns from `_block_mapper` the function that maps one block.
+"""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kfeat.errors import DataError
+from kfeat.kernels import Kernel
+from kfeat.kernels.randomness import generator
+from kfeat.maps.blocks import map_in_blocks
+from kfeat.maps.registry import check_supported
+from kfeat.parameters import check_parameters
+
+BlockMapper = Callable[[Any, NDArray[Any]], None]  # (rows of X, rows of the output to fill)
+
+
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A map z with <z(x), z(y)> close to kernel_(x, y) - kernel_offset_, as a scikit-learn transformer.
+
+    Fitted: `kernel_` (the kernel that is approximated, its width a number), `kernel_offset_` (what a map
+    without its constant column leaves out, 0 otherwise), `n_features_in_`, and what the map drew.
+    """
+
+    algorithm_version: ClassVar[int] = 1
+    resource_parameters: ClassVar[frozenset[str]] = frozenset()
+
+    kernel: Any
+    random_state: Any
+    n_jobs: int | None
+
+    @classmethod
+    @abstractmethod
+    def supports(cls, kernel: Kernel) -> bool:
+        """Return whether the map can approximate this kernel."""
+
+    @classmethod
+    @abstractmethod
+    def default_kernel(cls) -> Kernel:
+        """Return the kernel that `kernel=None` stands for."""
+
+    @abstractmethod
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        """Draw the map's random numbers for kernel_ and X, and return the number of output columns."""
+
+    @abstractmethod
+    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
+        """Return the function that maps a dense or CSR block of this dtype into the rows of the output."""
+
+    def _row_bytes(self, itemsize: int) -> int:
+        """Return the working memory per row of a block."""
+        return itemsize * (int(self.n_features_in_) + int(self._n_features_out))
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Draw the map for data of X's width; X (n, d) dense or sparse.
+
+        Raises ParameterError, KernelError (naming the maps that can), DataError, or scikit-learn's ValueError
+        for NaN, complex or misshapen data.
+        """
+        check_parameters(self)
+        X = validate_data(self, X, accept_sparse="csr")
+        rng = generator(self.random_state)
+        self.kernel_offset_ = 0.0
+        self.kernel_ = self._kernel_for(X, rng)
+        self._n_features_out = self._draw(X, rng)
+        return self
+
+    def _kernel_for(self, X: Any, rng: np.random.Generator) -> Kernel:
+        kernel = self.default_kernel() if self.kernel is None else self.kernel
+        check_supported(type(self), kernel)
+        check_parameters(kernel)
+        resolved: Kernel = kernel.resolve(X, rng)
+        return resolved
+
+    def transform(self, X: Any, out: NDArray[Any] | None = None) -> Any:
+        """Return the features of X (n, d), shape (n, n_features_out); float32 where X is, else float64.
+
+        They are written block by block into `out` where given (any array of that shape and dtype, such as a
+        memory map), so neither X nor the features need fit in memory. Integer data convert block by block.
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+        shape = (X.shape[0], self._n_features_out)
+        features = np.empty(shape, dtype) if out is None else checked_output(out, shape, dtype)
+        map_in_blocks(self._block_mapper(dtype), X, features, self._row_bytes(dtype.itemsize), self.n_jobs)
+        return features
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def checked_output(out: NDArray[Any], shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
+    """Return `out`, or raise DataError where the features do not fit it."""
+    if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
+        met = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise DataError(f"out: expected a writeable array of {dtype} {shape}, got {met}")
+    return out

@@ -1,0 +1,74 @@
+"""The walk over blocks of rows: small enough for the cache, each of a thread's own, written in place."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+from threadpoolctl import ThreadpoolController
+
+CACHE_BYTES = 2**20  # a core's second-level cache
+MIN_ROWS = 64  # below it the overhead per call and short vectors cost more than cache misses do
+MAX_BYTES = 2**24  # bound on a block's working memory where even MIN_ROWS rows are large
+
+
+def rows_per_block(row_bytes: int) -> int:
+    """Return how many rows of this working size make a block that is quick to map."""
+    return max(CACHE_BYTES // row_bytes, min(MIN_ROWS, MAX_BYTES // row_bytes), 1)
+
+
+def map_in_blocks(
+    mapper: Callable[[Any, NDArray[Any]], None],
+    X: Any,
+    out: NDArray[Any],
+    row_bytes: int,
+    n_jobs: int | None,
+) -> None:
+    """Call `mapper(rows of X, rows of out)` for every block of rows, in `n_jobs` threads.
+
+    Blocks reach the mapper in out's dtype, dense blocks C-contiguous and sparse ones as CSR. `n_jobs` follows
+    joblib: None is one thread unless `joblib.parallel_config` says otherwise, -1 all cores.
+    """
+    step = rows_per_block(row_bytes)
+    starts = range(0, X.shape[0], step)
+    threads = min(effective_n_jobs(n_jobs), len(starts))
+
+    def map_one(start: int) -> None:
+        rows = slice(start, min(start + step, X.shape[0]))
+        mapper(block_of(X, rows, out.dtype), out[rows])
+
+    if threads <= 1:
+        for start in starts:
+            map_one(start)
+        return
+    # Threads that multiply matrices must not each start BLAS's own.
+    with blas().limit(limits=1, user_api="blas"):
+        pool = ThreadPoolExecutor(threads)
+        try:
+            for _ in pool.map(map_one, starts):
+                pass
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def block_of(X: Any, rows: slice, dtype: np.dtype[Any]) -> Any:
+    """Return these rows of X, a view where X is C-ordered and of this dtype."""
+    if not issparse(X):
+        return np.ascontiguousarray(X[rows], dtype=dtype)
+    start, stop = X.indptr[rows.start], X.indptr[rows.stop]
+    parts = (
+        X.data[start:stop].astype(dtype, copy=False),
+        X.indices[start:stop],
+        X.indptr[rows.start : rows.stop + 1] - start,
+    )
+    return csr_array(parts, shape=(rows.stop - rows.start, X.shape[1]), copy=False)
+
+
+@cache
+def blas() -> ThreadpoolController:
+    """Return the controller of the BLAS libraries in this process; finding them takes milliseconds."""
+    return ThreadpoolController()

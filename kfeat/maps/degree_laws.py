@@ -1,0 +1,96 @@
+"""The laws by which Random Maclaurin draws a feature's degree N."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp, xlogy
+
+from kfeat.errors import KernelError
+from kfeat.kernels import DotProductKernel
+from kfeat.kernels.base import squared_norms
+
+NEGLIGIBLE = 2.0**-64  # probability left beyond the table of an infinite series
+MAX_DEGREE = 4096  # where the table ends at the latest
+QUANTILES = 512
+
+
+class Degrees(NamedTuple):
+    """Degrees drawn, shape (D,), and for each the weight a_N / P(N), 0 where the series has no such term."""
+
+    degrees: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+def geometric(rng: np.random.Generator, kernel: DotProductKernel, n: int, base: float, first: int) -> Degrees:
+    """Return n draws of P(N) = (p - 1) p^-(N + 1), given N >= first (Kar & Karnick 2012, Algorithm 1).
+
+    Not truncated: a degree without a term in the series has weight 0. (Printed as p^-(N + 1), which is a
+    distribution for p = 2 only.)
+    """
+    degrees = first + rng.geometric(1 - 1 / base, size=n) - 1
+    a = coefficients(kernel, int(degrees.max()) + 1)[degrees]
+    live = np.flatnonzero(a)
+    weights = np.zeros(n)
+    weights[live] = a[live] / ((base - 1) * float(base) ** (first - degrees[live] - 1.0))
+    return Degrees(degrees, weights)
+
+
+def truncated(rng: np.random.Generator, kernel: DotProductKernel, n: int, base: float, first: int) -> Degrees:
+    """Return n draws of P(N) in proportion to p^-(N + 1) over the N >= first with a term in the series."""
+    last = int(np.ceil(-np.log(NEGLIGIBLE) / np.log(base)))
+    a = terms(kernel, last)
+    with np.errstate(divide="ignore"):
+        logs = np.log(a > 0) - np.arange(len(a)) * np.log(base)
+    return from_table(rng, kernel, n, a, first, logs)
+
+
+def proportional(rng: np.random.Generator, kernel: DotProductKernel, n: int, X: Any, first: int) -> Degrees:
+    """Return n draws of P(N) in proportion to a_N mean(||x||^2N): the size of each term of k(x, x) on X.
+
+    The mean is over quantiles of the norms; the weights make up for any P, so that nothing rests on it.
+    """
+    a = terms(kernel, MAX_DEGREE)
+    norms = np.quantile(squared_norms(X), (np.arange(QUANTILES) + 0.5) / QUANTILES)
+    with np.errstate(divide="ignore"):  # in logarithms, since powers of norms overflow
+        logs = np.log(a) + logsumexp(xlogy(np.arange(len(a))[:, None], norms), axis=1)
+    return from_table(rng, kernel, n, a, first, logs)
+
+
+def from_table(
+    rng: np.random.Generator,
+    kernel: DotProductKernel,
+    n: int,
+    a: NDArray[np.float64],
+    first: int,
+    logs: NDArray[np.float64],
+) -> Degrees:
+    """Return n draws of P(N) in proportion to exp(logs[N]) over N >= first."""
+    logs = np.where(np.arange(len(logs)) < first, -np.inf, logs)
+    if logs.max() == -np.inf:
+        raise KernelError(
+            f"{kernel!r} has no terms of degree >= {first} to sample on these data: set h01=False and "
+            'constant=True, or degree_law="geometric", whose columns are then zero'
+        )
+    probabilities = np.exp(logs - logsumexp(logs))
+    probabilities /= probabilities.sum()
+    degrees = rng.choice(len(logs), size=n, p=probabilities)
+    return Degrees(degrees, a[degrees] / probabilities[degrees])
+
+
+def terms(kernel: DotProductKernel, last: int) -> NDArray[np.float64]:
+    """Return the coefficients to the end of the series, or up to degree `last` where it has none."""
+    end = kernel.last_degree
+    return coefficients(kernel, (min(last, MAX_DEGREE) if end is None else end) + 1)
+
+
+def coefficients(kernel: DotProductKernel, n_terms: int) -> NDArray[np.float64]:
+    """Return a_0 .. a_{n_terms - 1}, or raise KernelError where one is negative."""
+    a = kernel.maclaurin(n_terms)
+    if (a < 0).any():
+        n = int(np.argmax(a < 0))
+        raise KernelError(
+            f"Random Maclaurin needs a series without negative coefficients, got a_{n} = {a[n]:g} "
+            f"of {kernel!r}: such a kernel is not positive definite in every dimension"
+        )
+    return a

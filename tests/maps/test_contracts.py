@@ -1,0 +1,159 @@
+"""What holds for every map: scikit-learn's own checks, forms of input, blocks, threads, and the refusals."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array, csc_array, csr_array
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kfeat.errors import DataError, ParameterError
+from kfeat.kernels import KERNELS, Exponential, Polynomial
+from kfeat.maps import MAPS, RandomMaclaurin, TensorSketch, blocks, maps_for
+from kfeat.parameters import parameter_model
+
+VARIANTS = [
+    TensorSketch(Polynomial(3, coef0=0.5), 40),
+    TensorSketch(Polynomial(2), 41, domain="frequency", hashing="universal"),
+    RandomMaclaurin(Polynomial(3, coef0=1.0), 60),
+    RandomMaclaurin(Exponential("median"), 60, degree_law="proportional", h01=True),
+    RandomMaclaurin(Polynomial(4), 60, degree_law="truncated", constant=False),
+]
+each_variant = pytest.mark.parametrize(
+    "variant", VARIANTS, ids=lambda m: f"{type(m).__name__}-{m.n_components}"
+)
+
+
+@pytest.fixture(name="X")
+def sparse_looking_rows():
+    rng = np.random.default_rng(0)
+    return rng.random((150, 9)) * (rng.random((150, 9)) < 0.5) / 3
+
+
+def fitted(variant, X, **parameters):
+    return clone(variant).set_params(random_state=0, **parameters).fit(X)
+
+
+def assert_close(actual, expected, eps=2**-23):
+    """Agree to a few eps times the norm of each row, which is what BLAS promises."""
+    norms = np.linalg.norm(np.asarray(expected, dtype=float), axis=1, keepdims=True)
+    assert (np.abs(np.asarray(actual, dtype=float) - expected) <= 16 * eps * norms).all()
+
+
+@parametrize_with_checks([cls() for cls in MAPS.values()] + [clone(v) for v in VARIANTS[:3]])
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@each_variant
+def test_sparse_input_gives_the_features_of_dense_input(variant, X):
+    m = fitted(variant, X)
+    expected = m.transform(X)
+    for form in (csr_array, csc_array, coo_array):
+        assert_close(m.transform(form(X)), expected, eps=2**-52)
+    assert_close(fitted(variant, csr_array(X)).transform(X), expected, eps=2**-52)
+
+
+@each_variant
+def test_float32_gives_float32_and_the_same_draw(variant, X):
+    single = X.astype(np.float32)
+    expected = fitted(variant, single.astype(float)).transform(single.astype(float))
+    assert expected.dtype == np.float64
+    for data in (single, csr_array(single), np.asfortranarray(single)):
+        Z = fitted(variant, data).transform(data)
+        assert Z.dtype == np.float32
+        assert_close(Z, expected, eps=2**-21)
+
+
+@each_variant
+def test_integers_of_any_width_are_numbers(variant):
+    X = np.random.default_rng(0).integers(0, 255, (80, 9)).astype(np.uint8)
+    expected = fitted(variant, X.astype(float)).transform(X.astype(float))
+    for data in (X, X.astype(np.int64), csr_array(X)):
+        assert_close(fitted(variant, data).transform(data), expected, eps=2**-52)
+
+
+@each_variant
+def test_blocks_and_threads_do_not_change_the_features(variant, X, monkeypatch):
+    m = fitted(variant, X)
+    expected = m.transform(X)
+    for rows in (1, 7, 64, 1000):
+        monkeypatch.setattr(blocks, "rows_per_block", lambda _, rows=rows: rows)
+        for n_jobs in (1, 2, 3):
+            m.set_params(n_jobs=n_jobs)
+            assert_close(m.transform(X), expected, eps=2**-52)
+            np.testing.assert_array_equal(m.transform(X), m.transform(X))
+    assert_close(np.vstack([m.transform(X[:31]), m.transform(X[31:])]), expected, eps=2**-52)
+
+
+@each_variant
+def test_features_stream_into_a_memory_map(variant, X, tmp_path):
+    m = fitted(variant, X)
+    shape = (len(X), len(m.get_feature_names_out()))
+    on_disk = np.lib.format.open_memmap(tmp_path / "features.npy", "w+", np.float64, shape)
+    assert m.transform(X, out=on_disk) is on_disk
+    on_disk.flush()
+    np.testing.assert_array_equal(np.load(tmp_path / "features.npy"), m.transform(X))
+
+
+def test_an_output_that_does_not_fit_is_refused(X):
+    m = fitted(TensorSketch(), X)
+    readonly = np.empty((150, 100))
+    readonly.flags.writeable = False
+    for out in (np.empty((150, 99)), np.empty((150, 100), np.float32), [[0.0]], readonly):
+        with pytest.raises(DataError, match=r"out: expected a writeable array of float64 \(150, 100\), got"):
+            m.transform(X, out=out)
+
+
+@each_variant
+def test_equal_seeds_give_equal_maps_and_pickles_keep_them(variant, X):
+    m = fitted(variant, X)
+    Z = m.transform(X)
+    np.testing.assert_array_equal(fitted(variant, X).transform(X), Z)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(m)).transform(X), Z)
+    assert not np.array_equal(clone(variant).set_params(random_state=1).fit_transform(X), Z)
+    state = np.random.RandomState(0)
+    one, two = (clone(variant).set_params(random_state=state).fit_transform(X) for _ in range(2))
+    assert not np.array_equal(one, two)
+
+
+def test_draws_are_the_same_on_every_platform():
+    X = np.zeros((2, 3))
+    sketch = TensorSketch(Polynomial(2), 1000, random_state=0).fit(X)
+    np.testing.assert_array_equal(sketch.buckets_, [[850, 636, 511, 269], [307, 40, 75, 16]])
+    maclaurin = RandomMaclaurin(Polynomial(2, coef0=1.0), 8, random_state=0).fit(X)
+    np.testing.assert_array_equal(maclaurin.degrees_, [0, 0, 0, 1, 1, 1, 2, 3])
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_every_map_has_a_yaml_form_a_default_kernel_and_a_version(name):
+    cls = MAPS[name]
+    assert cls.algorithm_version >= 1
+    assert cls.supports(cls.default_kernel())
+    assert "n_components" in parameter_model(cls).model_fields
+    for bad in (0, -3, 2.5, "many"):
+        with pytest.raises(ParameterError, match=f"{cls.__name__}: n_components"):
+            cls(n_components=bad).fit(np.ones((3, 2)))
+
+
+def test_maps_for_names_the_maps_that_can():
+    assert {kernel: maps_for(KERNELS[kernel]())[:2] for kernel in ("polynomial", "exponential")} == {
+        "polynomial": ["random_maclaurin", "tensor_sketch"],
+        "exponential": ["random_maclaurin"],
+    }
+
+
+@each_variant
+def test_bad_data_are_refused(variant, X):
+    m = fitted(variant, X)
+    with pytest.raises(ValueError, match=r"X has 8 features, but \w+ is expecting 9 features"):
+        m.transform(X[:, :8])
+    for bad, message in ((np.nan, "contains NaN"), (np.inf, "contains infinity"), (1j, "Complex data")):
+        with pytest.raises(ValueError, match=message):
+            clone(variant).fit(X + bad)
+        with pytest.raises(ValueError, match=message):
+            m.transform(X + bad)
+    for degree in (0, -1):
+        with pytest.raises(ParameterError, match="Polynomial: degree"):
+            clone(variant).set_params(kernel=Polynomial(degree)).fit(X)

@@ -1,0 +1,127 @@
+"""Random Maclaurin: proved unbiased degree by degree by enumeration, and its laws of degrees."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from kfeat.errors import DataError, KernelError
+from kfeat.kernels import DotProductKernel, Exponential, Linear, Polynomial, VovkInfinite, VovkReal
+from kfeat.maps import RandomMaclaurin, column_counts
+from kfeat.maps.degree_laws import geometric, proportional, truncated
+
+X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3])
+def test_the_mean_over_all_signs_is_the_power_of_the_inner_product(degree):
+    fitted = RandomMaclaurin(n_components=2, random_state=0).fit(X2)
+    fitted.degrees_, fitted.scales_ = np.full(2, degree), np.full(2, np.sqrt(0.5))
+    grams = []
+    for signs in product((-1, 1), repeat=2 * 2 * degree):
+        fitted.signs_ = np.reshape(signs, (2 * degree, 2)).astype(np.int8)
+        Z = fitted.transform(X2)
+        grams.append(Z @ Z.T)
+    np.testing.assert_allclose(np.mean(grams, axis=0), (X2 @ X2.T) ** degree, rtol=1e-12)
+
+
+LAWS = {
+    "geometric": lambda rng, k, n, first, base: geometric(rng, k, n, base, first),
+    "truncated": lambda rng, k, n, first, base: truncated(rng, k, n, base, first),
+    "proportional": lambda rng, k, n, first, base: proportional(rng, k, n, X2, first),
+}
+
+
+def law_of(law, kernel, first, base):
+    """Return P(N = n) for n < 80 as the law is defined, written out."""
+    n = np.arange(80.0)
+    a = kernel.maclaurin(80)
+    norms = np.quantile([x @ x for x in X2], (np.arange(512) + 0.5) / 512)
+    powers = np.mean([[norm**k for k in n] for norm in norms], axis=0)
+    size = {"geometric": base**-n, "truncated": base**-n * (a > 0), "proportional": a * powers}[law]
+    size[:first] = 0
+    return size / size.sum()
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("first", [0, 1, 2])
+@pytest.mark.parametrize("base", [1.5, 2.0, 3.0])
+@pytest.mark.parametrize(
+    "kernel", [Polynomial(4, coef0=1.0), Polynomial(3), Exponential(1.3), VovkReal(6)], ids=str
+)
+def test_degrees_follow_their_law_and_weights_make_each_degree_unbiased(law, first, base, kernel):
+    P, a = law_of(law, kernel, first, base), kernel.maclaurin(80)
+    n = 200_000
+    degrees, weights = LAWS[law](np.random.default_rng(0), kernel, n, first, base)
+    # E[weight; N = n] = P(n) weight(n) = a_n: the sum over degrees is the kernel.
+    np.testing.assert_allclose(P[degrees] * weights, a[degrees], rtol=1e-9)
+    counts = np.bincount(degrees, minlength=80)[:80]
+    common = n * P >= 10
+    z = (counts - n * P)[common] / np.sqrt(n * P * (1 - P))[common].clip(1e-9)
+    assert np.abs(z).max() < 4.5
+    assert counts[P == 0].sum() == 0
+    assert set(np.flatnonzero(counts)) >= set(np.flatnonzero(n * P >= 10))
+
+
+def test_a_law_that_is_off_by_five_per_cent_is_caught():
+    P = law_of("geometric", Polynomial(4, coef0=1.0), 0, 2.0)
+    wrong = P * np.where(np.arange(80) == 0, 1.05, 1.0)
+    counts = np.random.default_rng(0).multinomial(200_000, wrong / wrong.sum())
+    z = (counts[0] - 200_000 * P[0]) / np.sqrt(200_000 * P[0] * (1 - P[0]))
+    assert z > 4.5
+
+
+def test_the_published_law_leaves_zero_columns_on_homogeneous_kernels_and_the_truncated_none():
+    X = np.random.default_rng(0).random((10, 5))
+    published = RandomMaclaurin(Polynomial(4), 2000, random_state=0).fit_transform(X)
+    live = column_counts(published).live
+    assert abs(live - 2000 / 32) < 4 * np.sqrt(2000 / 32)
+    better = RandomMaclaurin(Polynomial(4), 2000, degree_law="truncated", random_state=0).fit_transform(X)
+    assert column_counts(better) == (2000, 0, 0)
+
+
+def test_h01_columns_are_the_first_two_terms_and_the_rest_estimates_the_others():
+    X = np.random.default_rng(0).random((6, 4))
+    kernel = Polynomial(2, gamma=0.7, coef0=1.5)
+    fitted = RandomMaclaurin(kernel, 300, h01=True, random_state=0).fit(X)
+    Z = fitted.transform(X)
+    assert Z.shape == (6, 1 + 4 + 300)
+    np.testing.assert_allclose(Z[:, 0], 1.5)
+    np.testing.assert_allclose(Z[:, 1:5], np.sqrt(2 * 0.7 * 1.5) * X)
+    assert fitted.degrees_.min() == 2
+    without = RandomMaclaurin(kernel, 300, h01=True, constant=False, random_state=0).fit(X)
+    np.testing.assert_array_equal(without.transform(X), Z[:, 1:])
+    assert without.kernel_offset_ == 1.5**2
+    np.testing.assert_allclose(fitted.transform(csr_array(X)), Z, rtol=1e-12)
+
+
+@pytest.mark.parametrize("law", ["geometric", "truncated", "proportional"])
+@pytest.mark.parametrize("h01", [False, True])
+@pytest.mark.parametrize("constant", [False, True])
+def test_the_map_approaches_the_kernel_less_its_offset(law, h01, constant):
+    X = 0.5 * X2
+    kernel = Exponential(1.0)
+    fitted = RandomMaclaurin(kernel, 200_000, law, h01=h01, constant=constant, random_state=0).fit(X)
+    assert fitted.kernel_offset_ == (0 if constant else 1)
+    Z = fitted.transform(X)
+    np.testing.assert_allclose(Z @ Z.T, kernel(X) - fitted.kernel_offset_, atol=0.02)
+
+
+def test_what_cannot_be_sampled_is_refused():
+    class Sine(DotProductKernel):
+        def maclaurin(self, n_terms):
+            return np.sin(np.arange(n_terms) * np.pi / 2)
+
+        def _f(self, t):
+            return np.sin(t)
+
+    with pytest.raises(KernelError, match=r"without negative coefficients, got a_3 = -1"):
+        RandomMaclaurin(Sine(), 100, degree_law="truncated").fit(X2)
+    with pytest.raises(KernelError, match="no terms of degree >= 2"):
+        RandomMaclaurin(Linear(), degree_law="truncated", h01=True).fit(X2)
+    with pytest.raises(DataError, match=r"needs \|<x, y>\| < 1, got 4"):
+        RandomMaclaurin(VovkInfinite()).fit([[2.0, 0.0]])
+    fitted = RandomMaclaurin(VovkInfinite(), random_state=0).fit(X2)
+    with pytest.raises(DataError, match=r"needs \|<x, y>\| < 1, got 4"):
+        fitted.transform([[2.0, 0.0]])

@@ -1,0 +1,138 @@
+"""Tensor Sketch: proved unbiased by enumeration, its variance held against a formula, and its switches."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from faults import CAUGHT, PASS, SKETCH_FAULTS, largest_z
+from scipy.sparse import csr_array
+
+from kfeat.errors import KernelError
+from kfeat.kernels import Gaussian, Polynomial
+from kfeat.maps import TensorSketch
+
+X2 = np.array([[0.7, -1.3], [0.4, 2.0], [-0.9, 0.3]])
+
+
+def every_draw(tsk, degree, d):
+    """Set every combination of hashes and signs in turn on a fitted map with two buckets."""
+    cells = degree * d
+    for buckets in product(range(2), repeat=cells):
+        for signs in product((-1, 1), repeat=cells):
+            tsk.buckets_[:, :d] = np.reshape(buckets, (degree, d))
+            tsk.signs_[:, :d] = np.reshape(signs, (degree, d))
+            yield tsk
+
+
+@pytest.mark.parametrize("domain", ["real", "frequency"])
+@pytest.mark.parametrize(("degree", "coef0"), [(1, 0.0), (2, 0.0), (3, 0.0), (1, 1.5), (2, 1.5)])
+def test_the_mean_over_all_hashes_and_signs_is_the_kernel(degree, coef0, domain):
+    kernel = Polynomial(degree, gamma=0.6, coef0=coef0)
+    fitted = TensorSketch(kernel, n_components=2, domain=domain, random_state=0).fit(X2)
+    grams = [Z @ Z.T for Z in (m.transform(X2) for m in every_draw(fitted, degree, 3 if coef0 else 2))]
+    np.testing.assert_allclose(np.mean(grams, axis=0), kernel(X2), rtol=1e-12)
+    assert np.std(grams) > 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("hashing", ["table", "universal"])
+def test_a_correct_map_passes_the_z_test(degree, hashing):
+    def make(kernel, seed):
+        return TensorSketch(kernel, 128, hashing=hashing, random_state=seed)
+
+    assert largest_z(make, kernel=Polynomial(degree)) < PASS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", SKETCH_FAULTS)
+def test_planted_faults_fail_the_z_test(fault):
+    assert largest_z(lambda kernel, seed: SKETCH_FAULTS[fault](kernel, 128, random_state=seed)) > CAUGHT
+
+
+def exact_variance(x, y, degree, D):
+    """Return Var <z(x), z(y)> for fully random hashes, by the fourth moments of the spectra.
+
+    With a = <x,y>^2, q = sum x_i^2 y_i^2, b = ||x||^2 ||y||^2 - q, c = a - q, e = 1 for odd D and 2 for even:
+    D^2 (Var + a^p) = e (a+b+c)^p + (D-e) ((a+b)^p + (a+c)^p) + (D^2 - 2D + e) a^p.
+    """
+    a, q = (x @ y) ** 2, (x**2 * y**2).sum()
+    b, c, e, p = (x @ x) * (y @ y) - q, a - q, 2 - D % 2, degree
+    pairs = e * (a + b + c) ** p + (D - e) * ((a + b) ** p + (a + c) ** p)
+    return (pairs + (D**2 - 2 * D + e) * a**p) / D**2 - a**p
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_the_variance_over_all_hashes_and_signs_is_the_formulas(degree):
+    fitted = TensorSketch(Polynomial(degree), n_components=2, random_state=0).fit(X2)
+    grams = np.array([Z @ Z.T for Z in (m.transform(X2) for m in every_draw(fitted, degree, 2))])
+    expected = [[exact_variance(x, y, degree, 2) for y in X2] for x in X2]
+    np.testing.assert_allclose(grams.var(axis=0), expected, rtol=1e-10)
+
+
+def test_lemma_6_does_not_hold_and_the_bound_in_use_does():
+    for degree, D in product((2, 3, 4), (50, 500, 501)):
+        ratios = []
+        for seed in range(50):
+            x, y = np.random.default_rng(seed).standard_normal((2, 20))
+            flat = np.ones(20) / np.sqrt(20)
+            for u, v in ((x, x), (x, y), (flat, flat), (x, flat)):
+                u, v = u / np.linalg.norm(u), v / np.linalg.norm(v)
+                variance = exact_variance(u, v, degree, D)
+                assert variance <= (3**degree - 1) / D
+                ratios.append(variance * D / ((u @ v) ** (2 * degree) + 1))
+        assert max(ratios) > degree  # Lemma 6 claims 1
+    fitted = [TensorSketch(Polynomial(2), 50, random_state=s).fit(flat[None]) for s in range(300)]
+    measured = np.var([(m.transform(flat[None]) ** 2).sum() for m in fitted])
+    assert measured > 1.5 * 2 / 50  # Lemma 6's bound for x = y of norm 1
+
+
+def test_the_frequency_domain_keeps_inner_products():
+    X = np.random.default_rng(0).random((20, 7))
+    for D in (1, 2, 9, 10):
+        real, frequency = (
+            TensorSketch(Polynomial(3, coef0=0.5), D, domain=domain, random_state=3).fit_transform(X)
+            for domain in ("real", "frequency")
+        )
+        assert real.shape == frequency.shape
+        np.testing.assert_allclose(frequency @ frequency.T, real @ real.T, rtol=1e-10)
+
+
+def test_the_published_constant_approximates_the_kernel_with_its_square():
+    X = np.random.default_rng(0).random((5, 4))
+    published = TensorSketch(Polynomial(2, coef0=3.0), 50, constant="published", random_state=0).fit(X)
+    proper = TensorSketch(Polynomial(2, coef0=9.0), 50, random_state=0).fit(X)
+    assert published.kernel_.coef0 == 9.0
+    assert published.kernel.coef0 == 3.0
+    np.testing.assert_array_equal(published.transform(X), proper.transform(X))
+
+
+def test_universal_hashes_are_two_wise_independent_and_uniform():
+    n, d, D = 4000, 3, 5
+    X = np.zeros((1, d))
+    draws = [TensorSketch(n_components=D, hashing="universal", random_state=s).fit(X) for s in range(n)]
+    cells = np.array([m.buckets_[0, :d] + D * (m.signs_[0, :d] > 0) for m in draws])
+    for i in range(d):
+        for j in range(i):
+            counts = np.zeros((2 * D, 2 * D))
+            np.add.at(counts, (cells[:, i], cells[:, j]), 1)
+            expected = n / (2 * D) ** 2
+            chi2 = ((counts - expected) ** 2 / expected).sum()
+            assert abs(chi2 - 99) < 4 * np.sqrt(2 * 99)  # chi-squared, 99 degrees of freedom
+
+
+def test_degree_one_is_a_count_sketch():
+    X = np.random.default_rng(0).standard_normal((4, 30))
+    fitted = TensorSketch(Polynomial(1), 8, random_state=0).fit(X)
+    expected = np.zeros((4, 8))
+    for i in range(30):
+        expected[:, fitted.buckets_[0, i]] += fitted.signs_[0, i] * X[:, i]
+    np.testing.assert_allclose(fitted.transform(X), expected, atol=1e-12)
+    np.testing.assert_allclose(fitted.transform(csr_array(X)), expected, atol=1e-12)
+
+
+def test_other_kernels_are_refused_with_the_maps_that_can():
+    with pytest.raises(KernelError, match=r"TensorSketch cannot approximate Gaussian\(\); maps that can: "):
+        TensorSketch(Gaussian()).fit(X2)
+    with pytest.raises(KernelError, match=r"must be an object of kfeat.kernels, got 'polynomial'"):
+        TensorSketch("polynomial").fit(X2)
