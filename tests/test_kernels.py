@@ -164,3 +164,22 @@ def test_a_gram_block_needs_a_tile_beyond_itself():
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             assert peak < K.nbytes + 64 * 2**20
+
+
+@pytest.mark.parametrize(
+    ("kernel", "formula"),
+    [
+        (Linear(), "<x, y>"),
+        (Polynomial(degree=4), "<x, y>^4"),
+        (Polynomial(degree=4, coef0=1), "(1 + <x, y>)^4"),
+        (Polynomial(degree=1, gamma=4, coef0=1), "1 + 4 <x, y>"),
+        (Polynomial(degree=2, gamma=0.5), "(0.5 <x, y>)^2"),
+        (Exponential(sigma="mean_distance"), "exp(<x, y> / sigma^2), sigma = mean distance"),
+        (VovkReal(degree=3), "(1 - <x, y>^3) / (1 - <x, y>)"),
+        (VovkInfinite(), "1 / (1 - <x, y>)"),
+        (Gaussian(gamma=0.25), "exp(-gamma ||x - y||^2), gamma = 0.25"),
+        (Laplacian(gamma="median"), "exp(-gamma ||x - y||_1), gamma = median"),
+    ],
+)
+def test_a_kernel_says_its_formula(kernel, formula):
+    assert kernel.formula == formula

@@ -40,6 +40,11 @@ class Kernel(BaseEstimator):
                     K[rows, columns] = K[columns, rows].T
         return K
 
+    @property
+    @abstractmethod
+    def formula(self) -> str:
+        """The kernel as tables and figures print it."""
+
     @abstractmethod
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
         """Return k(X[i], Y[j]) of two operands that are small enough for temporaries."""

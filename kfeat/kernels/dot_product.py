@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from kfeat.errors import DataError
 from kfeat.kernels.base import Kernel, as_operand, inner_products, squared_norms
-from kfeat.kernels.widths import WidthRule, euclidean_width, number
+from kfeat.kernels.widths import WidthRule, euclidean_width, number, said
 
 
 class DotProductKernel(Kernel):
@@ -57,6 +57,8 @@ class DotProductKernel(Kernel):
 class Linear(DotProductKernel):
     """The linear kernel <x, y>."""
 
+    formula = "<x, y>"
+
     @property
     def last_degree(self) -> int:
         """The series is t."""
@@ -84,6 +86,15 @@ class Polynomial(DotProductKernel):
         self.coef0 = coef0
 
     @property
+    def formula(self) -> str:
+        """The kernel as tables and figures print it, such as (1 + <x, y>)^4."""
+        inner = "<x, y>" if self.gamma == 1 else f"{self.gamma:g} <x, y>"
+        base = inner if self.coef0 == 0 else f"{self.coef0:g} + {inner}"
+        if self.degree == 1:
+            return base
+        return f"{base}^{self.degree}" if base == "<x, y>" else f"({base})^{self.degree}"
+
+    @property
     def last_degree(self) -> int:
         """The series ends with t^degree."""
         return self.degree
@@ -107,6 +118,11 @@ class Exponential(DotProductKernel):
 
     def __init__(self, sigma: Annotated[float, Gt(0)] | WidthRule = 1.0) -> None:
         self.sigma = sigma
+
+    @property
+    def formula(self) -> str:
+        """The kernel as tables and figures print it."""
+        return f"exp(<x, y> / sigma^2), sigma = {said(self.sigma)}"
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return the kernel with sigma as a number: the mean or median distance between rows of X."""
@@ -132,6 +148,11 @@ class VovkReal(DotProductKernel):
         self.degree = degree
 
     @property
+    def formula(self) -> str:
+        """The kernel as tables and figures print it."""
+        return f"(1 - <x, y>^{self.degree}) / (1 - <x, y>)"
+
+    @property
     def last_degree(self) -> int:
         """The series ends with t^(degree - 1)."""
         return self.degree - 1
@@ -152,6 +173,7 @@ class VovkReal(DotProductKernel):
 class VovkInfinite(DotProductKernel):
     """Vovk's infinite polynomial kernel 1 / (1 - <x, y>), for |<x, y>| < 1."""
 
+    formula = "1 / (1 - <x, y>)"
     radius: ClassVar[float] = 1.0
 
     def maclaurin(self, n_terms: int) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import manhattan_distances
 
 from kfeat.kernels.base import Kernel, as_operand, squared_norms
-from kfeat.kernels.widths import WidthRule, euclidean_width, manhattan_width, number, squared_distances
+from kfeat.kernels.widths import WidthRule, euclidean_width, manhattan_width, number, said, squared_distances
 
 # Largest gamma ||y||^2 for which the rounding of a float32 distance moves a kernel value by 1e-4 at most.
 FLOAT32_REACH = 256.0
@@ -46,6 +46,11 @@ class ShiftInvariantKernel(Kernel):
 class Gaussian(ShiftInvariantKernel):
     """The Gaussian kernel exp(-gamma ||x - y||^2); as a heuristic, gamma = 1 / (2 width^2)."""
 
+    @property
+    def formula(self) -> str:
+        """The kernel as tables and figures print it."""
+        return f"exp(-gamma ||x - y||^2), gamma = {said(self.gamma)}"
+
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return draws of N(0, 2 gamma) (Rahimi & Recht 2007, Figure 1)."""
         return rng.standard_normal(shape) * np.sqrt(2 * number(self, "gamma"))
@@ -67,6 +72,11 @@ class Gaussian(ShiftInvariantKernel):
 
 class Laplacian(ShiftInvariantKernel):
     """The Laplacian kernel exp(-gamma ||x - y||_1); as a heuristic, gamma = 1 / width in the 1-norm."""
+
+    @property
+    def formula(self) -> str:
+        """The kernel as tables and figures print it."""
+        return f"exp(-gamma ||x - y||_1), gamma = {said(self.gamma)}"
 
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return draws of the Cauchy distribution with scale gamma (Rahimi & Recht 2007, Figure 1)."""

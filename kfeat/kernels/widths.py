@@ -71,3 +71,8 @@ def number(kernel: Any, name: str) -> float:
             f"{type(kernel).__name__}({name}={value!r}) is not a number yet: call kernel.resolve(X) first"
         )
     return float(value)
+
+
+def said(width: float | str) -> str:
+    """Return a width as a formula says it: a number, or the heuristic in words."""
+    return width.replace("_", " ") if isinstance(width, str) else f"{width:g}"
