@@ -10,6 +10,7 @@ from kfeat.kernels.dot_product import (
     VovkReal,
 )
 from kfeat.kernels.shift_invariant import Gaussian, Laplacian, ShiftInvariantKernel
+from kfeat.kernels.sums import Sum
 
 KERNELS: dict[str, type[Kernel]] = {
     "linear": Linear,
@@ -31,6 +32,7 @@ __all__ = [
     "Linear",
     "Polynomial",
     "ShiftInvariantKernel",
+    "Sum",
     "VovkInfinite",
     "VovkReal",
 ]

@@ -2,15 +2,21 @@
 
 from kfeat.maps.base import FeatureMap
 from kfeat.maps.columns import ColumnCounts, column_counts
+from kfeat.maps.nystrom import Nystrom
+from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
 from kfeat.maps.registry import MAPS, maps_for
+from kfeat.maps.stacked import Stacked
 from kfeat.maps.tensor_sketch import TensorSketch
 
 __all__ = [
     "MAPS",
     "ColumnCounts",
     "FeatureMap",
+    "Nystrom",
+    "RandomFourier",
     "RandomMaclaurin",
+    "Stacked",
     "TensorSketch",
     "column_counts",
     "maps_for",

@@ -1,0 +1,49 @@
+"""Weighted sums of kernels."""
+
+from collections.abc import Callable
+from typing import Any, Self
+
+from numpy.typing import NDArray
+
+from kfeat.errors import ParameterError
+from kfeat.kernels.base import Kernel
+from kfeat.parameters import check_parameters
+
+
+class Sum(Kernel):
+    """The sum of kernels sum_i w_i k_i(x, y), w_i > 0 (1 by default); each keeps its own parameters."""
+
+    def __init__(self, kernels: list[Kernel], weights: list[float] | None = None) -> None:
+        self.kernels = kernels
+        self.weights = weights
+
+    def terms(self) -> list[tuple[float, Kernel]]:
+        """Return the pairs (w_i, k_i), or raise ParameterError where they do not match."""
+        weights = [1.0] * len(self.kernels) if self.weights is None else self.weights
+        if not self.kernels or len(weights) != len(self.kernels) or not all(w > 0 for w in weights):
+            raise ParameterError(
+                f"Sum: expected at least one kernel and a weight above 0 for each, "
+                f"got {len(self.kernels)} kernels and weights {self.weights}"
+            )
+        return list(zip(weights, self.kernels, strict=True))
+
+    def resolve(self, X: Any, random_state: Any = None) -> Self:
+        """Return the sum with every kernel's width as a number."""
+        for _, kernel in self.terms():
+            check_parameters(kernel)
+        return type(self)([kernel.resolve(X, random_state) for kernel in self.kernels], self.weights)
+
+    def diagonal(self, X: Any) -> NDArray[Any]:
+        """Return sum_i w_i k_i(X[j], X[j]), shape (n,)."""
+        return self._added(lambda kernel: kernel.diagonal(X))
+
+    def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
+        return self._added(lambda kernel: kernel._tile(X, Y))
+
+    def _added(self, values: Callable[[Kernel], NDArray[Any]]) -> NDArray[Any]:
+        (weight, kernel), *others = self.terms()
+        total = values(kernel)
+        total *= weight
+        for weight, kernel in others:
+            total += weight * values(kernel)
+        return total

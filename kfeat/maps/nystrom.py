@@ -1,0 +1,99 @@
+"""The Nystrom approximation: any kernel, seen from a sample of the rows (Drineas & Mahoney 2005)."""
+
+from typing import Annotated, Any
+
+import numpy as np
+from annotated_types import Ge
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_array
+
+from kfeat.errors import DataError, ParameterError
+from kfeat.kernels import Gaussian, Kernel
+from kfeat.kernels.base import as_operand
+from kfeat.maps.base import BlockMapper, FeatureMap
+from kfeat.maps.registry import register
+
+DEFAULT_LANDMARKS = 100
+
+
+@register("nystrom")
+class Nystrom(FeatureMap):
+    """The Nystrom map of any kernel (Bellet 2020, "Nystrom approximation: explicit feature map").
+
+    z(x) = k(x, landmarks) V_k L_k^(-1/2), with W_k = V_k L_k V_k^T the best rank-k approximation of the
+    landmarks' Gram matrix W, so that Z Z^T = C W_k^+ C^T; exact where all rows are landmarks, at full rank.
+    (The slides' exponent 1/2 belongs to W^+.) Eigenvalues that are zero to the precision of the data are left
+    out, so that there may be fewer columns than `rank`.
+
+    n_components: the number c of landmarks, rows of X drawn uniformly without replacement; None: 100, or all
+    rows where there are fewer. landmarks: rows given in their place, c of them. rank: k <= c; None: c.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        n_components: Annotated[int, Ge(1)] | None = None,
+        rank: Annotated[int, Ge(1)] | None = None,
+        landmarks: np.ndarray | csr_array | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.rank = rank
+        self.landmarks = landmarks
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def supports(cls, kernel: Kernel) -> bool:
+        """Return True: any positive definite kernel will do."""
+        return True
+
+    @classmethod
+    def default_kernel(cls) -> Kernel:
+        """Return exp(-||x - y||^2)."""
+        return Gaussian()
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
+        self.landmarks_ = self._choose_landmarks(X, rng)
+        c = self.landmarks_.shape[0]
+        rank = c if self.rank is None else self.rank
+        if rank > c:
+            raise ParameterError(f"Nystrom: rank must be at most the number of landmarks, {c}, got {rank}")
+        values, vectors = eigh(
+            self.kernel_(self.landmarks_.astype(np.float64)), subset_by_index=[c - rank, c - 1]
+        )
+        # Smaller eigenvalues are rounding, which their inverse would blow up.
+        kept = values > max(values[-1], 0) * c * np.finfo(dtype).eps
+        self.components_ = np.ascontiguousarray((vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1])
+        return int(kept.sum())
+
+    def _choose_landmarks(self, X: Any, rng: np.random.Generator) -> Any:
+        n, c = X.shape[0], self.n_components
+        if self.landmarks is not None:
+            given = check_array(self.landmarks, accept_sparse="csr")
+            if given.shape[1] != X.shape[1] or c not in (None, given.shape[0]):
+                raise DataError(
+                    f"Nystrom: expected landmarks of shape ({c or 'any'}, {X.shape[1]}) "
+                    f"to match n_components and X, got {given.shape}"
+                )
+            return as_operand(given)
+        c = min(DEFAULT_LANDMARKS, n) if c is None else c
+        if c > n:
+            raise DataError(
+                f"Nystrom: n_components={c} landmarks need as many rows, got n_samples={n}: "
+                "use fewer, or give rows as `landmarks`"
+            )
+        return as_operand(X[np.sort(rng.choice(n, size=c, replace=False))])
+
+    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
+        landmarks, components = self.landmarks_.astype(dtype), self.components_.astype(dtype)
+
+        def map_block(X: Any, out: NDArray[Any]) -> None:
+            np.matmul(self.kernel_(X, landmarks), components, out=out)
+
+        return map_block

@@ -1,0 +1,84 @@
+"""Stacked features: a sum of kernels by the features of each, side by side (Lu et al. 2014)."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from kfeat.errors import ParameterError
+from kfeat.kernels import Kernel, Sum
+from kfeat.maps.base import BlockMapper, FeatureMap
+from kfeat.maps.random_fourier import RandomFourier
+from kfeat.maps.registry import check_supported, register
+from kfeat.maps.tensor_sketch import TensorSketch
+
+
+@register("stacked")
+class Stacked(FeatureMap):
+    """The maps of the terms of a sum of kernels, side by side.
+
+    z(x) = (sqrt(w_1) z_1(x), sqrt(w_2) z_2(x), ...) for k = sum_i w_i k_i, so <z(x), z(y)> is the sum of the
+    approximations. `maps` has one unfitted map per term, which becomes its kernel (None: Tensor Sketch
+    and random Fourier). Those without a random_state draw theirs from this one's.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        maps: list[FeatureMap] | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.maps = maps
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def supports(cls, kernel: Kernel) -> bool:
+        """Return whether the kernel is a sum."""
+        return isinstance(kernel, Sum)
+
+    @classmethod
+    def default_kernel(cls) -> Kernel:
+        """Return <x, y>^2 + exp(-||x - y||^2)."""
+        return Sum([TensorSketch.default_kernel(), RandomFourier.default_kernel()])
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        terms = self.kernel_.terms()
+        maps = [TensorSketch(), RandomFourier()] if self.maps is None else self.maps
+        if len(maps) != len(terms):
+            raise ParameterError(
+                f"Stacked: expected one map per kernel, got {len(maps)} for {len(terms)} kernels"
+            )
+        self.maps_ = []
+        for (_, kernel), unfitted in zip(terms, maps, strict=True):
+            check_supported(type(unfitted), kernel)
+            part = clone(unfitted).set_params(kernel=kernel)
+            if part.random_state is None:
+                part.set_params(random_state=int(rng.integers(2**31)))
+            self.maps_.append(part.fit(X))
+        self.kernel_ = Sum([part.kernel_ for part in self.maps_], self.kernel_.weights)
+        self.kernel_offset_ = sum(
+            w * part.kernel_offset_ for (w, _), part in zip(terms, self.maps_, strict=True)
+        )
+        return sum(int(part._n_features_out) for part in self.maps_)
+
+    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
+        parts, start = [], 0
+        for (weight, _), part in zip(self.kernel_.terms(), self.maps_, strict=True):
+            columns = slice(start, start + part._n_features_out)
+            parts.append((columns, dtype.type(np.sqrt(weight)), part._block_mapper(dtype)))
+            start = columns.stop
+
+        def map_block(X: Any, out: NDArray[Any]) -> None:
+            for columns, scale, mapper in parts:
+                mapper(X, out[:, columns])
+                if scale != 1:
+                    out[:, columns] *= scale
+
+        return map_block
+
+    def _row_bytes(self, itemsize: int) -> int:
+        return max(part._row_bytes(itemsize) for part in self.maps_)
