@@ -6,6 +6,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from kfeat.data.content import CORRUPT
 from kfeat.errors import DownloadError
 
 
@@ -25,13 +26,11 @@ def extract_member(archive: Path, member: str, target: Path) -> None:
                 stream = tar.extractfile(choose(member, names))
                 if stream is None:
                     raise DownloadError(
-                        f"expected {member} to be a file in the archive, got a folder or link"
+                        f"expected {member} to be a file of the archive, got a folder or link"
                     )
                 copy(stream, target)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError, KeyError, RuntimeError) as error:
-        raise DownloadError(
-            f"expected an archive with {member}, got one that cannot be read ({error})"
-        ) from None
+    except (tarfile.TarError, zipfile.BadZipFile, KeyError, RuntimeError, *CORRUPT) as error:
+        raise DownloadError(f"expected an archive with {member}, got one not readable ({error})") from None
 
 
 def choose(member: str, names: list[str]) -> str:

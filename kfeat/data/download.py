@@ -73,21 +73,21 @@ def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool
     """Fetch the file from the first place that has the right one, and rename it to `target`."""
     part = target.with_name(target.name + ".part")
     failures: list[str] = []
-    for place in places(file, mirror, offline):
-        try:
-            bring(place, part, progress)
-            sha256 = verified_sha256(part, file)
-        except DownloadError as error:
-            failures.append(f"{place}: {error}")
-            logger.warning("%s: not from %s (%s)", file.path, place, error)
-            continue
-        finally:
-            if failures:
-                part.unlink(missing_ok=True)
-        part.replace(target)
-        write_stamp(target, sha256)
-        logger.info("%s: from %s", file.path, place)
-        return
+    try:
+        for place in places(file, mirror, offline):
+            try:
+                bring(place, part, progress)
+                sha256 = verified_sha256(part, file)
+            except DownloadError as error:
+                failures.append(f"{place}: {error}")
+                logger.warning("%s: not from %s (%s)", file.path, place, error)
+                continue
+            part.replace(target)
+            write_stamp(target, sha256)
+            logger.info("%s: from %s", file.path, place)
+            return
+    finally:
+        part.unlink(missing_ok=True)
     tried = "; ".join(failures) or ("offline" if offline else "no mirror is set and no URL is known")
     raise DownloadError(
         f"{file.path} could not be had: {tried}. Put the file by hand at {target}, or set KFEAT_MIRROR to a "

@@ -1,6 +1,7 @@
 """The svmlight / LIBSVM text format: `label index:value ...` per line, indices from 1 and rising."""
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -37,8 +38,8 @@ def read_one(path: Path) -> Part:
     except (ValueError, OverflowError) as error:
         diagnose(path)
         raise DataError(f"{path}: cannot be read as svmlight ({error})") from error
-    if not len(y):
-        raise DataError(f"{path}: expected lines of `label index:value ...`, got an empty file")
+    if not X.nnz:
+        raise DataError(f"{path}: expected lines of `label index:value ...`, got no values at all")
     return Part(csr_array(X), y)
 
 
@@ -46,33 +47,33 @@ def diagnose(path: Path) -> None:
     """Raise DataError for the first line that is not svmlight; slow, but only a failed read comes here."""
     with open_content(path) as content:
         for number, line in enumerate(content, start=1):
-            words = line.split(b"#", 1)[0].split()
+            words = list(re.finditer(rb"\S+", line.split(b"#", 1)[0]))
             if not words:
                 continue
-            place = f"{path}, line {number}"
-            if b":" in words[0]:
-                raise DataError(f"{place}, column 1: expected a label first, got {show(words[0])}")
-            number_in(words[0], f"{place}, column 1: expected a numeric label")
-            check_pairs(words[1:], line, place)
+            place = f"{path}, line {number}, column"
+            label = words[0].group()
+            if b":" in label:
+                raise DataError(f"{place} 1: expected a label first, got {show(label)}")
+            number_in(label, f"{place} {words[0].start() + 1}: expected a numeric label")
+            check_pairs(words[1:], place)
 
 
-def check_pairs(words: list[bytes], line: bytes, place: str) -> None:
+def check_pairs(words: list[re.Match[bytes]], place: str) -> None:
     """Raise DataError for the first `index:value` that is not one, or whose index does not rise."""
     last = 0
     for word in words:
-        where = f"{place}, column {line.find(word) + 1}"
-        index, colon, value = word.partition(b":")
+        where = f"{place} {word.start() + 1}"
+        index, colon, value = word.group().partition(b":")
         if index == b"qid":
             continue
         if not colon:
-            raise DataError(f"{where}: expected index:value, got {show(word)}")
-        whole = int(number_in(index, f"{where}: expected a whole index from 1"))
-        if whole < 1 or str(whole).encode() != index.lstrip(b"+0"):
+            raise DataError(f"{where}: expected index:value, got {show(index)}")
+        if not re.fullmatch(rb"\+?0*[1-9][0-9]*", index):
             raise DataError(f"{where}: expected a whole index from 1, got {show(index)}")
-        if whole <= last:
-            raise DataError(f"{where}: expected indices to rise, got {whole} after {last}")
-        number_in(value, f"{where}: expected a number as the value of feature {whole}")
-        last = whole
+        if int(index) <= last:
+            raise DataError(f"{where}: expected indices to rise, got {int(index)} after {last}")
+        last = int(index)
+        number_in(value, f"{where}: expected a number as the value of feature {last}")
 
 
 def number_in(word: bytes, expected: str) -> float:

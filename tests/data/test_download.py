@@ -1,0 +1,219 @@
+"""Fetching one file from good, bad and hostile places: it is right, or it is refused and nothing is left."""
+
+import bz2
+import gzip
+import json
+import logging
+import lzma
+import multiprocessing
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kfeat.data.content import content_sha256, open_content
+from kfeat.data.download import ATTEMPTS, ensure_file
+from kfeat.errors import DownloadError
+from tests.data.web import Answer, Web, remote
+
+GOOD = b"+1 1:0.5 3:1\n-1 2:1\n" * 1000
+
+
+def left_over(cache: Path) -> list[str]:
+    """Return the files in a cache, without the locks."""
+    return sorted(str(p.relative_to(cache)) for p in cache.rglob("*") if p.is_file() and p.suffix != ".lock")
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
+def test_content_counts_not_the_wrapper(web: Web, tmp_path: Path, pack: Any) -> None:
+    url = web.serve("/file", Answer(pack(GOOD)))
+    path = ensure_file(remote(GOOD, url), tmp_path, None)
+    with open_content(path) as content:
+        assert content.read() == GOOD
+    assert left_over(tmp_path) == ["toy/file", "toy/file.sha256.json"]
+
+
+def test_second_call_asks_nobody(web: Web, tmp_path: Path) -> None:
+    url = web.serve("/file", Answer(GOOD))
+    for _ in range(2):
+        ensure_file(remote(GOOD, url), tmp_path, None)
+    assert web.requests == ["/file"]
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        Answer(status=503),
+        Answer(status=500),
+        Answer(status=429),
+        Answer(GOOD, cut_at=700),
+        Answer(GOOD, delay_s=1.0),
+    ],
+    ids=["503", "500", "429", "cut", "slow"],
+)
+def test_passing_trouble_is_tried_again(web: Web, tmp_path: Path, trouble: Answer) -> None:
+    url = web.serve("/file", trouble, Answer(GOOD))
+    path = ensure_file(remote(GOOD, url), tmp_path, None)
+    assert path.read_bytes() == GOOD
+    assert web.requests == ["/file", "/file"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "n_requests", "message"),
+    [
+        (Answer(status=404), 1, "HTTP status 404"),
+        (Answer(status=403), 1, "HTTP status 403"),
+        (Answer(status=503), ATTEMPTS, "HTTP status 503"),
+        (Answer(GOOD, cut_at=700), ATTEMPTS, "the connection was cut"),
+        (Answer(GOOD[:-1]), 1, "expected content SHA-256"),
+        (Answer(b"<!DOCTYPE html><html>moved</html>"), 1, "got an HTML page"),
+        (Answer(b""), 1, "the file is empty"),
+        (Answer(gzip.compress(GOOD)[:-20]), 1, "cut short or corrupt"),
+        (Answer(bz2.compress(GOOD)[:-20]), 1, "cut short or corrupt"),
+        (Answer(lzma.compress(GOOD)[:-20]), 1, "cut short or corrupt"),
+        (Answer(gzip.compress(GOOD)[:50] + b"\xff" * 60), 1, "cut short or corrupt"),
+    ],
+)
+def test_wrong_files_are_refused(
+    web: Web, tmp_path: Path, answer: Answer, n_requests: int, message: str
+) -> None:
+    url = web.serve("/file", answer)
+    with pytest.raises(DownloadError, match=message) as caught:
+        ensure_file(remote(GOOD, url), tmp_path, None)
+    assert len(web.requests) == n_requests
+    assert left_over(tmp_path) == []
+    assert url in str(caught.value)
+    assert str(tmp_path / "toy/file") in str(caught.value)
+    assert "KFEAT_MIRROR" in str(caught.value)
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"  \n<!doctype html>", b"", gzip.compress(b"<HTML></HTML>")])
+def test_file_without_known_hash_must_still_be_data(web: Web, tmp_path: Path, body: bytes) -> None:
+    url = web.serve("/file", Answer(body))
+    with pytest.raises(DownloadError, match=r"HTML|empty"):
+        ensure_file(remote(GOOD, url, known=False), tmp_path, None)
+    assert left_over(tmp_path) == []
+
+
+def test_refused_connection(tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match="no connection"):
+        ensure_file(remote(GOOD, "http://127.0.0.1:9/file"), tmp_path, None)
+
+
+def test_redirect_is_followed(web: Web, tmp_path: Path) -> None:
+    moved = web.serve("/new", Answer(GOOD))
+    url = web.serve("/old", Answer(status=302, location=moved))
+    assert ensure_file(remote(GOOD, url), tmp_path, None).read_bytes() == GOOD
+
+
+def test_next_upstream_after_a_wrong_one(web: Web, tmp_path: Path) -> None:
+    web.serve("/b", Answer(status=404))
+    urls = [web.serve("/a", Answer(b"wrong")), web.url + "/b", web.serve("/c", Answer(GOOD))]
+    assert ensure_file(remote(GOOD, *urls), tmp_path, None).read_bytes() == GOOD
+    assert web.requests == ["/a", "/b", "/c"]
+
+
+@pytest.mark.parametrize("kind", ["folder", "url"])
+def test_mirror_comes_first(web: Web, tmp_path: Path, kind: str) -> None:
+    url = web.serve("/file", Answer(GOOD))
+    mirror = tmp_path / "mirror"
+    (mirror / "toy").mkdir(parents=True)
+    (mirror / "toy" / "file").write_bytes(GOOD)
+    web.serve("/mirror/toy/file", Answer(GOOD))
+    place = str(mirror) if kind == "folder" else web.url + "/mirror/"
+    ensure_file(remote(GOOD, url), tmp_path / "cache", place)
+    assert web.requests == ([] if kind == "folder" else ["/mirror/toy/file"])
+
+
+@pytest.mark.parametrize("content", [None, b"stale"])
+def test_mirror_without_the_file_falls_through_and_says_so(
+    web: Web, tmp_path: Path, caplog: pytest.LogCaptureFixture, content: bytes | None
+) -> None:
+    url = web.serve("/file", Answer(GOOD))
+    if content is not None:
+        (tmp_path / "mirror" / "toy").mkdir(parents=True)
+        (tmp_path / "mirror" / "toy" / "file").write_bytes(content)
+    with caplog.at_level(logging.WARNING, "kfeat"):
+        path = ensure_file(remote(GOOD, url), tmp_path / "cache", str(tmp_path / "mirror"))
+    assert path.read_bytes() == GOOD
+    assert str(tmp_path / "mirror" / "toy" / "file") in caplog.text
+
+
+def test_offline_uses_cache_and_folder_only(web: Web, tmp_path: Path) -> None:
+    url = web.serve("/file", Answer(GOOD))
+    web.serve("/mirror/toy/file", Answer(GOOD))
+    with pytest.raises(DownloadError, match="offline"):
+        ensure_file(remote(GOOD, url), tmp_path / "cache", web.url + "/mirror", offline=True)
+    assert web.requests == []
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "file").write_bytes(GOOD)
+    assert ensure_file(remote(GOOD, url), tmp_path / "cache", str(tmp_path), offline=True).is_file()
+    assert ensure_file(remote(GOOD, url), tmp_path / "cache", None, offline=True).is_file()
+
+
+def test_damaged_cache_is_mended_and_never_by_a_wrong_file(
+    web: Web, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = web.serve("/file", Answer(GOOD), Answer(b"wrong"))
+    path = ensure_file(remote(GOOD, url), tmp_path, None)
+    path.write_bytes(b"bit rot")
+    with pytest.raises(DownloadError):
+        ensure_file(remote(GOOD, url), tmp_path, None)
+    assert path.read_bytes() == b"bit rot"
+    web.serve("/file", Answer(GOOD))
+    assert ensure_file(remote(GOOD, url), tmp_path, None).read_bytes() == GOOD
+    assert "fetching it again" in caplog.text
+
+
+def test_file_put_by_hand_is_hashed(tmp_path: Path) -> None:
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "file").write_bytes(GOOD)
+    path = ensure_file(remote(GOOD), tmp_path, None)
+    assert json.loads(path.with_name("file.sha256.json").read_text())["sha256"] == content_sha256(path)
+    path.write_bytes(b"other")
+    with pytest.raises(DownloadError, match="no mirror is set and no URL is known"):
+        ensure_file(remote(GOOD), tmp_path, None)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_unwritable_cache(web: Web, tmp_path: Path) -> None:
+    tmp_path.chmod(stat.S_IRUSR | stat.S_IXUSR)
+    with pytest.raises(DownloadError, match="KFEAT_CACHE"):
+        ensure_file(remote(GOOD, web.serve("/file", Answer(GOOD))), tmp_path, None)
+
+
+def test_cache_that_is_no_folder(web: Web, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(DownloadError, match="KFEAT_CACHE"):
+        ensure_file(remote(GOOD, web.serve("/file", Answer(GOOD))), tmp_path / "cache", None)
+
+
+def fetch_one(arguments: tuple[str, str]) -> bytes:
+    url, cache = arguments
+    return ensure_file(remote(GOOD, url), Path(cache), None).read_bytes()
+
+
+def test_several_processes_fetch_once(web: Web, tmp_path: Path) -> None:
+    url = web.serve("/file", Answer(GOOD, delay_s=0.2))
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        contents = pool.map(fetch_one, [(url, str(tmp_path))] * 3, chunksize=1)
+    assert contents == [GOOD] * 3
+    assert web.requests == ["/file"]
+
+
+def test_progress_follows_the_bytes(web: Web, tmp_path: Path) -> None:
+    from rich.progress import Progress
+
+    totals: list[float | None] = []
+
+    class Seen(Progress):
+        def update(self, task_id: Any, **kwargs: Any) -> None:
+            totals.extend([kwargs["total"]] if "total" in kwargs else [])
+            super().update(task_id, **kwargs)
+
+    progress = Seen(disable=True)
+    ensure_file(remote(GOOD, web.serve("/file", Answer(GOOD))), tmp_path, None, progress=progress)
+    assert totals == [len(GOOD)]
+    assert progress.tasks == []

@@ -1,0 +1,270 @@
+"""The protocol: each switch does what it says, dense and sparse, and learns on the training rows only."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from pydantic import ValidationError
+from scipy.sparse import csr_array, issparse
+
+from kfeat.data.models import Part, Raw
+from kfeat.data.prepare import prepare
+from kfeat.data.protocol import Protocol
+from kfeat.errors import DataError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(3, 2, (90, 5)) * (RNG.random((90, 5)) < 0.5)
+X[:, 3] = 7.0  # constant
+X[4] = 0.0  # a zero row
+Y = np.arange(90) % 4
+SCALINGS: list[Any] = [
+    "none",
+    "minmax",
+    "minmax_symmetric",
+    "zscore",
+    "unit_rows",
+    "global_norm",
+    {"divide": 2.5},
+    ["zscore", "global_norm"],
+    ["minmax", {"divide": 3}, "unit_rows"],
+]
+
+
+def raw(X: Any = X, y: Any = Y, n_train: int | None = 60, task: Any = "classification") -> Raw:
+    """Return a dataset whose test file starts at row n_train, or without a test file."""
+    parts = {"train": Part(X[:n_train], y[:n_train])}
+    if n_train is not None:
+        parts["test"] = Part(X[n_train:], y[n_train:])
+    return Raw("toy", task, parts, "f" * 64, True)
+
+
+def protocol(**switches: Any) -> Protocol:
+    return Protocol.model_validate({"dtype": "float64", **switches})
+
+
+def dense(X: Any) -> Any:
+    return X.toarray() if issparse(X) else X
+
+
+@pytest.mark.parametrize("scale", SCALINGS, ids=str)
+def test_sparse_is_dense(scale: Any) -> None:
+    with_dense = prepare(raw(), protocol(scale=scale), 0)
+    with_sparse = prepare(raw(csr_array(X)), protocol(scale=scale), 0)
+    assert_allclose(dense(with_sparse.X_train), with_dense.X_train, atol=1e-12)
+    assert_allclose(dense(with_sparse.X_test), with_dense.X_test, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", ["none", "unit_rows", "global_norm", {"divide": 2}], ids=str)
+def test_steps_that_keep_zeros_keep_sparsity(scale: Any) -> None:
+    assert isinstance(prepare(raw(csr_array(X)), protocol(scale=scale), 0).X_train, csr_array)
+
+
+@pytest.mark.parametrize("scale", SCALINGS, ids=str)
+@pytest.mark.parametrize("constant", ["keep", "drop"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_everything_is_learnt_on_the_training_rows(scale: Any, constant: str, sparse: bool) -> None:
+    other = X.copy()
+    other[60:] = 1000 * RNG.normal(size=(30, 5))
+    kind = csr_array if sparse else np.asarray
+    switches = protocol(scale=scale, constant_features=constant)
+    ours, others = (prepare(raw(kind(data)), switches, 0) for data in (X, other))
+    assert_array_equal(dense(ours.X_train), dense(others.X_train))
+    assert not np.allclose(dense(ours.X_test), dense(others.X_test))
+
+
+def test_scalings_by_their_formulas() -> None:
+    T = X[:60]
+    low, high = T.min(axis=0), T.max(axis=0)
+    span = np.where(high > low, high - low, 1)
+    spread = np.where(T.std(axis=0) > 0, T.std(axis=0), 1)
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    expected = {
+        "minmax": (X - low) / span,
+        "minmax_symmetric": 2 * (X - low) / span - 1,
+        "zscore": (X - T.mean(axis=0)) / spread,
+        "unit_rows": X / np.where(norms > 0, norms, 1),
+        "global_norm": X / norms[:60].max(),
+    }
+    for scale, numbers in expected.items():
+        data = prepare(raw(), protocol(scale=scale), 0)
+        assert_allclose(np.vstack([data.X_train, data.X_test]), numbers, atol=1e-12, err_msg=scale)
+
+
+def test_chain_learns_each_step_after_the_one_before() -> None:
+    data = prepare(raw(), protocol(scale=["zscore", "global_norm"]), 0)
+    assert_allclose(np.linalg.norm(data.X_train, axis=1).max(), 1)
+    assert_allclose(data.X_train.mean(axis=0), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", SCALINGS, ids=str)
+def test_blocks_do_not_change_numbers(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = prepare(raw(), protocol(scale=scale), 0)
+    monkeypatch.setattr("kfeat.data.prepare.BLOCK_VALUES", 40)
+    assert_allclose(prepare(raw(), protocol(scale=scale), 0).X_train, whole.X_train, atol=1e-12)
+    assert_allclose(
+        dense(prepare(raw(csr_array(X)), protocol(scale=scale), 0).X_train), whole.X_train, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_dtype_and_float32_of_large_offsets(kind: Any) -> None:
+    shifted = X + 1e8  # float32 would lose everything if it came before the scaling
+    data = prepare(raw(kind(shifted)), Protocol.model_validate({"scale": "zscore"}), 0)
+    assert data.X_train.dtype == np.float32
+    assert_allclose(data.X_train, prepare(raw(), protocol(scale="zscore"), 0).X_train, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_constant_features_dropped(kind: Any) -> None:
+    varying = X.copy()
+    varying[:60, 3] = 7.0
+    varying[70, 3] = 1.0  # varies in the test rows only
+    data = prepare(raw(kind(varying)), protocol(constant_features="drop"), 0)
+    assert_array_equal(dense(data.X_train), varying[:60][:, [0, 1, 2, 4]])
+    assert_array_equal(dense(data.X_test), varying[60:][:, [0, 1, 2, 4]])
+    with pytest.raises(DataError, match="every feature is constant"):
+        prepare(raw(kind(np.ones((90, 2)))), protocol(constant_features="drop"), 0)
+
+
+def rows_of(data: Any) -> tuple[list[int], list[int]]:
+    """Return which rows were drawn, from data whose only feature is the row's number."""
+    return dense(data.X_train)[:, 0].astype(int).tolist(), dense(data.X_test)[:, 0].astype(int).tolist()
+
+
+NUMBERED = np.arange(90.0)[:, None]
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_splits_draw_disjoint_rows_of_the_sizes_asked(kind: Any) -> None:
+    sizes = {
+        (("kind", "official"),): (60, 30),
+        (("kind", "official"), ("max_train", 20), ("max_test", 10)): (20, 10),
+        (("kind", "fraction"), ("train", 0.6)): (54, 36),
+        (("kind", "fraction"), ("train", 0.6), ("max_train", 20)): (20, 36),
+        (("kind", "sample"), ("n_train", 50)): (50, 40),
+        (("kind", "sample"), ("n_train", 50), ("n_test", 7)): (50, 7),
+        (("kind", "k_fold"), ("k", 4), ("fold", 3)): (68, 22),
+    }
+    for split, (n_train, n_test) in sizes.items():
+        train, test = rows_of(prepare(raw(kind(NUMBERED)), protocol(split=dict(split)), 3))
+        assert (len(train), len(test)) == (n_train, n_test), split
+        assert not set(train) & set(test)
+        assert train == sorted(set(train))
+        assert test == sorted(set(test))
+
+
+def test_official_rows_are_the_files() -> None:
+    train, test = rows_of(prepare(raw(NUMBERED), protocol(), 0))
+    assert (train, test) == (list(range(60)), list(range(60, 90)))
+
+
+def test_labels_follow_their_rows() -> None:
+    for split in [
+        {"kind": "fraction", "train": 0.5},
+        {"kind": "k_fold"},
+        {"kind": "official", "max_train": 9},
+    ]:
+        data = prepare(raw(NUMBERED), protocol(split=split), 1)
+        assert_array_equal(data.y_train, data.X_train[:, 0].astype(int) % 4)
+        assert_array_equal(data.y_test, data.X_test[:, 0].astype(int) % 4)
+
+
+@pytest.mark.parametrize(
+    ("split", "random"),
+    [
+        ("official", False),
+        ({"kind": "official", "max_train": 20}, True),
+        ({"kind": "official", "max_test": 20}, True),
+        ({"kind": "official", "max_train": 20, "seed": 1}, False),
+        ({"kind": "fraction", "train": 0.6}, True),
+        ({"kind": "fraction", "train": 0.6, "seed": 0}, False),
+        ({"kind": "sample", "n_train": 50}, True),
+        ({"kind": "sample", "n_train": 50, "seed": 0}, False),
+        ({"kind": "k_fold"}, False),
+    ],
+)
+def test_random_tells_whether_repeats_differ(split: Any, random: bool) -> None:
+    switches = protocol(split=split)
+    one, two = (rows_of(prepare(raw(NUMBERED), switches, seed)) for seed in (0, 1))
+    assert (one != two) == random == switches.random
+    assert one == rows_of(prepare(raw(NUMBERED), switches, 0))
+
+
+def test_folds_deal_every_row_once() -> None:
+    folds = [protocol(split={"kind": "k_fold", "fold": fold}) for fold in range(5)]
+    tests = [rows_of(prepare(raw(NUMBERED), fold, number))[1] for number, fold in enumerate(folds)]
+    assert sorted(row for test in tests for row in test) == list(range(90))
+
+
+def test_smaller_caps_take_subsets() -> None:
+    small, large = (
+        rows_of(prepare(raw(NUMBERED), protocol(split={"kind": "official", "max_train": n}), 0))[0]
+        for n in (10, 20)
+    )
+    assert set(small) < set(large)
+
+
+def test_binarisation() -> None:
+    against = prepare(raw(), protocol(binarise={"positive": 2}), 0)
+    assert_array_equal(against.y_train, np.where(Y[:60] == 2, 1, -1))
+    halves = {tuple(prepare(raw(), protocol(binarise={"random_half": s}), 0).y_test) for s in range(20)}
+    assert len(halves) > 2
+    for half in halves:
+        positive = {int(label) for label, sign in zip(Y[60:], half, strict=True) if sign == 1}
+        negative = {int(label) for label, sign in zip(Y[60:], half, strict=True) if sign == -1}
+        assert len(positive) == len(negative) == 2
+        assert not positive & negative
+
+
+@pytest.mark.parametrize(
+    ("data", "switches", "message"),
+    [
+        (raw(n_train=None), {}, "no test file"),
+        (raw(), {"split": {"kind": "sample", "n_train": 91}}, "expected 91 training rows, got 90"),
+        (raw(), {"split": {"kind": "sample", "n_train": 80, "n_test": 11}}, "expected 11 test rows, got 10"),
+        (raw(), {"split": {"kind": "sample", "n_train": 90}}, "too few"),
+        (raw(), {"split": {"kind": "k_fold", "k": 91}}, "at least k rows"),
+        (raw(), {"split": {"kind": "k_fold", "k": 3, "fold": 3}}, "fold below k"),
+        (raw(), {"split": {"kind": "fraction", "train": 0.001}}, "too few"),
+        (raw(y=np.zeros(90, int)), {}, "two classes"),
+        (raw(), {"binarise": {"positive": 9}}, "no class 9; its classes are 0, 1, 2, 3"),
+        (raw(), {"binarise": {"positive": "cat"}}, "no class 'cat'"),
+        (raw(y=Y / 7, task="regression"), {"binarise": {"positive": 0}}, "regression"),
+    ],
+)
+def test_impossible_demands(data: Raw, switches: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        prepare(data, protocol(**switches), 0)
+
+
+@pytest.mark.parametrize(
+    ("switches", "message"),
+    [
+        ({"scale": "minmix"}, "minmax"),
+        ({"scale": {"divide": 0}}, "greater than 0"),
+        ({"scale": {"by": 255}}, "divide"),
+        ({"scale": ["zscore", 3]}, "zscore"),
+        ({"split": "half"}, "official"),
+        ({"split": {"kind": "fraction"}}, "train"),
+        ({"split": {"kind": "fraction", "train": 1.0}}, "less than 1"),
+        ({"split": {"kind": "sample", "n_train": "many"}}, "integer"),
+        ({"split": {"kind": "official", "k": 5}}, "k"),
+        ({"binarise": "all"}, "none"),
+        ({"dtype": "float16"}, "float32"),
+        ({"scaling": "none"}, "scaling"),
+    ],
+)
+def test_protocols_are_parsed_strictly(switches: Any, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        Protocol.model_validate(switches)
+
+
+@pytest.mark.parametrize("scale", SCALINGS, ids=str)
+def test_canonical_form_comes_back_and_does_not_depend_on_spelling(scale: Any) -> None:
+    ours = Protocol.model_validate(
+        {"scale": scale, "split": {"kind": "k_fold"}, "binarise": {"random_half": 1}}
+    )
+    assert Protocol.model_validate(ours.model_dump(mode="json")) == ours
+    assert hash(ours) == hash(Protocol.model_validate(ours.model_dump(mode="json")))
+    assert Protocol() == Protocol.model_validate({"scale": ["none"], "split": {"kind": "official"}})

@@ -1,0 +1,206 @@
+"""Registered datasets: whole or refused; parsed once; every real file is what the registry says."""
+
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kfeat.data import Protocol, fingerprint, load
+from kfeat.data.fingerprints import fingerprint_of
+from kfeat.data.loading import load_raw
+from kfeat.data.reading import Reading
+from kfeat.data.registry import Entry, Form, registry
+from kfeat.errors import ConfigError, DataError, DownloadError
+from tests.data.web import Answer, Web, remote
+
+TRAIN = b"+1 1:0.5 3:1\n-1 2:1\n" * 50
+TEST = b"+1 1:0.25\n-1 2:4\n"
+
+
+def toy(web: Web, **changes: Any) -> Entry:
+    """Return an entry whose two files the server has."""
+    files = {
+        "train": remote(TRAIN, web.serve("/train", Answer(TRAIN)), path="toy/train"),
+        "test": remote(TEST, web.serve("/test", Answer(TEST)), path="toy/test"),
+    }
+    form = Form(files=files, reading=Reading(format="svmlight", n_features=4))
+    standard: dict[str, Any] = {
+        "title": "Toy",
+        "task": "classification",
+        "shape": {"train": (100, 4), "test": (2, 4)},
+        "labels": {"train": {-1: 50, 1: 50}},
+        "forms": (form,),
+        "licence": "none",
+        "citation": "none",
+    }
+    return Entry(**{**standard, **changes})
+
+
+@pytest.fixture
+def enter(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that puts an entry into the registry as "toy"."""
+    return lambda entry: monkeypatch.setitem(registry(), "toy", entry)
+
+
+def test_load_parses_once_and_maps_the_arrays(web: Web, tmp_path: Path, enter: Any) -> None:
+    enter(toy(web))
+    first = load_raw("toy", cache=tmp_path)
+    arrays = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npy")}
+    second = load_raw("toy", cache=tmp_path)
+    assert arrays == {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npy")}
+    assert first.fingerprint == second.fingerprint == fingerprint_of(second.parts)
+    assert isinstance(second.parts["train"].X, np.memmap)
+    data = load("toy", cache=tmp_path)
+    assert data.X_train.tolist()[:2] == [[0.5, 0, 1, 0], [0, 1, 0, 0]]
+    assert (data.y_test.tolist(), data.task, data.verified) == ([1, -1], "classification", True)
+    data.X_train[0, 0] = 9  # the caller's own copy
+
+
+def test_fingerprint_is_known_without_loading(web: Web, tmp_path: Path, enter: Any) -> None:
+    enter(toy(web))
+    assert fingerprint("toy", tmp_path) is None
+    assert web.requests == []
+    recorded = load("toy", cache=tmp_path).fingerprint
+    assert fingerprint("toy", tmp_path) == recorded
+    enter(toy(web, fingerprint="0" * 64))
+    assert fingerprint("toy", tmp_path) == "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"fingerprint": "0" * 64}, "expected the fingerprint 0000"),
+        ({"shape": {"train": (101, 4)}}, r"expected train rows x features \(101, 4\), got \(100, 4\)"),
+        ({"labels": {"test": {1: 2}}}, "expected test labels"),
+    ],
+)
+def test_data_that_is_not_as_registered_is_refused_each_time(
+    web: Web, tmp_path: Path, enter: Any, changes: Any, message: str
+) -> None:
+    enter(toy(web, **changes))
+    for _ in range(2):
+        with pytest.raises(DataError, match=message):
+            load("toy", cache=tmp_path)
+
+
+def test_unverified_data_says_so_with_the_fingerprint_to_pin(
+    web: Web, tmp_path: Path, enter: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    known = toy(web)
+    files = {role: file.model_copy(update={"sha256": None}) for role, file in known.forms[0].files.items()}
+    unknown = toy(web, forms=(Form(files=files, reading=known.forms[0].reading),))
+    enter(unknown)
+    data = load("toy", cache=tmp_path)
+    assert not data.verified
+    assert data.fingerprint in caplog.text
+    enter(unknown.model_copy(update={"fingerprint": data.fingerprint}))
+    caplog.clear()
+    assert load("toy", cache=tmp_path).verified
+    assert caplog.text == ""
+
+
+def test_wrong_file_without_known_hash_is_not_kept(web: Web, tmp_path: Path, enter: Any) -> None:
+    known = toy(web)
+    files = {role: file.model_copy(update={"sha256": None}) for role, file in known.forms[0].files.items()}
+    enter(toy(web, forms=(Form(files=files, reading=known.forms[0].reading),)))
+    web.serve("/train", Answer(TRAIN + b"+1 1:1\n"))
+    with pytest.raises(DataError, match="101"):
+        load("toy", cache=tmp_path)
+    web.serve("/train", Answer(TRAIN))
+    assert load("toy", cache=tmp_path).X_train.shape == (100, 4)
+
+
+def test_second_form_when_the_first_cannot_be_had(web: Web, tmp_path: Path, enter: Any) -> None:
+    second = toy(web).forms[0]
+    gone = {"train": remote(TRAIN, web.url + "/gone", path="toy/gone"), "test": second.files["test"]}
+    enter(toy(web, forms=(Form(files=gone, reading=second.reading), second)))
+    assert load("toy", cache=tmp_path).verified
+    web.answers.clear()
+    assert load("toy", cache=tmp_path, offline=True).verified
+    with pytest.raises(DownloadError, match=r"toy/gone could not.*; or else: toy/train could not"):
+        load("toy", cache=tmp_path / "other")
+
+
+def test_changed_or_damaged_files_are_read_or_fetched_anew(web: Web, tmp_path: Path, enter: Any) -> None:
+    enter(toy(web))
+    expected = load("toy", cache=tmp_path).fingerprint
+    (tmp_path / "toy" / "train").write_bytes(TEST)
+    assert load("toy", cache=tmp_path).fingerprint == expected
+    for array in tmp_path.rglob("*.npy"):
+        array.write_bytes(array.read_bytes()[:100])
+        assert load("toy", cache=tmp_path).fingerprint == expected
+    next(tmp_path.rglob("notes.json")).write_text("{")
+    assert load("toy", cache=tmp_path).fingerprint == expected
+
+
+def load_one(arguments: tuple[str, Entry]) -> str:
+    cache, entry = arguments
+    registry()["toy"] = entry
+    return load("toy", cache=cache).fingerprint
+
+
+def test_several_processes_load_at_once(web: Web, tmp_path: Path) -> None:
+    entry = toy(web)
+    with multiprocessing.get_context("spawn").Pool(3) as pool:
+        prints = pool.map(load_one, [(str(tmp_path), entry)] * 6, chunksize=1)
+    assert len(set(prints)) == 1
+    assert sorted(web.requests) == ["/test", "/train"]
+
+
+def test_fingerprint_does_not_depend_on_storage_but_on_every_number() -> None:
+    from scipy.sparse import csr_array
+
+    from kfeat.data.models import Part
+
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (5000, 7)).astype(np.uint8), rng.integers(0, 2, 5000)
+    X[:, 3] = 0
+    reference = fingerprint_of({"train": Part(X, y)})
+    padded = csr_array(X.astype(np.float32))
+    padded.data[5] = 0  # a stored zero
+    zeroed = padded.toarray()
+    zeroed[zeroed == 0] = -0.0
+    assert fingerprint_of({"train": Part(padded, y)}) == fingerprint_of({"train": Part(zeroed, y)})
+    assert fingerprint_of({"train": Part(csr_array(X), y.astype(float))}) == reference
+    changed = X.copy()
+    changed[4999, 6] += 1
+    relabelled = y.copy()
+    relabelled[17] = 5
+    others = [
+        {"train": Part(changed, y)},
+        {"train": Part(X, relabelled)},
+        {"train": Part(X[:, ::-1], y)},
+        {"test": Part(X, y)},
+        {"train": Part(X[:-1], y[:-1]), "test": Part(X[-1:], y[-1:])},
+        {"train": Part(np.pad(X, ((0, 0), (0, 1))), y)},
+    ]
+    assert len({reference, *(fingerprint_of(parts) for parts in others)}) == len(others) + 1
+
+
+def test_digits_need_no_files(tmp_path: Path) -> None:
+    half = Protocol.model_validate({"split": {"kind": "fraction", "train": 0.5}})
+    data = load("digits", half, cache=tmp_path, offline=True)
+    assert data.verified
+    assert data.X_train.shape[1] == 64
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_unknown_name() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'adult'"):
+        load("adlut")
+
+
+@pytest.fixture(scope="session")
+def real_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("real")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", sorted(name for name, entry in registry().items() if entry.fingerprint))
+def test_every_real_dataset_is_the_pinned_one(name: str, mirror: str, real_cache: Path) -> None:
+    raw = load_raw(name, mirror=mirror, cache=real_cache, offline=True)
+    assert raw.verified
+    assert raw.fingerprint == registry()[name].fingerprint == fingerprint_of(raw.parts, raw.label_names)
+    assert {part: data.X.shape for part, data in raw.parts.items()} == registry()[name].shape

@@ -1,0 +1,84 @@
+"""A web server in the test process, as good or as bad as a test asks for."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from kfeat.data.registry import RemoteFile
+
+
+@dataclass
+class Answer:
+    """What the server sends for one path: a status, a body, and what goes wrong on the way."""
+
+    body: bytes = b""
+    status: int = 200
+    location: str | None = None
+    cut_at: int | None = None
+    delay_s: float = 0.0
+
+
+@dataclass
+class Web:
+    """The server: `serve(path, answer, ...)` queues answers, of which the last stays."""
+
+    url: str
+    answers: dict[str, list[Answer]] = field(default_factory=dict)
+    requests: list[str] = field(default_factory=list)
+
+    def serve(self, path: str, *answers: Answer) -> str:
+        self.answers[path] = list(answers)
+        return self.url + path
+
+    def next_answer(self, path: str) -> Answer:
+        self.requests.append(path)
+        queue = self.answers.get(path, [Answer(status=404)])
+        return queue.pop(0) if len(queue) > 1 else queue[0]
+
+
+class Handler(BaseHTTPRequestHandler):
+    web: Web
+
+    def do_GET(self) -> None:
+        answer = self.web.next_answer(self.path)
+        time.sleep(answer.delay_s)
+        self.send_response(answer.status)
+        self.send_header("Content-Length", str(len(answer.body)))
+        if answer.location:
+            self.send_header("Location", answer.location)
+        self.end_headers()
+        self.wfile.write(answer.body[: answer.cut_at])
+
+    def log_message(self, *args: Any) -> None:
+        """Stay quiet."""
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, *args: Any) -> None:
+        """Stay quiet about clients that hang up."""
+
+
+@contextmanager
+def running_web() -> Iterator[Web]:
+    server = Server(("127.0.0.1", 0), Handler)
+    web = Web(f"http://127.0.0.1:{server.server_address[1]}")
+    server.RequestHandlerClass = type("BoundHandler", (Handler,), {"web": web})
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    yield web
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def remote(content: bytes, *urls: str, path: str = "toy/file", known: bool = True) -> RemoteFile:
+    """Return the registry's record of a file with this content."""
+    sha256 = hashlib.sha256(content).hexdigest() if known else None
+    return RemoteFile(path=path, sha256=sha256, urls=urls)
