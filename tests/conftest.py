@@ -1,8 +1,12 @@
 """What all tests share: a cache folder of their own, and the mirror of real data files where one is set."""
 
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
+
+from tests.small import SMALL
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -31,7 +35,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture
 def mirror() -> str:
-    """The place of the real data files; missing data fails where KFEAT_REQUIRE_DATA=1, and skips elsewhere."""
+    """The place of the real data files; without one, tests skip, or fail where KFEAT_REQUIRE_DATA=1."""
     if MIRROR is None:
         pytest.fail("KFEAT_REQUIRE_DATA=1, but KFEAT_MIRROR is not set")
     return os.path.abspath(MIRROR) if "://" not in MIRROR else MIRROR
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., Path]:
+    """Write the small config, with replacements, and return its path."""
+
+    def writer(**replacements: str) -> Path:
+        text = SMALL
+        for old, new in replacements.items():
+            assert old in text
+            text = text.replace(old, new)
+        path = tmp_path / "small.yaml"
+        path.write_text(text)
+        return path
+
+    return writer

@@ -1,0 +1,80 @@
+"""A kernel, map or solver as a config names it: a registered name and checked parameters."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from pydantic import ValidationError
+
+from kfeat.parameters import describe, did_you_mean, parameter_model
+
+
+@dataclass(frozen=True)
+class Component:
+    """One kernel, map or solver: its class and the parameters of its constructor.
+
+    `given` holds what differs from the defaults, so that naming a default or leaving it out is the same
+    component; `parameters` holds them all.
+    """
+
+    name: str
+    cls: Any
+    given: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    label: str | None = None
+
+    def build(self, **handed_in: Any) -> Any:
+        """Return an instance; `handed_in` are the objects no YAML file spells out (kernel, random_state)."""
+        return self.cls(**self.parameters, **handed_in)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what determines this component's numbers, as plain JSON."""
+        resources: frozenset[str] = getattr(self.cls, "resource_parameters", frozenset())
+        numbers = {key: value for key, value in self.given.items() if key not in resources}
+        return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
+
+
+def read_components(
+    entry: Any, path: str, kind: str, registry: Mapping[str, Any], problems: list[str]
+) -> Iterator[Component]:
+    """Yield the components of one config entry, one for each point of its grid.
+
+    A list where one value is expected is a grid axis. What is wrong goes to `problems`, each with its path.
+    """
+    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+        problems.append(f"{path}: expected a mapping with a `name` (got {entry!r})")
+        return
+    name = entry["name"]
+    if name not in registry:
+        near = did_you_mean(name, list(registry))
+        problems.append(f"{path}.name: unknown {kind} '{name}'{near}; known: {', '.join(registry)}")
+        return
+    label = entry.get("label")
+    if not isinstance(label, str | None):
+        problems.append(f"{path}.label: expected text (got {label!r})")
+    axes = {key: value for key, value in entry.items() if key not in ("name", "label")}
+    if empty := [key for key, value in axes.items() if value == []]:
+        problems.append(f"{path}.{empty[0]}: an empty list is a grid without points")
+    cls = registry[name]
+    seen: set[str] = set()
+    for point in product(*(value if isinstance(value, list) else [value] for value in axes.values())):
+        parameters = dict(zip(axes, point, strict=True))
+        try:
+            model = parameter_model(cls).model_validate(parameters)
+        except ValidationError as error:
+            for problem in error.errors():
+                text = _problem(problem, path, parameter_model(cls).model_fields)
+                if text not in seen:
+                    problems.append(text)
+                seen.add(text)
+            continue
+        yield Component(name, cls, model.model_dump(exclude_defaults=True), model.model_dump(), label)
+
+
+def _problem(problem: Any, path: str, fields: Mapping[str, Any]) -> str:
+    text = describe(problem, path)
+    if problem["type"] == "extra_forbidden":
+        known = list(fields)
+        text += f"{did_you_mean(str(problem['loc'][-1]), known)}; known: {', '.join(known)}"
+    return text

@@ -1,0 +1,249 @@
+"""An experiment file: YAML -> typed, every problem of the file reported at once with its path."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Gt, MinLen
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from kfeat.data import Protocol, Source
+from kfeat.errors import ConfigError
+from kfeat.experiments.component import Component, read_components
+from kfeat.experiments.yaml_file import parse, read_mapping
+from kfeat.parameters import describe, did_you_mean
+
+
+def _one_or_many(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class ReportedNumber(_Strict):
+    """A number that the paper prints: the cell it belongs to, its mean and spread, and where it stands."""
+
+    cell: dict[str, Any] = Field(alias="for")
+    accuracy: Annotated[float, Ge(0)]
+    sd: Annotated[float, Ge(0)] | None = None
+    runs: Annotated[int, Ge(1)] | None = None
+    time: str | None = None
+    where: str
+    explanation: str | None = None
+
+
+class Reported(_Strict):
+    """What the paper prints: accuracies in per cent, means over `runs` runs."""
+
+    source: str
+    runs: Annotated[int, Ge(1)]
+    slack: Annotated[float, Gt(0)] = 1.0
+    numbers: Annotated[list[ReportedNumber], MinLen(1)]
+
+
+class _Solvers(_Strict):
+    mapped: Any = None
+    exact: Any = None
+
+
+class _File(_Strict):
+    title: str
+    dataset: Annotated[list[Source], BeforeValidator(_one_or_many), MinLen(1)]
+    protocol: Annotated[list[Protocol], BeforeValidator(_one_or_many), MinLen(1)] = [Protocol()]
+    kernel: Any
+    maps: list[Any] = []
+    solvers: _Solvers
+    repeats: Annotated[int, Ge(1)] = 5
+    seed: Annotated[int, Ge(0)] = 0
+    reported: Reported | None = None
+    figure: Literal["bars", "curves"] | None = None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment: what is run on what, how often, and what the paper printed."""
+
+    name: str
+    path: Path
+    title: str
+    datasets: Sequence[Source]
+    protocols: Sequence[Protocol]
+    kernels: Sequence[Component]
+    maps: Sequence[Component]
+    mapped_solvers: Sequence[Component]
+    exact_solvers: Sequence[Component]
+    repeats: int
+    seed: int
+    reported: Reported | None
+    figure: str | None
+
+
+def experiment_name(path: Path) -> str:
+    """Return the folder of an experiment below runs/ and results/: its path below `configs`, or its stem."""
+    parts = path.with_suffix("").parts
+    if "configs" in parts:
+        start = len(parts) - parts[::-1].index("configs")
+        return "/".join(parts[start:])
+    return parts[-1]
+
+
+def load_experiment(
+    path: Path,
+    overrides: Sequence[str] = (),
+    *,
+    repeats: int | None = None,
+    maps: Sequence[str] | None = None,
+    exact: bool = True,
+) -> Experiment:
+    """Return the experiment in `path`, with `key=value` overrides and the command line's choices.
+
+    Raises ConfigError that lists every problem of the file with its path.
+    """
+    raw = read_mapping(path)
+    for override in overrides:
+        _override(raw, override)
+    if repeats is not None:
+        raw["repeats"] = repeats
+    experiment = _typed(raw, path)
+    if maps is not None:
+        experiment = _only_maps(experiment, maps)
+    if not exact:
+        experiment = _replace(experiment, exact_solvers=())
+    if not experiment.exact_solvers and not (experiment.maps and experiment.mapped_solvers):
+        raise ConfigError(f"{path}: nothing to run: no map with a `mapped` solver, and no `exact` solver")
+    return experiment
+
+
+def _typed(raw: dict[str, Any], path: Path) -> Experiment:
+    # Imported here: they bring scikit-learn in, which a file with a YAML error need not wait for.
+    from kfeat.kernels import KERNELS
+    from kfeat.maps import MAPS
+    from kfeat.solvers import SOLVERS
+
+    problems: list[str] = []
+    file = None
+    try:
+        file = _File.model_validate(raw)
+    except ValidationError as error:
+        problems += [_problem(problem) for problem in error.errors()]
+
+    def components(entry: Any, where: str, kind: str, registry: dict[str, Any]) -> list[Component]:
+        if entry is None:
+            return []
+        many = isinstance(entry, list)
+        found = []
+        for i, item in enumerate(entry if many else [entry]):
+            place = f"{where}[{i}]" if many else where
+            found += list(read_components(item, place, kind, registry, problems))
+        return found
+
+    solvers = raw.get("solvers") if isinstance(raw.get("solvers"), dict) else {}
+    assert isinstance(solvers, dict)
+    kernels = components(raw.get("kernel"), "kernel", "kernel", KERNELS)
+    maps = components(raw.get("maps") or [], "maps", "map", MAPS)
+    mapped = components(solvers.get("mapped"), "solvers.mapped", "solver", SOLVERS)
+    exact = components(solvers.get("exact"), "solvers.exact", "solver", SOLVERS)
+    problems += _mismatches(kernels, maps, mapped, exact)
+    if problems or file is None:
+        lines = "".join(f"\n  {problem}" for problem in dict.fromkeys(problems))
+        raise ConfigError(f"{path}: {'a problem' if len(problems) == 1 else 'problems'} in this file:{lines}")
+    return Experiment(
+        name=experiment_name(path.resolve()),
+        path=path,
+        title=file.title,
+        datasets=file.dataset,
+        protocols=file.protocol,
+        kernels=kernels,
+        maps=maps,
+        mapped_solvers=mapped,
+        exact_solvers=exact,
+        repeats=file.repeats,
+        seed=file.seed,
+        reported=file.reported,
+        figure=file.figure,
+    )
+
+
+def _mismatches(
+    kernels: list[Component], maps: list[Component], mapped: list[Component], exact: list[Component]
+) -> list[str]:
+    """Return what does not go together: a map and a kernel, a solver and its role."""
+    from kfeat.maps import maps_for
+
+    problems = []
+    for kernel in kernels:
+        instance = kernel.build()
+        for item in maps:
+            if not item.cls.supports(instance):
+                able = ", ".join(maps_for(instance)) or "none"
+                problems.append(
+                    f"maps: {item.name} cannot approximate the {kernel.name} kernel; maps that can: {able}"
+                )
+    problems += [
+        f"solvers.mapped: {s.name} trains on a kernel, not on features" for s in mapped if s.cls.needs_kernel
+    ]
+    problems += [
+        f"solvers.exact: {s.name} trains on features, not on a kernel"
+        for s in exact
+        if not s.cls.needs_kernel
+    ]
+    return problems
+
+
+def _problem(problem: Any) -> str:
+    text = describe(problem)
+    if problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
+        known = [field.alias or name for name, field in _File.model_fields.items()]
+        text += f"{did_you_mean(str(problem['loc'][0]), known)}; known: {', '.join(known)}"
+    return text
+
+
+def _override(raw: dict[str, Any], override: str) -> None:
+    """Set one `a.b.0.c=value` in the raw mapping; the value is YAML."""
+    key, equals, text = override.partition("=")
+    if not equals or not key:
+        raise ConfigError(f"--set {override}: expected key=value, as in --set maps.0.n_components=500")
+    target: Any = raw
+    *parents, last = key.split(".")
+    for part in parents:
+        target = _step(target, part, override)
+    value = parse(text, f"--set {override}")
+    if isinstance(target, list):
+        target[_index(target, last, override)] = value
+    elif isinstance(target, dict):
+        target[last] = value
+    else:
+        raise ConfigError(f"--set {override}: `{'.'.join(parents)}` has no keys to set")
+
+
+def _step(target: Any, part: str, override: str) -> Any:
+    if isinstance(target, list):
+        return target[_index(target, part, override)]
+    if isinstance(target, dict):
+        return target.setdefault(part, {})
+    raise ConfigError(f"--set {override}: `{part}` stands below a plain value")
+
+
+def _index(target: list[Any], part: str, override: str) -> int:
+    if not part.isdigit() or int(part) >= len(target):
+        raise ConfigError(f"--set {override}: `{part}` is not a position from 0 to {len(target) - 1}")
+    return int(part)
+
+
+def _only_maps(experiment: Experiment, names: Sequence[str]) -> Experiment:
+    there = dict.fromkeys(item.name for item in experiment.maps)
+    if unknown := [name for name in names if name not in there]:
+        raise ConfigError(
+            f"--maps: '{unknown[0]}' is not in {experiment.path}{did_you_mean(unknown[0], list(there))}; "
+            f"there are: {', '.join(there) or 'none'}"
+        )
+    return _replace(experiment, maps=[item for item in experiment.maps if item.name in names])
+
+
+def _replace(experiment: Experiment, **changes: Any) -> Experiment:
+    from dataclasses import replace
+
+    return replace(experiment, **changes)

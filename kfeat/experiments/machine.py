@@ -1,0 +1,64 @@
+"""What a row says of the machine and the software that made it."""
+
+import os
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("kfeat", "numpy", "scipy", "scikit-learn", "liblinear-official", "libsvm-official")
+
+
+@cache
+def environment() -> dict[str, Any]:
+    """Return versions, processor, cores and the commit of kfeat's source tree (`+` where it was changed)."""
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "commit": _commit(),
+        "packages": {package: version(package) for package in PACKAGES},
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _commit() -> str | None:
+    """Return the commit if kfeat runs from its own checkout, else None."""
+    root = Path(__file__).parents[2]
+    if not (root / ".git").exists():
+        return None
+    try:
+        options = {"cwd": root, "capture_output": True, "text": True, "check": True, "timeout": 10}
+        commit = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], **options)  # type: ignore[call-overload]
+        changed = subprocess.run(["git", "status", "--porcelain", "kfeat"], **options)  # type: ignore[call-overload]
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return str(commit.stdout.strip()) + ("+" if changed.stdout.strip() else "")
+
+
+def reset_peak_memory() -> None:
+    """Make `peak_memory_mb` count from now on, where the system can (Linux)."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def peak_memory_mb() -> float | None:
+    """Return the largest resident size of this process since the reset, in MB; None where unknown."""
+    try:
+        lines = Path("/proc/self/status").read_text().splitlines()
+    except OSError:
+        return None
+    peak = next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), None)
+    return None if peak is None else round(peak * 1024 / 1e6, 1)

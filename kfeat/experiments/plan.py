@@ -1,0 +1,124 @@
+"""The plan of an experiment: its trials, each with an identity and seeds that depend on nothing else."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from kfeat.data import Protocol, Source
+from kfeat.experiments.component import Component
+from kfeat.experiments.config import Experiment
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of a value's canonical JSON, in hex."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One map (or none: the exact kernel machine) and one solver, on one split, once.
+
+    Its `id` is a hash over what determines its numbers. Seeds are derived so that comparisons are paired:
+    all methods of a repeat share the split, all solvers of a map share the features, and neither loop
+    order nor the other trials of the plan matter.
+    """
+
+    source: Source
+    fingerprint: str
+    protocol: Protocol
+    kernel: Component
+    map: Component | None
+    solver: Component
+    repeat: int
+    seed: int
+
+    @property
+    def _data(self) -> dict[str, Any]:
+        repeat = self.repeat if self.protocol.random else 0
+        return {
+            "dataset": self.fingerprint,
+            "protocol": self.protocol.model_dump(mode="json", exclude_defaults=True),
+            "repeat": repeat,
+            "seed": self.seed,
+        }
+
+    @property
+    def id(self) -> str:
+        """Return the identity, 16 hex digits."""
+        return digest({**self._cell_identity, "repeat": self.repeat, "seed": self.seed})[:16]
+
+    @property
+    def cell(self) -> str:
+        """Return the identity of all repeats together, 16 hex digits."""
+        return digest(self._cell_identity)[:16]
+
+    @property
+    def _cell_identity(self) -> dict[str, Any]:
+        return {
+            "dataset": self.fingerprint,
+            "protocol": self.protocol.model_dump(mode="json", exclude_defaults=True),
+            "kernel": self.kernel.identity(),
+            "map": self.map.identity() if self.map else None,
+            "solver": self.solver.identity(),
+        }
+
+    @property
+    def seeds(self) -> dict[str, int]:
+        """Return the seeds of the split, of the map's draw and of the solver, each below 2^31."""
+        drawn = {**self._data, "repeat": self.repeat}
+        drawn |= {"kernel": _unversioned(self.kernel), "map": self.map and _unversioned(self.map)}
+        return {
+            "data": _seed(["data", self._data]),
+            "map": _seed(["map", drawn]),
+            "solver": _seed(["solver", self.seed, self.repeat]),
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Return the flat keys that a config's `for:` and a table's columns speak of."""
+        flat: dict[str, Any] = {"dataset": dataset_name(self.source)}
+        for key, value in self.protocol.model_dump(mode="json").items():
+            flat[f"protocol.{key}"] = value
+        for part, component in (("kernel", self.kernel), ("map", self.map), ("solver", self.solver)):
+            flat[part] = component.name if component else "exact"
+            for key, value in (component.parameters if component else {}).items():
+                flat[f"{part}.{key}"] = value
+        return flat
+
+
+def dataset_name(source: Source) -> str:
+    """Return the short name of a config's dataset."""
+    return source if isinstance(source, str) else source.name
+
+
+def plan(experiment: Experiment, fingerprints: Mapping[Source, str]) -> list[Trial]:
+    """Return the trials in the order they run: repeat by repeat, then the exact machines, which are slow.
+
+    `fingerprints` maps each dataset to the hash of its content.
+    """
+    trials = {trial.id: trial for trial in _trials(experiment, fingerprints)}
+    return list(trials.values())
+
+
+def _trials(experiment: Experiment, fingerprints: Mapping[Source, str]) -> Iterator[Trial]:
+    settings = product(experiment.datasets, experiment.protocols, experiment.kernels)
+    for source, protocol, kernel in settings:
+        common = (source, fingerprints[source], protocol, kernel)
+        for repeat in range(experiment.repeats):
+            for item, solver in product(experiment.maps, experiment.mapped_solvers):
+                yield Trial(*common, item, solver, repeat, experiment.seed)
+        # The exact machine has no draw: once, or once per split where the splits differ.
+        for repeat in range(experiment.repeats if protocol.random else 1):
+            for solver in experiment.exact_solvers:
+                yield Trial(*common, None, solver, repeat, experiment.seed)
+
+
+def _unversioned(component: Component) -> dict[str, Any]:
+    return {key: value for key, value in component.identity().items() if key != "version"}
+
+
+def _seed(value: Any) -> int:
+    return int(digest(value)[:8], 16) % 2**31

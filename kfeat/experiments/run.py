@@ -1,0 +1,123 @@
+"""Running an experiment: the trials not yet done, each saved as it finishes."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from multiprocessing.connection import wait
+from pathlib import Path
+from typing import Any, Protocol
+
+from kfeat.data import Source, fingerprint, load_raw
+from kfeat.experiments.config import Experiment
+from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.store import Row, Store, read_rows
+from kfeat.experiments.trial import header
+from kfeat.experiments.worker import Worker, WorkerOptions
+
+
+class Watcher(Protocol):
+    """What a run tells whoever watches it."""
+
+    def downloads(self) -> Any:
+        """A `rich.progress.Progress` for downloads, or None."""
+
+    def begin(self, total: int, done: int) -> None:
+        """All trials of the plan, and how many of them were done before."""
+
+    def started(self, trial: Trial) -> None:
+        """A trial has begun."""
+
+    def finished(self, trial: Trial, row: Row) -> None:
+        """A trial is saved."""
+
+
+def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
+    """Return the content hash of each dataset; one that nobody has pinned is fetched and read for that."""
+    return {
+        source: fingerprint(source) or load_raw(source, **access).fingerprint
+        for source in experiment.datasets
+    }
+
+
+def run_experiment(
+    experiment: Experiment,
+    folder: Path,
+    options: WorkerOptions,
+    watcher: Watcher,
+    *,
+    jobs: int = 1,
+    force: bool = False,
+) -> list[Trial]:
+    """Run what is pending of an experiment's plan, and return the plan.
+
+    The data are fetched and parsed here, once, with the watcher's progress bar; the workers find them
+    in the cache.
+    """
+    access = {"mirror": options.mirror, "offline": options.offline, "progress": watcher.downloads()}
+    trials = plan(experiment, fingerprints(experiment, **access))
+    todo = trials if force else pending(trials, read_rows(folder))
+    for source in {trial.source: None for trial in todo}:
+        load_raw(source, **access)
+    run_trials(trials, folder, options, watcher, jobs=jobs, force=force)
+    return trials
+
+
+def pending(trials: Sequence[Trial], rows: dict[str, Row]) -> list[Trial]:
+    """Return the trials without a row of status `done`."""
+    return [trial for trial in trials if rows.get(trial.id, {}).get("status") != "done"]
+
+
+def run_trials(
+    trials: Sequence[Trial],
+    folder: Path,
+    options: WorkerOptions,
+    watcher: Watcher,
+    *,
+    jobs: int = 1,
+    force: bool = False,
+) -> list[Row]:
+    """Run what is pending of `trials` (all of them with `force`) and return the new rows.
+
+    Every row is on disk before the next trial starts. The folder is locked meanwhile.
+    """
+    with Store(folder) as store, ExitStack() as ending:
+        todo = list(trials) if force else pending(trials, read_rows(folder))
+        watcher.begin(len(trials), len(trials) - len(todo))
+        rows: list[Row] = []
+        idle: list[Worker] = []
+        busy: list[Worker] = []
+        ending.callback(_kill, idle, busy)
+        queue = todo[::-1]
+        while queue or busy:
+            while queue and len(busy) < jobs:
+                worker = idle.pop() if idle else Worker(options)
+                busy.append(worker)
+                watcher.started(queue[-1])
+                worker.start(queue.pop())
+            for connection in wait([worker.connection for worker in busy]):
+                worker = next(worker for worker in busy if worker.connection is connection)
+                trial = worker.trial
+                assert trial is not None
+                row = worker.answer()
+                busy.remove(worker)
+                if row is None:
+                    row = {**header(trial), "status": "failed", "reason": _death(worker)}
+                    worker.kill()
+                else:
+                    idle.append(worker)
+                store.append(row)
+                rows.append(row)
+                watcher.finished(trial, row)
+    return rows
+
+
+def _kill(*groups: list[Worker]) -> None:
+    for group in groups:
+        for worker in group:
+            worker.kill()
+
+
+def _death(worker: Worker) -> str:
+    code = worker.exit_code()
+    if code == -9:
+        return "the process was killed (signal 9), most likely for want of memory"
+    return f"the process died ({f'signal {-code}' if code and code < 0 else f'exit status {code}'})"

@@ -1,0 +1,151 @@
+"""Carrying out one trial: data, map, solver -> one row of numbers.
+
+Only the work is inside the clocks: fitting the map, mapping the training rows, training, mapping the
+test rows, predicting; wall and CPU seconds of each, CPU summed over threads.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter, process_time
+from typing import Any
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from kfeat.data import Dataset, load
+from kfeat.errors import KfeatError
+from kfeat.experiments.machine import environment, peak_memory_mb, reset_peak_memory
+from kfeat.experiments.plan import Trial, dataset_name
+from kfeat.experiments.store import SCHEMA
+
+Seconds = dict[str, dict[str, float]]
+
+
+def run_trial(
+    trial: Trial, *, threads: int, alone: bool, mirror: str | None, offline: bool
+) -> dict[str, Any]:
+    """Return the row of `trial`; a solver or a map that fails gives a row with status `failed`.
+
+    `alone` says that this process runs no other trial at the same time; the row is `timed` if, beside
+    that, the rest of the machine was idle. Bad data raises, since no row could be right.
+    """
+    data = load(
+        trial.source, trial.protocol, random_state=trial.seeds["data"], mirror=mirror, offline=offline
+    )
+    row = {
+        **header(trial),
+        "verified": data.verified,
+        "n_train": data.X_train.shape[0],
+        "n_test": data.X_test.shape[0],
+        "n_features": data.X_train.shape[1],
+        "threads": threads,
+    }
+    reset_peak_memory()
+    clock = _Clock()
+    try:
+        row |= _measure(trial, data, clock, threads)
+    except (KfeatError, MemoryError, ArithmeticError, ValueError) as error:
+        row |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
+    row["seconds"] = clock.seconds
+    row["timed"] = alone and clock.others_share() < 0.1
+    row["peak_memory_mb"] = peak_memory_mb()
+    return row
+
+
+def header(trial: Trial) -> dict[str, Any]:
+    """Return what a row says of its trial before anything is computed."""
+    return {
+        "schema": SCHEMA,
+        "id": trial.id,
+        "cell": trial.cell,
+        "status": "done",
+        "dataset": dataset_name(trial.source),
+        "fingerprint": trial.fingerprint,
+        "protocol": trial.protocol.model_dump(mode="json"),
+        "kernel": trial.kernel.identity(),
+        "map": trial.map.identity() if trial.map else None,
+        "solver": trial.solver.identity(),
+        "repeat": trial.repeat,
+        "seeds": trial.seeds,
+        "environment": environment(),
+    }
+
+
+def _measure(trial: Trial, data: Dataset, clock: "_Clock", threads: int) -> dict[str, Any]:
+    kernel = trial.kernel.build().resolve(data.X_train, trial.seeds["map"])
+    if trial.map is None:
+        solver = trial.solver.build(kernel=kernel)
+        Z_train, Z_test, columns = data.X_train, data.X_test, None
+    else:
+        from kfeat.maps import column_counts
+
+        solver = trial.solver.build(random_state=trial.seeds["solver"])
+        feature_map = trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=threads)
+        with clock("map_fit"):
+            feature_map.fit(data.X_train)
+        with clock("map_train"):
+            Z_train = feature_map.transform(data.X_train)
+        columns = column_counts(Z_train)
+        with clock("map_test"):
+            Z_test = feature_map.transform(data.X_test)
+    with clock("train"):
+        solver.fit(Z_train, data.y_train)
+    with clock("predict"):
+        predicted = solver.predict(Z_test)
+    return {
+        **_scores(data, predicted),
+        "columns": columns and dict(zip(("live", "zero", "constant"), columns, strict=True)),
+        "solve": _solve(solver),
+    }
+
+
+def _scores(data: Dataset, predicted: NDArray[Any]) -> dict[str, Any]:
+    scores: dict[str, Any] = {"predictions": hashlib.sha256(predicted.tobytes()).hexdigest()[:16]}
+    if data.task == "classification":
+        scores["accuracy"] = float(np.mean(predicted == data.y_test))
+    else:
+        difference = np.linalg.norm(predicted - data.y_test)
+        scores["relative_error"] = float(difference / np.linalg.norm(data.y_test))
+    return scores
+
+
+def _solve(solver: Any) -> dict[str, Any]:
+    """Return what the solver says of how it ended."""
+    names = ("finished_by", "n_iter", "objective", "converged", "stop_reason", "n_support", "cache_mb")
+    found = {name: getattr(solver, f"{name}_", None) for name in names}
+    return {
+        name: np.asarray(value).tolist() if isinstance(value, np.ndarray | np.generic) else value
+        for name, value in found.items()
+        if value is not None
+    }
+
+
+class _Clock:
+    """Wall and CPU seconds of named phases, and how busy the rest of the machine was meanwhile."""
+
+    def __init__(self) -> None:
+        self.seconds: Seconds = {}
+        self._own = self._others = self._wall = 0.0
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        busy, wall, cpu = _machine_busy(), perf_counter(), process_time()
+        yield
+        cpu, wall, busy = process_time() - cpu, perf_counter() - wall, _machine_busy() - busy
+        self.seconds[phase] = {"cpu": round(cpu, 4), "wall": round(wall, 4)}
+        self._wall += wall
+        self._others += busy - cpu
+
+    def others_share(self) -> float:
+        """Return the CPU seconds of other processes per wall second, over all phases.
+
+        The system counts in ticks of about 10 ms, so half a tenth of a second is beyond what it can tell.
+        """
+        return max(0.0, self._others - 0.05) / max(self._wall, 1e-9)
+
+
+def _machine_busy() -> float:
+    times = psutil.cpu_times()
+    return float(times.user + times.system + getattr(times, "nice", 0.0))

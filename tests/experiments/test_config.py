@@ -1,0 +1,110 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kfeat.errors import ConfigError
+from kfeat.experiments.config import experiment_name, load_experiment
+
+Write = Callable[..., Path]
+
+
+def test_lists_are_grids_and_items_are_unions(write: Write) -> None:
+    experiment = load_experiment(
+        write(), ["maps.0.n_components=[16, 32]", "maps.1.degree_law=[geometric, truncated]"]
+    )
+    sketches = [m.parameters["n_components"] for m in experiment.maps if m.name == "tensor_sketch"]
+    laws = [m.parameters["degree_law"] for m in experiment.maps if m.name == "random_maclaurin"]
+    assert sketches == [16, 32]
+    assert laws == ["geometric", "truncated"]
+
+
+def test_all_problems_are_told_at_once_with_their_paths(write: Write) -> None:
+    path = write()
+    path.write_text(
+        """\
+titel: Misspelt
+dataset: adlut
+protocol: {scale: nonesuch}
+kernel: {name: polynomial, degree: 0}
+maps:
+  - {name: tensor_sketch, n_components: "many"}
+  - {name: tensor_sketsh}
+  - {name: random_maclaurin, degree_lw: geometric}
+  - nonsense
+solvers:
+  mapped: {name: liblinear, C: -1}
+  exact: {name: libsvn}
+repeats: 0
+"""
+    )
+    with pytest.raises(ConfigError) as error:
+        load_experiment(path)
+    text = str(error.value)
+    for words in (
+        "titel: unknown key (did you mean 'title'?)",
+        "title: missing",
+        "adlut",
+        "protocol[0].scale",
+        "kernel.degree: input should be greater than or equal to 1 (got 0)",
+        "maps[0].n_components: input should be a valid integer (got 'many')",
+        "maps[1].name: unknown map 'tensor_sketsh' (did you mean 'tensor_sketch'?)",
+        "maps[2].degree_lw: unknown key (did you mean 'degree_law'?)",
+        "maps[3]: expected a mapping with a `name` (got 'nonsense')",
+        "solvers.mapped.C: input should be greater than 0 (got -1)",
+        "solvers.exact.name: unknown solver 'libsvn' (did you mean 'libsvm'?)",
+        "repeats: input should be greater than or equal to 1 (got 0)",
+    ):
+        assert words in text, f"missing: {words}\nin: {text}"
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("repeats=2.5", "repeats"),
+        ("seed=yes", "seed"),
+        ("maps.0.n_components=true", "maps[0].n_components"),
+        ("maps.0.n_components=[]", "a grid without points"),
+        ("maps.0.n_components=[8, x]", "maps[0].n_components"),
+        ("maps.9.n_components=8", "not a position from 0 to 1"),
+        ("repeats", "expected key=value"),
+        ("title.x=1", "title"),
+        ("kernel={name: gaussian, gamma: 1}", "tensor_sketch cannot approximate the gaussian kernel"),
+        ("solvers.mapped={name: libsvm}", "libsvm trains on a kernel"),
+        ("solvers.exact={name: liblinear}", "liblinear trains on features"),
+        ("reported={source: x, runs: 1, numbers: []}", "reported.numbers"),
+    ],
+)
+def test_bad_overrides_are_told_with_their_path(write: Write, override: str, words: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        load_experiment(write(), [override])
+    assert words in str(error.value)
+
+
+def test_a_gaussian_kernel_names_the_maps_that_can(write: Write) -> None:
+    with pytest.raises(ConfigError, match=r"maps that can: .*random_fourier"):
+        load_experiment(write(), ["kernel={name: gaussian, gamma: 1}"])
+
+
+def test_choices_of_the_command_line(write: Write) -> None:
+    experiment = load_experiment(write(), repeats=7, maps=["tensor_sketch"], exact=False)
+    assert experiment.repeats == 7
+    assert [item.name for item in experiment.maps] == ["tensor_sketch"]
+    assert not experiment.exact_solvers
+    with pytest.raises(ConfigError, match="did you mean 'tensor_sketch'"):
+        load_experiment(write(), maps=["tensor_sketh"])
+    with pytest.raises(ConfigError, match="nothing to run"):
+        load_experiment(write(), ["maps=[]"], exact=False)
+
+
+def test_a_config_below_configs_keeps_its_folder() -> None:
+    assert experiment_name(Path("/x/configs/pham_pagh_2013/table1.yaml")) == "pham_pagh_2013/table1"
+    assert experiment_name(Path("/x/configs/adult_poly4.yaml")) == "adult_poly4"
+    assert experiment_name(Path("/x/y/mine.yaml")) == "mine"
+
+
+@pytest.mark.parametrize(
+    "path", sorted(Path(__file__).parents[2].glob("configs/**/*.yaml")), ids=lambda p: p.stem
+)
+def test_every_config_of_the_house_is_valid(path: Path) -> None:
+    assert load_experiment(path).maps

@@ -1,0 +1,79 @@
+from collections.abc import Callable
+from pathlib import Path
+
+from kfeat.experiments.config import load_experiment
+from kfeat.experiments.plan import Trial, plan
+
+Write = Callable[..., Path]
+
+
+def planned(path: Path, *overrides: str, fingerprint: str = "f") -> list[Trial]:
+    experiment = load_experiment(path, overrides)
+    return plan(experiment, dict.fromkeys(experiment.datasets, fingerprint))
+
+
+def ids(trials: list[Trial]) -> set[str]:
+    return {trial.id for trial in trials}
+
+
+def test_mapped_trials_repeat_and_the_exact_machine_runs_once(write: Write) -> None:
+    trials = planned(write())
+    assert [(t.map.name if t.map else "exact", t.repeat) for t in trials] == [
+        ("tensor_sketch", 0),
+        ("random_maclaurin", 0),
+        ("tensor_sketch", 1),
+        ("random_maclaurin", 1),
+        ("exact", 0),
+    ]
+
+
+def test_the_exact_machine_repeats_where_splits_differ(write: Write) -> None:
+    trials = planned(write(), "protocol.split.seed=null")
+    assert [t.repeat for t in trials if t.map is None] == [0, 1]
+
+
+def test_identity_is_content(write: Write) -> None:
+    base = ids(planned(write()))
+    assert ids(planned(write(), "maps.1.h01=false", "kernel.gamma=1.0", "title=Another")) == base
+    assert ids(planned(write(), "solvers.exact.cache_mb=50")) == base
+    assert ids(planned(write(), "repeats=1")) < base
+    for change in ("seed=1", "kernel.degree=3", "protocol.dtype=float64", "solvers.mapped.C=2"):
+        common = ids(planned(write(), change)) & base
+        assert len(common) <= 1, change  # solvers.mapped leaves the exact trial as it was
+    assert not ids(planned(write(), fingerprint="g")) & base
+
+
+def test_an_algorithm_version_is_part_of_the_identity(write: Write, monkeypatch) -> None:
+    from kfeat.maps import MAPS
+
+    before = {trial.id: trial.seeds for trial in planned(write())}
+    monkeypatch.setattr(MAPS["tensor_sketch"], "algorithm_version", 99)
+    after = planned(write())
+    assert [trial.id in before for trial in after] == [False, True, False, True, True]
+    assert [trial.seeds for trial in after] == list(before.values())  # the draws stay comparable
+
+
+def test_seeds_pair_the_methods_of_a_repeat(write: Write) -> None:
+    trials = planned(write(), "protocol.split.seed=null", "solvers.mapped.C=[1, 10]")
+    by_repeat = {r: [t for t in trials if t.repeat == r] for r in (0, 1)}
+    splits = {r: {t.seeds["data"] for t in found} for r, found in by_repeat.items()}
+    assert len(splits[0]) == len(splits[1]) == 1
+    assert splits[0] != splits[1]
+    sketches = [t for t in by_repeat[0] if t.map and t.map.name == "tensor_sketch"]
+    assert len(sketches) == 2
+    assert len({t.seeds["map"] for t in sketches}) == 1  # solvers share features
+    assert len({t.seeds["map"] for t in by_repeat[0] if t.map}) == 2  # maps draw on their own
+
+
+def test_identities_do_not_depend_on_the_order_of_the_config(write: Write) -> None:
+    turned = write(tensor_sketch="X", random_maclaurin="tensor_sketch")
+    turned.write_text(turned.read_text().replace("X", "random_maclaurin"))
+    assert ids(planned(turned)) == ids(planned(write()))
+
+
+def test_the_identities_of_the_house_do_not_drift(write: Write) -> None:
+    """Published rows are found by these; whoever changes them changes the schema and publishes anew."""
+    assert planned(write())[0].id == FIRST_ID
+
+
+FIRST_ID = "78fd04a881993f75"

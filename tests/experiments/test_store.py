@@ -1,0 +1,59 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from kfeat.errors import StoreError
+from kfeat.experiments.store import ROWS, SCHEMA, Store, read_rows, write_rows
+
+
+def row(identity: str, **more: object) -> dict[str, object]:
+    return {"schema": SCHEMA, "id": identity, "status": "done", **more}
+
+
+def test_the_latest_row_of_an_identity_counts(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.append(row("a", accuracy=0.1))
+        store.append(row("b", accuracy=0.2))
+        store.append(row("a", accuracy=0.3))
+    assert {key: value["accuracy"] for key, value in read_rows(tmp_path).items()} == {"a": 0.3, "b": 0.2}
+
+
+def test_half_a_row_is_ignored_and_then_cut_off(tmp_path: Path) -> None:
+    write_rows(tmp_path, [row("a")])
+    first = (tmp_path / ROWS).read_bytes()
+    second = json.dumps(row("b")).encode()
+    for cut in range(1, len(second) + 1):
+        (tmp_path / ROWS).write_bytes(first + second[:cut])
+        assert set(read_rows(tmp_path)) == {"a"}
+    with Store(tmp_path) as store:
+        store.append(row("c"))
+    assert set(read_rows(tmp_path)) == {"a", "c"}
+
+
+@pytest.mark.parametrize("line", [b"nonsense", b"[1, 2]", b'{"schema": 1}', b"\xff\xfe", b"", b"null"])
+def test_a_line_that_is_no_row_is_named(tmp_path: Path, line: bytes) -> None:
+    (tmp_path / ROWS).write_bytes(json.dumps(row("a")).encode() + b"\n" + line + b"\n")
+    with pytest.raises(StoreError, match="line 2: not a row of kfeat"):
+        read_rows(tmp_path)
+
+
+def test_rows_of_another_schema_are_refused(tmp_path: Path) -> None:
+    write_rows(tmp_path, [row("a") | {"schema": SCHEMA + 1}])
+    with pytest.raises(StoreError, match="incompatible version"):
+        read_rows(tmp_path)
+
+
+def test_one_writer_at_a_time(tmp_path: Path) -> None:
+    with Store(tmp_path), pytest.raises(StoreError, match="another kfeat"), Store(tmp_path):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"), Store(tmp_path / "file" / "below"):
+        pass
+
+
+def test_no_rows_is_not_an_error(tmp_path: Path) -> None:
+    assert read_rows(tmp_path / "nowhere") == {}
