@@ -1,0 +1,124 @@
+"""Cells: the repeats of one method on one setting, summarised, with the paper's number beside them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+from statistics import fmean, stdev
+
+from kfeat.errors import ConfigError
+from kfeat.experiments.config import Experiment, Reported, ReportedNumber
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.store import Row
+
+# What a clock of the row is called in a table: mapping and training rows count as training time.
+PHASES = {"map": ("map_fit", "map_train"), "train": ("train",), "test": ("map_test", "predict")}
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over n runs and their standard deviation (None for a single run)."""
+
+    mean: float
+    sd: float | None
+    n: int
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> "Estimate":
+        """Return mean and sample standard deviation of at least one value."""
+        return cls(fmean(values), stdev(values) if len(values) > 1 else None, len(values))
+
+    @property
+    def standard_error(self) -> float | None:
+        """Return sd / sqrt(n)."""
+        return None if self.sd is None else self.sd / sqrt(self.n)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """All repeats of one method on one setting."""
+
+    trials: Sequence[Trial]
+    rows: Sequence[Row]
+    failed: Sequence[Row]
+    reported: ReportedNumber | None
+
+    @property
+    def trial(self) -> Trial:
+        """Return one of the trials, for what they have in common."""
+        return self.trials[0]
+
+    @property
+    def metric(self) -> str:
+        """Return the name of the score in the rows: accuracy, or relative_error for regression."""
+        return "relative_error" if "relative_error" in self.rows[0] else "accuracy"
+
+    @cached_property
+    def score(self) -> Estimate | None:
+        """Return the score in per cent (accuracy), or as a ratio (relative error)."""
+        if not self.rows:
+            return None
+        factor = 100.0 if self.metric == "accuracy" else 1.0
+        return Estimate.of([factor * row[self.metric] for row in self.rows])
+
+    def seconds(self, phase: str, clock: str = "cpu") -> float | None:
+        """Return the mean seconds of a phase (map, train, test) over the rows whose times count."""
+        timed = [row["seconds"] for row in self.rows if row["timed"]]
+        if not timed:
+            return None
+        return fmean(sum(s[part][clock] for part in PHASES[phase] if part in s) for s in timed)
+
+    def fit_seconds(self, clock: str = "cpu") -> float | None:
+        """Return the mean seconds from raw training rows to a trained machine: mapping and training."""
+        parts = self.seconds("map", clock), self.seconds("train", clock)
+        return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
+
+    def columns(self, kind: str) -> float | None:
+        """Return the mean number of live, zero or constant features."""
+        counts = [row["columns"][kind] for row in self.rows if row["columns"]]
+        return fmean(counts) if counts else None
+
+
+def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str, Row]) -> list[Cell]:
+    """Return the planned cells, the exact machine of each setting first, as the papers print them."""
+    groups: dict[str, list[Trial]] = {}
+    for trial in trials:
+        groups.setdefault(trial.cell, []).append(trial)
+    found = []
+    for members in groups.values():
+        there = [rows[trial.id] for trial in members if trial.id in rows]
+        found.append(
+            Cell(
+                trials=members,
+                rows=[row for row in there if row["status"] == "done"],
+                failed=[row for row in there if row["status"] != "done"],
+                reported=_reported(experiment.reported, members[0]),
+            )
+        )
+    position = {key: i for i, key in enumerate(dict.fromkeys(setting(cell) for cell in found))}
+    return sorted(found, key=lambda cell: (position[setting(cell)], cell.trial.map is not None))
+
+
+def setting(cell: Cell) -> tuple[str, str, str]:
+    """Return what methods are compared on: dataset, protocol and kernel."""
+    trial = cell.trial
+    return (trial.fingerprint, trial.protocol.model_dump_json(), str(trial.kernel.identity()))
+
+
+def exact_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
+    """Return the exact machine of the same setting, if it is planned."""
+    same = (other for other in cells if other.trial.map is None and setting(other) == setting(cell))
+    return next(same, None)
+
+
+def _reported(reported: Reported | None, trial: Trial) -> ReportedNumber | None:
+    numbers = [n for n in (reported.numbers if reported else []) if _matches(n, trial)]
+    if len(numbers) > 1:
+        places = " and ".join(number.where for number in numbers)
+        raise ConfigError(f"reported.numbers: {places} speak of the same cell; make their `for` differ")
+    return numbers[0] if numbers else None
+
+
+def _matches(number: ReportedNumber, trial: Trial) -> bool:
+    flat = trial.describe()
+    return all(key in flat and flat[key] == value for key, value in number.cell.items())

@@ -1,0 +1,145 @@
+"""The figure of an experiment, in one house style: readable in grey and by the colour-blind.
+
+`bars`: a line per method with accuracy beside the paper's, and seconds by phase. `curves`: accuracy and
+training time against the number of random features, with the exact machine as a line.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.figure import Figure
+
+from kfeat.experiments.config import Experiment
+from kfeat.reports.cells import PHASES, Cell, setting
+from kfeat.reports.labels import component, method
+
+# Okabe and Ito's colours in an order whose lightness differs, so that grey prints keep them apart.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
+MARKERS = "os^Dv<>"
+_STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "kfeat",
+}
+
+
+def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -> None:
+    """Draw the cells that have rows, and save the figure at each path by its suffix."""
+    there = [cell for cell in cells if cell.rows]
+    sizes = {cell.trial.map.parameters.get("n_components") for cell in there if cell.trial.map}
+    kind = experiment.figure or ("curves" if len(sizes) > 1 else "bars")
+    with matplotlib.rc_context(_STYLE):
+        figure = _curves(there) if kind == "curves" else _bars(there)
+        figure.suptitle(experiment.title)
+        for path in paths:
+            metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+            figure.savefig(path, dpi=150, metadata=metadata)
+
+
+def _name(metric: str) -> str:
+    return "accuracy (%)" if metric == "accuracy" else metric.replace("_", " ")
+
+
+def _bars(cells: Sequence[Cell]) -> Figure:
+    """One line per method: score with its spread on the left, seconds by phase on the right."""
+    figure = Figure(figsize=(9, 1.6 + 0.42 * len(cells)), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    lines = range(len(cells))
+    for line, cell in zip(lines, cells, strict=True):
+        score = cell.score
+        assert score is not None
+        left.errorbar(
+            score.mean, line, xerr=score.sd or 0, fmt="o", color=COLOURS[0], capsize=3,
+            label="kfeat, mean ± sd" if line == 0 else None,
+        )  # fmt: skip
+        _seconds(right, line, cell)
+    printed = [(line, cell.reported) for line, cell in zip(lines, cells, strict=True) if cell.reported]
+    if printed:
+        left.errorbar(
+            [number.accuracy for _, number in printed],
+            [line + 0.22 for line, _ in printed],
+            xerr=[number.sd or 0 for _, number in printed],
+            fmt="D", mfc="white", color=COLOURS[5], capsize=3, label="paper",
+        )  # fmt: skip
+    labels = [method(cell, [c for c in cells if setting(c) == setting(cell)]) for cell in cells]
+    if len({setting(cell) for cell in cells}) > 1:
+        labels = [_where(cell) + label for cell, label in zip(cells, labels, strict=True)]
+    left.set_yticks(list(lines), labels)
+    left.set_ylim(len(cells) - 0.4, -0.6)
+    left.set_xlabel(_name(cells[0].metric) if cells else "")
+    right.set_xlabel("CPU seconds")
+    for axes in (left, right):
+        handles, _ = axes.get_legend_handles_labels()
+        if handles:
+            axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=3, frameon=False)
+    return figure
+
+
+def _where(cell: Cell) -> str:
+    return f"{cell.trial.describe()['dataset']}, {cell.trial.kernel.build().formula}: "
+
+
+def _seconds(axes: Any, line: int, cell: Cell) -> None:
+    """Draw the phases side by side, on a logarithmic scale: lengths of a stack would mean nothing there."""
+    for offset, (phase, colour, hatch) in enumerate(zip(PHASES, COLOURS, ("", "//", ".."), strict=False)):
+        seconds = cell.seconds(phase)
+        if seconds and not (phase == "map" and cell.trial.map is None):
+            axes.barh(line + 0.26 * (offset - 1), seconds, height=0.24, color=colour, hatch=hatch,
+                      edgecolor="white", label=phase if _new(axes, phase) else None)  # fmt: skip
+    axes.set_xscale("log")
+
+
+def _new(axes: Any, label: str) -> bool:
+    return label not in axes.get_legend_handles_labels()[1]
+
+
+def _curves(cells: Sequence[Cell]) -> Figure:
+    """One row of axes per setting: score and training time against the number of random features D."""
+    settings = list(dict.fromkeys(setting(cell) for cell in cells))
+    figure = Figure(figsize=(9, 0.7 + 3 * len(settings)), layout="constrained")
+    grid = figure.subplots(len(settings), 2, squeeze=False)
+    for (left, right), here in zip(grid, settings, strict=True):
+        members = [cell for cell in cells if setting(cell) == here]
+        _curve_pair(left, right, members)
+        left.set_title(_where(members[0]).removesuffix(": "), loc="left", fontsize=9)
+    return figure
+
+
+def _curve_pair(left: Any, right: Any, cells: Sequence[Cell]) -> None:
+    names = [_curve_name(cell, cells) for cell in cells]
+    for i, name in enumerate(dict.fromkeys(n for n, c in zip(names, cells, strict=True) if c.trial.map)):
+        points = sorted(
+            (c.trial.map.parameters["n_components"], c)
+            for n, c in zip(names, cells, strict=True)
+            if n == name and c.trial.map
+        )
+        style = {"color": COLOURS[i % 7], "marker": MARKERS[i % 7], "ms": 4, "capsize": 3, "label": name}
+        scores = [(D, c.score) for D, c in points if c.score]
+        left.errorbar([D for D, _ in scores], [s.mean for _, s in scores],
+                      yerr=[s.sd or 0 for _, s in scores], **style)  # fmt: skip
+        times = [(D, c.fit_seconds()) for D, c in points if c.fit_seconds()]
+        right.errorbar([D for D, _ in times], [t for _, t in times], **style)
+    for cell in (cell for cell in cells if cell.trial.map is None and cell.score):
+        assert cell.score is not None
+        left.axhline(cell.score.mean, color="black", ls="--", lw=1, label=method(cell, cells))
+        if seconds := cell.fit_seconds():
+            right.axhline(seconds, color="black", ls="--", lw=1)
+    left.set(xlabel="number of random features D", ylabel=_name(cells[0].metric))
+    right.set(xlabel="number of random features D", ylabel="map + train, CPU seconds", yscale="log")
+    left.legend(frameon=False, fontsize=8)
+
+
+def _curve_name(cell: Cell, cells: Sequence[Cell]) -> str:
+    """Return the method's name without D, which is the axis."""
+    item = cell.trial.map
+    if item is None:
+        return method(cell, cells)
+    size = item.parameters["n_components"]
+    peers = [c.trial.map for c in cells if c.trial.map and c.trial.map.parameters["n_components"] == size]
+    return component(item, peers)

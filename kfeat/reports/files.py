@@ -1,0 +1,58 @@
+"""Writing an experiment's report, and publishing it: runs/ -> results/, the only way results/ changes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kfeat.errors import StoreError
+from kfeat.experiments.config import Experiment
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.store import read_rows, write_rows
+from kfeat.reports.cells import Cell, summarise
+from kfeat.reports.table import render, render_csv
+
+TABLES = {"table.md": "markdown", "table.tex": "latex"}
+FIGURES = ("figure.svg", "figure.png")
+FILES = (*TABLES, "table.csv", *FIGURES)
+
+
+def write_report(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> None:
+    """Write table.md, table.tex, table.csv, figure.svg and figure.png below `folder`."""
+    from kfeat.reports.figure import draw
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, style in TABLES.items():
+            (folder / name).write_text(render(experiment, cells, style), encoding="utf-8")
+        (folder / "table.csv").write_text(render_csv(experiment, cells), encoding="utf-8")
+        draw(experiment, cells, [folder / name for name in FIGURES])
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written ({error.strerror})") from None
+
+
+def is_current(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> bool:
+    """Tell whether the report below `folder` shows these cells, and is younger than the config."""
+    try:
+        oldest = min((folder / name).stat().st_mtime_ns for name in FILES)
+        shown = (folder / "table.csv").read_text(encoding="utf-8")
+        return oldest >= experiment.path.stat().st_mtime_ns and shown == render_csv(experiment, cells)
+    except OSError:
+        return False
+
+
+def publish(experiment: Experiment, trials: Sequence[Trial], runs: Path, results: Path) -> int:
+    """Copy the rows of the plan from runs/ to results/, draw the report there, and return their number.
+
+    Raises StoreError if a planned trial has no row of status `done`: what is published is whole.
+    """
+    rows = read_rows(runs / experiment.name)
+    missing = [trial for trial in trials if rows.get(trial.id, {}).get("status") != "done"]
+    if missing:
+        raise StoreError(
+            f"{runs / experiment.name}: {len(missing)} of {len(trials)} planned trials are not done; "
+            f"finish them with `kfeat run {experiment.path}`, then publish"
+        )
+    folder = results / experiment.name
+    chosen = {trial.id: rows[trial.id] for trial in trials}
+    write_rows(folder, chosen.values())
+    write_report(experiment, summarise(experiment, trials, chosen), folder)
+    return len(chosen)

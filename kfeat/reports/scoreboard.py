@@ -1,0 +1,85 @@
+"""The scoreboard of `kfeat check`: verdicts as text, and whether they pass."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tabulate import tabulate
+
+from kfeat.experiments.config import Experiment
+from kfeat.experiments.store import Row
+from kfeat.reports.cells import Cell, setting
+from kfeat.reports.labels import method
+from kfeat.reports.verdict import FALSE_ALARM, FLIP_SHARE, comparisons, reproductions
+
+
+def scoreboard(
+    experiment: Experiment, cells: Sequence[Cell], published: Mapping[str, Row], folder: Path
+) -> tuple[str, bool]:
+    """Return the verdicts on one experiment as text, and whether all of them pass."""
+    if not any(cell.rows or cell.failed for cell in cells):
+        return f"{experiment.title}: no rows in {folder}; `kfeat run {experiment.path}` makes them", False
+    paper, paper_passes = _against_paper(experiment, cells)
+    own, own_passes = _against_published(cells, published)
+    failed = [f"failed: trial {row['id']}: {row['reason']}" for cell in cells for row in cell.failed]
+    missing = [f"missing: {_name(cell, cells)}" for cell in cells if not cell.rows and not cell.failed]
+    text = "\n".join([experiment.title, *paper, *own, *failed, *missing]) + "\n"
+    return text, paper_passes and own_passes and not failed
+
+
+def _name(cell: Cell, cells: Sequence[Cell]) -> str:
+    peers = [other for other in cells if setting(other) == setting(cell)]
+    text = method(cell, peers)
+    if len(peers) == len(cells):
+        return text
+    return f"{cell.trial.describe()['dataset']}, {cell.trial.kernel.build().formula}, {text}"
+
+
+def _against_paper(experiment: Experiment, cells: Sequence[Cell]) -> tuple[list[str], bool]:
+    reported = experiment.reported
+    if reported is None:
+        return [], True
+    lines, explanations = [], []
+    found = reproductions(cells, reported.slack, reported.runs)
+    for item in found:
+        number = item.cell.reported
+        assert number is not None
+        interval = "–" if item.interval is None else "[{:+.2f}, {:+.2f}]".format(*item.interval)
+        name = _name(item.cell, cells)
+        verdict = item.verdict + (", explained" if item.verdict == "differs" and number.explanation else "")
+        ours = f"{item.ours.mean:.2f}" + ("" if item.ours.sd is None else f" ± {item.ours.sd:.2f}")
+        theirs = f"{number.accuracy:.2f}" + ("" if number.sd is None else f" ± {number.sd:.2f}")
+        runs = f"{item.ours.n}/{len(item.cell.trials)}"
+        lines.append([name, ours, runs, theirs, f"{item.difference:+.2f}", interval, verdict, number.where])
+        if number.explanation:
+            explanations.append(f"  {name}: {number.explanation}")
+    headers = [
+        "against the paper",
+        "ours",
+        "runs",
+        "paper",
+        "difference",
+        "95 % interval",
+        "verdict",
+        "where",
+    ]
+    text = tabulate(lines, headers, disable_numparse=True)
+    note = f"reproduced: within {reported.slack:g} points of {reported.source}"
+    return ["", text, *explanations, note], not any(item.fails for item in found)
+
+
+def _against_published(cells: Sequence[Cell], published: Mapping[str, Row]) -> tuple[list[str], bool]:
+    if not published:
+        return ["", "against the published rows: none are published"], True
+    found = comparisons(cells, published)
+    lines = [
+        [_name(item.cell, cells), f"{item.change:+.3f}", f"±{item.limit:.3f}", item.test, item.verdict]
+        for item in found
+    ]
+    headers = ["against the published rows", "change", "limit", "test", "verdict"]
+    note = (
+        f"false alarms: at most {FALSE_ALARM:g} a check, if rounding flips at most {100 * FLIP_SHARE:g} % of "
+        "the predictions"
+    )
+    return ["", tabulate(lines, headers, disable_numparse=True), note], all(
+        i.verdict == "same" for i in found
+    )

@@ -1,0 +1,142 @@
+"""Verdicts: our rows held against the paper's printed numbers, and against the published rows.
+
+Against the paper: *reproduced* if the difference of means is within the slack, else *differs*; Welch's
+95 % interval of the difference is shown beside it.
+
+Against the published rows: *same* or *regressed*. Rows with the same identity are the same computation,
+so only rounding may move them. Null hypothesis: rounding flips at most FLIP_SHARE of the test
+predictions, each independently and as often for better as for worse. Then the change in the number of
+correct predictions, summed over the shared trials with N test rows, has a standard deviation of at most
+sqrt(FLIP_SHARE * N), and a cell is regressed if it is beyond the two-sided normal quantile at
+FALSE_ALARM / (number of cells): a false-alarm rate of at most FALSE_ALARM for a whole check. Rows that
+share no identity (another seed, say) are compared by Welch's t-test at the same level.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, sqrt
+
+from scipy.special import ndtri, stdtrit
+
+from kfeat.experiments.store import Row
+from kfeat.reports.cells import Cell, Estimate
+
+FALSE_ALARM = 0.001
+FLIP_SHARE = 0.005
+RELATIVE_ROUNDING = 1e-3
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """One printed number beside ours: the difference (ours - theirs, points) and its 95 % interval."""
+
+    cell: Cell
+    ours: Estimate
+    difference: float
+    interval: tuple[float, float] | None
+    verdict: str
+
+    @property
+    def fails(self) -> bool:
+        """Tell whether the number differs and nobody has explained why."""
+        number = self.cell.reported
+        return self.verdict == "differs" and not (number and number.explanation)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One cell beside its published rows: the change (points), the test and its verdict."""
+
+    cell: Cell
+    change: float
+    limit: float
+    test: str
+    verdict: str
+
+
+def reproductions(cells: Iterable[Cell], slack: float, runs: int) -> list[Reproduction]:
+    """Return a verdict for every cell with rows and a printed number; `runs` is the paper's default."""
+    found = []
+    for cell in cells:
+        if cell.score is None or cell.reported is None:
+            continue
+        number = cell.reported
+        theirs = Estimate(number.accuracy, number.sd, number.runs or runs)
+        difference = cell.score.mean - theirs.mean
+        verdict = "reproduced" if abs(difference) <= slack else "differs"
+        interval = _interval(cell, theirs, difference)
+        found.append(Reproduction(cell, cell.score, difference, interval, verdict))
+    return found
+
+
+def _interval(cell: Cell, theirs: Estimate, difference: float) -> tuple[float, float] | None:
+    """Return Welch's 95 % interval, widened by the rounding of a number printed with two decimals.
+
+    The exact machine has no draw: its standard error is zero. None if a spread is not known.
+    """
+    ours = cell.score
+    assert ours is not None
+    no_draw = cell.trial.map is None and not cell.trial.protocol.random
+    errors = [0.0 if no_draw else ours.standard_error, 0.0 if no_draw else theirs.standard_error]
+    if errors[0] is None or errors[1] is None:
+        return None
+    half = welch_quantile(errors[0], ours.n, errors[1], theirs.n, 0.975) + 0.005
+    return difference - half, difference + half
+
+
+def welch_quantile(error_a: float, n_a: int, error_b: float, n_b: int, level: float) -> float:
+    """Return the half width of Welch's interval for a difference of means with these standard errors."""
+    variance = error_a**2 + error_b**2
+    if variance == 0:
+        return 0.0
+    terms = [e**4 / (n - 1) for e, n in ((error_a, n_a), (error_b, n_b)) if e > 0]
+    return float(stdtrit(variance**2 / sum(terms), level)) * sqrt(variance)
+
+
+def comparisons(cells: Sequence[Cell], published: Mapping[str, Row]) -> list[Comparison]:
+    """Return a verdict for every cell that has rows here and published ones."""
+    by_cell: dict[str, list[Row]] = {}
+    for row in published.values():
+        if row["status"] == "done":
+            by_cell.setdefault(row["cell"], []).append(row)
+    pairs = [(cell, by_cell[cell.trial.cell]) for cell in cells if cell.rows and cell.trial.cell in by_cell]
+    level = 1 - FALSE_ALARM / max(1, len(pairs)) / 2
+    return [_compare(cell, theirs, level) for cell, theirs in pairs]
+
+
+def _compare(cell: Cell, theirs: Sequence[Row], level: float) -> Comparison:
+    by_id = {row["id"]: row for row in theirs}
+    shared = [(row, by_id[row["id"]]) for row in cell.rows if row["id"] in by_id]
+    if shared and all(a["predictions"] == b["predictions"] for a, b in shared):
+        return Comparison(cell, 0.0, 0.0, f"{len(shared)} trials equal bit for bit", "same")
+    if shared:
+        change, limit, test = _paired(cell, shared, level)
+    else:
+        change, limit, test = _unpaired(cell, theirs, level)
+    return Comparison(cell, change, limit, test, "same" if abs(change) <= limit else "regressed")
+
+
+def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tuple[float, float, str]:
+    metric = cell.metric
+    if metric != "accuracy":
+        change = sum(a[metric] - b[metric] for a, b in shared) / len(shared)
+        size = sum(b[metric] for _, b in shared) / len(shared)
+        return (
+            change,
+            RELATIVE_ROUNDING * size,
+            f"{len(shared)} shared trials, rounding of {RELATIVE_ROUNDING:g}",
+        )
+    total = sum(b["n_test"] for _, b in shared)
+    flips = sum((a[metric] - b[metric]) * b["n_test"] for a, b in shared)
+    limit = float(ndtri(level)) * sqrt(FLIP_SHARE * total)
+    return 100 * flips / total, 100 * limit / total, f"{len(shared)} shared trials, flips of rounding"
+
+
+def _unpaired(cell: Cell, theirs: Sequence[Row], level: float) -> tuple[float, float, str]:
+    factor = 100.0 if cell.metric == "accuracy" else 1.0
+    ours, other = cell.score, Estimate.of([factor * row[cell.metric] for row in theirs])
+    assert ours is not None
+    change, test = ours.mean - other.mean, f"Welch's t-test, {ours.n} and {other.n} runs"
+    if ours.standard_error is None or other.standard_error is None:
+        return change, inf, f"{test}: too few to tell"
+    return change, welch_quantile(ours.standard_error, ours.n, other.standard_error, other.n, level), test

@@ -1,0 +1,108 @@
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kfeat.errors import ConfigError, StoreError
+from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.store import Row, read_rows, write_rows
+from kfeat.reports.cells import Cell, summarise
+from kfeat.reports.files import FILES, is_current, publish, write_report
+from kfeat.reports.table import MISSING, records, render, render_csv
+
+Make = Callable[..., list[Cell]]
+MakeRows = Callable[..., dict[str, Row]]
+
+
+def test_ours_stands_beside_the_papers(experiment: Experiment, make_cells: Make) -> None:
+    exact, sketch, maclaurin = records(experiment, make_cells([0.84, 0.86], exact=0.9))
+    assert exact["method"] == "exact, LIBSVM"
+    assert (exact["accuracy"], exact["paper"], exact["difference"]) == ("90.00", "90.00", "+0.00")
+    assert sketch["method"] == "Tensor Sketch"
+    assert (sketch["accuracy"], sketch["paper"], sketch["difference"]) == (
+        "85.00 ± 1.41",
+        "85.00 ± 0.50",
+        "+0.00",
+    )
+    assert (sketch["map"], sketch["train"], sketch["test"]) == ("1.0", "0.500", "1.0")
+    assert sketch["speed-up"] == "0.333×"  # the exact machine trains in 0.5 s, map + train take 1.5 s
+    assert sketch["runs"] == "2/5"
+    assert maclaurin["accuracy"] == MISSING
+    assert maclaurin["paper"] == MISSING
+
+
+def test_untimed_rows_give_no_times(experiment: Experiment, make_cells: Make) -> None:
+    cells = make_cells([0.84, 0.86], timed=False)
+    sketch = records(experiment, cells)[1]
+    assert sketch["accuracy"] == "85.00 ± 1.41"
+    assert {sketch[key] for key in ("map", "train", "test", "speed-up")} == {MISSING}
+    assert "did not run alone" in render(experiment, cells, "markdown")
+
+
+def test_unverified_data_are_named(experiment: Experiment, make_cells: Make) -> None:
+    assert "unverified" in render(experiment, make_cells([0.84], verified=False), "markdown")
+    assert "unverified" not in render(experiment, make_cells([0.84]), "markdown")
+
+
+def test_csv_has_every_number(experiment: Experiment, make_cells: Make) -> None:
+    lines = list(csv.DictReader(io.StringIO(render_csv(experiment, make_cells([0.84, 0.86])))))
+    assert len(lines) == 3
+    assert float(lines[1]["mean"]) == pytest.approx(85)
+    assert float(lines[1]["map_cpu_seconds"]) == pytest.approx(1.0)
+    assert float(lines[1]["speed_up"]) == pytest.approx(1 / 3, abs=1e-3)
+    assert lines[2]["mean"] == ""
+
+
+def test_latex_escapes_and_uses_booktabs(experiment: Experiment, make_cells: Make) -> None:
+    text = render(experiment, make_cells([0.84, 0.86]), "latex")
+    assert r"\toprule" in text
+    body = [line for line in text.splitlines() if not line.startswith("%")]
+    assert not any("<" in line and r"\ensuremath" not in line for line in body)
+
+
+def test_two_printed_numbers_for_one_cell_are_an_error(
+    write: Callable[..., Path], trials: list[Trial]
+) -> None:
+    path = write()
+    number = "{for: {map: tensor_sketch}, accuracy: 1.0, where: Table 1}"
+    path.write_text(path.read_text() + f"reported: {{source: x, runs: 1, numbers: [{number}, {number}]}}\n")
+    experiment = load_experiment(path)
+    with pytest.raises(ConfigError, match="same cell"):
+        summarise(experiment, plan(experiment, dict.fromkeys(experiment.datasets, "f")), {})
+
+
+def test_reports_are_written_whole_and_known_to_be_current(
+    experiment: Experiment, make_cells: Make, tmp_path: Path
+) -> None:
+    cells = make_cells([0.84, 0.86])
+    assert not is_current(experiment, cells, tmp_path)
+    write_report(experiment, cells, tmp_path)
+    assert all((tmp_path / name).stat().st_size > 100 for name in FILES)
+    assert is_current(experiment, cells, tmp_path)
+    assert not is_current(experiment, make_cells([0.84, 0.87]), tmp_path)
+
+
+def test_figures_are_the_same_bytes_each_time(
+    experiment: Experiment, make_cells: Make, tmp_path: Path
+) -> None:
+    cells = make_cells([0.84, 0.86])
+    write_report(experiment, cells, tmp_path / "a")
+    write_report(experiment, cells, tmp_path / "b")
+    for name in FILES:
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+
+
+def test_only_a_whole_plan_is_published(
+    experiment: Experiment, trials: list[Trial], make_rows: MakeRows, tmp_path: Path
+) -> None:
+    rows = make_rows([0.84] * 5)
+    write_rows(tmp_path / "runs" / experiment.name, rows.values())
+    with pytest.raises(StoreError, match="5 of 11 planned trials are not done"):
+        publish(experiment, trials, tmp_path / "runs", tmp_path / "results")
+    assert not (tmp_path / "results").exists()
+    chosen = [trial for trial in trials if trial.id in rows]
+    assert publish(experiment, chosen, tmp_path / "runs", tmp_path / "results") == 6
+    assert set(read_rows(tmp_path / "results" / experiment.name)) == set(rows)
