@@ -1,11 +1,216 @@
-"""The `kfeat` command."""
+"""The `kfeat` command: thin commands over experiments and reports.
+
+Everything heavy is imported inside the commands, so that `kfeat --help` answers at once.
+"""
+
+import logging
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kfeat import __version__
+from kfeat import cli_options as options
+from kfeat.cli_data import data
+from kfeat.errors import KfeatError, StoreError
+
+if TYPE_CHECKING:
+    from kfeat.experiments.config import Experiment
+    from kfeat.experiments.plan import Trial
+    from kfeat.experiments.worker import WorkerOptions
+    from kfeat.reports.cells import Cell
+
+Access = dict[str, Any]
 
 
-@click.group()
+class _Group(click.Group):
+    """Turns what a user can mend into one sentence on stderr and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C exits with 130, SIGTERM with 143, a KfeatError with 2."""
+        logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING)
+        signal.signal(signal.SIGTERM, _terminated)
+        try:
+            return super().invoke(ctx)
+        except KfeatError as error:
+            if ctx.meta.get("kfeat.debug"):
+                raise
+            click.echo(f"kfeat: {error}", err=True)
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            click.echo("kfeat: interrupted; finished trials are kept, the same command goes on", err=True)
+            ctx.exit(130)
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__)
 def main() -> None:
     """Reproduce the papers on explicit random feature maps for kernel machines."""
+
+
+main.add_command(data)
+
+
+@main.command()
+@options.selects_experiments
+@options.out
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Trials at a time; with more than one, their times do not count.")  # fmt: skip
+@click.option(
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
+)
+@click.option("--force", is_flag=True, help="Run again what is done already.")
+@click.option("--dry-run", is_flag=True, help="Show the plan, run nothing.")
+@click.pass_context
+def run(
+    ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
+    jobs: int, threads: int, force: bool, dry_run: bool,
+) -> None:  # fmt: skip
+    """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
+
+    Stop it whenever you like: finished trials are kept, and the same command goes on from there.
+    """
+    from kfeat.experiments.worker import WorkerOptions
+
+    if dry_run:
+        for experiment in experiments:
+            _show_plan(experiment, out, access)
+        return
+    debug = bool(ctx.meta.get("kfeat.debug"))
+    how = WorkerOptions(threads=threads, alone=jobs == 1, debug=debug, **access)
+    status = 0
+    for experiment in experiments:
+        try:
+            failed = _run_one(experiment, out, how, jobs, force, quiet)
+            status = max(status, int(failed))
+        except KfeatError as error:
+            # One experiment that cannot run must not keep the others of a long list from running.
+            if len(experiments) == 1 or debug:
+                raise
+            click.echo(f"kfeat: {experiment.path}: {error}", err=True)
+            status = 2
+    ctx.exit(status)
+
+
+def _run_one(
+    experiment: "Experiment", out: Path, how: "WorkerOptions", jobs: int, force: bool, quiet: bool
+) -> bool:
+    """Run one experiment, write its report, show its table; return whether a trial failed."""
+    from kfeat.experiments.run import run_experiment
+    from kfeat.progress import Bars, Lines, Quiet
+    from kfeat.reports.files import is_current, write_report
+    from kfeat.reports.table import render
+
+    folder = out / experiment.name
+    watcher: Quiet = Quiet() if quiet else Bars() if sys.stderr.isatty() else Lines()
+    with watcher:
+        trials = run_experiment(experiment, folder, how, watcher, jobs=jobs, force=force)
+    cells = _cells(experiment, trials, folder)
+    if not is_current(experiment, cells, folder):
+        write_report(experiment, cells, folder)
+    click.echo(render(experiment, cells, "terminal"))
+    click.echo(f"tables and figure: {folder}/")
+    failures = [row for cell in cells for row in cell.failed]
+    for row in failures:
+        click.echo(f"kfeat: trial {row['id']} failed: {row['reason']}", err=True)
+    return bool(failures)
+
+
+def _planned(experiment: "Experiment", access: Access) -> "list[Trial]":
+    from kfeat.experiments.plan import plan
+    from kfeat.experiments.run import fingerprints
+
+    return plan(experiment, fingerprints(experiment, **access))
+
+
+def _cells(experiment: "Experiment", trials: "list[Trial]", folder: Path) -> "list[Cell]":
+    from kfeat.experiments.store import read_rows
+    from kfeat.reports.cells import summarise
+
+    return summarise(experiment, trials, read_rows(folder))
+
+
+@main.command()
+@options.selects_experiments
+@options.out
+def plan(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
+    """Show the trials of CONFIGS with their identities, and which of them are done."""
+    for experiment in experiments:
+        _show_plan(experiment, out, access)
+
+
+def _show_plan(experiment: "Experiment", out: Path, access: Access) -> None:
+    from kfeat.experiments.store import read_rows
+    from kfeat.progress import name
+
+    trials = _planned(experiment, access)
+    rows = read_rows(out / experiment.name)
+    states = [rows.get(trial.id, {}).get("status", "to run") for trial in trials]
+    click.echo(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done")
+    for trial, state in zip(trials, states, strict=True):
+        click.echo(f"{trial.id}  {state:<6}  {name(trial)}")
+
+
+@main.command()
+@options.selects_experiments
+@options.out
+def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
+    """Draw the tables and figures of CONFIGS anew from the rows there are; compute nothing."""
+    from kfeat.reports.files import write_report
+    from kfeat.reports.table import render
+
+    for experiment in experiments:
+        folder = out / experiment.name
+        cells = _cells(experiment, _planned(experiment, access), folder)
+        if not any(cell.rows for cell in cells):
+            raise StoreError(f"{folder}: no rows yet; `kfeat run {experiment.path}` makes them")
+        write_report(experiment, cells, folder)
+        if not quiet:
+            click.echo(render(experiment, cells, "terminal"))
+
+
+@main.command()
+@options.selects_experiments
+@options.out
+@options.results
+@click.pass_context
+def check(
+    ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path
+) -> None:
+    """Hold the rows of CONFIGS against the paper's numbers and against the published rows.
+
+    Exits with 1 if there are no rows, if a number differs from the paper's and the config does not explain
+    why, if a trial failed, or if a published result is not met any more.
+    """
+    from kfeat.experiments.store import read_rows
+    from kfeat.reports.scoreboard import scoreboard
+
+    passed = True
+    for experiment in experiments:
+        folder = out / experiment.name
+        cells = _cells(experiment, _planned(experiment, access), folder)
+        text, good = scoreboard(experiment, cells, read_rows(results / experiment.name), folder)
+        if not (quiet and good):
+            click.echo(text)
+        passed &= good
+    ctx.exit(0 if passed else 1)
+
+
+@main.command()
+@options.selects_experiments
+@options.out
+@options.results
+def publish(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path) -> None:
+    """Copy the rows of CONFIGS to results/, with their tables and figures; every trial must be done."""
+    from kfeat.reports.files import publish as copy
+
+    for experiment in experiments:
+        number = copy(experiment, _planned(experiment, access), out, results)
+        click.echo(f"{number} rows -> {results / experiment.name}/")

@@ -1,0 +1,8 @@
+"""The `kfeat data` commands."""
+
+import click
+
+
+@click.group()
+def data() -> None:
+    """Download, verify and describe datasets."""

@@ -1,0 +1,109 @@
+"""Options that several commands share; the heavy imports wait until a command runs."""
+
+import logging
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kfeat.errors import ConfigError
+
+Command = Callable[..., Any]
+
+
+def options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return one decorator for several options, shown by --help in the order given."""
+
+    def decorate(command: Command) -> Command:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def _debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    ctx.meta["kfeat.debug"] = value
+
+
+def _verbosity(ctx: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    if value:
+        logging.getLogger("kfeat").setLevel(logging.INFO if parameter.name == "verbose" else logging.ERROR)
+    return value
+
+
+access = options(
+    click.option("--mirror", envvar="KFEAT_MIRROR", metavar="PATH|URL",
+                 help="A folder or URL laid out as <dataset>/<file>, tried before the upstream."),
+    click.option("--offline", is_flag=True, help="Use what is cached or in a mirror folder; no network."),
+)  # fmt: skip
+
+verbosity = options(
+    click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=_verbosity,
+                 help="Say more on the way."),
+    click.option("-q", "--quiet", is_flag=True, callback=_verbosity,
+                 help="Say nothing but errors and the result."),
+    click.option("--debug", is_flag=True, expose_value=False, is_eager=True, callback=_debug,
+                 help="Show the traceback of an error."),
+)  # fmt: skip
+
+_FOLDER: Any = {"type": click.Path(path_type=Path), "show_default": True}
+out = click.option(
+    "--out", default=Path("runs"), help="The folder of your rows, one below it per config.", **_FOLDER
+)
+results = click.option(
+    "--results", default=Path("results"), help="The folder of the published rows.", **_FOLDER
+)
+
+_selection = options(
+    click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path)),
+    click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE",
+                 help="Change any key of the config, as in --set maps.0.n_components=500; repeatable."),
+    click.option("--repeats", type=click.IntRange(min=1), help="Repeat each map this often."),
+    click.option("--maps", metavar="A,B", help="Only these maps."),
+    click.option("--no-exact", is_flag=True, help="Leave the exact kernel machine out."),
+)  # fmt: skip
+
+
+def selects_experiments(command: Command) -> Command:
+    """Give a command CONFIGS and the options that change them; it receives the list `experiments`.
+
+    A folder stands for all configs below it. The command receives `access` too: mirror and offline.
+    """
+
+    @_selection
+    @access
+    @verbosity
+    @wraps(command)
+    def with_experiments(
+        configs: tuple[Path, ...],
+        overrides: tuple[str, ...],
+        repeats: int | None,
+        maps: str | None,
+        no_exact: bool,
+        mirror: str | None,
+        offline: bool,
+        **others: Any,
+    ) -> Any:
+        from kfeat.experiments.config import load_experiment
+
+        names = [name.strip() for name in maps.split(",")] if maps else None
+        experiments = [
+            load_experiment(file, overrides, repeats=repeats, maps=names, exact=not no_exact)
+            for file in _files(configs)
+        ]
+        return command(experiments, access={"mirror": mirror, "offline": offline}, **others)
+
+    return with_experiments
+
+
+def _files(configs: tuple[Path, ...]) -> list[Path]:
+    files: list[Path] = []
+    for path in configs:
+        below = sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
+        if not below:
+            raise ConfigError(f"{path}: no .yaml file below this folder")
+        files += below
+    return files

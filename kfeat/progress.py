@@ -1,0 +1,112 @@
+"""Showing a run: bars on a terminal, plain lines elsewhere, nothing when quiet; all on stderr."""
+
+from types import TracebackType
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from kfeat.experiments.component import Component
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.store import Row
+
+
+class Quiet:
+    """Watches a run without a word."""
+
+    def __enter__(self) -> "Quiet":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the terminal as it was."""
+
+    def downloads(self) -> Progress | None:
+        """Return where downloads may show their bars, if anywhere."""
+        return None
+
+    def begin(self, total: int, done: int) -> None:
+        """Take note of the size of the plan and of what was done before."""
+
+    def started(self, trial: Trial) -> None:
+        """Take note of a trial that has begun."""
+
+    def finished(self, trial: Trial, row: Row) -> None:
+        """Take note of a trial that is saved."""
+
+
+class Lines(Quiet):
+    """Writes a line per finished trial: for logs and pipes."""
+
+    def begin(self, total: int, done: int) -> None:
+        """Say how much there is to do."""
+        self._total, self._done = total, done
+        click.echo(f"{total} trials, {done} done before, {total - done} to run", err=True)
+
+    def finished(self, trial: Trial, row: Row) -> None:
+        """Say what came out."""
+        self._done += 1
+        click.echo(f"[{self._done}/{self._total}] {name(trial)}: {outcome(row)}", err=True)
+
+
+class Bars(Quiet):
+    """Shows a bar over all trials and the trial in hand with its clock."""
+
+    def __init__(self) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+
+    def __enter__(self) -> "Bars":
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the bars away."""
+        self._progress.stop()
+
+    def downloads(self) -> Progress:
+        """Return the display, for a bar per file."""
+        return self._progress
+
+    def begin(self, total: int, done: int) -> None:
+        """Open the bar over all trials."""
+        self._all = self._progress.add_task("trials", total=total, completed=done)
+        self._tasks: dict[str, TaskID] = {}
+
+    def started(self, trial: Trial) -> None:
+        """Open a line for the trial in hand."""
+        self._tasks[trial.id] = self._progress.add_task(f"  {name(trial)}", total=1)
+
+    def finished(self, trial: Trial, row: Row) -> None:
+        """Close the trial's line and move the bar."""
+        self._progress.remove_task(self._tasks.pop(trial.id))
+        self._progress.advance(self._all)
+        self._progress.console.print(f"{name(trial)}: {outcome(row)}", highlight=False, markup=False)
+
+
+def name(trial: Trial) -> str:
+    """Return a trial as one short line."""
+    parts = [trial.describe()["dataset"], trial.kernel.build().formula]
+    parts.append(_component(trial.map) if trial.map else "exact")
+    return f"{', '.join(parts)}, {_component(trial.solver)}, repeat {trial.repeat}"
+
+
+def _component(component: Component) -> str:
+    settings = " ".join(f"{key}={value}" for key, value in component.given.items())
+    return f"{component.name} {settings}".rstrip()
+
+
+def outcome(row: Row) -> str:
+    """Return what became of a trial, in a few words."""
+    if row["status"] != "done":
+        return f"{row['status']}: {row['reason']}"
+    score = (
+        f"{100 * row['accuracy']:.2f} %"
+        if "accuracy" in row
+        else f"relative error {row['relative_error']:.4f}"
+    )
+    seconds = sum(phase["wall"] for phase in row["seconds"].values())
+    return f"{score} in {seconds:.2f} s"

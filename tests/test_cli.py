@@ -1,0 +1,254 @@
+"""The command line as a user meets it: the whole job on bundled data, stopping and going on, bad input."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+from click.testing import CliRunner, Result
+
+from kfeat.cli import main
+from kfeat.experiments.store import ROWS
+from kfeat.reports.files import FILES
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def kfeat(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def rows(name: str = "small") -> list[dict[str, object]]:
+    path = Path("runs") / name / ROWS
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
+def test_run_check_publish_and_report(write: Write) -> None:
+    path = write()
+    first = kfeat("run", path)
+    assert first.exit_code == 0, first.output
+    assert "Tensor Sketch" in first.stdout
+    assert len(rows()) == 5
+    assert {row["status"] for row in rows()} == {"done"}
+    assert all((Path("runs/small") / name).exists() for name in FILES)
+    before = {name: (Path("runs/small") / name).stat().st_mtime_ns for name in FILES}
+
+    second = kfeat("run", path)
+    assert second.exit_code == 0
+    assert "5 trials, 5 done before, 0 to run" in second.stderr
+    assert len(rows()) == 5
+    assert before == {name: (Path("runs/small") / name).stat().st_mtime_ns for name in FILES}
+
+    assert kfeat("check", path).exit_code == 0
+    assert "5 rows -> results/small" in kfeat("publish", path).output
+    checked = kfeat("check", path)
+    assert checked.exit_code == 0
+    assert "equal bit for bit" in checked.output
+
+    (Path("runs/small") / "table.md").unlink()
+    assert kfeat("report", path).exit_code == 0
+    assert (Path("runs/small") / "table.md").exists()
+
+
+def test_rows_are_complete_and_equal_whatever_ran_before(write: Write) -> None:
+    path = write()
+    assert kfeat("run", path, "--out", "a").exit_code == 0
+    assert kfeat("run", path, "--out", "b", "--maps", "random_maclaurin", "--no-exact").exit_code == 0
+    assert kfeat("run", path, "--out", "b", "--jobs", "2", "-q").exit_code == 0
+    a, b = (
+        {row["id"]: row for row in map(json.loads, (Path(folder) / "small" / ROWS).read_text().splitlines())}
+        for folder in "ab"
+    )
+    assert a.keys() == b.keys()
+    for key, row in a.items():
+        assert (row["accuracy"], row["predictions"]) == (b[key]["accuracy"], b[key]["predictions"])
+        assert row["seconds"]["train"]["cpu"] >= 0
+        assert row["solve"]["converged"] is True
+        assert row["environment"]["packages"]["kfeat"]
+        assert row["n_train"], row["n_test"] == (300, 200)
+    exact = next(row for row in a.values() if row["map"] is None)
+    assert exact["solve"]["n_support"]
+    assert not any(row["timed"] for row in b.values() if row["map"] is None)  # two at a time
+
+
+def test_force_runs_again(write: Write) -> None:
+    path = write()
+    assert kfeat("run", path, "--no-exact", "--repeats", "1").exit_code == 0
+    assert kfeat("run", path, "--no-exact", "--repeats", "1", "--force").exit_code == 0
+    assert [row["id"] for row in rows()][:2] == [row["id"] for row in rows()][2:]
+
+
+def test_dry_run_and_plan_show_identities_and_states(write: Write) -> None:
+    path = write()
+    dry = kfeat("run", path, "--dry-run")
+    assert dry.exit_code == 0
+    assert dry.stdout.count("to run") == 5
+    assert not Path("runs").exists()
+    kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", "-q")
+    planned = kfeat("plan", path).stdout
+    assert "5 trials, 2 done" in planned
+    assert all(row["id"] in planned for row in rows())
+
+
+def test_a_folder_stands_for_its_configs_and_one_that_fails_does_not_stop_the_others(
+    write: Write, tmp_path: Path
+) -> None:
+    path = write()
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    path.rename(folder / "b.yaml")
+    text = (folder / "b.yaml").read_text()
+    (folder / "a.yaml").write_text(text.replace("n_train: 300", "n_train: 30000"))
+    result = kfeat("run", folder, "--no-exact", "--repeats", "1")
+    assert result.exit_code == 2
+    assert "a.yaml" in result.stderr
+    assert len(rows("b")) == 2
+    assert not rows("a")
+
+
+def test_no_rows_fail_the_check_and_the_report(write: Write) -> None:
+    path = write()
+    assert kfeat("check", path).exit_code == 1
+    assert "no rows" in kfeat("check", path).output
+    assert kfeat("report", path).exit_code == 2
+    assert kfeat("publish", path).exit_code == 2
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "nowhere.yaml"], "no such file"),
+        (["run", "."], "no .yaml file"),
+        (["run", "small.yaml", "--set", "dataset=nonesuch"], "nonesuch"),
+        (["run", "small.yaml", "--set", "seed"], "key=value"),
+        (["run", "small.yaml", "--maps", "x"], "not in small.yaml"),
+        (["run", "small.yaml", "--repeats", "0"], "--repeats"),
+        (["run", "small.yaml", "--set", "kernel={name: gaussian, gamma: 1}"], "maps that can"),
+        (["run"], "CONFIGS"),
+        (["fly"], "No such command"),
+    ],
+)
+def test_bad_input_exits_with_2_and_writes_nothing(write: Write, arguments: list[str], words: str) -> None:
+    path = write()
+    if arguments == ["run", "."]:
+        path.unlink()
+    result = kfeat(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert "Traceback" not in result.output
+    assert not Path("runs").exists()
+
+
+def test_debug_shows_the_traceback(write: Write) -> None:
+    write()
+    result = kfeat("run", "small.yaml", "--set", "dataset=nonesuch", "--debug")
+    assert result.exit_code != 0
+    assert result.exception is not None
+    assert "nonesuch" in str(result.exception)
+
+
+def test_an_output_folder_that_cannot_be_written(write: Write) -> None:
+    path = write()
+    Path("file").write_text("")
+    result = kfeat("run", path, "--out", "file")
+    assert result.exit_code == 2
+    assert "Not a directory" in result.stderr
+
+
+def test_a_failing_solver_is_a_row_and_an_exit_status(write: Write) -> None:
+    path = write()
+    result = kfeat("run", path, "--set", "protocol.binarise={positive: 99}")
+    assert result.exit_code != 0
+
+
+def test_help_is_there_for_every_command() -> None:
+    for command in main.commands:
+        result = kfeat(command, "--help")
+        assert result.exit_code == 0
+        assert result.stdout.startswith("Usage")
+
+
+# Two quick trials, then a solve in C that would take minutes: LIBSVM with next to no kernel cache.
+LONG = """\
+title: Long
+dataset: {name: dense, n: 20000, d: 100}
+protocol: {split: {kind: sample, n_train: 19000, n_test: 50, seed: 0}}
+kernel: {name: polynomial, degree: 4, coef0: 1}
+maps:
+  - {name: tensor_sketch, n_components: 8}
+solvers:
+  mapped: {name: liblinear, C: 1}
+  exact: {name: libsvm, C: 1e9, eps: 1e-12, cache_mb: 1, shrinking: false}
+repeats: 2
+"""
+
+
+def start(path: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "kfeat", "run", str(path)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def wait_for_rows(process: subprocess.Popen[str], number: int, name: str) -> list[psutil.Process]:
+    """Wait until so many trials are saved and the next is in hand; return the child processes."""
+    deadline = time.monotonic() + 60
+    while len(rows(name)) < number:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(0.5)
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def running(process: psutil.Process) -> bool:
+    """Whether a process still does anything (a zombie only waits to be counted)."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
+)
+def test_a_stopped_run_ends_at_once_and_goes_on_from_there(
+    tmp_path: Path, sent: signal.Signals, status: int
+) -> None:
+    path = tmp_path / "long.yaml"
+    path.write_text(LONG)
+    process = start(path)
+    children = wait_for_rows(process, 2, "long")  # both sketches are saved, LIBSVM is at work in C
+    assert children
+    began = time.monotonic()
+    if sent == signal.SIGINT:
+        os.killpg(process.pid, sent)  # as a terminal does: to the whole group
+    else:
+        process.send_signal(sent)
+    while process.poll() is None or any(running(child) for child in children):
+        assert time.monotonic() - began < 10
+        time.sleep(0.02)
+    assert process.returncode == status
+    assert len(rows("long")) == 2
+    message = process.communicate()[1]
+    if sent == signal.SIGINT:
+        assert "the same command goes on" in message
+        assert "Traceback" not in message
+    again = kfeat("run", path, "--no-exact")
+    assert again.exit_code == 0
+    assert "2 trials, 2 done before" in again.stderr

@@ -1,0 +1,68 @@
+"""Data flows one way and imports flow the other way only; the command line starts quickly."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kfeat
+
+ROOT = Path(kfeat.__file__).parent
+FOUNDATION = {"errors", "parameters"}
+MAY_IMPORT = {
+    "errors": set(),
+    "parameters": {"errors"},
+    "kernels": FOUNDATION,
+    "maps": {*FOUNDATION, "kernels"},
+    "solvers": {*FOUNDATION, "kernels"},
+    "data": FOUNDATION,
+    "experiments": {*FOUNDATION, "kernels", "maps", "solvers", "data"},
+    "reports": {"errors", "experiments"},
+    "progress": {"experiments"},
+    "cli_options": {"errors", "experiments"},
+    "cli_data": {"errors", "data", "cli_options", "progress"},
+    "cli": {"errors", "experiments", "reports", "maps", "progress", "cli_data", "cli_options"},
+    "__main__": {"cli"},
+    "__init__": set(),
+}
+
+
+def part(path: Path) -> str:
+    """The part of kfeat a file belongs to: its package, or its own name."""
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported(tree: ast.AST, path: Path) -> set[str]:
+    """The parts of kfeat that a file imports, at its top or inside functions."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("kfeat.")}
+    return found - {"__version__"}
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_one_way(path: Path) -> None:
+    here = part(path)
+    assert here in MAY_IMPORT, f"{here} has no place in the order of imports"
+    wrong = imported(ast.parse(path.read_text()), path) - {here} - MAY_IMPORT[here]
+    assert not wrong, f"{path.relative_to(ROOT)} imports {sorted(wrong)}"
+
+
+def test_the_walk_sees_a_wrong_import() -> None:
+    tree = ast.parse("def f():\n    from kfeat.reports.table import render\n")
+    assert imported(tree, Path("x.py")) == {"reports"}
+
+
+def test_the_command_line_loads_nothing_heavy() -> None:
+    code = "import sys, kfeat.cli; print([m for m in ('numpy', 'sklearn', 'pydantic') if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
