@@ -59,7 +59,7 @@ class _File(_Strict):
     repeats: Annotated[int, Ge(1)] = 5
     seed: Annotated[int, Ge(0)] = 0
     reported: Reported | None = None
-    figure: Literal["bars", "curves"] | None = None
+    figure: Literal["methods", "curves"] | None = None
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
 """The figure of an experiment, in one house style: readable in grey and by the colour-blind.
 
-`bars`: a line per method with accuracy beside the paper's, and seconds by phase. `curves`: accuracy and
+`methods`: a line per method with accuracy beside the paper's, and seconds by phase. `curves`: accuracy and
 training time against the number of random features, with the exact machine as a line.
 """
 
 from collections.abc import Sequence
+from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,9 @@ def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -
     """Draw the cells that have rows, and save the figure at each path by its suffix."""
     there = [cell for cell in cells if cell.rows]
     sizes = {cell.trial.map.parameters.get("n_components") for cell in there if cell.trial.map}
-    kind = experiment.figure or ("curves" if len(sizes) > 1 else "bars")
+    kind = experiment.figure or ("curves" if len(sizes) > 1 else "methods")
     with matplotlib.rc_context(_STYLE):
-        figure = _curves(there) if kind == "curves" else _bars(there)
+        figure = _curves(there) if kind == "curves" else _methods(there)
         figure.suptitle(experiment.title)
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
@@ -46,57 +47,66 @@ def _name(metric: str) -> str:
     return "accuracy (%)" if metric == "accuracy" else metric.replace("_", " ")
 
 
-def _bars(cells: Sequence[Cell]) -> Figure:
+def _methods(cells: Sequence[Cell]) -> Figure:
     """One line per method: score with its spread on the left, seconds by phase on the right."""
-    figure = Figure(figsize=(9, 1.6 + 0.42 * len(cells)), layout="constrained")
-    left, right = figure.subplots(1, 2, sharey=True)
-    lines = range(len(cells))
-    for line, cell in zip(lines, cells, strict=True):
-        score = cell.score
-        assert score is not None
-        left.errorbar(
-            score.mean, line, xerr=score.sd or 0, fmt="o", color=COLOURS[0], capsize=3,
-            label="kfeat, mean ± sd" if line == 0 else None,
-        )  # fmt: skip
-        _seconds(right, line, cell)
-    printed = [(line, cell.reported) for line, cell in zip(lines, cells, strict=True) if cell.reported]
-    if printed:
-        left.errorbar(
-            [number.accuracy for _, number in printed],
-            [line + 0.22 for line, _ in printed],
-            xerr=[number.sd or 0 for _, number in printed],
-            fmt="D", mfc="white", color=COLOURS[5], capsize=3, label="paper",
-        )  # fmt: skip
+    timed = any(cell.seconds("train") for cell in cells)
+    figure = Figure(figsize=(9 if timed else 6, 1.7 + 0.42 * len(cells)), layout="constrained")
+    left, *right = figure.subplots(1, 1 + timed, sharey=True, squeeze=False)[0]
+    _scores(left, cells)
     labels = [method(cell, [c for c in cells if setting(c) == setting(cell)]) for cell in cells]
     if len({setting(cell) for cell in cells}) > 1:
         labels = [_where(cell) + label for cell, label in zip(cells, labels, strict=True)]
-    left.set_yticks(list(lines), labels)
+    left.set_yticks(range(len(cells)), labels)
     left.set_ylim(len(cells) - 0.4, -0.6)
-    left.set_xlabel(_name(cells[0].metric) if cells else "")
-    right.set_xlabel("CPU seconds")
-    for axes in (left, right):
-        handles, _ = axes.get_legend_handles_labels()
-        if handles:
-            axes.legend(loc="upper center", bbox_to_anchor=(0.5, 1.16), ncols=3, frameon=False)
+    for axes in right:
+        _seconds(axes, cells)
+    for axes in (left, *right):
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False)
     return figure
+
+
+def _scores(axes: Any, cells: Sequence[Cell]) -> None:
+    lines = list(enumerate(cells))
+    ours = [(line, cell.score) for line, cell in lines if cell.score]
+    printed = [(line, cell.reported) for line, cell in lines if cell.reported]
+    spread = {"linestyle": "none", "capsize": 3}
+    axes.errorbar(
+        [score.mean for _, score in ours],
+        [line for line, _ in ours],
+        xerr=[score.sd or 0 for _, score in ours],
+        marker="o", color=COLOURS[0], label="kfeat, mean ± sd", **spread,
+    )  # fmt: skip
+    if printed:
+        axes.errorbar(
+            [number.accuracy for _, number in printed],
+            [line + 0.22 for line, _ in printed],
+            xerr=[number.sd or 0 for _, number in printed],
+            marker="D", mfc="white", color=COLOURS[5], label="paper", **spread,
+        )  # fmt: skip
+    axes.set_xlabel(_name(cells[0].metric))
+
+
+def _seconds(axes: Any, cells: Sequence[Cell]) -> None:
+    """Draw the phases as points: on a logarithmic scale the length of a bar would mean nothing."""
+    shown = []
+    for phase, colour, marker in zip(PHASES, (COLOURS[2], COLOURS[1], COLOURS[3]), "os^", strict=True):
+        points = [(cell.seconds(phase), line) for line, cell in enumerate(cells)]
+        drawn = [(seconds, line) for seconds, line in points if seconds]
+        axes.plot(*zip(*drawn, strict=True), linestyle="none", marker=marker, color=colour, label=phase)
+        shown += [seconds for seconds, _ in drawn]
+    axes.set_xlabel("CPU seconds")
+    axes.set_xscale("log")
+    axes.set_xlim(_decades(shown))
+    axes.xaxis.set_major_formatter("{x:g}")
+
+
+def _decades(values: Sequence[float]) -> tuple[float, float]:
+    """Return the powers of ten around the values, so that a logarithmic axis has labelled ends."""
+    return 10.0 ** floor(log10(min(values) / 1.1)), 10.0 ** ceil(log10(max(values) * 1.1))
 
 
 def _where(cell: Cell) -> str:
     return f"{cell.trial.describe()['dataset']}, {cell.trial.kernel.build().formula}: "
-
-
-def _seconds(axes: Any, line: int, cell: Cell) -> None:
-    """Draw the phases side by side, on a logarithmic scale: lengths of a stack would mean nothing there."""
-    for offset, (phase, colour, hatch) in enumerate(zip(PHASES, COLOURS, ("", "//", ".."), strict=False)):
-        seconds = cell.seconds(phase)
-        if seconds and not (phase == "map" and cell.trial.map is None):
-            axes.barh(line + 0.26 * (offset - 1), seconds, height=0.24, color=colour, hatch=hatch,
-                      edgecolor="white", label=phase if _new(axes, phase) else None)  # fmt: skip
-    axes.set_xscale("log")
-
-
-def _new(axes: Any, label: str) -> bool:
-    return label not in axes.get_legend_handles_labels()[1]
 
 
 def _curves(cells: Sequence[Cell]) -> Figure:
@@ -133,6 +143,9 @@ def _curve_pair(left: Any, right: Any, cells: Sequence[Cell]) -> None:
     left.set(xlabel="number of random features D", ylabel=_name(cells[0].metric))
     right.set(xlabel="number of random features D", ylabel="map + train, CPU seconds", yscale="log")
     left.legend(frameon=False, fontsize=8)
+    if shown := [seconds for cell in cells if (seconds := cell.fit_seconds())]:
+        right.set_ylim(_decades(shown))
+        right.yaxis.set_major_formatter("{x:g}")
 
 
 def _curve_name(cell: Cell, cells: Sequence[Cell]) -> str:

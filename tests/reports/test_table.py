@@ -12,6 +12,7 @@ from kfeat.experiments.store import Row, read_rows, write_rows
 from kfeat.reports.cells import Cell, summarise
 from kfeat.reports.files import FILES, is_current, publish, write_report
 from kfeat.reports.table import MISSING, records, render, render_csv
+from tests.reports.conftest import fake_row
 
 Make = Callable[..., list[Cell]]
 MakeRows = Callable[..., dict[str, Row]]
@@ -106,3 +107,34 @@ def test_only_a_whole_plan_is_published(
     chosen = [trial for trial in trials if trial.id in rows]
     assert publish(experiment, chosen, tmp_path / "runs", tmp_path / "results") == 6
     assert set(read_rows(tmp_path / "results" / experiment.name)) == set(rows)
+
+
+def test_a_grid_over_sizes_is_drawn_as_curves(write: Callable[..., Path], tmp_path: Path) -> None:
+    experiment = load_experiment(
+        write(), ["maps.0.n_components=[16, 64]", "kernel.degree=[2, 3]", "maps.1.n_components=[16, 64]"]
+    )
+    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+    rows = {trial.id: fake_row(trial, 0.9 + 0.001 * i) for i, trial in enumerate(trials)}
+    cells = summarise(experiment, trials, rows)
+    write_report(experiment, cells, tmp_path)
+    drawing = (tmp_path / "figure.svg").read_text()
+    for words in (
+        "number of random features D",
+        "(1 + &lt;x, y&gt;)^2",
+        "(1 + &lt;x, y&gt;)^3",
+        "exact, LIBSVM",
+    ):
+        assert words in drawing
+    assert "Tensor Sketch, D" not in drawing  # D is the axis
+    table = (tmp_path / "table.md").read_text()
+    assert "Tensor Sketch, D = 64" in table
+    assert "(1 + <x, y>)^3" in table
+
+
+def test_missing_rows_leave_no_gap_in_the_figure(
+    experiment: Experiment, make_cells: Make, tmp_path: Path
+) -> None:
+    write_report(experiment, make_cells([0.84, 0.86], exact=None, timed=False), tmp_path)
+    drawing = (tmp_path / "figure.svg").read_text()
+    assert "CPU seconds" not in drawing
+    assert "exact, LIBSVM" not in drawing
