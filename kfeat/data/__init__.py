@@ -1,8 +1,9 @@
 """Datasets: registry, download, formats, scaling and splits."""
 
+from kfeat.data.catalogue import Status, clean, describe, fetch, list_datasets, path, verify
 from kfeat.data.generators import GeneratorSource
 from kfeat.data.loading import fingerprint, load, load_raw
-from kfeat.data.models import Dataset
+from kfeat.data.models import Dataset, Raw
 from kfeat.data.protocol import Protocol
 from kfeat.data.source import FileSource, Source
 
@@ -11,8 +12,16 @@ __all__ = [
     "FileSource",
     "GeneratorSource",
     "Protocol",
+    "Raw",
     "Source",
+    "Status",
+    "clean",
+    "describe",
+    "fetch",
     "fingerprint",
+    "list_datasets",
     "load",
     "load_raw",
+    "path",
+    "verify",
 ]

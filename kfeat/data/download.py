@@ -135,15 +135,24 @@ def download(url: str, path: Path, progress: Any) -> None:
             fetch(url, os.fspath(path), None)
             return
         except requests.RequestException as error:
-            status = error.response.status_code if error.response is not None else None
-            passing = status is None or status == 429 or status >= 500
-            if not passing or attempt == ATTEMPTS:
+            if not is_passing(error) or attempt == ATTEMPTS:
                 raise DownloadError(reason(error)) from None
             logger.info("%s: %s, trying again", url, reason(error))
             time.sleep(BACK_OFF_S * 2 ** (attempt - 1))
         finally:
             if bar:
                 bar.close()
+
+
+def is_passing(error: Exception) -> bool:
+    """Return whether the same request may well succeed soon: busy or broken servers, slow or cut connections."""
+    import requests
+    from urllib3.exceptions import ProtocolError
+
+    if isinstance(error, requests.HTTPError):
+        return error.response.status_code == 429 or error.response.status_code >= 500
+    cut = isinstance(error, requests.ConnectionError) and isinstance(error.args[0], ProtocolError)
+    return cut or isinstance(error, requests.Timeout | requests.exceptions.ChunkedEncodingError)
 
 
 def reason(error: Exception) -> str:

@@ -1,14 +1,14 @@
 """From a source to a dataset: fetched, parsed once, held against its fingerprint, under a protocol."""
 
 import logging
-import os
 from pathlib import Path
 from typing import Any
 
+from kfeat.data.formats import read_files
 from kfeat.data.generators import generate, generator_fingerprint
 from kfeat.data.models import Dataset, Raw
-from kfeat.data.parsed import arrays_folder, known_fingerprint, parsed
-from kfeat.data.places import cache_folder, mirror_place
+from kfeat.data.parsed import arrays_folder, kept, known_fingerprint
+from kfeat.data.places import OWN, Folder, cache_folder, mirror_place
 from kfeat.data.prepare import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.data.registered import load_entry, recorded_fingerprint
@@ -16,8 +16,6 @@ from kfeat.data.source import FileSource, source_of
 from kfeat.errors import DataError
 
 logger = logging.getLogger("kfeat")
-
-Folder = str | os.PathLike[str] | None
 
 
 def load(
@@ -63,7 +61,8 @@ def load_raw(
 
 def load_files(source: FileSource, cache: Path) -> Raw:
     """Return the user's own files; they are verified when their fingerprint is pinned."""
-    data = parsed(own_folder(source, cache), source.files, source.reading, source.task)
+    files = source.files
+    data = kept(own_folder(source, cache), files, lambda: read_files(files, source.reading, source.task))
     if source.fingerprint not in (None, data.fingerprint):
         raise DataError(
             f"{source.path}: expected the fingerprint {source.fingerprint}, got {data.fingerprint}; "
@@ -75,7 +74,7 @@ def load_files(source: FileSource, cache: Path) -> Raw:
 
 def own_folder(source: FileSource, cache: Path) -> Path:
     """Return where the arrays of the user's own files are kept."""
-    return arrays_folder(cache / "files", source.name, [source.files, source.reading, source.task])
+    return arrays_folder(cache / OWN, source.name, [source.files, source.reading, source.task])
 
 
 def fingerprint(source: Any, cache: Folder = None) -> str | None:

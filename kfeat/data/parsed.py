@@ -12,9 +12,8 @@ from pydantic_core import to_jsonable_python
 from kfeat.data.arrays import load_notes, load_parts, save_parts
 from kfeat.data.content import file_state
 from kfeat.data.fingerprints import fingerprint_of
-from kfeat.data.formats import Contents, read_files
-from kfeat.data.models import Part, Task
-from kfeat.data.reading import Reading
+from kfeat.data.formats import Contents
+from kfeat.data.models import Part
 from kfeat.errors import DataError
 
 READER_VERSION = 1  # raised when a reader's arrays change
@@ -26,11 +25,6 @@ class Parsed(Contents):
     """The contents of files, with their fingerprint."""
 
     fingerprint: str = ""
-
-
-def parsed(folder: Path, files: Mapping[str, Path], reading: Reading, task: Task | None) -> Parsed:
-    """Return the contents of files, from the arrays in `folder` where they are there and up to date."""
-    return kept(folder, files, lambda: read_files(files, reading, task))
 
 
 def kept(folder: Path, files: Mapping[str, Path], make: Callable[[], Contents]) -> Parsed:

@@ -2,16 +2,20 @@
 
 import os
 from pathlib import Path
+from typing import TypeAlias
+
+Folder: TypeAlias = str | os.PathLike[str] | None
+OWN = "files"  # the folder of the cache for arrays of the user's own files
 
 
-def cache_folder(cache: str | os.PathLike[str] | None = None) -> Path:
+def cache_folder(cache: Folder = None) -> Path:
     """Return the cache folder: `cache`, else KFEAT_CACHE, else the platform's cache folder for kfeat."""
     from platformdirs import user_cache_dir
 
     return Path(cache or os.environ.get("KFEAT_CACHE") or user_cache_dir("kfeat")).expanduser().absolute()
 
 
-def mirror_place(mirror: str | os.PathLike[str] | None = None) -> str | None:
+def mirror_place(mirror: Folder = None) -> str | None:
     """Return the mirror, a folder or a URL laid out as `<dataset>/<file>`: `mirror`, else KFEAT_MIRROR."""
     place = mirror or os.environ.get("KFEAT_MIRROR")
     return os.fspath(place) if place else None

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfeat.data.draws import shuffled
 from kfeat.data.models import Dataset, Matrix, Part, Raw
 from kfeat.data.protocol import Against, Protocol, RandomHalf
 from kfeat.data.scaling import Scaler, apply_chain, learn_chain
@@ -137,4 +138,5 @@ def code_of(label: int | float | str, raw: Raw, classes: NDArray[Any]) -> Any:
 
 def random_half(classes: NDArray[Any], binarise: RandomHalf) -> NDArray[Any]:
     """Return a random half (rounded down) of the classes, the same for the same seed."""
-    return np.random.default_rng(binarise.random_half).permutation(classes)[: len(classes) // 2]
+    order = shuffled(np.random.default_rng(binarise.random_half), len(classes))
+    return classes[order[: len(classes) // 2]]

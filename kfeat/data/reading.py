@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from annotated_types import Ge
+from annotated_types import Ge, MinLen
+from pydantic import model_validator
 
 from kfeat.data.models import Model
 from kfeat.errors import DataError
@@ -20,13 +21,66 @@ ENDINGS = {
     ".npz": "npz",
     ".idx": "idx",
 }
+COLUMN_OPTIONS = frozenset({"target", "categorical", "levels"})
+TEXT_OPTIONS = COLUMN_OPTIONS | {"header", "delimiter", "columns"}
+OPTIONS: dict[str, frozenset[str]] = {
+    "svmlight": frozenset({"n_features"}),
+    "idx": frozenset(),
+    "csv": TEXT_OPTIONS,
+    "tsv": TEXT_OPTIONS,
+    "arff": COLUMN_OPTIONS,
+    "mat": frozenset({"variables", "samples_in_columns"}),
+    "npz": frozenset({"variables"}),
+}
+
+
+class Variables(Model):
+    """The names of the arrays in a .mat or .npz file; both test arrays may be missing."""
+
+    X: str = "X"
+    y: str = "y"
+    X_test: str = "X_test"
+    y_test: str = "y_test"
 
 
 class Reading(Model):
-    """A file format and its options; `format` is told by the file's ending where it is left out."""
+    """A file format and its options; `format` is told by the file's ending where it is left out.
+
+    svmlight: `n_features`, the width, where the highest index of the file falls short of it.
+    csv, tsv, arff: `target`, the labels' column by name, or by number from 0 (-1: the last); `categorical`,
+    how columns of words are coded; `levels`, the words of a column in order (else sorted).
+    csv, tsv: `header`, whether the first line names the columns; `columns`, their names where it does not;
+    `delimiter`, where it is not the format's own (`whitespace`: any run of blanks).
+    mat, npz: `variables`, the names of the arrays; mat: `samples_in_columns`.
+    All: `n_train`, the number of a single file's first rows that train, while the others test.
+    """
 
     format: Format | None = None
     n_features: Annotated[int, Ge(1)] | None = None
+    target: int | str | None = None
+    categorical: Literal["ordinal", "one_hot"] | None = None
+    levels: dict[str, list[str]] | None = None
+    header: bool | None = None
+    columns: list[str] | None = None
+    delimiter: Annotated[str, MinLen(1)] | None = None
+    variables: Variables | None = None
+    samples_in_columns: bool | None = None
+    n_train: Annotated[int, Ge(1)] | None = None
+
+    @model_validator(mode="after")
+    def only_options_of_the_format(self) -> "Reading":
+        """Refuse an option that the format does not have, where the format is told."""
+        if self.format is not None:
+            self.check_options(self.format)
+        return self
+
+    def check_options(self, name: str) -> None:
+        """Raise ValueError for an option that is set but has no meaning for the format."""
+        options = frozenset().union(*OPTIONS.values())
+        foreign = sorted(o for o in options - OPTIONS[name] if getattr(self, o) is not None)
+        if foreign:
+            known = ", ".join(sorted(OPTIONS[name])) or "none"
+            raise ValueError(f"{', '.join(foreign)}: no option of the format {name} (its options: {known})")
 
 
 def format_of(path: Path, reading: Reading) -> str:
@@ -34,8 +88,12 @@ def format_of(path: Path, reading: Reading) -> str:
     if reading.format is not None:
         return reading.format
     endings = [ending for ending in path.suffixes if ending not in (".gz", ".bz2", ".xz")]
-    if endings and endings[-1] in ENDINGS:
-        return ENDINGS[endings[-1]]
-    raise DataError(
-        f"{path}: its ending does not tell the format; give `format`: {', '.join(get_args(Format))}"
-    )
+    if not endings or endings[-1].lower() not in ENDINGS:
+        formats = ", ".join(get_args(Format))
+        raise DataError(f"{path}: its ending does not tell the format; give `format`: {formats}")
+    name = ENDINGS[endings[-1].lower()]
+    try:
+        reading.check_options(name)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}") from None
+    return name

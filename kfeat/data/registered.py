@@ -8,9 +8,9 @@ import numpy as np
 from kfeat.data.digits import digits
 from kfeat.data.download import ensure_file
 from kfeat.data.fingerprints import fingerprint_of
-from kfeat.data.formats import Contents
-from kfeat.data.models import Raw
-from kfeat.data.parsed import Parsed, arrays_folder, known_fingerprint, load_kept, parsed
+from kfeat.data.formats import Contents, read_files
+from kfeat.data.models import Raw, Task
+from kfeat.data.parsed import Parsed, arrays_folder, kept, known_fingerprint, load_kept
 from kfeat.data.registry import Entry, Form, entry
 from kfeat.errors import DataError, DownloadError
 
@@ -24,7 +24,7 @@ def load_entry(
     Raises DownloadError when none can, DataError when the arrays are not what the registry says.
     """
     known = entry(name)
-    if known.made_by == "digits":
+    if known.bundled:
         return checked(name, known, with_fingerprint(digits()), hashed=True)
     for form in known.forms:
         data = load_kept(form_folder(name, form, cache), cached_files(form, cache))
@@ -46,13 +46,22 @@ def parse_form(name: str, known: Entry, form: Form, cache: Path) -> Raw:
     """Return a fetched form's data; a file that no hash vouches for is dropped when it is not as expected."""
     files = cached_files(form, cache)
     try:
-        data = parsed(form_folder(name, form, cache), files, form.reading, known.task)
+        data = kept(form_folder(name, form, cache), files, lambda: contents_of(form, files, known.task))
         return checked(name, known, data, is_hashed(form))
     except DataError:
         for role, file in form.files.items():
             if file.sha256 is None:
                 files[role].unlink(missing_ok=True)
         raise
+
+
+def contents_of(form: Form, files: dict[str, Path], task: Task) -> Contents:
+    """Return what a form's files hold, or what its recipe makes of them."""
+    if form.recipe is None:
+        return read_files(files, form.reading, task)
+    from kfeat.data.recipes import RECIPES
+
+    return RECIPES[form.recipe](read_files(files, form.reading))
 
 
 def checked(name: str, known: Entry, data: Parsed, hashed: bool) -> Raw:
@@ -96,7 +105,7 @@ def recorded_fingerprint(name: str, cache: Path) -> str | None:
 
 def form_folder(name: str, form: Form, cache: Path) -> Path:
     """Return where the arrays of one form of a dataset are kept."""
-    return arrays_folder(cache / name, "arrays", form.reading)
+    return arrays_folder(cache / name, "arrays", [form.reading, form.recipe, sorted(form.files)])
 
 
 def cached_files(form: Form, cache: Path) -> dict[str, Path]:

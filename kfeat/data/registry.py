@@ -33,10 +33,14 @@ class RemoteFile(RegistryModel):
 
 
 class Form(RegistryModel):
-    """One of the forms in which a dataset is distributed: its files by role, and how to read them."""
+    """One of the forms in which a dataset is distributed: its files by role, and how to read them.
+
+    `recipe` names what makes the dataset of those files where they hold another one.
+    """
 
     files: Mapping[Literal["train", "test", "train_labels", "test_labels"], RemoteFile]
     reading: Reading
+    recipe: Literal["covertype_binary", "gisette_mnist"] | None = None
 
 
 class Entry(RegistryModel):
@@ -48,7 +52,7 @@ class Entry(RegistryModel):
     labels: Mapping[str, Mapping[int, int]] = {}
     fingerprint: str | None = None
     forms: tuple[Form, ...] = ()
-    made_by: Literal["digits", "gisette_mnist"] | None = None
+    bundled: bool = False
     stand_in_for: str | None = None
     licence: str
     citation: str

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from kfeat.data.draws import shuffled
 from kfeat.data.models import Part
 from kfeat.data.protocol import Fraction, KFold, Official, Sample, Split
 from kfeat.errors import DataError
@@ -26,15 +27,15 @@ def split_rows(split: Split, parts: Mapping[str, Part], name: str, random_state:
             raise DataError(
                 f"{name} has no test file; choose another split, such as {{kind: fraction, train: 0.6}}"
             )
-        train, test = rng.permutation(n_file["train"]), n_file["train"] + rng.permutation(n_file["test"])
+        train, test = shuffled(rng, n_file["train"]), n_file["train"] + shuffled(rng, n_file["test"])
     elif isinstance(split, Fraction):
-        train, test = cut(rng.permutation(n), int(split.train * n))
+        train, test = cut(shuffled(rng, n), int(split.train * n))
     elif isinstance(split, Sample):
-        train, test = cut(rng.permutation(n), split.n_train)
+        train, test = cut(shuffled(rng, n), split.n_train)
         test = first(test, split.n_test, name, "test")
         first(train, split.n_train, name, "training")
     elif isinstance(split, KFold):
-        train, test = fold_rows(split, rng.permutation(n), name)
+        train, test = fold_rows(split, shuffled(rng, n), name)
     else:
         raise TypeError(f"not a split: {split!r}")
     train, test = train[: split.max_train], test[: split.max_test]

@@ -15,7 +15,7 @@ from kfeat.data.models import Part, Task, as_labels
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError, KfeatError
 
-MODULES = {"svmlight": "svmlight", "idx": "idx"}
+MODULES = {"csv": "delimited", "tsv": "delimited"}  # the others are named as their formats
 MOST_CLASSES = 20  # whole-number labels of more kinds than this are taken for regression targets
 
 
@@ -36,9 +36,11 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     naming the file, and line or row and column, for anything not finite numbers in the format expected.
     """
     name = format_of(files["train"], reading)
-    module = import_module(f"kfeat.data.formats.{MODULES[name]}")
+    module = import_module(f"kfeat.data.formats.{MODULES.get(name, name)}")
     try:
         parts, label_names = module.read(files, reading)
+        if reading.n_train is not None:
+            parts = cut(parts, reading.n_train, str(files["train"]))
         for role, part in parts.items():
             check_part(part, str(files.get(role, files["train"])))
     except KfeatError:
@@ -55,6 +57,16 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     return Contents(
         {role: canonical(Part(part.X, labels[role])) for role, part in parts.items()}, task, label_names
     )
+
+
+def cut(parts: Mapping[str, Part], n_train: int, file: str) -> dict[str, Part]:
+    """Return a single part cut in two: its first n_train rows, and the others as the test part."""
+    if "test" in parts:
+        raise DataError(f"{file}: expected `n_train` or test rows of their own, got both")
+    X, y = parts["train"].X, parts["train"].y
+    if n_train >= len(y):
+        raise DataError(f"{file}: expected more than n_train = {n_train} rows, got {len(y)}")
+    return {"train": Part(X[:n_train], y[:n_train]), "test": Part(X[n_train:], y[n_train:])}
 
 
 def inferred_task(y: NDArray[Any]) -> Task:

@@ -1,0 +1,156 @@
+"""What the registry and the cache hold: listing, fetching, verifying and clearing datasets by name."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kfeat.data.content import hashed_content, stamp_path, write_stamp
+from kfeat.data.fingerprints import fingerprint_of
+from kfeat.data.parsed import load_kept
+from kfeat.data.places import OWN, Folder, cache_folder, mirror_place
+from kfeat.data.registered import cached_files, form_folder, is_hashed, load_entry
+from kfeat.data.registry import Entry, Form, RemoteFile, entry, registry
+from kfeat.errors import DataError
+
+
+@dataclass(frozen=True)
+class Status:
+    """One dataset as it stands: its registry entry, and what the cache has of it.
+
+    `fetched`: all files of one form are there; `parsed`: their arrays are too. `verified`: what is there was
+    held against pinned hashes (None as long as nothing is parsed). `n_bytes` counts files and arrays.
+    """
+
+    name: str
+    entry: Entry
+    fetched: bool
+    parsed: bool
+    verified: bool | None
+    fingerprint: str | None
+    n_bytes: int
+    files: tuple[tuple[RemoteFile, Path, bool], ...]
+
+
+def list_datasets(cache: Folder = None) -> list[Status]:
+    """Return the status of every registered dataset, in the registry's order."""
+    return [describe(name, cache) for name in registry()]
+
+
+def describe(name: str, cache: Folder = None) -> Status:
+    """Return one dataset's status; raises ConfigError for an unknown name."""
+    folder, known = cache_folder(cache), entry(name)
+    form = present_form(name, known, folder)
+    data = load_kept(form_folder(name, form, folder), cached_files(form, folder)) if form else None
+    files = tuple(
+        (file, folder / file.path, (folder / file.path).is_file())
+        for form in known.forms
+        for file in form.files.values()
+    )
+    verified = None
+    if data is not None and form is not None:
+        verified = known.fingerprint == data.fingerprint or (known.fingerprint is None and is_hashed(form))
+    paths = [path for _, path, present in files if present] + list(arrays_of(name, known, folder))
+    return Status(
+        name=name,
+        entry=known,
+        fetched=known.bundled or form is not None,
+        parsed=known.bundled or data is not None,
+        verified=True if known.bundled else verified,
+        fingerprint=known.fingerprint or (data.fingerprint if data else None),
+        n_bytes=sum(path.stat().st_size for path in paths),
+        files=files,
+    )
+
+
+def present_form(name: str, known: Entry, folder: Path) -> Form | None:
+    """Return the form in use: the first whose arrays are kept, else the first whose files are all there."""
+    whole = [
+        form for form in known.forms if all(path.is_file() for path in cached_files(form, folder).values())
+    ]
+    kept = (form for form in whole if form_folder(name, form, folder).is_dir())
+    return next(kept, whole[0] if whole else None)
+
+
+def arrays_of(name: str, known: Entry, folder: Path) -> Iterator[Path]:
+    """Yield the files of all arrays kept for a dataset."""
+    for form in known.forms:
+        arrays = form_folder(name, form, folder)
+        yield from (path for path in arrays.glob("*") if path.is_file())
+
+
+def fetch(
+    name: str, *, mirror: Folder = None, cache: Folder = None, offline: bool = False, progress: Any = None
+) -> Status:
+    """Download, verify and parse one dataset; raises DownloadError or DataError saying what to do."""
+    load_entry(name, cache_folder(cache), mirror_place(mirror), offline, progress)
+    return describe(name, cache)
+
+
+def verify(name: str, cache: Folder = None) -> Status:
+    """Hash a fetched dataset's files anew, and fingerprint its arrays anew.
+
+    Raises DataError when something is not what it was fetched or pinned as, or nothing has been fetched.
+    """
+    folder, known = cache_folder(cache), entry(name)
+    if not known.bundled:
+        form = present_form(name, known, folder)
+        if form is None:
+            raise DataError(f"{name} is not in the cache {folder}; fetch it first")
+        for file in form.files.values():
+            verify_file(folder / file.path, file)
+    raw = load_entry(name, folder, mirror=None, offline=True)
+    met = fingerprint_of(raw.parts, raw.label_names)
+    if met != raw.fingerprint:
+        raise DataError(
+            f"{name}: expected arrays with the fingerprint {raw.fingerprint}, got {met}; "
+            "clean the dataset and fetch it anew"
+        )
+    return describe(name, cache)
+
+
+def verify_file(path: Path, file: RemoteFile) -> None:
+    """Raise DataError unless a file's content has the pinned hash, whatever its stamp says."""
+    met = hashed_content(path)
+    if file.sha256 not in (None, met):
+        raise DataError(f"{path}: expected content SHA-256 {file.sha256}, got {met}; clean and fetch it anew")
+    write_stamp(path, met)
+
+
+def path(name: str, cache: Folder = None) -> Path:
+    """Return the folder that holds a dataset's files, or will once they are fetched."""
+    known = entry(name)
+    if known.bundled:
+        raise DataError(f"{name} comes with scikit-learn; it has no files in the cache")
+    return (cache_folder(cache) / next(iter(known.forms[0].files.values())).path).parent
+
+
+def clean(name: str | None = None, cache: Folder = None) -> int:
+    """Remove a dataset's arrays and files, but files that another parsed dataset uses; return the bytes freed.
+
+    Without a name: remove every dataset, and the arrays of the user's own files (never these files).
+    """
+    if name is None:
+        return sum(clean(each, cache) for each in registry()) + removed(cache_folder(cache) / OWN)
+    folder, known = cache_folder(cache), entry(name)
+    others = [status for status in list_datasets(cache) if status.name != name and status.parsed]
+    needed = {file.path for other in others for file, _, present in other.files if present}
+    freed = 0
+    for form in known.forms:
+        freed += removed(form_folder(name, form, folder))
+        for file in form.files.values():
+            if file.path not in needed:
+                freed += removed(folder / file.path) + removed(stamp_path(folder / file.path))
+    return freed
+
+
+def removed(path: Path) -> int:
+    """Remove a file or folder where there is one; return the bytes it held."""
+    if path.is_dir():
+        n_bytes = sum(item.stat().st_size for item in path.rglob("*") if item.is_file())
+        shutil.rmtree(path)
+        return n_bytes
+    n_bytes = path.stat().st_size if path.is_file() else 0
+    path.unlink(missing_ok=True)
+    return n_bytes

@@ -1,0 +1,40 @@
+"""Named arrays in one file (.mat, .npz) become parts."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from kfeat.data.models import Part
+from kfeat.data.reading import Variables
+from kfeat.errors import DataError
+
+
+def parts_of(arrays: Mapping[str, Any], names: Variables, file: str) -> dict[str, Part]:
+    """Return the parts made of the named arrays; those of the test part may both be missing."""
+    parts = {"train": part_of(arrays, names.X, names.y, file)}
+    test = {names.X_test, names.y_test} & set(arrays)
+    if test:
+        parts["test"] = part_of(arrays, names.X_test, names.y_test, file)
+    return parts
+
+
+def part_of(arrays: Mapping[str, Any], X_name: str, y_name: str, file: str) -> Part:
+    """Return one part; raises DataError when an array is missing, or not real numbers of the right shape."""
+    from scipy.sparse import csr_array, issparse
+
+    for name in (X_name, y_name):
+        if name not in arrays:
+            met = ", ".join(sorted(arrays)) or "none of those named"
+            raise DataError(f"{file}: expected an array {name}, got {met}; name it in `variables`")
+    X, y = arrays[X_name], arrays[y_name]
+    y = np.asarray(y.toarray() if issparse(y) else y).squeeze()
+    y = y[None] if y.ndim == 0 else y
+    if X.ndim != 2 or y.ndim != 1:
+        raise DataError(
+            f"{file}: expected {X_name} of two axes and {y_name} of one, got {X.shape}, {y.shape}"
+        )
+    for name, array in ((X_name, X), (y_name, y)):
+        if array.dtype.kind not in "biuf":
+            raise DataError(f"{file}: expected real numbers in {name}, got {array.dtype}")
+    return Part(csr_array(X) if issparse(X) else X, y)
