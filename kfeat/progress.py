@@ -4,7 +4,15 @@ from types import TracebackType
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial
@@ -85,6 +93,12 @@ class Bars(Quiet):
         self._progress.remove_task(self._tasks.pop(trial.id))
         self._progress.advance(self._all)
         self._progress.console.print(f"{name(trial)}: {outcome(row)}", highlight=False, markup=False)
+
+
+def downloads() -> Progress:
+    """Return a display for downloads alone: a bar in bytes per file."""
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
 def name(trial: Trial) -> str:
