@@ -214,3 +214,18 @@ def publish(experiments: "list[Experiment]", access: Access, quiet: bool, out: P
     for experiment in experiments:
         number = copy(experiment, _planned(experiment, access), out, results)
         click.echo(f"{number} rows -> {results / experiment.name}/")
+
+
+@main.command()
+def maps() -> None:
+    """List the feature maps, what each is, and the kernels it approximates."""
+    from inspect import getdoc
+
+    from kfeat.kernels import KERNELS
+    from kfeat.maps import MAPS
+
+    for name, cls in MAPS.items():
+        able = [kernel for kernel, kind in KERNELS.items() if cls.supports(kind())]
+        able = able or [type(cls.default_kernel()).__name__.lower()]
+        summary = (getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
+        click.echo(f"{name}\n  {summary}\n  kernels: {', '.join(able)}")

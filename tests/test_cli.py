@@ -175,6 +175,13 @@ def test_a_failing_solver_is_a_row_and_an_exit_status(write: Write) -> None:
     assert result.exit_code != 0
 
 
+def test_every_map_is_listed_with_its_kernels() -> None:
+    shown = kfeat("maps").stdout
+    assert "tensor_sketch\n  Tensor Sketch of the polynomial kernel" in shown
+    assert "kernels: gaussian, laplacian" in shown
+    assert "kernels: sum" in shown
+
+
 def test_help_is_there_for_every_command() -> None:
     for command in main.commands:
         result = kfeat(command, "--help")

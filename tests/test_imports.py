@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "progress": {"experiments"},
     "cli_options": {"errors", "experiments"},
     "cli_data": {"errors", "data", "cli_options", "progress"},
-    "cli": {"errors", "experiments", "reports", "maps", "progress", "cli_data", "cli_options"},
+    "cli": {"errors", "experiments", "reports", "kernels", "maps", "progress", "cli_data", "cli_options"},
     "__main__": {"cli"},
     "__init__": set(),
 }

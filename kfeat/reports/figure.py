@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from kfeat.experiments.config import Experiment
 from kfeat.reports.cells import PHASES, Cell, setting
-from kfeat.reports.labels import component, method
+from kfeat.reports.labels import method
 
 # Okabe and Ito's colours in an order whose lightness differs, so that grey prints keep them apart.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
@@ -34,7 +34,7 @@ def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -
     """Draw the cells that have rows, and save the figure at each path by its suffix."""
     there = [cell for cell in cells if cell.rows]
     sizes = {cell.trial.map.parameters.get("n_components") for cell in there if cell.trial.map}
-    kind = experiment.figure or ("curves" if len(sizes) > 1 else "methods")
+    kind = experiment.figure or ("curves" if len(sizes) > 1 and None not in sizes else "methods")
     with matplotlib.rc_context(_STYLE):
         figure = _curves(there) if kind == "curves" else _methods(there)
         figure.suptitle(experiment.title)
@@ -122,18 +122,18 @@ def _curves(cells: Sequence[Cell]) -> Figure:
 
 
 def _curve_pair(left: Any, right: Any, cells: Sequence[Cell]) -> None:
-    names = [_curve_name(cell, cells) for cell in cells]
+    names = [method(cell, cells, hidden="n_components") for cell in cells]
     for i, name in enumerate(dict.fromkeys(n for n, c in zip(names, cells, strict=True) if c.trial.map)):
-        points = sorted(
-            (c.trial.map.parameters["n_components"], c)
-            for n, c in zip(names, cells, strict=True)
-            if n == name and c.trial.map
-        )
+        points = {
+            cell.trial.map.parameters["n_components"]: cell
+            for other, cell in zip(names, cells, strict=True)
+            if other == name and cell.trial.map
+        }
         style = {"color": COLOURS[i % 7], "marker": MARKERS[i % 7], "ms": 4, "capsize": 3, "label": name}
-        scores = [(D, c.score) for D, c in points if c.score]
+        scores = [(D, c.score) for D, c in sorted(points.items()) if c.score]
         left.errorbar([D for D, _ in scores], [s.mean for _, s in scores],
                       yerr=[s.sd or 0 for _, s in scores], **style)  # fmt: skip
-        times = [(D, c.fit_seconds()) for D, c in points if c.fit_seconds()]
+        times = [(D, c.fit_seconds()) for D, c in sorted(points.items()) if c.fit_seconds()]
         right.errorbar([D for D, _ in times], [t for _, t in times], **style)
     for cell in (cell for cell in cells if cell.trial.map is None and cell.score):
         assert cell.score is not None
@@ -146,13 +146,3 @@ def _curve_pair(left: Any, right: Any, cells: Sequence[Cell]) -> None:
     if shown := [seconds for cell in cells if (seconds := cell.fit_seconds())]:
         right.set_ylim(_decades(shown))
         right.yaxis.set_major_formatter("{x:g}")
-
-
-def _curve_name(cell: Cell, cells: Sequence[Cell]) -> str:
-    """Return the method's name without D, which is the axis."""
-    item = cell.trial.map
-    if item is None:
-        return method(cell, cells)
-    size = item.parameters["n_components"]
-    peers = [c.trial.map for c in cells if c.trial.map and c.trial.map.parameters["n_components"] == size]
-    return component(item, peers)

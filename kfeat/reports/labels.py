@@ -9,27 +9,30 @@ _SYMBOLS = {"n_components": "D", "h01": "H0/1", "degree_law": "law", "solver_typ
 _NAMES = {"libsvm": "LIBSVM", "liblinear": "LIBLINEAR"}
 
 
-def method(cell: Cell, cells: Sequence[Cell]) -> str:
-    """Return the method's name, with the parameters in which methods of that name differ here."""
+def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:
+    """Return the method's name, with the parameters in which methods of that name differ here.
+
+    The parameter `hidden` is left out: it is the axis of a figure.
+    """
     trial = cell.trial
     solvers = [other.trial.solver for other in cells if (other.trial.map is None) == (trial.map is None)]
     solver = component(trial.solver, solvers)
     if trial.map is None:
         return f"exact, {solver}"
     maps = [other.trial.map for other in cells if other.trial.map is not None]
-    text = component(trial.map, maps)
+    text = component(trial.map, maps, hidden)
     several = len({str(other.identity()) for other in solvers}) > 1
     return f"{text}, {solver}" if several else text
 
 
-def component(item: Component, others: Sequence[Component]) -> str:
+def component(item: Component, others: Sequence[Component], hidden: str | None = None) -> str:
     """Return a component's label: its own, or its name and the parameters that vary among its namesakes."""
     if item.label:
         return item.label
     namesakes = [other for other in others if other.name == item.name]
     parts = [_NAMES.get(item.name, item.name.replace("_", " ").title())]
     for key, value in item.parameters.items():
-        if any(other.parameters[key] != value for other in namesakes):
+        if key != hidden and any(other.parameters[key] != value for other in namesakes):
             parts += _part(key, value)
     return ", ".join(parts)
 
@@ -38,4 +41,7 @@ def _part(key: str, value: object) -> list[str]:
     symbol = _SYMBOLS.get(key, key)
     if isinstance(value, bool):
         return [symbol] if value else []
-    return [] if value is None else [f"{symbol} {value}" if symbol.startswith("-") else f"{symbol} = {value}"]
+    if value is None:
+        return []
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return [f"{symbol} {text}" if symbol.startswith("-") else f"{symbol} = {text}"]
