@@ -24,10 +24,14 @@ class _Strict(BaseModel):
 
 
 class ReportedNumber(_Strict):
-    """A number that the paper prints: the cell it belongs to, its mean and spread, and where it stands."""
+    """A score that the paper prints: the cell it belongs to, its mean and spread, and where it stands.
+
+    `for` names the cell by the keys of `Trial.describe`. A mean is an accuracy in per cent, or a relative
+    error.
+    """
 
     cell: dict[str, Any] = Field(alias="for")
-    accuracy: Annotated[float, Ge(0)]
+    mean: Annotated[float, Ge(0)]
     sd: Annotated[float, Ge(0)] | None = None
     runs: Annotated[int, Ge(1)] | None = None
     time: str | None = None
@@ -36,7 +40,7 @@ class ReportedNumber(_Strict):
 
 
 class Reported(_Strict):
-    """What the paper prints: accuracies in per cent, means over `runs` runs."""
+    """What the paper prints: means over `runs` runs; within `slack` of them ours count as reproduced."""
 
     source: str
     runs: Annotated[int, Ge(1)]

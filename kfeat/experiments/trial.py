@@ -74,7 +74,7 @@ def header(trial: Trial) -> dict[str, Any]:
 
 
 def _measure(trial: Trial, data: Dataset, clock: "_Clock", threads: int) -> dict[str, Any]:
-    kernel = trial.kernel.build().resolve(data.X_train, trial.seeds["map"])
+    kernel = trial.kernel.build().resolve(data.X_train, trial.seeds["data"])
     if trial.map is None:
         solver = trial.solver.build(kernel=kernel)
         Z_train, Z_test, columns = data.X_train, data.X_test, None

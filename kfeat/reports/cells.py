@@ -16,6 +16,33 @@ PHASES = {"map": ("map_fit", "map_train"), "train": ("train",), "test": ("map_te
 
 
 @dataclass(frozen=True)
+class Metric:
+    """A score of the rows: its key there, and how tables and figures print it."""
+
+    key: str
+    title: str
+    factor: float
+    decimals: int
+
+    def of(self, row: Row) -> float:
+        """Return the row's score in the unit that is printed."""
+        return self.factor * float(row[self.key])
+
+    def text(self, mean: float, sd: float | None) -> str:
+        """Return `mean ± sd`."""
+        spread = "" if sd is None else f" ± {sd:.{self.decimals}f}"
+        return f"{mean:.{self.decimals}f}{spread}"
+
+    def change(self, difference: float) -> str:
+        """Return a difference with its sign."""
+        return f"{difference:+.{self.decimals}f}"
+
+
+ACCURACY = Metric("accuracy", "accuracy (%)", 100.0, 2)
+RELATIVE_ERROR = Metric("relative_error", "relative error", 1.0, 4)
+
+
+@dataclass(frozen=True)
 class Estimate:
     """A mean over n runs and their standard deviation (None for a single run)."""
 
@@ -49,17 +76,14 @@ class Cell:
         return self.trials[0]
 
     @property
-    def metric(self) -> str:
-        """Return the name of the score in the rows: accuracy, or relative_error for regression."""
-        return "relative_error" if "relative_error" in self.rows[0] else "accuracy"
+    def metric(self) -> Metric:
+        """Return the score of the rows: the accuracy, or the relative error for regression."""
+        return RELATIVE_ERROR if any("relative_error" in row for row in self.rows) else ACCURACY
 
     @cached_property
     def score(self) -> Estimate | None:
-        """Return the score in per cent (accuracy), or as a ratio (relative error)."""
-        if not self.rows:
-            return None
-        factor = 100.0 if self.metric == "accuracy" else 1.0
-        return Estimate.of([factor * row[self.metric] for row in self.rows])
+        """Return the score over the repeats, in the unit of `metric`."""
+        return Estimate.of([self.metric.of(row) for row in self.rows]) if self.rows else None
 
     def seconds(self, phase: str, clock: str = "cpu") -> float | None:
         """Return the mean seconds of a phase (map, train, test) over the rows whose times count."""

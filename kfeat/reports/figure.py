@@ -43,10 +43,6 @@ def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -
             figure.savefig(path, dpi=150, metadata=metadata)
 
 
-def _name(metric: str) -> str:
-    return "accuracy (%)" if metric == "accuracy" else metric.replace("_", " ")
-
-
 def _methods(cells: Sequence[Cell]) -> Figure:
     """One line per method: score with its spread on the left, seconds by phase on the right."""
     timed = any(cell.seconds("train") for cell in cells)
@@ -78,12 +74,12 @@ def _scores(axes: Any, cells: Sequence[Cell]) -> None:
     )  # fmt: skip
     if printed:
         axes.errorbar(
-            [number.accuracy for _, number in printed],
+            [number.mean for _, number in printed],
             [line + 0.22 for line, _ in printed],
             xerr=[number.sd or 0 for _, number in printed],
             marker="D", mfc="white", color=COLOURS[5], label="paper", **spread,
         )  # fmt: skip
-    axes.set_xlabel(_name(cells[0].metric))
+    axes.set_xlabel(cells[0].metric.title)
 
 
 def _seconds(axes: Any, cells: Sequence[Cell]) -> None:
@@ -140,7 +136,7 @@ def _curve_pair(left: Any, right: Any, cells: Sequence[Cell]) -> None:
         left.axhline(cell.score.mean, color="black", ls="--", lw=1, label=method(cell, cells))
         if seconds := cell.fit_seconds():
             right.axhline(seconds, color="black", ls="--", lw=1)
-    left.set(xlabel="number of random features D", ylabel=_name(cells[0].metric))
+    left.set(xlabel="number of random features D", ylabel=cells[0].metric.title)
     right.set(xlabel="number of random features D", ylabel="map + train, CPU seconds", yscale="log")
     left.legend(frameon=False, fontsize=8)
     if shown := [seconds for cell in cells if (seconds := cell.fit_seconds())]:

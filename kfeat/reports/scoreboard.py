@@ -43,13 +43,16 @@ def _against_paper(experiment: Experiment, cells: Sequence[Cell]) -> tuple[list[
     for item in found:
         number = item.cell.reported
         assert number is not None
-        interval = "–" if item.interval is None else "[{:+.2f}, {:+.2f}]".format(*item.interval)
+        metric = item.cell.metric
+        interval = "–" if item.interval is None else f"[{', '.join(map(metric.change, item.interval))}]"
         name = _name(item.cell, cells)
         verdict = item.verdict + (", explained" if item.verdict == "differs" and number.explanation else "")
-        ours = f"{item.ours.mean:.2f}" + ("" if item.ours.sd is None else f" ± {item.ours.sd:.2f}")
-        theirs = f"{number.accuracy:.2f}" + ("" if number.sd is None else f" ± {number.sd:.2f}")
+        ours = metric.text(item.ours.mean, item.ours.sd)
+        theirs = metric.text(number.mean, number.sd)
         runs = f"{item.ours.n}/{len(item.cell.trials)}"
-        lines.append([name, ours, runs, theirs, f"{item.difference:+.2f}", interval, verdict, number.where])
+        lines.append(
+            [name, ours, runs, theirs, metric.change(item.difference), interval, verdict, number.where]
+        )
         if number.explanation:
             explanations.append(f"  {name}: {number.explanation}")
     headers = [
@@ -63,8 +66,16 @@ def _against_paper(experiment: Experiment, cells: Sequence[Cell]) -> tuple[list[
         "where",
     ]
     text = tabulate(lines, headers, disable_numparse=True)
-    note = f"reproduced: within {reported.slack:g} points of {reported.source}"
-    return ["", text, *explanations, note], not any(item.fails for item in found)
+    note = (
+        f"reproduced: within {reported.slack:g} (points of accuracy, or relative error) of {reported.source}"
+    )
+    there = [cell.reported for cell in cells]
+    absent = [
+        f"not in this plan: {number.where}, {number.mean:g} for {number.cell}"
+        for number in reported.numbers
+        if number not in there
+    ]
+    return ["", text, *explanations, note, *absent], not any(item.fails for item in found)
 
 
 def _against_published(cells: Sequence[Cell], published: Mapping[str, Row]) -> tuple[list[str], bool]:

@@ -7,33 +7,26 @@ from typing import Any
 
 from tabulate import tabulate
 
-from kfeat.experiments.config import Experiment, ReportedNumber
-from kfeat.reports.cells import PHASES, Cell, Estimate, exact_of, setting
+from kfeat.experiments.config import Experiment
+from kfeat.reports.cells import PHASES, Cell, exact_of, setting
 from kfeat.reports.labels import method
 
 MISSING = "–"
 
 
 def records(experiment: Experiment, cells: Sequence[Cell]) -> list[dict[str, str]]:
-    """Return one mapping of column -> text for each cell; columns that nothing fills are left out."""
+    """Return one mapping of column -> text for each cell, without the columns that say nothing here."""
     found = [_record(cell, cells) for cell in cells]
     if experiment.reported is None:
         for record in found:
             for column in ("paper", "difference", "paper's time"):
                 del record[column]
-    varying = _varying(cells)
-    optional = {"dataset", "kernel", "live features"}
-    empty = {c for c in optional if all(r[c] == MISSING for r in found)}
-    hidden = empty | {c for c in ("dataset", "kernel") if c not in varying}
-    return [{key: value for key, value in record.items() if key not in hidden} for record in found]
-
-
-def _varying(cells: Sequence[Cell]) -> set[str]:
-    columns = {
-        "dataset": {cell.trial.fingerprint for cell in cells},
-        "kernel": {str(cell.trial.kernel.identity()) for cell in cells},
+    hidden = {
+        "dataset": len({r["dataset"] for r in found}) == 1 and "unverified" not in found[0]["dataset"],
+        "kernel": len({r["kernel"] for r in found}) == 1,
+        "live features": all(r["live features"] == MISSING for r in found),
     }
-    return {name for name, values in columns.items() if len(values) > 1}
+    return [{key: value for key, value in record.items() if not hidden.get(key)} for record in found]
 
 
 def _record(cell: Cell, cells: Sequence[Cell]) -> dict[str, str]:
@@ -42,11 +35,11 @@ def _record(cell: Cell, cells: Sequence[Cell]) -> dict[str, str]:
     same_setting = [other for other in cells if setting(other) == setting(cell)]
     flat = cell.trial.describe()
     return {
-        "dataset": flat["dataset"],
+        "dataset": flat["dataset"] + ("" if all(row["verified"] for row in cell.rows) else ", unverified"),
         "kernel": cell.trial.kernel.label or cell.trial.kernel.build().formula,
         "method": method(cell, same_setting),
-        "accuracy": _estimate(cell.score),
-        "paper": _paper(cell.reported),
+        cell.metric.title: _score(cell),
+        "paper": _paper(cell),
         "difference": _difference(cell),
         "map": _seconds(cell.seconds("map") if cell.trial.map else None),
         "train": _seconds(cell.seconds("train")),
@@ -58,22 +51,19 @@ def _record(cell: Cell, cells: Sequence[Cell]) -> dict[str, str]:
     }
 
 
-def _estimate(score: Estimate | None) -> str:
-    if score is None:
-        return MISSING
-    return f"{score.mean:.2f}" + ("" if score.sd is None else f" ± {score.sd:.2f}")
+def _score(cell: Cell) -> str:
+    return MISSING if cell.score is None else cell.metric.text(cell.score.mean, cell.score.sd)
 
 
-def _paper(number: ReportedNumber | None) -> str:
-    if number is None:
-        return MISSING
-    return f"{number.accuracy:.2f}" + ("" if number.sd is None else f" ± {number.sd:.2f}")
+def _paper(cell: Cell) -> str:
+    number = cell.reported
+    return MISSING if number is None else cell.metric.text(number.mean, number.sd)
 
 
 def _difference(cell: Cell) -> str:
     if cell.score is None or cell.reported is None:
         return MISSING
-    return f"{cell.score.mean - cell.reported.accuracy:+.2f}"
+    return cell.metric.change(cell.score.mean - cell.reported.mean)
 
 
 def _seconds(value: float | None) -> str:
@@ -88,11 +78,10 @@ def _count(value: float | None) -> str:
 
 def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return the sentences that a reader needs beside the table."""
-    regression = any(cell.rows and cell.metric == "relative_error" for cell in cells)
-    score = "Relative error" if regression else "Accuracy on the test rows in per cent"
+    scores = " and ".join(sorted({cell.metric.title for cell in cells}))
     threads = sorted({row["threads"] for cell in cells for row in cell.rows})
     lines = [
-        f"{score}: mean ± standard deviation over the runs.",
+        f"{scores}: on the test rows, mean ± standard deviation over the runs.",
         f"map, train, test: CPU seconds (map: fitting the map and mapping the training rows; test: mapping "
         f"and predicting the test rows; threads: {', '.join(map(str, threads)) or MISSING}). "
         "speed-up: the exact machine's training over map + train.",
@@ -155,12 +144,12 @@ def _flat(cell: Cell, cells: Sequence[Cell]) -> dict[str, Any]:
         "dataset": trial.describe()["dataset"],
         "kernel": trial.kernel.build().formula,
         "method": method(cell, cells),
-        "metric": cell.metric if cell.rows else "",
+        "metric": cell.metric.title,
         "mean": score and round(score.mean, 6),
         "sd": score and score.sd and round(score.sd, 6),
         "runs": len(cell.rows),
         "planned": len(cell.trials),
-        "paper_mean": reported and reported.accuracy,
+        "paper_mean": reported and reported.mean,
         "paper_sd": reported and reported.sd,
         "paper_time": reported and reported.time,
         "paper_where": reported and reported.where,

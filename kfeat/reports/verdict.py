@@ -15,11 +15,12 @@ share no identity (another seed, say) are compared by Welch's t-test at the same
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
+from statistics import fmean
 
 from scipy.special import ndtri, stdtrit
 
 from kfeat.experiments.store import Row
-from kfeat.reports.cells import Cell, Estimate
+from kfeat.reports.cells import RELATIVE_ERROR, Cell, Estimate
 
 FALSE_ALARM = 0.001
 FLIP_SHARE = 0.005
@@ -61,7 +62,7 @@ def reproductions(cells: Iterable[Cell], slack: float, runs: int) -> list[Reprod
         if cell.score is None or cell.reported is None:
             continue
         number = cell.reported
-        theirs = Estimate(number.accuracy, number.sd, number.runs or runs)
+        theirs = Estimate(number.mean, number.sd, number.runs or runs)
         difference = cell.score.mean - theirs.mean
         verdict = "reproduced" if abs(difference) <= slack else "differs"
         interval = _interval(cell, theirs, difference)
@@ -70,7 +71,7 @@ def reproductions(cells: Iterable[Cell], slack: float, runs: int) -> list[Reprod
 
 
 def _interval(cell: Cell, theirs: Estimate, difference: float) -> tuple[float, float] | None:
-    """Return Welch's 95 % interval, widened by the rounding of a number printed with two decimals.
+    """Return Welch's 95 % interval, widened by the rounding of the printed number.
 
     The exact machine has no draw: its standard error is zero. None if a spread is not known.
     """
@@ -80,7 +81,8 @@ def _interval(cell: Cell, theirs: Estimate, difference: float) -> tuple[float, f
     errors = [0.0 if no_draw else ours.standard_error, 0.0 if no_draw else theirs.standard_error]
     if errors[0] is None or errors[1] is None:
         return None
-    half = welch_quantile(errors[0], ours.n, errors[1], theirs.n, 0.975) + 0.005
+    rounding = 0.5 * 10**-cell.metric.decimals
+    half = welch_quantile(errors[0], ours.n, errors[1], theirs.n, 0.975) + rounding
     return difference - half, difference + half
 
 
@@ -117,24 +119,21 @@ def _compare(cell: Cell, theirs: Sequence[Row], level: float) -> Comparison:
 
 
 def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tuple[float, float, str]:
-    metric = cell.metric
-    if metric != "accuracy":
-        change = sum(a[metric] - b[metric] for a, b in shared) / len(shared)
-        size = sum(b[metric] for _, b in shared) / len(shared)
+    change = fmean(cell.metric.of(a) - cell.metric.of(b) for a, b in shared)
+    if cell.metric is RELATIVE_ERROR:
+        size = fmean(cell.metric.of(b) for _, b in shared)
         return (
             change,
             RELATIVE_ROUNDING * size,
             f"{len(shared)} shared trials, rounding of {RELATIVE_ROUNDING:g}",
         )
     total = sum(b["n_test"] for _, b in shared)
-    flips = sum((a[metric] - b[metric]) * b["n_test"] for a, b in shared)
-    limit = float(ndtri(level)) * sqrt(FLIP_SHARE * total)
-    return 100 * flips / total, 100 * limit / total, f"{len(shared)} shared trials, flips of rounding"
+    limit = 100 * float(ndtri(level)) * sqrt(FLIP_SHARE / total)
+    return change, limit, f"{len(shared)} shared trials, flips of rounding"
 
 
 def _unpaired(cell: Cell, theirs: Sequence[Row], level: float) -> tuple[float, float, str]:
-    factor = 100.0 if cell.metric == "accuracy" else 1.0
-    ours, other = cell.score, Estimate.of([factor * row[cell.metric] for row in theirs])
+    ours, other = cell.score, Estimate.of([cell.metric.of(row) for row in theirs])
     assert ours is not None
     change, test = ours.mean - other.mean, f"Welch's t-test, {ours.n} and {other.n} runs"
     if ours.standard_error is None or other.standard_error is None:

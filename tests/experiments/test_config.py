@@ -5,6 +5,8 @@ import pytest
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import experiment_name, load_experiment
+from kfeat.experiments.plan import plan
+from kfeat.reports.cells import summarise
 
 Write = Callable[..., Path]
 
@@ -107,4 +109,10 @@ def test_a_config_below_configs_keeps_its_folder() -> None:
     "path", sorted(Path(__file__).parents[2].glob("configs/**/*.yaml")), ids=lambda p: p.stem
 )
 def test_every_config_of_the_house_is_valid(path: Path) -> None:
-    assert load_experiment(path).maps
+    """Every printed number belongs to exactly one cell of the plan."""
+    experiment = load_experiment(path)
+    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+    cells = summarise(experiment, trials, {})
+    assert cells
+    numbers = experiment.reported.numbers if experiment.reported else []
+    assert sorted(number.where for number in numbers) == sorted(c.reported.where for c in cells if c.reported)

@@ -21,9 +21,9 @@ MakeRows = Callable[..., dict[str, Row]]
 def test_ours_stands_beside_the_papers(experiment: Experiment, make_cells: Make) -> None:
     exact, sketch, maclaurin = records(experiment, make_cells([0.84, 0.86], exact=0.9))
     assert exact["method"] == "exact, LIBSVM"
-    assert (exact["accuracy"], exact["paper"], exact["difference"]) == ("90.00", "90.00", "+0.00")
+    assert (exact["accuracy (%)"], exact["paper"], exact["difference"]) == ("90.00", "90.00", "+0.00")
     assert sketch["method"] == "Tensor Sketch"
-    assert (sketch["accuracy"], sketch["paper"], sketch["difference"]) == (
+    assert (sketch["accuracy (%)"], sketch["paper"], sketch["difference"]) == (
         "85.00 ± 1.41",
         "85.00 ± 0.50",
         "+0.00",
@@ -31,20 +31,20 @@ def test_ours_stands_beside_the_papers(experiment: Experiment, make_cells: Make)
     assert (sketch["map"], sketch["train"], sketch["test"]) == ("1.0", "0.500", "1.0")
     assert sketch["speed-up"] == "0.333×"  # the exact machine trains in 0.5 s, map + train take 1.5 s
     assert sketch["runs"] == "2/5"
-    assert maclaurin["accuracy"] == MISSING
+    assert maclaurin["accuracy (%)"] == MISSING
     assert maclaurin["paper"] == MISSING
 
 
 def test_untimed_rows_give_no_times(experiment: Experiment, make_cells: Make) -> None:
     cells = make_cells([0.84, 0.86], timed=False)
     sketch = records(experiment, cells)[1]
-    assert sketch["accuracy"] == "85.00 ± 1.41"
+    assert sketch["accuracy (%)"] == "85.00 ± 1.41"
     assert {sketch[key] for key in ("map", "train", "test", "speed-up")} == {MISSING}
     assert "did not run alone" in render(experiment, cells, "markdown")
 
 
 def test_unverified_data_are_named(experiment: Experiment, make_cells: Make) -> None:
-    assert "unverified" in render(experiment, make_cells([0.84], verified=False), "markdown")
+    assert "digits, unverified" in render(experiment, make_cells([0.84], verified=False), "markdown")
     assert "unverified" not in render(experiment, make_cells([0.84]), "markdown")
 
 
@@ -68,7 +68,7 @@ def test_two_printed_numbers_for_one_cell_are_an_error(
     write: Callable[..., Path], trials: list[Trial]
 ) -> None:
     path = write()
-    number = "{for: {map: tensor_sketch}, accuracy: 1.0, where: Table 1}"
+    number = "{for: {map: tensor_sketch}, mean: 1.0, where: Table 1}"
     path.write_text(path.read_text() + f"reported: {{source: x, runs: 1, numbers: [{number}, {number}]}}\n")
     experiment = load_experiment(path)
     with pytest.raises(ConfigError, match="same cell"):

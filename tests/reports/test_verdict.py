@@ -98,6 +98,20 @@ def test_no_rows_fail_the_check(experiment: Experiment, make_cells: Make) -> Non
     assert "no rows" in text
 
 
+def test_a_printed_number_outside_the_plan_is_named(experiment: Experiment, make_cells: Make) -> None:
+    cells = [cell for cell in make_cells([0.85, 0.85]) if cell.trial.map is not None]
+    text, _ = scoreboard(experiment, cells, {}, experiment.path)
+    assert "not in this plan: Table 1, 90 for {'map': 'exact'}" in text
+
+
+def test_regression_is_compared_by_its_relative_error(make_cells: Make, make_rows: MakeRows) -> None:
+    published = make_rows([0.5, 0.5], relative_error=0.05)
+    moved = comparisons(make_cells([0.5, 0.5], relative_error=0.0504, predictions="x"), published)
+    assert [item.verdict for item in moved] == ["regressed", "regressed"]
+    rounded = comparisons(make_cells([0.5, 0.5], relative_error=0.050001, predictions="x"), published)
+    assert [item.verdict for item in rounded] == ["same", "same"]
+
+
 def test_failed_trials_fail_the_check(experiment: Experiment, make_cells: Make) -> None:
     cells = make_cells([0.85, 0.85], status="failed", reason="out of luck")
     text, passed = scoreboard(experiment, cells, {}, experiment.path)
