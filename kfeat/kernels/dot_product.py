@@ -45,6 +45,11 @@ class DotProductKernel(Kernel):
         self.check_radius(t)
         return self._f(t)
 
+    def check_rows(self, X: Any) -> None:
+        """Raise DataError where the series does not converge at <X[i], X[i]>: where a row is too long."""
+        if self.radius < inf:
+            self.check_radius(squared_norms(X))
+
     def check_radius(self, t: NDArray[Any]) -> None:
         """Raise DataError where the series of f does not converge at an inner product in t."""
         if self.radius < inf and t.size and not (largest := np.abs(t).max()) < self.radius:

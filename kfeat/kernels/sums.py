@@ -17,6 +17,11 @@ class Sum(Kernel):
         self.kernels = kernels
         self.weights = weights
 
+    @property
+    def formula(self) -> str:
+        """The kernel as tables and figures print it."""
+        return " + ".join(("" if w == 1 else f"{w:g} ") + f"[{kernel.formula}]" for w, kernel in self.terms())
+
     def terms(self) -> list[tuple[float, Kernel]]:
         """Return the pairs (w_i, k_i), or raise ParameterError where they do not match."""
         weights = [1.0] * len(self.kernels) if self.weights is None else self.weights

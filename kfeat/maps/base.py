@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kfeat.errors import DataError
 from kfeat.kernels import Kernel
 from kfeat.kernels.randomness import generator
-from kfeat.maps.blocks import map_in_blocks
+from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.maps.registry import check_supported
 from kfeat.parameters import check_parameters
 
@@ -31,6 +31,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     algorithm_version: ClassVar[int] = 1
     resource_parameters: ClassVar[frozenset[str]] = frozenset()
+    min_rows: ClassVar[int] = 64  # of a block: with fewer, the overhead per call costs more than cache misses
 
     kernel: Any
     random_state: Any
@@ -90,7 +91,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         shape = (X.shape[0], self._n_features_out)
         features = np.empty(shape, dtype) if out is None else checked_output(out, shape, dtype)
-        map_in_blocks(self._block_mapper(dtype), X, features, self._row_bytes(dtype.itemsize), self.n_jobs)
+        step = rows_per_block(self._row_bytes(dtype.itemsize), self.min_rows)
+        map_in_blocks(self._block_mapper(dtype), X, features, step, self.n_jobs)
         return features
 
     def __sklearn_tags__(self) -> Any:

@@ -11,29 +11,27 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from threadpoolctl import ThreadpoolController
 
-CACHE_BYTES = 2**20  # a core's second-level cache
-MIN_ROWS = 64  # below it the overhead per call and short vectors cost more than cache misses do
-MAX_BYTES = 2**24  # bound on a block's working memory where even MIN_ROWS rows are large
+CACHE_BYTES = 2**21  # of working memory per block: measured best where a core has 1 MB of second-level cache
+MAX_BYTES = 2**24  # where even the fewest rows that are worth a block are large
 
 
-def rows_per_block(row_bytes: int) -> int:
+def rows_per_block(row_bytes: int, min_rows: int) -> int:
     """Return how many rows of this working size make a block that is quick to map."""
-    return max(CACHE_BYTES // row_bytes, min(MIN_ROWS, MAX_BYTES // row_bytes), 1)
+    return max(CACHE_BYTES // row_bytes, min(min_rows, MAX_BYTES // row_bytes), 1)
 
 
 def map_in_blocks(
     mapper: Callable[[Any, NDArray[Any]], None],
     X: Any,
     out: NDArray[Any],
-    row_bytes: int,
+    step: int,
     n_jobs: int | None,
 ) -> None:
-    """Call `mapper(rows of X, rows of out)` for every block of rows, in `n_jobs` threads.
+    """Call `mapper(rows of X, rows of out)` for every `step` rows, in `n_jobs` threads.
 
     Blocks reach the mapper in out's dtype, dense blocks C-contiguous and sparse ones as CSR. `n_jobs` follows
     joblib: None is one thread unless `joblib.parallel_config` says otherwise, -1 all cores.
     """
-    step = rows_per_block(row_bytes)
     starts = range(0, X.shape[0], step)
     threads = min(effective_n_jobs(n_jobs), len(starts))
 

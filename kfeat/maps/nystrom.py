@@ -1,35 +1,38 @@
 """The Nystrom approximation: any kernel, seen from a sample of the rows (Drineas & Mahoney 2005)."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
-from scipy.linalg import eigh
+from scipy.linalg import eigh, qr
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_array
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
-from kfeat.kernels.base import as_operand
+from kfeat.kernels.base import as_operand, slices
 from kfeat.maps.base import BlockMapper, FeatureMap
 from kfeat.maps.registry import register
 
 DEFAULT_LANDMARKS = 100
+PANEL = 128  # columns per product with the trapezoid of components
 
 
 @register("nystrom")
 class Nystrom(FeatureMap):
     """The Nystrom map of any kernel (Bellet 2020, "Nystrom approximation: explicit feature map").
 
-    z(x) = k(x, landmarks) V_k L_k^(-1/2), with W_k = V_k L_k V_k^T the best rank-k approximation of the
-    landmarks' Gram matrix W, so that Z Z^T = C W_k^+ C^T; exact where all rows are landmarks, at full rank.
-    (The slides' exponent 1/2 belongs to W^+.) Eigenvalues that are zero to the precision of the data are left
-    out, so that there may be fewer columns than `rank`.
+    z(x) = k(x, landmarks) V_k L_k^(-1/2), up to a rotation, with W_k = V_k L_k V_k^T the best rank-k
+    approximation of the landmarks' Gram matrix W, so that Z Z^T = C W_k^+ C^T; exact where all rows are
+    landmarks, at full rank. (The slides' exponent 1/2 belongs to W^+.) Eigenvalues that are zero to the
+    precision of the data are left out, so that there may be fewer columns than `rank`.
 
     n_components: the number c of landmarks, rows of X drawn uniformly without replacement; None: 100, or all
     rows where there are fewer. landmarks: rows given in their place, c of them. rank: k <= c; None: c.
     """
+
+    min_rows: ClassVar[int] = 512  # each block looks at all landmarks again
 
     def __init__(
         self,
@@ -69,7 +72,13 @@ class Nystrom(FeatureMap):
         )
         # Smaller eigenvalues are rounding, which their inverse would blow up.
         kept = values > max(values[-1], 0) * c * np.finfo(dtype).eps
-        self.components_ = np.ascontiguousarray((vectors[:, kept] / np.sqrt(values[kept]))[:, ::-1])
+        if not kept.any():
+            raise DataError(f"Nystrom: {self.kernel_!r} is 0 on all landmarks: choose others")
+        # Turned to lower trapezoidal form by an LQ decomposition: inner products do not see the rotation, the
+        # zeros above the diagonal save half of the product in `transform`, and a positive diagonal makes the
+        # features unique, whatever signs and bases LAPACK gives the eigenvectors.
+        R = qr((vectors[:, kept] / np.sqrt(values[kept])).T, mode="r")[0]
+        self.components_ = np.ascontiguousarray(R.T * np.where(np.diagonal(R) < 0, -1, 1))
         return int(kept.sum())
 
     def _choose_landmarks(self, X: Any, rng: np.random.Generator) -> Any:
@@ -94,6 +103,8 @@ class Nystrom(FeatureMap):
         landmarks, components = self.landmarks_.astype(dtype), self.components_.astype(dtype)
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
-            np.matmul(self.kernel_(X, landmarks), components, out=out)
+            K = self.kernel_(X, landmarks)
+            for columns in slices(components.shape[1], PANEL):
+                np.matmul(K[:, columns.start :], components[columns.start :, columns], out=out[:, columns])
 
         return map_block

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from kfeat.kernels import DotProductKernel, Kernel, Polynomial
-from kfeat.kernels.base import squared_norms
 from kfeat.maps.base import BlockMapper, FeatureMap
 from kfeat.maps.degree_laws import Degrees, coefficients, geometric, proportional, truncated
 from kfeat.maps.registry import register
@@ -19,7 +18,7 @@ class RandomMaclaurin(FeatureMap):
     """Random Maclaurin features of k(x, y) = sum_n a_n <x, y>^n, a_n >= 0 (Kar & Karnick 2012, Algorithm 1).
 
     z_i(x) = sqrt(a_N / (D P(N))) prod_{j <= N} <w_j, x>, with a degree N and N sign vectors w_j per feature.
-    Unbiased. The columns stand in the order of their degrees.
+    Unbiased. The columns stand in the order of their degrees, zero columns first.
 
     degree_law: "geometric", as published: P(N) = (p - 1) p^-(N + 1) with p = base, not truncated, so that a
     feature whose degree has no term in the series is a zero column; "truncated", the same over the degrees
@@ -62,17 +61,18 @@ class RandomMaclaurin(FeatureMap):
         return Polynomial(degree=2, coef0=1.0)
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        self.kernel_.check_radius(squared_norms(X))
+        self.kernel_.check_rows(X)
         self.exact_ = coefficients(self.kernel_, 2)
         if not self.constant:
             self.kernel_offset_, self.exact_[0] = float(self.exact_[0]), 0.0
         degrees, weights = self._draw_degrees(X, rng)
-        order = np.argsort(degrees, kind="stable")
-        self.degrees_ = degrees[order]
+        # By degree, so that the features with a j-th factor are the last ones; a zero column has no factors,
+        # however large its degree.
+        factors = np.where(weights > 0, degrees, 0)
+        order = np.argsort(factors, kind="stable")
+        self.degrees_, self.n_factors_ = degrees[order], factors[order]
         self.scales_ = np.sqrt(weights[order] / self.n_components)
-        # A zero column needs no sign vectors, however large its degree.
-        n_signs = int(self.degrees_[self.scales_ > 0].sum())
-        self.signs_ = 2 * rng.integers(2, size=(n_signs, X.shape[1]), dtype=np.int8) - 1
+        self.signs_ = 2 * rng.integers(2, size=(int(factors.sum()), X.shape[1]), dtype=np.int8) - 1
         return self.n_components + (self.constant + X.shape[1] if self.h01 else 0)
 
     def _draw_degrees(self, X: Any, rng: np.random.Generator) -> Degrees:
@@ -83,31 +83,30 @@ class RandomMaclaurin(FeatureMap):
         return law(rng, self.kernel_, self.n_components, self.base, first)
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
+        scales = self.scales_.astype(dtype)
+        # Feature i has its j-th sign vector in column starts[j] + i - first[j] of `signs`.
+        first = np.searchsorted(self.n_factors_, range(1, int(self.n_factors_[-1]) + 1))
+        starts = np.cumsum([0, *(self.n_components - first)])
+        signs = np.array(self.signs_.T, dtype=dtype, order="C")
         n_exact = int(self._n_features_out) - self.n_components
-        sqrt_a0, sqrt_a1 = np.sqrt(self.exact_).astype(dtype)
-        scales, factors = self.scales_.astype(dtype), self._factors(dtype)
+        n_fixed = int(first[0]) if first.size else self.n_components
+        signs[:, : self.n_components - n_fixed] *= scales[n_fixed:]
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
-            self.kernel_.check_radius(squared_norms(X))
-            if n_exact:
-                out[:, 0] = sqrt_a0
-                out[:, n_exact - X.shape[1] : n_exact] = (X.toarray() if issparse(X) else X) * sqrt_a1
+            self.kernel_.check_rows(X)
+            self._write_exact(X, out[:, :n_exact])
             random = out[:, n_exact:]
-            random[:] = scales
-            for columns, signs in factors:
-                random[:, columns] *= X @ signs
+            random[:, :n_fixed] = scales[:n_fixed]
+            products = X @ signs
+            random[:, n_fixed:] = products[:, : self.n_components - n_fixed]
+            for j in range(1, len(first)):
+                random[:, first[j] :] *= products[:, starts[j] : starts[j + 1]]
 
         return map_block
 
-    def _factors(self, dtype: np.dtype[Any]) -> list[tuple[slice | NDArray[np.int64], NDArray[Any]]]:
-        """Return for j = 1, 2, ... the live columns of degree >= j and their j-th signs (d, columns)."""
-        live = np.flatnonzero(self.scales_)
-        degrees, factors, used = self.degrees_[live], [], 0
-        for j in range(1, int(degrees.max(initial=0)) + 1):
-            columns = live[degrees >= j]
-            signs = self.signs_[used : used + len(columns)]
-            used += len(columns)
-            contiguous = columns[-1] - columns[0] + 1 == len(columns)
-            where = slice(int(columns[0]), int(columns[-1]) + 1) if contiguous else columns
-            factors.append((where, np.ascontiguousarray(signs.T, dtype=dtype)))
-        return factors
+    def _write_exact(self, X: Any, out: NDArray[Any]) -> None:
+        """Write the columns of H0/1: sqrt(a_0), unless the constant is left out, and sqrt(a_1) x."""
+        if out.shape[1]:
+            out[:, 0] = np.sqrt(self.exact_[0])
+            out[:, -X.shape[1] :] = X.toarray() if issparse(X) else X
+            out[:, -X.shape[1] :] *= out.dtype.type(np.sqrt(self.exact_[1]))

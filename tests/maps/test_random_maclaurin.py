@@ -17,7 +17,8 @@ X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
 @pytest.mark.parametrize("degree", [0, 1, 2, 3])
 def test_the_mean_over_all_signs_is_the_power_of_the_inner_product(degree):
     fitted = RandomMaclaurin(n_components=2, random_state=0).fit(X2)
-    fitted.degrees_, fitted.scales_ = np.full(2, degree), np.full(2, np.sqrt(0.5))
+    fitted.degrees_ = fitted.n_factors_ = np.full(2, degree)
+    fitted.scales_ = np.full(2, np.sqrt(0.5))
     grams = []
     for signs in product((-1, 1), repeat=2 * 2 * degree):
         fitted.signs_ = np.reshape(signs, (2 * degree, 2)).astype(np.int8)
