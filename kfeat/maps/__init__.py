@@ -2,6 +2,7 @@
 
 from kfeat.maps.base import FeatureMap
 from kfeat.maps.columns import ColumnCounts, column_counts
+from kfeat.maps.diagnostics import Diagnosis, Estimate, diagnose
 from kfeat.maps.nystrom import Nystrom
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
@@ -12,6 +13,8 @@ from kfeat.maps.tensor_sketch import TensorSketch
 __all__ = [
     "MAPS",
     "ColumnCounts",
+    "Diagnosis",
+    "Estimate",
     "FeatureMap",
     "Nystrom",
     "RandomFourier",
@@ -19,5 +22,6 @@ __all__ = [
     "Stacked",
     "TensorSketch",
     "column_counts",
+    "diagnose",
     "maps_for",
 ]

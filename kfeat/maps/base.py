@@ -16,6 +16,7 @@ from kfeat.errors import DataError
 from kfeat.kernels import Kernel
 from kfeat.kernels.randomness import generator
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
+from kfeat.maps.diagnostics import Diagnosis, diagnose
 from kfeat.maps.registry import check_supported
 from kfeat.parameters import check_parameters
 
@@ -94,6 +95,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         step = rows_per_block(self._row_bytes(dtype.itemsize), self.min_rows)
         map_in_blocks(self._block_mapper(dtype), X, features, step, self.n_jobs)
         return features
+
+    def diagnose(self, X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
+        """Return what the columns are worth and how far the kernel is off, on up to `n_rows` rows of X."""
+        return diagnose(self, X, n_rows, random_state)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

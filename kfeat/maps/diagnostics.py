@@ -1,0 +1,126 @@
+"""How good a fitted map is on given data: what its columns are worth, and how far its kernel is off."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+from sklearn.utils.validation import check_array
+
+from kfeat.kernels.randomness import generator
+from kfeat.maps.columns import column_counts
+
+if TYPE_CHECKING:
+    from kfeat.maps.base import FeatureMap
+
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number for all rows, estimated on some of them: its value and a 95 % confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What `FeatureMap.diagnose` finds on a sample of m rows.
+
+    With e_ij = <z(x_i), z(x_j)> - k_ij, and k_ij the exact kernel less what the map leaves out (`offset`),
+    over all pairs i != j:
+    relative_frobenius: sqrt(sum e_ij^2 / sum k_ij^2);
+    mean_absolute: mean |e_ij|;
+    mean_relative: mean |e_ij| / |k_ij|, over the pairs with k_ij != 0;
+    maximum: max |e_ij|, in the sample (more rows can only raise it, so no interval is given).
+    effective_rank: exp(-sum p_i log p_i), p the eigenvalues of Z^T Z over their sum.
+    zero, constant, duplicate: numbers of columns that are 0, the same in all rows but not 0, and equal to an
+    earlier column that varies.
+    """
+
+    n_rows: int
+    n_columns: int
+    zero: int
+    constant: int
+    duplicate: int
+    effective_rank: float
+    offset: float
+    relative_frobenius: Estimate
+    mean_absolute: Estimate
+    mean_relative: Estimate
+    maximum: float
+
+
+def diagnose(fitted: "FeatureMap", X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
+    """Return the diagnosis on `n_rows` rows of X drawn without replacement (all, where X has fewer)."""
+    X = check_array(X, accept_sparse="csr")
+    n = X.shape[0]
+    if n_rows < 3 or n < 3:
+        raise ValueError(f"a diagnosis needs at least 3 rows, got n_rows={n_rows} of n_samples={n}")
+    m = min(n_rows, n)
+    rows = X if m == n else X[np.sort(generator(random_state).choice(n, size=m, replace=False))]
+    Z = np.asarray(fitted.transform(rows), dtype=np.float64)
+    K = np.asarray(fitted.kernel_(rows.astype(np.float64)), dtype=np.float64) - fitted.kernel_offset_
+    G = Z @ Z.T
+    error = np.abs(G - K)
+    counts = column_counts(Z)
+    unseen = 1 - m / n
+    return Diagnosis(
+        n_rows=m,
+        n_columns=Z.shape[1],
+        zero=counts.zero,
+        constant=counts.constant,
+        duplicate=counts.live - distinct_columns(Z),
+        effective_rank=effective_rank(G),
+        offset=fitted.kernel_offset_,
+        relative_frobenius=over_pairs(error**2, K**2, unseen, np.sqrt),
+        mean_absolute=over_pairs(error, np.ones_like(K), unseen),
+        mean_relative=over_pairs(
+            np.divide(error, np.abs(K), out=np.zeros_like(K), where=K != 0), (K != 0) * 1.0, unseen
+        ),
+        maximum=float(error[~np.eye(m, dtype=bool)].max()),
+    )
+
+
+def over_pairs(
+    numerator: NDArray[np.float64],
+    denominator: NDArray[np.float64],
+    unseen: float,
+    function: Callable[[Any], Any] = lambda ratio: ratio,
+) -> Estimate:
+    """Return function(sum numerator / sum denominator) over i != j, with an interval.
+
+    By the jackknife over rows: pairs share rows and are not independent, rows are, and leaving out row i
+    takes twice its sum away. `unseen` is the share of rows outside the sample, which alone is uncertain.
+    """
+    sums = []
+    for matrix in (numerator, denominator):
+        by_row = matrix.sum(axis=1) - np.diagonal(matrix)
+        sums.append((by_row.sum(), by_row.sum() - 2 * by_row))
+    (top, tops), (bottom, bottoms) = sums
+    if not (bottoms > 0).all():
+        return Estimate(np.nan, np.nan, np.nan)  # the kernel is zero on the sample: nothing to relate to
+    value, without = float(function(top / bottom)), function(tops / bottoms)
+    m = len(without)
+    deviation = np.sqrt(unseen * (m - 1) / m * ((without - without.mean()) ** 2).sum())
+    margin = float(norm.ppf(0.5 + CONFIDENCE / 2) * deviation)
+    return Estimate(value, max(value - margin, 0.0), value + margin)
+
+
+def distinct_columns(Z: NDArray[np.float64]) -> int:
+    """Return the number of different columns among those that vary."""
+    varying = Z[:, (Z[0] != Z).any(axis=0)]
+    return len({column.tobytes() for column in np.ascontiguousarray(varying.T + 0.0)})
+
+
+def effective_rank(G: NDArray[np.float64]) -> float:
+    """Return the exponential of the entropy of the eigenvalues of G = Z Z^T; 0 where G is zero."""
+    values = np.linalg.eigvalsh(G).clip(min=0)
+    if not values.sum() > 0:
+        return 0.0
+    p = values[values > 0] / values.sum()
+    return float(np.exp(-(p * np.log(p)).sum()))

@@ -1,0 +1,75 @@
+"""The diagnosis of a map: known faults found, its errors as defined, and intervals that cover."""
+
+import numpy as np
+import pytest
+
+from kfeat.kernels import Exponential, Gaussian, Polynomial
+from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, TensorSketch, column_counts
+
+
+def rows(n, d=6, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d)) / np.sqrt(d)
+
+
+def test_errors_are_what_their_definitions_say():
+    X = rows(40)
+    fitted = TensorSketch(Polynomial(2, coef0=0.5), 64, random_state=0).fit(X)
+    found, Z, K = fitted.diagnose(X), fitted.transform(X), fitted.kernel_(X)
+    pairs = [(Z[i] @ Z[j] - K[i, j], K[i, j]) for i in range(40) for j in range(40) if i != j]
+    e, k = np.array(pairs).T
+    assert found.relative_frobenius.value == pytest.approx(np.sqrt((e**2).sum() / (k**2).sum()))
+    assert found.mean_absolute.value == pytest.approx(np.abs(e).mean())
+    assert found.mean_relative.value == pytest.approx(np.abs(e / k).mean())
+    assert found.maximum == pytest.approx(np.abs(e).max())
+    for estimate in (found.relative_frobenius, found.mean_absolute, found.mean_relative):
+        assert estimate.low == estimate.value == estimate.high  # all rows were seen
+
+
+def test_columns_that_carry_nothing_are_counted():
+    class Spoilt(RandomFourier):
+        def transform(self, X, out=None):
+            Z = super().transform(X)
+            Z[:, 0], Z[:, 1:3], Z[:, 3], Z[:, 9] = 0, 0.5, Z[:, 7], -0.0
+            return Z
+
+    X = rows(50)
+    found = Spoilt(Gaussian(), 20, random_state=0).fit(X).diagnose(X)
+    assert (found.zero, found.constant, found.duplicate, found.n_columns) == (2, 2, 1, 20)
+    assert column_counts(np.zeros((4, 3))) == (0, 3, 0)
+
+
+def test_effective_rank_counts_the_directions_in_use():
+    X = np.vstack([np.eye(5)] * 4)
+    linear = Nystrom(Polynomial(1), landmarks=np.eye(5)).fit(X)
+    assert linear.diagnose(X).effective_rank == pytest.approx(5)
+    assert linear.diagnose(X[[0, 5, 10, 15]]).effective_rank == pytest.approx(1)
+
+
+def test_a_map_without_its_constant_is_held_against_the_kernel_without_it():
+    X = rows(200)
+    fitted = RandomMaclaurin(
+        Exponential(1.0), 20_000, degree_law="truncated", h01=True, constant=False, random_state=0
+    ).fit(X)
+    found = fitted.diagnose(X)
+    assert found.offset == 1
+    assert found.mean_absolute.value < 0.05
+
+
+@pytest.mark.parametrize("name", ["relative_frobenius", "mean_absolute", "mean_relative"])
+def test_intervals_from_a_sample_cover_the_value_on_all_rows(name):
+    X = np.abs(rows(1500))
+    fitted = TensorSketch(Polynomial(2, coef0=0.5), 200, random_state=0).fit(X)
+    truth = getattr(fitted.diagnose(X, n_rows=1500), name).value
+    estimates = [getattr(fitted.diagnose(X, n_rows=150, random_state=s), name) for s in range(100)]
+    covered = sum(e.low <= truth <= e.high for e in estimates)
+    assert covered >= 88  # of 100 at 95 %: fewer with probability 0.004 even at a coverage of 94 %
+    assert max(e.high - e.low for e in estimates) < 0.75 * truth  # and they say something
+
+
+def test_a_zero_kernel_and_too_few_rows():
+    X = np.zeros((5, 3))
+    found = TensorSketch(Polynomial(2), 4, random_state=0).fit(X).diagnose(X)
+    assert np.isnan(found.mean_relative.value)
+    assert (found.zero, found.effective_rank, found.maximum) == (4, 0, 0)
+    with pytest.raises(ValueError, match="at least 3 rows, got n_rows=1000 of n_samples=2"):
+        TensorSketch().fit(X).diagnose(X[:2])

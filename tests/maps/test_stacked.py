@@ -1,0 +1,58 @@
+"""Stacked maps: the parts side by side, scaled, and what they refuse."""
+
+import numpy as np
+import pytest
+
+from kfeat.errors import KernelError, ParameterError
+from kfeat.kernels import Exponential, Gaussian, Polynomial, Sum
+from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch, maps_for
+
+X = np.random.default_rng(0).random((30, 5)) / 2
+
+
+def test_features_are_those_of_the_parts_times_the_roots_of_the_weights():
+    kernel = Sum([Polynomial(2), Gaussian("median")], [4.0, 1.0])
+    parts = [TensorSketch(n_components=10, random_state=1), RandomFourier(n_components=20, random_state=2)]
+    Z = Stacked(kernel, parts).fit_transform(X)
+    sketch = TensorSketch(Polynomial(2), 10, random_state=1).fit_transform(X)
+    waves = RandomFourier(Gaussian("median"), 20, random_state=2).fit_transform(X)
+    np.testing.assert_allclose(Z, np.hstack([2 * sketch, waves]), rtol=1e-12)
+    assert parts[0].kernel is None
+
+
+def test_exact_parts_give_the_exact_sum():
+    kernel = Sum([Gaussian(0.5), Polynomial(3, coef0=1.0), Exponential(2.0)], [0.5, 2.0, 1.0])
+    Z = Stacked(kernel, [Nystrom(n_components=30) for _ in range(3)]).fit_transform(X)
+    expected = 0.5 * Gaussian(0.5)(X) + 2 * Polynomial(3, coef0=1.0)(X) + Exponential(2.0)(X)
+    np.testing.assert_allclose(Z @ Z.T, expected, atol=1e-6)
+    np.testing.assert_allclose(kernel(X), expected, rtol=1e-12)
+    np.testing.assert_allclose(kernel.diagonal(X), np.diagonal(expected), rtol=1e-12)
+
+
+def test_offsets_of_the_parts_add_up():
+    kernel = Sum([Exponential(1.0), Polynomial(2, coef0=3.0)], [2.0, 1.0])
+    parts = [RandomMaclaurin(constant=False, h01=True, n_components=5) for _ in range(2)]
+    assert Stacked(kernel, parts).fit(X).kernel_offset_ == pytest.approx(2 * 1 + 9)
+
+
+def test_parts_without_a_seed_follow_the_stacks():
+    def features(seed):
+        return Stacked(random_state=seed).fit_transform(X)
+
+    np.testing.assert_array_equal(features(0), features(0))
+    assert not np.array_equal(features(0), features(1))
+    twice = Stacked(Sum([Polynomial(2)] * 2), [TensorSketch(), TensorSketch()], random_state=0).fit_transform(
+        X
+    )
+    assert not np.array_equal(twice[:, :100], twice[:, 100:])
+
+
+def test_what_does_not_match_is_refused():
+    assert maps_for(Sum([Gaussian()])) == ["nystrom", "stacked"]
+    with pytest.raises(ParameterError, match="one map per kernel, got 2 for 1 kernels"):
+        Stacked(Sum([Gaussian()])).fit(X)
+    with pytest.raises(KernelError, match="TensorSketch cannot approximate Gaussian"):
+        Stacked(Sum([Gaussian()]), [TensorSketch()]).fit(X)
+    for weights in ([1.0], [1.0, -1.0], [1.0, 0.0]):
+        with pytest.raises(ParameterError, match="a weight above 0 for each, got 2 kernels"):
+            Sum([Gaussian(), Polynomial()], weights)(X)
