@@ -1,7 +1,8 @@
 """What all solvers have in common: one contract, labels, scores and scikit-learn's view of them."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
@@ -18,6 +19,15 @@ from kfeat.parameters import check_parameters
 
 Task = Literal["classification", "regression"]
 BLOCK_BYTES = 2**25  # of float64 scratch space while predicting
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How one machine (one class against the rest, one pair of classes) was solved."""
+
+    finished_by: str
+    iterations: int
+    stop_reason: str = "tolerance"
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -42,7 +52,8 @@ class Solver(BaseEstimator):
     - `objective_`: the primal objective at the solution, summed over the one-against-rest machines of several
       classes (LIBSVM: the dual objective, which is maximised and equals the primal at the optimum);
     - `n_iter_`: iterations (the most over several machines); `converged_`: its own tolerance was met;
-    - `stop_reason_`: "tolerance" or what stopped it; `finished_by_`: who finished it, e.g. "-s 2";
+    - `stop_reason_`: "tolerance" or what stopped it; `finished_by_`: who finished it, e.g. "-s 2"; the same
+      for each machine in `machines_`;
     - `times_`: wall seconds by phase.
 
     Classifiers also have `classes_` (sorted) and `decision_function`, with scikit-learn's signs and columns.
@@ -84,6 +95,15 @@ class Solver(BaseEstimator):
             )
         return X, codes
 
+    def _report(self, machines: Sequence[Machine]) -> None:
+        """Set the attributes that tell how the solve went."""
+        self.machines_ = tuple(machines)
+        self.n_iter_ = max(machine.iterations for machine in machines)
+        reasons = sorted({machine.stop_reason for machine in machines} - {"tolerance"})
+        self.converged_ = not reasons
+        self.stop_reason_ = "; ".join(reasons) or "tolerance"
+        self.finished_by_ = ", ".join(sorted({machine.finished_by for machine in machines}))
+
     def _check_again(self, X: Any) -> Any:
         """Return X checked against what was seen in fit."""
         check_is_fitted(self)
@@ -123,9 +143,12 @@ class LinearSolver(Solver):
             return values
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        """Return <w, x> + b of checked rows for each machine, shape (n, machines)."""
+        return scores(X, np.atleast_2d(self.coef_)) + self.intercept_
+
     def _values(self, X: Any) -> NDArray[np.float64]:
-        X = self._check_again(X)
-        values = scores(X, np.atleast_2d(self.coef_)) + self.intercept_
+        values = self._scores(self._check_again(X))
         return values[:, 0] if values.shape[1] == 1 else values
 
 

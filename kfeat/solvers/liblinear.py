@@ -13,7 +13,7 @@ from pydantic import FiniteFloat
 from sklearn.utils.class_weight import compute_class_weight
 
 from kfeat.errors import ParameterError, SolverError
-from kfeat.solvers.base import LinearSolver, Task, available_when, scores
+from kfeat.solvers.base import LinearSolver, Task, available_when
 from kfeat.solvers.liblinear_log import read_log
 from kfeat.solvers.native import c_array, check_sizes, solving
 from kfeat.solvers.nodes import NodeRows, node_rows
@@ -195,18 +195,14 @@ class Liblinear(LinearSolver):
         self.coef_ = np.ascontiguousarray(W[0, :d] if regression else W[:, :d])
         self.intercept_ = float(b[0]) if regression else b
         self.log_ = trained.log
-        self.machines_ = tuple(read_log(trained.log, self.solver_type))
-        if not self.machines_ or not np.isfinite(W).all():
+        machines = read_log(trained.log, self.solver_type)
+        if not machines or not np.isfinite(W).all():
             raise SolverError(f"LIBLINEAR returned no usable model; its messages were: {trained.log!r}")
-        self.n_iter_ = max(machine.iterations for machine in self.machines_)
-        reasons = sorted({machine.stop_reason for machine in self.machines_} - {"tolerance"})
-        self.converged_ = not reasons
-        self.stop_reason_ = "; ".join(reasons) or "tolerance"
-        self.finished_by_ = ", ".join(sorted({machine.finished_by for machine in self.machines_}))
+        self._report(machines)
 
     def _objective(self, X: Any, y: NDArray[Any]) -> float:
         """Return the primal objective of all machines at the solution."""
-        values = scores(self._rounded(X), np.atleast_2d(self.coef_)) + self.intercept_
+        values = self._scores(self._rounded(X))
         penalised_b = self.intercept_ / self.bias if self.bias > 0 and self.regularize_bias else 0.0
         weights = None
         if self.task == "classification":

@@ -1,7 +1,8 @@
 """What LIBLINEAR's messages tell: who finished each machine, after how many iterations, and why."""
 
 import re
-from dataclasses import dataclass
+
+from kfeat.solvers.base import Machine
 
 PRIMAL = frozenset({0, 2, 11})  # the -s that are a trust-region or line-search Newton method from the start
 _EVENT = re.compile(
@@ -10,15 +11,6 @@ _EVENT = re.compile(
 )
 # A note about one line search or one quadratic model: the solver goes on.
 _PASSING = ("reaching max number of inner iterations", "reaching maximal number of CG steps", "quadratic")
-
-
-@dataclass(frozen=True)
-class Machine:
-    """How one machine (one class against the rest) was solved."""
-
-    finished_by: str
-    iterations: int
-    stop_reason: str = "tolerance"
 
 
 def read_log(text: str, solver_type: int) -> list[Machine]:

@@ -58,7 +58,6 @@ def _ragged_rows(X: Any, counts: NDArray[np.int64], extra: int) -> tuple[NDArray
     """Return the nodes of the stored (CSR) or non-zero (dense) values, and where each row's nodes end."""
     ends = np.cumsum(counts + extra)
     nodes = np.empty(ends[-1], NODE)
-    every_column = np.arange(X.shape[1], dtype=np.int32)
     for rows in _blocks(counts):
         first = ends[rows.start] - counts[rows.start] - extra
         block = nodes[first : ends[rows.stop - 1]]
@@ -72,7 +71,7 @@ def _ragged_rows(X: Any, counts: NDArray[np.int64], extra: int) -> tuple[NDArray
             block["value"][inside] = X.data[stored]
         else:
             kept = X[rows] != 0
-            block["index"][inside] = np.broadcast_to(every_column + 1, kept.shape)[kept]
+            block["index"][inside] = np.nonzero(kept)[1] + 1
             block["value"][inside] = X[rows][kept]
     return nodes, ends
 

@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kfeat.solvers import SOLVERS, Liblinear, Libsvm, Solver
+from kfeat.solvers import SOLVERS, Liblinear, Libsvm, Newton, Solver
 
 
 @parametrize_with_checks(
@@ -12,6 +12,8 @@ from kfeat.solvers import SOLVERS, Liblinear, Libsvm, Solver
         Liblinear(solver_type=2, bias=1.0),
         Liblinear(solver_type=0, bias=1.0),
         Liblinear(solver_type=11, bias=1.0, C=100.0),
+        Newton(bias=1.0),
+        Newton("logistic", bias=1.0),
         Libsvm(),
         Libsvm(solver_type=3),
     ]

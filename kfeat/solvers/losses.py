@@ -1,0 +1,57 @@
+"""Losses of a margin u = y <w, x> with their slopes and curvatures."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+Values = NDArray[np.float64]
+
+
+class Loss(Protocol):
+    """A convex loss of the margin, elementwise."""
+
+    def value(self, u: Values) -> Values:
+        """Return loss(u)."""
+
+    def slope(self, u: Values) -> Values:
+        """Return loss'(u)."""
+
+    def curvature(self, u: Values) -> Values:
+        """Return loss''(u), the generalised one where the slope has a kink."""
+
+
+class SquaredHinge:
+    """max(0, 1 - u)^2, LIBLINEAR's "l2-loss"."""
+
+    def value(self, u: Values) -> Values:
+        """Return max(0, 1 - u)^2."""
+        return np.maximum(1 - u, 0) ** 2
+
+    def slope(self, u: Values) -> Values:
+        """Return -2 max(0, 1 - u)."""
+        return -2 * np.maximum(1 - u, 0)
+
+    def curvature(self, u: Values) -> Values:
+        """Return 2 where u < 1, otherwise 0."""
+        return np.where(u < 1, 2.0, 0.0)
+
+
+class Logistic:
+    """log(1 + exp(-u))."""
+
+    def value(self, u: Values) -> Values:
+        """Return log(1 + exp(-u))."""
+        return np.logaddexp(0, -u)
+
+    def slope(self, u: Values) -> Values:
+        """Return -1 / (1 + exp(u))."""
+        return -expit(-u)
+
+    def curvature(self, u: Values) -> Values:
+        """Return the product of both probabilities."""
+        return expit(u) * expit(-u)
+
+
+LOSSES: dict[str, Loss] = {"squared_hinge": SquaredHinge(), "logistic": Logistic()}

@@ -1,0 +1,72 @@
+"""A feature matrix, with a constant column if there is a bias, and the products that solvers need."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+BLOCK = 4096  # rows in a product whose results are then added in double precision
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows [x_i, bias] in X's own precision (n, d); sums over rows are collected in double precision."""
+
+    X: Any
+    bias: float = -1.0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows, and features with the bias."""
+        return self.X.shape[0], self.X.shape[1] + (self.bias >= 0)
+
+    def take(self, rows: NDArray[np.intp]) -> "Rows":
+        """Return a copy of some rows."""
+        return Rows(self.X[rows], self.bias)
+
+    def times(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores <[x_i, bias], w> for w (width,) or W (width, k)."""
+        d = self.X.shape[1]
+        values = (self.X @ W[:d].astype(self.X.dtype)).astype(np.float64)
+        return values + self.bias * W[d] if self.bias >= 0 else values
+
+    def transposed_times(self, R: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return sum_i [x_i, bias] r_i for r (n,) or R (n, k)."""
+        n, d = self.X.shape
+        total = np.zeros((self.shape[1], *R.shape[1:]))
+        for start in range(0, n, BLOCK):
+            rows = slice(start, start + BLOCK)
+            total[:d] += self.X[rows].T @ R[rows].astype(self.X.dtype)
+        if self.bias >= 0:
+            total[d] = self.bias * R.sum(axis=0)
+        return total
+
+    def gram(self, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        """Return sum_i h_i [x_i, bias] [x_i, bias]' over the rows whose weight h_i is not 0."""
+        n, d = self.X.shape
+        chosen = np.arange(n) if weights is None else np.flatnonzero(weights)
+        total = np.zeros((self.shape[1], self.shape[1]))
+        for start in range(0, len(chosen), BLOCK):
+            rows = chosen[start : start + BLOCK]
+            block = self.X[rows[0] : rows[-1] + 1] if len(rows) == rows[-1] - rows[0] + 1 else self.X[rows]
+            root = np.ones(len(rows)) if weights is None else np.sqrt(weights[rows])
+            if weights is not None:
+                block = _scaled(block, root)
+            product = block.T @ block
+            total[:d, :d] += product.toarray() if issparse(product) else product
+            if self.bias >= 0:
+                edge = self.bias * np.asarray(block.T @ root.astype(self.X.dtype))
+                total[d, :d] += edge
+                total[:d, d] += edge
+                total[d, d] += self.bias**2 * (root**2).sum()
+        return total
+
+
+def _scaled(X: Any, factors: NDArray[np.float64]) -> Any:
+    """Return diag(factors) X in X's precision."""
+    factors = factors.astype(X.dtype)
+    if not issparse(X):
+        return X * factors[:, None]
+    return type(X)((X.data * np.repeat(factors, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)

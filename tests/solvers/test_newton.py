@@ -1,0 +1,190 @@
+"""Newton minimises LIBLINEAR's own objectives: held against LIBLINEAR at a tight tolerance."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from kfeat.errors import DataError, ParameterError
+from kfeat.solvers import Liblinear, Newton
+from kfeat.solvers.losses import LOSSES
+from kfeat.solvers.newton_method import Progress, line_search
+from kfeat.solvers.rows import Rows
+from tests.solvers.problems import features, labels
+
+TYPES = {"squared_hinge": 2, "logistic": 0}
+
+
+def gradients(solver, loss, X, y):
+    """The gradient of each one-against-rest objective, recomputed in double precision."""
+    machines = range(len(solver.classes_)) if len(solver.classes_) > 2 else [1]
+    A = X.astype(float)
+    if solver.bias >= 0:
+        A = np.hstack([A, np.full((len(X), 1), solver.bias)])
+    found = []
+    for row, k in enumerate(machines):
+        w = solver.coef_[row]
+        w = np.append(w, solver.intercept_[row] / solver.bias) if solver.bias > 0 else w
+        s = np.where(y == solver.classes_[k], 1.0, -1.0)
+        found.append(w + solver.C * A.T @ (s * LOSSES[loss].slope(s * (A @ w))))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("loss", list(TYPES))
+@pytest.mark.parametrize("bias", [-1.0, 1.0])
+def test_reaches_liblinear_s_tight_optimum(loss, classes, dtype, bias):
+    X = features(1500, 30, dtype=dtype)
+    y = labels(X, classes)
+    ours = Newton(loss, C=2.0, eps=1e-6, bias=bias).fit(X, y)
+    theirs = Liblinear(TYPES[loss], C=2.0, eps=1e-8, bias=bias).fit(X, y)
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-6)
+    # |w - w*| <= |grad f(w)|, as f is strongly convex: scores differ by at most that times |x|.
+    reach = sum(np.linalg.norm(gradients(s, loss, X, y), axis=1).max() for s in (ours, theirs))
+    reach *= np.sqrt((X.astype(float) ** 2).sum(axis=1) + max(bias, 0) ** 2) + 1e-6
+    scores = theirs.decision_function(X)
+    if classes == 2:
+        sure = np.abs(scores) > reach
+    else:
+        best = np.sort(scores, axis=1)
+        sure = best[:, -1] - best[:, -2] > 2 * reach
+    assert sure.mean() > 0.9
+    assert np.array_equal(ours.predict(X)[sure], theirs.predict(X)[sure])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("loss", list(TYPES))
+def test_the_gradient_meets_the_stated_tolerance(loss, dtype):
+    X = features(2000, 25, dtype=dtype)
+    y = labels(X, 3)
+    solver = Newton(loss, eps=1e-4).fit(X, y)
+    assert solver.stop_reason_ == "tolerance"
+    at_zero = Newton(loss)
+    at_zero.classes_, at_zero.coef_, at_zero.intercept_ = solver.classes_, 0 * solver.coef_, np.zeros(3)
+    rarer = np.minimum(np.bincount(y), 2000 - np.bincount(y)) / 2000
+    allowed = 1e-4 * rarer * np.linalg.norm(gradients(at_zero, loss, X, y), axis=1)
+    assert (np.linalg.norm(gradients(solver, loss, X, y), axis=1) <= 1.05 * allowed).all()
+
+
+def test_stopping_early_is_told():
+    X = features(2000, 25)
+    solver = Newton(max_iter=1, eps=1e-8).fit(X, labels(X, 3))
+    assert (solver.converged_, solver.stop_reason_, solver.n_iter_) == (False, "iteration limit", 1)
+    deep = Newton(eps=1e-14).fit(X.astype(np.float32), labels(X, 3))
+    assert (deep.converged_, deep.stop_reason_) == (False, "rounding")
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+def test_badly_scaled_and_dependent_columns(C):
+    X = features(800, 20) * np.logspace(-3, 4, 20)
+    X = np.hstack([X, X[:, :5], np.zeros((800, 3))]).astype(np.float32)
+    y = labels(features(800, 20), 2)
+    ours = Newton(C=C, eps=1e-5).fit(X, y)
+    theirs = Liblinear(2, C=C, eps=1e-8).fit(X, y)
+    assert ours.objective_ <= theirs.objective_ * (1 + 1e-5)
+    assert np.array_equal(ours.coef_[0, -3:], np.zeros(3))
+
+
+def test_more_features_than_rows():
+    X = features(60, 200)
+    y = labels(X, 3)
+    ours, theirs = Newton(C=10.0, eps=1e-6).fit(X, y), Liblinear(2, C=10.0, eps=1e-8).fit(X, y)
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize("bias", [-1.0, 2.0])
+def test_csr_equals_dense(bias):
+    X = features(700, 30, density=0.2)
+    y = labels(X, 3)
+    dense, sparse = Newton(bias=bias, eps=1e-8).fit(X, y), Newton(bias=bias, eps=1e-8).fit(csr_array(X), y)
+    np.testing.assert_allclose(dense.coef_, sparse.coef_, atol=1e-7)
+    np.testing.assert_allclose(dense.decision_function(X), sparse.decision_function(csr_array(X)), atol=1e-6)
+
+
+def test_class_weights_are_liblinear_s():
+    X = features(700, 10)
+    for classes in (2, 3):
+        y = labels(X, classes)
+        options = {"C": 2.0, "class_weight": {0: 5.0, 1: 0.5}}
+        ours, theirs = Newton(eps=1e-8, **options).fit(X, y), Liblinear(2, eps=1e-8, **options).fit(X, y)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-5)
+
+
+def test_scikit_learn_has_the_same_objectives():
+    """LinearSVC without an intercept is the l2-loss SVM; LogisticRegression is it for two classes only
+    (for more it is multinomial, another objective)."""
+    X = features(500, 10)
+    y = labels(X, 3)
+    svc = LinearSVC(fit_intercept=False, dual=False, tol=1e-8).fit(X, y)
+    np.testing.assert_allclose(Newton(eps=1e-8).fit(X, y).coef_, svc.coef_, atol=1e-5)
+    y = labels(X, 2)
+    logistic = LogisticRegression(fit_intercept=False, tol=1e-9).fit(X, y)
+    ours = Newton("logistic", eps=1e-8).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, logistic.coef_, atol=1e-5)
+    np.testing.assert_allclose(ours.predict_proba(X), logistic.predict_proba(X), atol=1e-5)
+
+
+def test_warm_starts_along_c_save_steps_and_change_nothing():
+    X = features(2000, 40)
+    y = labels(X, 3)
+    path = Newton(eps=1e-7, warm_start=True, bias=1.0)
+    for C in (0.5, 1.0, 2.0):
+        path.set_params(C=C).fit(X, y)
+    cold = Newton(C=2.0, eps=1e-7, bias=1.0).fit(X, y)
+    assert path.objective_ == pytest.approx(cold.objective_, rel=1e-9)
+    assert path.set_params(C=2.0).fit(X, y).n_iter_ <= 1 < cold.n_iter_
+    other = path.fit(X[:, :5], y)  # another width: starts anew
+    assert other.coef_.shape == (3, 5)
+
+
+def test_rows_products_are_those_of_the_matrix_with_its_bias():
+    rng = np.random.default_rng(0)
+    X, h = features(9000, 7, density=0.5), rng.random(9000) * (rng.random(9000) < 0.4)
+    A = np.hstack([X, np.full((9000, 1), 3.0)])
+    for made in (Rows(X, 3.0), Rows(csr_array(X), 3.0)):
+        W, R = rng.standard_normal((8, 2)), rng.standard_normal((9000, 2))
+        np.testing.assert_allclose(made.times(W), A @ W, atol=1e-10)
+        np.testing.assert_allclose(made.times(W[:, 0]), A @ W[:, 0], atol=1e-10)
+        np.testing.assert_allclose(made.transposed_times(R), A.T @ R, atol=1e-10)
+        np.testing.assert_allclose(made.transposed_times(R[:, 0]), A.T @ R[:, 0], atol=1e-10)
+        np.testing.assert_allclose(made.gram(), A.T @ A, atol=1e-9)
+        np.testing.assert_allclose(made.gram(h), A.T @ (h[:, None] * A), atol=1e-9)
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+def test_losses_slopes_and_curvatures_are_derivatives(loss):
+    u, step = np.linspace(-40, 40, 4001) + 1e-3, 1e-5
+    f = LOSSES[loss]
+    np.testing.assert_allclose((f.value(u + step) - f.value(u - step)) / (2 * step), f.slope(u), atol=1e-5)
+    np.testing.assert_allclose(
+        (f.slope(u + step) - f.slope(u - step)) / (2 * step), f.curvature(u), atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("loss", list(LOSSES))
+def test_the_line_search_finds_the_minimum(loss):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        w, d, u, q = (rng.standard_normal(size) for size in (5, 5, 300, 300))
+        costs = rng.random(300)
+        state = Progress(w=w, u=u, scale=1.0)
+
+        def along(a, w=w, d=d, u=u, q=q, costs=costs):
+            return (w + a * d) @ (w + a * d) / 2 + costs @ LOSSES[loss].value(u + a * q)
+
+        if along(1e-6) > along(0.0):  # not a descent direction
+            d, q = -d, -q
+            along.__defaults__ = (w, d, u, q, costs)
+        a = line_search(state, d, q, costs, LOSSES[loss])
+        grid = np.linspace(0, 2 * a + 1, 2001)
+        assert along(a) <= min(along(t) for t in grid) + 1e-6 * abs(along(0.0))
+
+
+def test_bad_input_is_refused():
+    X = features(20, 3)
+    with pytest.raises(ParameterError, match="loss: "):
+        Newton(loss="hinge").fit(X, labels(X, 2))
+    with pytest.raises(DataError, match="2 classes"):
+        Newton().fit(X, np.zeros(20))
