@@ -164,9 +164,13 @@ def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _canonical(X: Any) -> Any:
-    """Return CSR with sorted indices and without duplicates; dense arrays pass."""
-    if isinstance(X, np.ndarray) or X.has_canonical_format:
+    """Return CSR with sorted indices, no duplicates, and short indices if they do; dense arrays pass."""
+    if isinstance(X, np.ndarray):
         return X
-    X = X.copy()
-    X.sum_duplicates()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) < 2**31:
+        indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        X = type(X)((X.data, indices, indptr), shape=X.shape)
     return X

@@ -15,12 +15,12 @@ from pydantic import FiniteFloat
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
-from kfeat.errors import KernelError, ParameterError, SolverError
+from kfeat.errors import ParameterError, SolverError
 from kfeat.solvers.base import Solver, Task, available_when, classifies
-from kfeat.solvers.libsvm_kernel import NativeKernel, native_kernel
+from kfeat.solvers.libsvm_kernel import LibsvmKernel, libsvm_kernel
 from kfeat.solvers.libsvm_model import SupportVectors, copy_model
 from kfeat.solvers.native import c_array, check_sizes, solving
-from kfeat.solvers.nodes import NodeRows, node_rows
+from kfeat.solvers.nodes import NodeRows
 
 MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is given
 
@@ -28,15 +28,17 @@ MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is g
 class Libsvm(Solver):
     """The exact kernel machine by LIBSVM: `solver_type` 0 is C-SVC (one against one), 3 epsilon-SVR.
 
-    min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel` (None: linear), by LIBSVM's
-    own linear, polynomial or Gaussian kernel. `eps` is its tolerance, `p` the width of the regression's tube,
+    min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel` (None: linear). LIBSVM's
+    own kernels stand for Linear, Polynomial and Gaussian; any other kernel is handed over as a Gram matrix,
+    which takes 8 n^2 bytes. `eps` is its tolerance, `p` the width of the regression's tube,
     `cache_mb` the kernel cache in MB (None: half of the free memory, at most what the whole Gram matrix
     takes; what was taken is `cache_mb_`).
 
-    Fitted besides the contract: `n_support_` (support vectors per class, or in all), `support_` (their rows
-    in X), `dual_coef_`, `intercept_` (in LIBSVM's order of classes). Labels are those of `svm_predict`: rows
-    on which rounding could turn a vote are decided by LIBSVM itself.
-    Raises DataError for fewer than two classes or sizes beyond C's int, KernelError for other kernels.
+    Fitted besides the contract: `kernel_` (widths learnt), `n_support_` (support vectors per class, or in
+    all), `support_` (their rows in X), `dual_coef_`, `intercept_` (both in LIBSVM's order of classes). Labels
+    are those of `svm_predict`: rows on which rounding could turn a vote are decided by LIBSVM itself.
+    Raises DataError for fewer than two classes or sizes beyond C's int, SolverError for a Gram matrix that
+    does not fit in memory.
     Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2 (2011).
     """
 
@@ -72,17 +74,13 @@ class Libsvm(Solver):
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
         check_sizes("LIBSVM", rows_times_two=2 * X.shape[0], features=X.shape[1] + 1)
-        native = native_kernel(self.kernel)
-        if native is None:
-            raise KernelError(
-                f"Libsvm has no kernel {type(self.kernel).__name__}: take Linear, Polynomial or Gaussian"
-            )
-        self._native = native
+        self.kernel_ = self.kernel if self.kernel is None else self.kernel.resolve(X, 0)
+        self._kernel = libsvm_kernel(self.kernel_)
         start = perf_counter()
-        rows = node_rows(X)
+        rows = self._kernel.training_rows(X)
         built = perf_counter()
-        self._model, log = self._train(rows, y, self._native)
-        self._model.take_rows(X)
+        self._model, log = self._train(rows, y, self._kernel)
+        self._model.take_rows(X, self._kernel)
         self._keep(log)
         self.times_ = {"build": built - start, "solve": perf_counter() - built}
         return self
@@ -94,7 +92,7 @@ class Libsvm(Solver):
         Votes are refined by the summed decision values, as in scikit-learn's SVC with shape "ovr".
         """
         X = self._check_again(X)
-        values = self._model.decision_values(X, self._native)
+        values = self._model.decision_values(X, self._kernel)
         order = self._model.order
         if len(order) == 2:
             return values[:, 0] if order[0] == 1 else -values[:, 0]
@@ -105,10 +103,10 @@ class Libsvm(Solver):
         """Return svm_predict's label, or value, for each row."""
         X = self._check_again(X)
         if self.task == "regression":
-            return self._model.decision_values(X, self._native)[:, 0]
-        return self.classes_[self._model.labels(X, self._native)]
+            return self._model.decision_values(X, self._kernel)[:, 0]
+        return self.classes_[self._model.labels(X, self._kernel)]
 
-    def _train(self, rows: NodeRows, y: NDArray[Any], kernel: NativeKernel) -> tuple[SupportVectors, str]:
+    def _train(self, rows: NodeRows, y: NDArray[Any], kernel: LibsvmKernel) -> tuple[SupportVectors, str]:
         """Run svm_train and copy its model out."""
         targets = self._targets(y)
         problem = library.svm_problem.__new__(library.svm_problem)
@@ -133,7 +131,7 @@ class Libsvm(Solver):
             return 2.0 * y - 1
         return y.astype(np.float64)
 
-    def _parameter(self, y: NDArray[Any], kernel: NativeKernel) -> Any:
+    def _parameter(self, y: NDArray[Any], kernel: LibsvmKernel) -> Any:
         parameter = library.svm_parameter()
         parameter.svm_type = self.solver_type
         parameter.kernel_type = kernel.type

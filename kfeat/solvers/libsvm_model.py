@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 from libsvm import svm as library
 from numpy.typing import NDArray
-from scipy.sparse import issparse
-from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from kfeat.solvers.libsvm_kernel import NativeKernel
+from kfeat.solvers.libsvm_kernel import LibsvmKernel
 from kfeat.solvers.native import c_array
-from kfeat.solvers.nodes import node_rows
 
 BLOCK_VALUES = 2**22  # kernel values in a block: 32 MB
-DENSE_BYTES = 2**30  # support vectors up to this size are held densely, for BLAS
 
 
 @dataclass
@@ -35,13 +31,11 @@ class SupportVectors:
     rho: NDArray[np.float64]
     vectors: Any = field(default=None, repr=False)
 
-    def take_rows(self, X: Any) -> None:
+    def take_rows(self, X: Any, kernel: LibsvmKernel) -> None:
         """Copy the support vectors out of the training set."""
-        vectors = X[self.rows].astype(np.float64)
-        small = vectors.shape[0] * vectors.shape[1] * 8 <= DENSE_BYTES
-        self.vectors = vectors.toarray() if issparse(vectors) and small else vectors
+        self.vectors = kernel.hold(X[self.rows])
 
-    def labels(self, X: Any, kernel: NativeKernel) -> NDArray[np.intp]:
+    def labels(self, X: Any, kernel: LibsvmKernel) -> NDArray[np.intp]:
         """Return the sorted position of svm_predict's class for each row."""
         labels = np.empty(X.shape[0], dtype=np.intp)
         for rows, values, doubt in self._blocks(X, kernel):
@@ -51,7 +45,7 @@ class SupportVectors:
                 labels[rows.start + unsure] = self._ask_libsvm(X[rows][unsure], kernel)
         return labels
 
-    def decision_values(self, X: Any, kernel: NativeKernel) -> NDArray[np.float64]:
+    def decision_values(self, X: Any, kernel: LibsvmKernel) -> NDArray[np.float64]:
         """Return sum_i a_i K(x_i, x) - rho for each row and pair of classes, shape (n, pairs)."""
         return np.concatenate([values for _, values, _ in self._blocks(X, kernel)])
 
@@ -65,20 +59,14 @@ class SupportVectors:
         return votes
 
     def _blocks(
-        self, X: Any, kernel: NativeKernel
+        self, X: Any, kernel: LibsvmKernel
     ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
         """Yield rows, their decision values and bounds on the rounding error of these."""
-        y2 = row_norms(self.vectors, squared=True)
         spread = np.array([np.abs(self._pair_coefficients(*pair)).sum() for pair in self._pairs()])
         step = max(1, BLOCK_VALUES // max(1, len(self.rows)))
         for start in range(0, X.shape[0], step):
             rows = slice(start, min(start + step, X.shape[0]))
-            block = X[rows].astype(np.float64)
-            if issparse(block) and not issparse(self.vectors):
-                block = block.toarray()
-            x2 = row_norms(block, squared=True)
-            K = kernel(safe_sparse_dot(block, self.vectors.T, dense_output=True), x2, y2)
-            error = kernel.rounding(x2, y2.max(initial=0.0), X.shape[1], len(self.rows))
+            K, error = kernel.values(X[rows], self.vectors)
             doubt = error[:, None] * spread + 4 * np.finfo(float).eps * np.abs(self.rho)
             yield rows, self._combine(K) - self.rho, doubt
 
@@ -104,9 +92,9 @@ class SupportVectors:
         first, second = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
         return np.concatenate([self.coefficients[j - 1, first], self.coefficients[i, second]])
 
-    def _ask_libsvm(self, X: Any, kernel: NativeKernel) -> NDArray[np.intp]:
+    def _ask_libsvm(self, X: Any, kernel: LibsvmKernel) -> NDArray[np.intp]:
         """Return svm_predict's own labels, as sorted positions, for the few rows of X."""
-        vectors, rows = node_rows(self.vectors), node_rows(X)
+        rows, vectors = kernel.asking_rows(X, self.vectors)
         coefficients = np.ascontiguousarray(self.coefficients)
         starts = (coefficients.ctypes.data + coefficients.strides[0] * np.arange(len(coefficients))).astype(
             np.uintp

@@ -3,6 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from kfeat.kernels import Gaussian, Laplacian
 from kfeat.solvers import SOLVERS, Liblinear, Libsvm, Newton, Solver
 
 
@@ -14,8 +15,9 @@ from kfeat.solvers import SOLVERS, Liblinear, Libsvm, Newton, Solver
         Liblinear(solver_type=11, bias=1.0, C=100.0),
         Newton(bias=1.0),
         Newton("logistic", bias=1.0),
-        Libsvm(),
+        Libsvm(Gaussian(0.1)),
         Libsvm(solver_type=3),
+        Libsvm(Laplacian(0.1), solver_type=3),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

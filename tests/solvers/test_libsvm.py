@@ -6,13 +6,16 @@ from libsvm import svmutil
 from scipy.sparse import csr_array
 from sklearn.svm import SVC, SVR
 
-from kfeat.errors import DataError, ParameterError
-from kfeat.kernels import Polynomial
-from kfeat.solvers import Libsvm, libsvm_model
+from kfeat.errors import DataError, ParameterError, SolverError
+from kfeat.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial
+from kfeat.solvers import Libsvm, libsvm_kernel
+from kfeat.solvers.libsvm_kernel import GivenKernel, NativeKernel
 from tests.solvers.problems import features, labels, values
 
 KERNELS = {
-    "linear": (None, "-t 0"),
+    "none": (None, "-t 0"),
+    "linear": (Linear(), "-t 0"),
+    "gaussian": (Gaussian(0.7), "-t 2 -g 0.7"),
     "poly4": (Polynomial(4, 1.0, 1.0), "-t 1 -d 4 -g 1 -r 1"),
     "poly3": (Polynomial(3, 0.5, 0.0), "-t 1 -d 3 -g 0.5 -r 0"),
 }
@@ -64,7 +67,8 @@ def test_ties_and_near_ties_are_decided_by_libsvm(monkeypatch):
     found, _, _ = svmutil.svm_predict([], T, model, "-q")
     assert np.array_equal(solver.predict(T), found)
     assert len(set(found)) == 2
-    monkeypatch.setattr(libsvm_model.NativeKernel, "rounding", lambda self, x2, *_: np.zeros(len(x2)))
+    values = NativeKernel.values
+    monkeypatch.setattr(NativeKernel, "values", lambda *args: (values(*args)[0], np.zeros(1)))
     assert not np.array_equal(solver.predict(T), found)
 
 
@@ -121,3 +125,47 @@ def test_bad_input_is_refused():
         Libsvm(C=-1.0).fit(X, labels(X, 2))
     with pytest.raises(DataError, match="2 classes"):
         Libsvm().fit(X, np.ones(20))
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+def test_other_kernels_are_handed_over_as_a_gram_matrix(classes, make, monkeypatch):
+    monkeypatch.setattr(libsvm_kernel, "GRAM_VALUES", 2000)  # several blocks
+    X, T = features(151, 6), features(90, 6, seed=4)
+    y = labels(X, classes)
+    X, y = X[np.argsort(y)], np.sort(y)  # of equal votes LIBSVM takes the class that it saw first
+    for kernel in (Exponential(1.5), Laplacian(0.5)):
+        solver = Libsvm(kernel, C=3.0, eps=1e-8).fit(make(X), y)
+        theirs = SVC(kernel="precomputed", C=3.0, tol=1e-8).fit(kernel(X), y)
+        found = theirs.predict(kernel(T, X))
+        scores = theirs.decision_function(kernel(T, X))
+        np.testing.assert_allclose(solver.decision_function(make(T)), scores, atol=1e-6)
+        assert np.array_equal(solver.predict(make(T)), found)
+
+
+def test_a_gram_matrix_gives_the_machine_of_libsvm_s_own_kernel(monkeypatch):
+    X, T = features(151, 6), features(90, 6, seed=4)
+    y = labels(X, 3)
+    own = Libsvm(Gaussian(0.7), eps=1e-8).fit(X, y)
+    given = Libsvm(Gaussian(0.7), eps=1e-8)
+    monkeypatch.setattr("kfeat.solvers.libsvm.libsvm_kernel", GivenKernel)
+    given.fit(X, y)
+    np.testing.assert_allclose(given.decision_function(T), own.decision_function(T), atol=1e-6)
+    assert np.array_equal(given._model._ask_libsvm(T, given._kernel), given._model.labels(T, given._kernel))
+    assert np.array_equal(own._model._ask_libsvm(T, own._kernel), own._model.labels(T, own._kernel))
+
+
+def test_a_gram_matrix_that_does_not_fit_is_refused_with_its_bytes(monkeypatch):
+    class Memory:
+        available = 100_000
+
+    monkeypatch.setattr(libsvm_kernel.psutil, "virtual_memory", Memory)
+    X = features(200, 4)
+    with pytest.raises(SolverError, match=r"321,600 bytes, 100,000 are free"):
+        Libsvm(Laplacian(1.0)).fit(X, labels(X, 2))
+
+
+def test_widths_are_learnt_from_the_training_rows():
+    X = features(100, 4)
+    solver = Libsvm(Gaussian("mean_distance")).fit(X, labels(X, 2))
+    assert solver.kernel_.gamma == pytest.approx(Gaussian("mean_distance").resolve(X, 0).gamma)
