@@ -127,7 +127,7 @@ def path(name: str, cache: Folder = None) -> Path:
 
 
 def clean(name: str | None = None, cache: Folder = None) -> int:
-    """Remove a dataset's arrays and files, but not files another parsed dataset uses; return the bytes freed.
+    """Remove a dataset's arrays, and its files no other parsed dataset uses; return the bytes freed.
 
     Without a name: remove every dataset, and the arrays of the user's own files (never these files).
     """

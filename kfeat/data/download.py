@@ -145,7 +145,7 @@ def download(url: str, path: Path, progress: Any) -> None:
 
 
 def is_passing(error: Exception) -> bool:
-    """Return whether the same request may succeed soon: busy or broken servers, slow or cut connections."""
+    """Return whether the same request may succeed soon: a busy or broken server, a slow or cut connection."""
     import requests
     from urllib3.exceptions import ProtocolError
 

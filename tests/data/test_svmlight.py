@@ -10,14 +10,9 @@ from scipy.sparse import issparse
 from kfeat.data.formats import read_files
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
+from tests.data.files import write
 
 READING = Reading(format="svmlight")
-
-
-def write(folder: Path, text: str | bytes, name: str = "file") -> Path:
-    path = folder / name
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
 
 
 def test_numbers_come_out(tmp_path: Path) -> None:

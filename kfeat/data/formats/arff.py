@@ -26,8 +26,8 @@ def read_frame(path: Path) -> tuple[Any, dict[str, list[str]]]:
     from pandas import DataFrame
     from scipy.io.arff import loadarff
 
-    with open_content(path) as content:
-        rows, meta = loadarff(io.TextIOWrapper(content, encoding="utf-8"))
+    with open_content(path) as content, io.TextIOWrapper(content, encoding="utf-8") as text:
+        rows, meta = loadarff(text)
     columns, levels = {}, {}
     for name, kind in zip(meta.names(), meta.types(), strict=True):
         values = rows[name]

@@ -65,6 +65,8 @@ def read_frame(path: Path, reading: Reading) -> Any:
     except (ValueError, OverflowError, Warning) as error:
         diagnose(path, separator, header)
         raise DataError(f"{path}: cannot be read as delimited text ({error})") from error
+    if not len(frame):
+        raise DataError(f"{path}: expected lines of data below the header, got none")
     frame.columns = [str(name) for name in frame.columns]
     if header and reading.header is None and all(is_number(name) for name in frame.columns):
         raise DataError(
@@ -106,8 +108,7 @@ def diagnose(path: Path, separator: str, header: bool) -> None:
 
 def records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and cells of each line that is not empty."""
-    with open_content(path) as content:
-        text = io.TextIOWrapper(content, encoding="utf-8-sig", newline="")
+    with open_content(path) as content, io.TextIOWrapper(content, "utf-8-sig", newline="") as text:
         try:
             if separator == " ":
                 yield from ((number, line.split()) for number, line in enumerate(text, 1) if line.strip())

@@ -29,9 +29,7 @@ def read(files: Mapping[str, Path], reading: Reading) -> tuple[dict[str, Part], 
         X = read_array(files[role])
         y = read_array(files[f"{role}_labels"])
         if y.ndim != 1 or X.ndim < 2:
-            raise DataError(
-                f"{files[role]}: expected one label and an array per row, got {y.shape} and {X.shape}"
-            )
+            raise DataError(f"{files[role]}: expected an array and a label per row, got {X.shape}, {y.shape}")
         parts[role] = Part(X.reshape(len(X), prod(X.shape[1:])), y)
     return parts, ()
 

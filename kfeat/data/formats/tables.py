@@ -108,10 +108,9 @@ def levels_of(columns: Mapping[str, Any], reading: Reading, name: str) -> list[s
 
 def codes_of(values: Any, levels: list[str], name: str) -> NDArray[np.int64]:
     """Return the position of each word among the levels; raises DataError for a word that is not there."""
-    from pandas import Categorical
-
-    words = np.asarray([str(value) for value in values], dtype=object)
-    codes = np.asarray(Categorical(words, categories=levels).codes, np.int64)
+    position = {level: code for code, level in enumerate(levels)}
+    words = [str(value) for value in values]
+    codes = np.array([position.get(word, -1) for word in words], np.int64)
     if (codes < 0).any():
         row = int(np.argmin(codes))
         raise DataError(

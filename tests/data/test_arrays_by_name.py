@@ -1,0 +1,132 @@
+"""MATLAB and NumPy files: named arrays come out, and nothing that would have to be unpickled."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+from scipy.sparse import csc_array
+
+from kfeat.data.formats import read_files
+from kfeat.data.reading import Reading
+from kfeat.errors import DataError
+
+X = np.array([[1.0, 2, 0], [3, 4, 5]])
+Y = np.array([0, 1])
+
+
+def saved(folder: Path, kind: str, **arrays: Any) -> Path:
+    path = folder / f"file.{kind}"
+    if kind == "npz":
+        np.savez_compressed(path, **arrays)
+    else:
+        savemat(path, arrays)
+    return path
+
+
+def read(path: Path, **options: Any) -> Any:
+    return read_files({"train": path}, Reading(**options))
+
+
+@pytest.mark.parametrize("kind", ["npz", "mat"])
+def test_arrays_by_their_usual_names(tmp_path: Path, kind: str) -> None:
+    contents = read(saved(tmp_path, kind, X=X, y=Y, X_test=X[:1], y_test=Y[:1], other=Y))
+    assert contents.parts["train"].X.tolist() == X.tolist()
+    assert contents.parts["test"].X.tolist() == X[:1].tolist()
+    assert contents.parts["test"].y.tolist() == [0]
+    assert set(read(saved(tmp_path, kind, X=X, y=Y)).parts) == {"train"}
+
+
+@pytest.mark.parametrize("kind", ["npz", "mat"])
+def test_arrays_by_names_told(tmp_path: Path, kind: str) -> None:
+    path = saved(tmp_path, kind, features=X.astype("f4"), labels=Y.astype("u1"))
+    contents = read(path, variables={"X": "features", "y": "labels"})
+    assert contents.parts["train"].X.tolist() == X.tolist()
+
+
+def test_sparse_matlab_with_samples_in_columns(tmp_path: Path) -> None:
+    contents = read(saved(tmp_path, "mat", X=csc_array(X.T), y=Y[None, :]), samples_in_columns=True)
+    assert contents.parts["train"].X.tolist() == X.tolist()
+    assert contents.parts["train"].y.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("kind", ["npz", "mat"])
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"X": X}, "expected an array y"),
+        ({"y": Y}, "expected an array X"),
+        ({"X": X, "y": Y, "X_test": X}, "expected an array y_test"),
+        ({"X": X, "y": np.arange(3)}, "label for each of its 2 rows, got 3"),
+        ({"X": X * np.nan, "y": Y}, "row 1, column 1: expected a finite number, got nan"),
+        ({"X": X * 1j, "y": Y}, "real numbers|complex"),
+        ({"X": X, "y": np.array(["a", "b"])}, "real numbers|numeric matrix"),
+        ({"X": np.array([[{}, 1], [2, 3]], dtype=object), "y": Y}, "pickle|cell array"),
+        ({"X": np.zeros((2, 2, 2)), "y": Y}, "two axes"),
+        ({"X": np.zeros((0, 2)), "y": np.zeros(0)}, "got 0 rows|two axes"),
+    ],
+)
+def test_faults(tmp_path: Path, kind: str, arrays: Any, message: str) -> None:
+    path = saved(tmp_path, kind, **arrays)
+    with pytest.raises(DataError, match=message) as caught:
+        read(path)
+    assert str(path) in str(caught.value)
+
+
+def test_matlab_structs_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="struct"):
+        read(saved(tmp_path, "mat", X={"a": 1}, y=Y))
+
+
+class Trap:
+    """Unpickling this writes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return (open, (str(self.path), "w"))
+
+
+def test_nothing_is_unpickled(tmp_path: Path) -> None:
+    trap = tmp_path / "sprung"
+    path = saved(tmp_path, "npz", X=np.array([[Trap(trap)]], dtype=object), y=Y[:1])
+    with pytest.raises(DataError, match="pickle"):
+        read(path)
+    assert not trap.exists()
+    with np.load(path, allow_pickle=True) as archive:
+        archive["X"].item().close()  # the trap does spring when unpickled
+    assert trap.exists()
+
+
+@pytest.mark.parametrize("kind", ["npz", "mat"])
+def test_cut_and_foreign_files(tmp_path: Path, kind: str) -> None:
+    path = saved(tmp_path, kind, X=np.arange(4000.0).reshape(400, 10), y=np.arange(400) % 2)
+    whole = path.read_bytes()
+    for content in (whole[: len(whole) // 2], b"", b"not this", whole[:200]):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=str(path)):
+            read(path)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"format": "svmlight", "target": 1}, "target: no option of the format svmlight"),
+        ({"format": "npz", "delimiter": ","}, "delimiter: no option of the format npz"),
+        ({"format": "parquet"}, "svmlight"),
+        ({"format": "csv", "categorical": "binary"}, "ordinal"),
+        ({"n_features": 0}, "greater than or equal to 1"),
+    ],
+)
+def test_options_are_checked(options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Reading(**options)
+
+
+def test_options_are_checked_once_the_ending_tells_the_format(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="target: no option of the format npz"):
+        read(saved(tmp_path, "npz", X=X, y=Y), target="y")
+    with pytest.raises(DataError, match="does not tell the format"):
+        read(tmp_path / "data.bin")
