@@ -6,6 +6,8 @@ estimator when it is fitted (scikit-learn's rule: constructors store, fit checks
 """
 
 import inspect
+import re
+from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
 from typing import Any, get_type_hints
@@ -51,18 +53,29 @@ def check_parameters(estimator: Any) -> None:
         raise ParameterError(f"{type(estimator).__name__}: {problems}") from None
 
 
-def describe(problem: Any, prefix: str = "") -> str:
-    """Return one pydantic problem as `path: what is allowed (got value)`."""
-    path = prefix + "".join(
-        f"[{part}]" if isinstance(part, int) else f".{part}" for part in problem["loc"]
-    ).lstrip("." if not prefix else "")
+def describe(problem: Any, prefix: str = "", path: Sequence[str | int] | None = None) -> str:
+    """Return one pydantic problem as `path: what is allowed (got value)`, with a near match if there is one.
+
+    `path` replaces the problem's own location, which also has pydantic's names for the branches of a union.
+    """
+    parts = problem["loc"] if path is None else path
+    place = prefix + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
+    place, met = place.lstrip("."), problem["input"]
     if problem["type"] == "extra_forbidden":
-        return f"{path}: unknown key"
+        return f"{place}: unknown key"
     if problem["type"] == "missing":
-        return f"{path}: missing"
+        return f"{place}: missing"
+    if problem["type"] == "union_tag_invalid":
+        met, allowed = problem["ctx"]["tag"], problem["ctx"]["expected_tags"]
+        return f"{place}: expected one of {allowed} (got {met!r}){_near(met, allowed)}"
     message = problem["msg"].removeprefix("Value error, ")
     message = message[0].lower() + message[1:]
-    return f"{path}: {message} (got {problem['input']!r})"
+    near = _near(met, problem["ctx"]["expected"]) if problem["type"] == "literal_error" else ""
+    return f"{place}: {message} (got {met!r}){near}"
+
+
+def _near(met: Any, allowed: str) -> str:
+    return did_you_mean(str(met), re.findall(r"'([^']+)'", allowed))
 
 
 def did_you_mean(word: str, known: list[str]) -> str:

@@ -1,7 +1,7 @@
 """An experiment file: YAML -> typed, every problem of the file reported at once with its path."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from kfeat.data import Protocol, Source
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component, read_components
-from kfeat.experiments.yaml_file import parse, read_mapping
+from kfeat.experiments.overrides import apply_override
+from kfeat.experiments.yaml_file import read_mapping
 from kfeat.parameters import describe, did_you_mean
 
 
@@ -108,14 +109,14 @@ def load_experiment(
     """
     raw = read_mapping(path)
     for override in overrides:
-        _override(raw, override)
+        apply_override(raw, override)
     if repeats is not None:
         raw["repeats"] = repeats
     experiment = _typed(raw, path)
     if maps is not None:
         experiment = _only_maps(experiment, maps)
     if not exact:
-        experiment = _replace(experiment, exact_solvers=())
+        experiment = replace(experiment, exact_solvers=())
     if not experiment.exact_solvers and not (experiment.maps and experiment.mapped_solvers):
         raise ConfigError(f"{path}: nothing to run: no map with a `mapped` solver, and no `exact` solver")
     return experiment
@@ -132,7 +133,7 @@ def _typed(raw: dict[str, Any], path: Path) -> Experiment:
     try:
         file = _File.model_validate(raw)
     except ValidationError as error:
-        problems += [_problem(problem) for problem in error.errors()]
+        problems += [_problem(problem, raw) for problem in error.errors()]
 
     def components(entry: Any, where: str, kind: str, registry: dict[str, Any]) -> list[Component]:
         if entry is None:
@@ -197,44 +198,39 @@ def _mismatches(
     return problems
 
 
-def _problem(problem: Any) -> str:
-    text = describe(problem)
-    if problem["type"] == "extra_forbidden" and len(problem["loc"]) == 1:
-        known = [field.alias or name for name, field in _File.model_fields.items()]
-        text += f"{did_you_mean(str(problem['loc'][0]), known)}; known: {', '.join(known)}"
+_MODELS: dict[tuple[str, ...], type[BaseModel]] = {
+    (): _File,
+    ("protocol",): Protocol,
+    ("solvers",): _Solvers,
+    ("reported",): Reported,
+    ("reported", "numbers"): ReportedNumber,
+}
+
+
+def _problem(problem: Any, raw: Any) -> str:
+    """Return a problem with its path as the file has it; for an unknown key, with the known ones."""
+    path = _path_in(raw, problem["loc"])
+    text = describe(problem, path=path)
+    model = _MODELS.get(tuple(part for part in path[:-1] if isinstance(part, str)))
+    if problem["type"] == "extra_forbidden" and model is not None:
+        known = [field.alias or name for name, field in model.model_fields.items()]
+        text += f"{did_you_mean(str(path[-1]), known)}; known: {', '.join(known)}"
     return text
 
 
-def _override(raw: dict[str, Any], override: str) -> None:
-    """Set one `a.b.0.c=value` in the raw mapping; the value is YAML."""
-    key, equals, text = override.partition("=")
-    if not equals or not key:
-        raise ConfigError(f"--set {override}: expected key=value, as in --set maps.0.n_components=500")
-    target: Any = raw
-    *parents, last = key.split(".")
-    for part in parents:
-        target = _step(target, part, override)
-    value = parse(text, f"--set {override}")
-    if isinstance(target, list):
-        target[_index(target, last, override)] = value
-    elif isinstance(target, dict):
-        target[last] = value
-    else:
-        raise ConfigError(f"--set {override}: `{'.'.join(parents)}` has no keys to set")
-
-
-def _step(target: Any, part: str, override: str) -> Any:
-    if isinstance(target, list):
-        return target[_index(target, part, override)]
-    if isinstance(target, dict):
-        return target.setdefault(part, {})
-    raise ConfigError(f"--set {override}: `{part}` stands below a plain value")
-
-
-def _index(target: list[Any], part: str, override: str) -> int:
-    if not part.isdigit() or int(part) >= len(target):
-        raise ConfigError(f"--set {override}: `{part}` is not a position from 0 to {len(target) - 1}")
-    return int(part)
+def _path_in(raw: Any, location: Sequence[str | int]) -> list[str | int]:
+    """Return pydantic's location without what the file does not have: union branches, lists of one."""
+    path: list[str | int] = []
+    value = raw
+    for i, part in enumerate(location):
+        if isinstance(value, dict) and (part in value or i == len(location) - 1):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int):
+            value = value[part]
+        else:
+            continue
+        path.append(part)
+    return path
 
 
 def _only_maps(experiment: Experiment, names: Sequence[str]) -> Experiment:
@@ -244,10 +240,4 @@ def _only_maps(experiment: Experiment, names: Sequence[str]) -> Experiment:
             f"--maps: '{unknown[0]}' is not in {experiment.path}{did_you_mean(unknown[0], list(there))}; "
             f"there are: {', '.join(there) or 'none'}"
         )
-    return _replace(experiment, maps=[item for item in experiment.maps if item.name in names])
-
-
-def _replace(experiment: Experiment, **changes: Any) -> Experiment:
-    from dataclasses import replace
-
-    return replace(experiment, **changes)
+    return replace(experiment, maps=[item for item in experiment.maps if item.name in names])

@@ -27,7 +27,7 @@ def test_all_problems_are_told_at_once_with_their_paths(write: Write) -> None:
         """\
 titel: Misspelt
 dataset: adlut
-protocol: {scale: nonesuch}
+protocol: {scale: zscor, split: offical, dtyp: float64}
 kernel: {name: polynomial, degree: 0}
 maps:
   - {name: tensor_sketch, n_components: "many"}
@@ -37,6 +37,11 @@ maps:
 solvers:
   mapped: {name: liblinear, C: -1}
   exact: {name: libsvn}
+  exakt: {name: libsvm}
+reported:
+  source: A Paper
+  numbers:
+    - {for: {}, meen: 1.0, where: Table 1}
 repeats: 0
 """
     )
@@ -47,7 +52,12 @@ repeats: 0
         "titel: unknown key (did you mean 'title'?)",
         "title: missing",
         "adlut",
-        "protocol[0].scale",
+        "dataset: unknown dataset 'adlut' (did you mean 'adult'?)",
+        "protocol.scale: input should be 'minmax'",
+        "(got 'zscor') (did you mean 'zscore'?)",
+        "protocol.split: expected one of 'official'",
+        "(got 'offical') (did you mean 'official'?)",
+        "protocol.dtyp: unknown key (did you mean 'dtype'?)",
         "kernel.degree: input should be greater than or equal to 1 (got 0)",
         "maps[0].n_components: input should be a valid integer (got 'many')",
         "maps[1].name: unknown map 'tensor_sketsh' (did you mean 'tensor_sketch'?)",
@@ -55,6 +65,10 @@ repeats: 0
         "maps[3]: expected a mapping with a `name` (got 'nonsense')",
         "solvers.mapped.C: input should be greater than 0 (got -1)",
         "solvers.exact.name: unknown solver 'libsvn' (did you mean 'libsvm'?)",
+        "solvers.exakt: unknown key (did you mean 'exact'?)",
+        "reported.runs: missing",
+        "reported.numbers[0].mean: missing",
+        "reported.numbers[0].meen: unknown key (did you mean 'mean'?)",
         "repeats: input should be greater than or equal to 1 (got 0)",
     ):
         assert words in text, f"missing: {words}\nin: {text}"
