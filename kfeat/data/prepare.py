@@ -13,7 +13,7 @@ from kfeat.data.scaling import Scaler, apply_chain, learn_chain
 from kfeat.data.splits import Rows, split_rows
 from kfeat.errors import DataError
 
-BLOCK_VALUES = 1 << 22  # values taken through the chain at a time: 32 MB in float64
+BLOCK_VALUES = 1 << 20  # values taken through the chain at a time: 8 MB in float64
 
 
 def prepare(raw: Raw, protocol: Protocol, random_state: int) -> Dataset:

@@ -1,6 +1,7 @@
 """What the data tests share: a web server of their own, and downloads that do not wait."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -21,3 +22,9 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(download, "TIMEOUT_S", (2, 0.5))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture(scope="session")
+def real_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One cache for all tests on real files, so that each is parsed once."""
+    return tmp_path_factory.mktemp("real")

@@ -10,32 +10,9 @@ import pytest
 from kfeat.data import Protocol, fingerprint, load
 from kfeat.data.fingerprints import fingerprint_of
 from kfeat.data.loading import load_raw
-from kfeat.data.reading import Reading
 from kfeat.data.registry import Entry, Form, registry
 from kfeat.errors import ConfigError, DataError, DownloadError
-from tests.data.web import Answer, Web, remote
-
-TRAIN = b"+1 1:0.5 3:1\n-1 2:1\n" * 50
-TEST = b"+1 1:0.25\n-1 2:4\n"
-
-
-def toy(web: Web, **changes: Any) -> Entry:
-    """Return an entry whose two files the server has."""
-    files = {
-        "train": remote(TRAIN, web.serve("/train", Answer(TRAIN)), path="toy/train"),
-        "test": remote(TEST, web.serve("/test", Answer(TEST)), path="toy/test"),
-    }
-    form = Form(files=files, reading=Reading(format="svmlight", n_features=4))
-    standard: dict[str, Any] = {
-        "title": "Toy",
-        "task": "classification",
-        "shape": {"train": (100, 4), "test": (2, 4)},
-        "labels": {"train": {-1: 50, 1: 50}},
-        "forms": (form,),
-        "licence": "none",
-        "citation": "none",
-    }
-    return Entry(**{**standard, **changes})
+from tests.data.web import TEST, TRAIN, Answer, Web, remote, toy
 
 
 @pytest.fixture
@@ -190,11 +167,6 @@ def test_digits_need_no_files(tmp_path: Path) -> None:
 def test_unknown_name() -> None:
     with pytest.raises(ConfigError, match="did you mean 'adult'"):
         load("adlut")
-
-
-@pytest.fixture(scope="session")
-def real_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("real")
 
 
 @pytest.mark.data

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from kfeat.data.registry import RemoteFile
+from kfeat.data.reading import Reading
+from kfeat.data.registry import Entry, Form, RemoteFile
 
 
 @dataclass
@@ -82,3 +83,26 @@ def remote(content: bytes, *urls: str, path: str = "toy/file", known: bool = Tru
     """Return the registry's record of a file with this content."""
     sha256 = hashlib.sha256(content).hexdigest() if known else None
     return RemoteFile(path=path, sha256=sha256, urls=urls)
+
+
+TRAIN = b"+1 1:0.5 3:1\n-1 2:1\n" * 50
+TEST = b"+1 1:0.25\n-1 2:4\n"
+
+
+def toy(web: Web, **changes: Any) -> Entry:
+    """Return an entry whose two files the server has."""
+    files = {
+        "train": remote(TRAIN, web.serve("/train", Answer(TRAIN)), path="toy/train"),
+        "test": remote(TEST, web.serve("/test", Answer(TEST)), path="toy/test"),
+    }
+    form = Form(files=files, reading=Reading(format="svmlight", n_features=4))
+    standard: dict[str, Any] = {
+        "title": "Toy",
+        "task": "classification",
+        "shape": {"train": (100, 4), "test": (2, 4)},
+        "labels": {"train": {-1: 50, 1: 50}},
+        "forms": (form,),
+        "licence": "none",
+        "citation": "none",
+    }
+    return Entry(**{**standard, **changes})

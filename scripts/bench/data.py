@@ -1,0 +1,71 @@
+"""Loading: kfeat's cached arrays beside scikit-learn's reader of the same file, and the targets of a load."""
+
+import os
+import tempfile
+import tracemalloc
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from kfeat.data import Protocol, load
+from scripts.bench.harness import side_by_side
+
+SPLIT = {"split": {"kind": "sample", "n_train": 100_000, "seed": 0}}
+
+
+def run(threads: int) -> list[dict[str, Any]]:
+    """Return a row per measurement; empty without KFEAT_MIRROR, as nothing is downloaded for a benchmark."""
+    if not os.environ.get("KFEAT_MIRROR"):
+        return []
+    with tempfile.TemporaryDirectory() as cache:
+        return [*covertype_rows(cache), adult_row(cache), memory_row(cache)]
+
+
+def covertype_rows(cache: str) -> list[dict[str, Any]]:
+    """Return the first and the second load of Covertype, 581,012 x 54."""
+    protocol = Protocol.model_validate(SPLIT)
+    start = perf_counter()
+    load("covertype", protocol, cache=cache)
+    first = perf_counter() - start
+    seconds = side_by_side({"second": lambda: load("covertype", protocol, cache=cache)}, rounds=3)
+    return [
+        row("first load of covertype", "581012 x 54", first, target_s=30.0),
+        row("second load of covertype", "581012 x 54", seconds["second"], target_s=0.5),
+    ]
+
+
+def adult_row(cache: str) -> dict[str, Any]:
+    """Return a cached load of a9a and a9a.t beside scikit-learn reading the text."""
+    from sklearn.datasets import load_svmlight_files
+
+    load("adult", cache=cache)
+    files = [str(Path(cache) / "adult" / name) for name in ("a9a", "a9a.t")]
+    seconds = side_by_side(
+        {
+            "kfeat": lambda: load("adult", cache=cache),
+            "sklearn": lambda: load_svmlight_files(files, n_features=123),
+        }
+    )
+    return {
+        **row("cached load of adult", "48842 x 123", seconds["kfeat"]),
+        "other": "load_svmlight_files",
+        "other_s": seconds["sklearn"],
+        "ratio": seconds["sklearn"] / seconds["kfeat"],
+    }
+
+
+def memory_row(cache: str) -> dict[str, Any]:
+    """Return the most memory that a cached load of Covertype allocates beyond the arrays it returns."""
+    tracemalloc.start()
+    data = load("covertype", Protocol.model_validate(SPLIT), cache=cache)
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+    arrays = (data.X_train.nbytes + data.X_test.nbytes) / 2**20
+    note = f"{peak - arrays:.0f} MB beyond arrays of {arrays:.0f} MB"
+    return {"what": "peak memory of that load", "shape": "581012 x 54", "note": note}
+
+
+def row(what: str, shape: str, seconds: float, target_s: float | None = None) -> dict[str, Any]:
+    """Return one row of the benchmark's table."""
+    met = None if target_s is None else seconds <= target_s
+    return {"what": what, "shape": shape, "kfeat_s": seconds, "target": target_s, "met": met}

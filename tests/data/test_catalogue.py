@@ -1,0 +1,137 @@
+"""Listing, fetching, verifying and clearing datasets by name."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kfeat.data import clean, describe, fetch, list_datasets, path, verify
+from kfeat.data.content import write_stamp
+from kfeat.data.registry import RemoteFile, registry
+from kfeat.errors import ConfigError, DataError, KfeatError
+from tests.data.web import Web, toy
+
+
+@pytest.fixture
+def enter(web: Web, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setitem(registry(), "toy", toy(web))
+
+
+def test_every_entry_is_whole() -> None:
+    papers = {"adult", "mnist", "gisette", "covertype", "cpu", "census", "years", "nursery", "spambase"}
+    assert papers | {"cod_rna", "ijcnn1", "house_16h", "gisette_mnist", "digits"} <= set(registry())
+    for name, entry in registry().items():
+        assert entry.bundled != bool(entry.forms), name
+        assert entry.stand_in_for in (None, *registry()), name
+        files = [file for form in entry.forms for file in form.files.values()]
+        assert all(len(Path(file.path).parts) == 2 for file in files), name
+        assert all(url.startswith("https://") for file in files for url in file.urls), name
+        hashes = [value for value in (entry.fingerprint, *(file.sha256 for file in files)) if value]
+        assert all(len(value) == 64 and set(value) <= set("0123456789abcdef") for value in hashes), name
+        for part, counts in entry.labels.items():
+            assert sum(counts.values()) == entry.shape[part][0], name  # type: ignore[index]
+
+
+def test_one_path_is_one_file() -> None:
+    by_path: dict[str, RemoteFile] = {}
+    for entry in registry().values():
+        for form in entry.forms:
+            for file in form.files.values():
+                assert by_path.setdefault(file.path, file) == file
+
+
+@pytest.mark.usefixtures("enter")
+def test_life_of_a_dataset(tmp_path: Path) -> None:
+    before = describe("toy", tmp_path)
+    assert (before.fetched, before.parsed, before.verified, before.n_bytes) == (False, False, None, 0)
+    with pytest.raises(DataError, match="fetch it first"):
+        verify("toy", tmp_path)
+    there = fetch("toy", cache=tmp_path)
+    assert (there.fetched, there.parsed, there.verified) == (True, True, True)
+    assert there == describe("toy", tmp_path) == verify("toy", tmp_path)
+    assert there in list_datasets(tmp_path)
+    held = [item for item in tmp_path.rglob("*") if item.suffix not in (".lock", ".json") and item.is_file()]
+    assert there.n_bytes >= sum(item.stat().st_size for item in held)
+    assert path("toy", tmp_path) == tmp_path / "toy"
+    assert clean("toy", tmp_path) >= there.n_bytes
+    assert describe("toy", tmp_path) == before
+
+
+@pytest.mark.usefixtures("enter")
+def test_verify_does_not_trust_stamps(tmp_path: Path) -> None:
+    fetch("toy", cache=tmp_path)
+    file = tmp_path / "toy" / "train"
+    stamp = (file.stat().st_mtime_ns, file.read_bytes())
+    file.write_bytes(stamp[1].replace(b"0.5", b"0.6"))
+    write_stamp(file, str(registry()["toy"].forms[0].files["train"].sha256))
+    with pytest.raises(DataError, match="expected content SHA-256"):
+        verify("toy", tmp_path)
+
+
+@pytest.mark.usefixtures("enter")
+def test_verify_finds_changed_arrays(tmp_path: Path) -> None:
+    fetch("toy", cache=tmp_path)
+    array = next(tmp_path.rglob("train.X*.npy"))
+    content = bytearray(array.read_bytes())
+    content[-1] ^= 1
+    array.write_bytes(bytes(content))
+    with pytest.raises(DataError, match="expected arrays with the fingerprint"):
+        verify("toy", tmp_path)
+
+
+@pytest.mark.usefixtures("enter")
+def test_clean_leaves_what_others_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = registry()["toy"]
+    other = entry.model_copy(update={"title": "Other"})
+    monkeypatch.setitem(registry(), "other", other)
+    fetch("toy", cache=tmp_path)
+    fetch("other", cache=tmp_path)
+    clean("toy", tmp_path)
+    assert (tmp_path / "toy" / "train").is_file()
+    assert describe("other", tmp_path).parsed
+    assert not describe("toy", tmp_path).parsed
+    clean("other", tmp_path)
+    assert not (tmp_path / "toy" / "train").exists()
+
+
+@pytest.mark.usefixtures("enter")
+def test_clean_everything(tmp_path: Path) -> None:
+    from kfeat.data import load
+
+    own = tmp_path / "own.svm"
+    own.write_text("1 1:1\n-1 1:2\n")
+    cache = tmp_path / "cache"
+    fetch("toy", cache=cache)
+    load({"path": str(own), "test": str(own)}, cache=cache)
+    assert clean(cache=cache) > 0
+    assert [item for item in cache.rglob("*") if item.is_file() and item.suffix != ".lock"] == []
+    assert own.exists()
+
+
+def test_digits_are_always_there(tmp_path: Path) -> None:
+    status = verify("digits", tmp_path)
+    assert (status.fetched, status.parsed, status.verified) == (True, True, True)
+    with pytest.raises(DataError, match="comes with scikit-learn"):
+        path("digits", tmp_path)
+
+
+@pytest.mark.parametrize("act", [describe, fetch, verify, path, clean])
+def test_unknown_names(act: Any, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="did you mean 'adult'"):
+        act("adlut", cache=tmp_path)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_fetch_all_ends_with_all_that_is_there_verified(
+    mirror: str, real_cache: Path, tmp_path: Path
+) -> None:
+    for name in registry():
+        files = describe(name, tmp_path).files
+        if files and not any((Path(mirror) / file.path).is_file() for file, _, _ in files):
+            with pytest.raises(KfeatError, match=r"Put the file by hand at .* or set KFEAT_MIRROR"):
+                fetch(name, mirror=mirror, cache=tmp_path, offline=True)
+        else:
+            status = fetch(name, mirror=mirror, cache=real_cache, offline=True)
+            assert status.verified
+            assert verify(name, real_cache) == status

@@ -1,0 +1,161 @@
+"""What a config's `dataset:` may be: the user's own files, and generated data."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from pydantic import TypeAdapter
+
+from kfeat.data import FileSource, Protocol, Source, fingerprint, load
+from kfeat.data.loading import load_raw
+from kfeat.errors import ConfigError, DataError
+from tests.data.files import write
+
+CSV = "a,b,y\n" + "".join(f"{i},{i * i},{i % 2}\n" for i in range(40))
+HALF = Protocol.model_validate({"split": {"kind": "fraction", "train": 0.5, "seed": 0}})
+
+
+def test_own_csv_in_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path, CSV, "my.csv")
+    data = load({"path": str(path), "target": "y"}, HALF, cache=tmp_path / "cache")
+    assert data.X_train.shape == (20, 2)
+    assert_array_equal(data.y_train, data.X_train[:, 0].astype(int) % 2)
+    assert (data.name, data.task, data.verified) == ("my.csv", "classification", False)
+
+
+def test_own_train_and_test_files(tmp_path: Path) -> None:
+    source = {
+        "path": str(write(tmp_path, "1 1:1 2:2\n-1 1:3\n", "train.svm")),
+        "test": str(write(tmp_path, "1 3:1\n", "test.svm")),
+    }
+    data = load(source, cache=tmp_path / "cache")
+    assert data.X_train.shape == (2, 3)
+    assert data.X_test.shape == (1, 3)
+
+
+def test_own_regression(tmp_path: Path) -> None:
+    path = write(tmp_path, CSV, "my.csv")
+    assert load({"path": str(path), "target": "b"}, HALF, cache=tmp_path).task == "regression"
+    told = {"path": str(path), "target": "y", "task": "regression"}
+    assert load(told, HALF, cache=tmp_path).y_train.dtype == np.float64
+
+
+def test_own_files_are_parsed_once_and_again_when_they_change(tmp_path: Path) -> None:
+    path = write(tmp_path, CSV, "my.csv")
+    source = {"path": str(path), "target": "y"}
+    assert fingerprint(source, tmp_path) is None
+    first = load(source, HALF, cache=tmp_path)
+    assert fingerprint(source, tmp_path) == first.fingerprint
+    arrays = {array: array.stat().st_mtime_ns for array in tmp_path.rglob("*.npy")}
+    load(source, HALF, cache=tmp_path)
+    assert arrays == {array: array.stat().st_mtime_ns for array in tmp_path.rglob("*.npy")}
+    path.write_text(CSV.replace("3,9,1", "3,8,1"))
+    os.utime(path, ns=(1, 1))
+    assert fingerprint(source, tmp_path) is None
+    assert load(source, HALF, cache=tmp_path).fingerprint != first.fingerprint
+
+
+def test_own_files_can_be_pinned(tmp_path: Path) -> None:
+    source = {"path": str(write(tmp_path, CSV, "my.csv")), "target": "y"}
+    known = load(source, HALF, cache=tmp_path).fingerprint
+    pinned = {**source, "fingerprint": known}
+    assert fingerprint(pinned, tmp_path / "empty") == known
+    assert load(pinned, HALF, cache=tmp_path).verified
+    with pytest.raises(DataError, match=f"expected the fingerprint 0000.*, got {known}"):
+        load({**source, "fingerprint": "0" * 64}, HALF, cache=tmp_path)
+
+
+def test_words_as_labels_keep_their_names(tmp_path: Path) -> None:
+    path = write(tmp_path, CSV.replace(",0\n", ",no\n").replace(",1\n", ",yes\n"), "my.csv")
+    data = load({"path": str(path), "target": "y"}, HALF, cache=tmp_path)
+    assert data.label_names == ("no", "yes")
+    against = Protocol.model_validate({**HALF.model_dump(mode="json"), "binarise": {"positive": "no"}})
+    signs = load({"path": str(path), "target": "y"}, against, cache=tmp_path)
+    assert_array_equal(signs.y_train, np.where(data.y_train == 0, 1, -1))
+
+
+def test_missing_own_file_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no such file"):
+        load({"path": str(tmp_path / "none.csv"), "target": "y"}, cache=tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_unreadable_own_file_leaves_no_arrays(tmp_path: Path) -> None:
+    path = write(tmp_path, CSV + "1,2\n", "my.csv")
+    with pytest.raises(DataError, match="line 42: expected 3 columns, got 2"):
+        load({"path": str(path), "target": "y"}, cache=tmp_path / "cache")
+    assert not [item for item in (tmp_path / "cache").rglob("*") if item.is_file() and item.suffix != ".lock"]
+
+
+def test_cache_that_cannot_be_written(tmp_path: Path) -> None:
+    path = write(tmp_path, CSV, "my.csv")
+    with pytest.raises(DataError, match="KFEAT_CACHE"):
+        load({"path": str(path), "target": "y"}, HALF, cache=path)
+
+
+@pytest.mark.parametrize("name", ["unit_ball", "dense"])
+def test_generated_data_is_the_same_for_the_same_specification(name: str) -> None:
+    spec = {"name": name, "n": 200, "d": 6}
+    first, again = load(spec, HALF), load(spec, HALF)
+    assert_array_equal(first.X_train, again.X_train)
+    assert first.X_train.shape == (100, 6)
+    assert set(first.y_train.tolist()) == {-1, 1}
+    assert fingerprint(spec) == first.fingerprint
+    others = [{**spec, "seed": 1}, {**spec, "n": 201}, {**spec, "d": 7}]
+    assert len({fingerprint(other) for other in others} | {first.fingerprint}) == 4
+    assert not np.array_equal(load({**spec, "seed": 1}, HALF).X_train, first.X_train)
+
+
+def test_unit_ball_is_uniform() -> None:
+    d, n = 5, 20_000
+    X = load_raw({"name": "unit_ball", "n": n, "d": d}).parts["train"].X
+    radius = np.linalg.norm(X, axis=1)
+    assert radius.max() <= 1
+    # r^d is uniform on [0, 1], its mean 1/2 +- 1 / sqrt(12 n); 5 deviations happen once in 1.7 million
+    assert abs((radius**d).mean() - 0.5) < 5 / np.sqrt(12 * n)
+    assert abs((radius ** (d - 1)).mean() - 0.5) > 5 / np.sqrt(12 * n)  # the test can fail
+    # each coordinate of a uniform direction has mean 0 and variance 1 / d
+    directions = X / radius[:, None]
+    assert np.abs(directions.mean(axis=0)).max() < 5 / np.sqrt(d * n)
+
+
+def test_dense_has_no_zeros() -> None:
+    X = load_raw({"name": "dense", "n": 50, "d": 30}).parts["train"].X
+    assert ((X > 0) & (X < 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("adlut", "did you mean 'adult'"),
+        ({"name": "unit_bal", "n": 5, "d": 2}, "unit_ball"),
+        ({"name": "unit_ball", "n": 5}, "dataset.*d: missing"),
+        ({"name": "unit_ball", "n": 1, "d": 2}, "greater than or equal to 2"),
+        ({"path": "a.csv", "traget": "y"}, "traget: unknown key"),
+        ({"path": 5}, "path"),
+        ({"path": "a.csv", "format": "npz", "target": "y"}, "no option of the format npz"),
+        (7, "dataset"),
+        ({}, "dataset"),
+    ],
+)
+def test_sources_are_parsed_strictly(source: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load(source)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "adult",
+        {"path": "a.csv", "target": -1, "levels": {"b": ["x", "y"]}},
+        {"name": "unit_ball", "n": 5, "d": 2},
+    ],
+)
+def test_canonical_form_comes_back(source: Any) -> None:
+    adapter = TypeAdapter(Source)
+    parsed = adapter.validate_python(source)
+    assert adapter.validate_python(adapter.dump_python(parsed, mode="json")) == parsed
+    assert isinstance(parsed, FileSource) == (isinstance(source, dict) and "path" in source)
