@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.extmath import row_norms
 
 TILE = 1024  # rows and columns; a float64 tile is 8 MB, all the memory a Gram block needs beyond itself
 DENSE_FROM = 0.05  # at this share of non-zeros a dense tile multiplies faster than a sparse one
@@ -27,6 +28,8 @@ class Kernel(BaseEstimator):
         B = A if Y is None else as_operand(Y)
         if A.shape[1] != B.shape[1]:
             raise ValueError(f"X has {A.shape[1]} features and Y has {B.shape[1]}: give both the same")
+        if Y is not None and max(A.shape[0], B.shape[0]) <= TILE:
+            return self._tile(A, B)
         K: NDArray[Any] = np.empty((A.shape[0], B.shape[0]), dtype=np.result_type(A.dtype, B.dtype))
         for rows in slices(A.shape[0], TILE):
             for columns in slices(B.shape[0], TILE):
@@ -60,7 +63,7 @@ class Kernel(BaseEstimator):
 
 def as_operand(X: Any) -> Any:
     """Return X as a dense or CSR array of float32 or float64; a view where it is one already."""
-    A = csr_array(X) if issparse(X) else np.asarray(X)
+    A = X if isinstance(X, csr_array) else csr_array(X) if issparse(X) else np.asarray(X)
     return A if A.dtype in (np.float32, np.float64) else A.astype(np.float64)
 
 
@@ -69,21 +72,21 @@ def slices(n: int, step: int) -> Iterator[slice]:
     return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
+def dense_if_quicker(Y: Any) -> Any:
+    """Return a CSR operand as a dense one where it is not sparse enough to gain anything."""
+    return Y.toarray() if issparse(Y) and Y.nnz >= DENSE_FROM * Y.shape[0] * Y.shape[1] else Y
+
+
 def inner_products(X: Any, Y: Any) -> NDArray[Any]:
     """Return <X[i], Y[j]> as a new dense array, for any mix of dense and CSR operands."""
-    if issparse(Y) and (not issparse(X) or Y.nnz >= DENSE_FROM * Y.shape[0] * Y.shape[1]):
-        Y = Y.toarray()
+    Y = dense_if_quicker(Y) if issparse(X) else Y.toarray() if issparse(Y) else Y
     product = X @ Y.T
     return product.toarray() if issparse(product) else product
 
 
 def squared_norms(X: Any) -> NDArray[Any]:
-    """Return <X[i], X[i]> in float64, shape (n,)."""
-    norms = np.empty(X.shape[0])
-    for rows in slices(X.shape[0], TILE):
-        block = as_operand(X[rows])
-        if issparse(block):
-            norms[rows] = block.multiply(block).sum(axis=1)
-        else:
-            norms[rows] = np.einsum("ij,ij->i", block, block)
-    return norms
+    """Return <X[i], X[i]>, shape (n,), in X's precision or float64 for integers."""
+    if X.dtype in (np.float32, np.float64):
+        norms: NDArray[Any] = row_norms(X, squared=True)
+        return norms
+    return np.concatenate([squared_norms(as_operand(X[rows])) for rows in slices(X.shape[0], TILE)])

@@ -191,12 +191,10 @@ class VovkInfinite(DotProductKernel):
 
 
 def power(t: NDArray[Any], exponent: int) -> NDArray[Any]:
-    """Return t^exponent by repeated squaring, a few products where a library power takes a logarithm."""
-    result = None
-    while exponent:
-        if exponent & 1:
-            result = t.copy() if result is None else np.multiply(result, t, out=result)
-        exponent >>= 1
-        if exponent:
-            np.multiply(t, t, out=t)
-    return t if result is None else result
+    """Return t^exponent by repeated squaring in place, a few products instead of a logarithm."""
+    if exponent == 1:
+        return t
+    odd = t.copy() if exponent % 2 else None
+    np.multiply(t, t, out=t)
+    t = power(t, exponent // 2)
+    return t if odd is None else np.multiply(t, odd, out=t)

@@ -58,7 +58,7 @@ def squared_distances(X: Any, Y: Any) -> NDArray[Any]:
         X = Y if same else X - centre
     products = inner_products(X, Y)
     products *= 2
-    squares = np.add.outer(squared_norms(X).astype(products.dtype), squared_norms(Y).astype(products.dtype))
+    squares = np.add.outer(squared_norms(X), squared_norms(Y))
     squares -= products
     return np.maximum(squares, 0, out=squares)
 

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
-from kfeat.kernels.base import as_operand, slices
+from kfeat.kernels.base import as_operand, dense_if_quicker, slices
 from kfeat.maps.base import BlockMapper, FeatureMap
 from kfeat.maps.registry import register
 
@@ -100,7 +100,10 @@ class Nystrom(FeatureMap):
         return as_operand(X[np.sort(rng.choice(n, size=c, replace=False))])
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        landmarks, components = self.landmarks_.astype(dtype), self.components_.astype(dtype)
+        landmarks, components = (
+            dense_if_quicker(self.landmarks_.astype(dtype)),
+            self.components_.astype(dtype),
+        )
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
             K = self.kernel_(X, landmarks)

@@ -58,13 +58,13 @@ class RandomFourier(FeatureMap):
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         frequencies, offsets = self.frequencies_.astype(dtype), self.offsets_.astype(dtype)
         scale = dtype.type(np.sqrt(2 / self.n_components))
-        n_pairs = self._n_pairs()
+        n_pairs, n_cosines = self._n_pairs(), frequencies.shape[1]
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
             phases = X @ frequencies
             phases[:, n_pairs:] += offsets
-            np.cos(phases, out=out[:, : phases.shape[1]])
-            np.sin(phases[:, :n_pairs], out=out[:, phases.shape[1] :])
+            np.cos(phases, out=out[:, :n_cosines])
+            np.sin(phases[:, :n_pairs], out=out[:, n_cosines:])
             out *= scale
 
         return map_block
