@@ -1,14 +1,38 @@
-"""Solvers: LIBLINEAR and LIBSVM at their full speed behind one contract."""
+"""Solvers: LIBLINEAR and LIBSVM at their full speed, Newton's method and ridge regression, one contract."""
 
-from kfeat.solvers.base import Solver
+from kfeat.solvers.base import LinearSolver, Machine, Solver
+from kfeat.solvers.grid import NewtonCV, grid_scores
+from kfeat.solvers.kernel_ridge import KernelRidge
 from kfeat.solvers.liblinear import Liblinear
 from kfeat.solvers.libsvm import Libsvm
 from kfeat.solvers.newton import Newton
+from kfeat.solvers.regression_errors import regression_errors, relative_error
+from kfeat.solvers.ridge import Ridge
+from kfeat.solvers.ridge_cv import RidgeCV
 
 SOLVERS: dict[str, type[Solver]] = {
     "liblinear": Liblinear,
-    "libsvm": Libsvm,
     "newton": Newton,
+    "newton_cv": NewtonCV,
+    "ridge": Ridge,
+    "ridge_cv": RidgeCV,
+    "libsvm": Libsvm,
+    "kernel_ridge": KernelRidge,
 }
 
-__all__ = ["SOLVERS", "Liblinear", "Libsvm", "Newton", "Solver"]
+__all__ = [
+    "SOLVERS",
+    "KernelRidge",
+    "Liblinear",
+    "Libsvm",
+    "LinearSolver",
+    "Machine",
+    "Newton",
+    "NewtonCV",
+    "Ridge",
+    "RidgeCV",
+    "Solver",
+    "grid_scores",
+    "regression_errors",
+    "relative_error",
+]

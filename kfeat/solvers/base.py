@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
@@ -131,10 +132,23 @@ class LinearSolver(Solver):
     coef_: NDArray[np.float64]
     intercept_: Any
 
+    @property
+    def logistic(self) -> bool:
+        """Whether scores are log odds, so that probabilities exist."""
+        return False
+
     @available_when(classifies)
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return <w, x> + b: shape (n,), or (n, classes) for more than two classes."""
         return self._values(X)
+
+    @available_when(lambda self: self.logistic)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return class probabilities (n, classes): the logistic function of the scores, normalised."""
+        positive = expit(self.decision_function(X))
+        if positive.ndim == 1:
+            return np.stack([1 - positive, positive], axis=1)
+        return positive / positive.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class with the largest score, or the value, for each row."""

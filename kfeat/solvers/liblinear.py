@@ -13,7 +13,7 @@ from pydantic import FiniteFloat
 from sklearn.utils.class_weight import compute_class_weight
 
 from kfeat.errors import ParameterError, SolverError
-from kfeat.solvers.base import LinearSolver, Task, available_when
+from kfeat.solvers.base import LinearSolver, Task
 from kfeat.solvers.liblinear_log import read_log
 from kfeat.solvers.native import c_array, check_sizes, solving
 from kfeat.solvers.nodes import NodeRows, node_rows
@@ -80,6 +80,11 @@ class Liblinear(LinearSolver):
         """Regression for -s 11, 12 and 13, otherwise classification."""
         return "regression" if self.solver_type in REGRESSION else "classification"
 
+    @property
+    def logistic(self) -> bool:
+        """Whether scores are log odds."""
+        return self.solver_type in LOGISTIC
+
     def fit(self, X: Any, y: Any) -> "Liblinear":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
@@ -106,14 +111,6 @@ class Liblinear(LinearSolver):
             positive = values > 0 if self.order_[0] == 1 else values >= 0
             return self.classes_[positive.astype(int)]
         return self.classes_[self.order_[values[:, self.order_].argmax(axis=1)]]
-
-    @available_when(lambda self: self.solver_type in LOGISTIC)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities (n, classes): the logistic function of the scores, normalised."""
-        positive = 1 / (1 + np.exp(-self.decision_function(X)))
-        if positive.ndim == 1:
-            return np.stack([1 - positive, positive], axis=1)
-        return positive / positive.sum(axis=1, keepdims=True)
 
     def _values(self, X: Any) -> NDArray[np.float64]:
         return super()._values(self._rounded(self._check_again(X)))

@@ -7,10 +7,9 @@ import numpy as np
 from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
-from scipy.special import expit
 from sklearn.utils.class_weight import compute_class_weight
 
-from kfeat.solvers.base import LinearSolver, Machine, Task, available_when
+from kfeat.solvers.base import LinearSolver, Machine, Task
 from kfeat.solvers.losses import LOSSES
 from kfeat.solvers.newton_method import Problem, minimise
 from kfeat.solvers.objectives import linear_objective
@@ -54,6 +53,11 @@ class Newton(LinearSolver):
         """Classification."""
         return "classification"
 
+    @property
+    def logistic(self) -> bool:
+        """Whether scores are log odds."""
+        return self.loss == "logistic"
+
     def fit(self, X: Any, y: Any) -> "Newton":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
@@ -81,14 +85,6 @@ class Newton(LinearSolver):
         )
         self.times_ = {"solve": solved - start, "evaluate": perf_counter() - solved}
         return self
-
-    @available_when(lambda self: self.loss == "logistic")
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities (n, classes): the logistic function of the scores, normalised."""
-        positive = expit(self.decision_function(X))
-        if positive.ndim == 1:
-            return np.stack([1 - positive, positive], axis=1)
-        return positive / positive.sum(axis=1, keepdims=True)
 
     def _start(self, width: int) -> NDArray[np.float64] | None:
         """Return the last solution as (width, machines), if it is wanted and fits."""

@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kfeat.kernels import Gaussian, Laplacian
-from kfeat.solvers import SOLVERS, Liblinear, Libsvm, Newton, Solver
+from kfeat.solvers import SOLVERS, KernelRidge, Liblinear, Libsvm, Newton, NewtonCV, Ridge, RidgeCV, Solver
 
 
 @parametrize_with_checks(
@@ -15,6 +15,11 @@ from kfeat.solvers import SOLVERS, Liblinear, Libsvm, Newton, Solver
         Liblinear(solver_type=11, bias=1.0, C=100.0),
         Newton(bias=1.0),
         Newton("logistic", bias=1.0),
+        NewtonCV(bias=1.0, folds=2),
+        Ridge(1e-3),
+        RidgeCV(folds=None),
+        RidgeCV(folds=2),
+        KernelRidge(alpha=1e-3),
         Libsvm(Gaussian(0.1)),
         Libsvm(solver_type=3),
         Libsvm(Laplacian(0.1), solver_type=3),

@@ -1,0 +1,116 @@
+"""Cross-validation over one parameter, C say: folds are cut once, each walks along all values."""
+
+from collections.abc import Iterable
+from time import perf_counter
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt
+from numpy.typing import NDArray
+from pydantic import FiniteFloat
+from sklearn.base import clone
+from sklearn.model_selection import KFold, StratifiedKFold
+
+from kfeat.errors import DataError, ParameterError
+from kfeat.solvers.base import LinearSolver, Solver, Task
+from kfeat.solvers.newton import Newton
+
+
+def geometric_grid(smallest: float, largest: float, factor: float) -> NDArray[np.float64]:
+    """Return smallest * factor^k, k = 0, 1 ..., up to the largest (to rounding), or raise ParameterError."""
+    if largest < smallest:
+        raise ParameterError(f"a grid from {smallest} up to {largest} is empty: exchange the two")
+    steps = int(np.floor(np.log(largest / smallest) / np.log(factor) + 1e-9))
+    return smallest * factor ** np.arange(steps + 1.0)
+
+
+def grid_scores(
+    solver: Solver,
+    X: Any,
+    y: Any,
+    parameter: str,
+    values: Iterable[float],
+    folds: int = 5,
+    random_state: int = 0,
+) -> NDArray[np.float64]:
+    """Return `solver.score` on each held-out fold for each value of the parameter, (folds, len(values)).
+
+    A solver with `warm_start` goes along the values from its last solution, so give them in order. Folds are
+    stratified for classification, drawn from `random_state`; X is cut once per fold, not once per value.
+    """
+    cutter = StratifiedKFold if solver.task == "classification" else KFold
+    grid = [float(value) for value in values]
+    splits = cutter(folds, shuffle=True, random_state=random_state).split(np.zeros(len(y)), y)
+    scores = np.empty((folds, len(grid)))
+    for fold, (seen, held_out) in enumerate(splits):
+        machine = clone(solver)
+        X_seen, X_held_out = X[seen], X[held_out]
+        for k, value in enumerate(grid):
+            machine.set_params(**{parameter: value}).fit(X_seen, y[seen])
+            scores[fold, k] = machine.score(X_held_out, y[held_out])
+    return scores
+
+
+class NewtonCV(LinearSolver):
+    """Newton with the best C by stratified cross-validation along warm starts, then trained on all rows.
+
+    C runs over C_min, C_min C_factor, C_min C_factor^2 ... up to C_max; of equally good values the smallest
+    is taken. Fitted besides the contract: `C_`, `Cs_` (the values), `cv_scores_` (folds, values): accuracies.
+    """
+
+    def __init__(
+        self,
+        C_min: Annotated[FiniteFloat, Gt(0)] = 2.0**-6,
+        C_max: Annotated[FiniteFloat, Gt(0)] = 2.0**6,
+        C_factor: Annotated[FiniteFloat, Gt(1)] = 4.0,
+        folds: Annotated[int, Ge(2)] = 5,
+        loss: Literal["squared_hinge", "logistic"] = "squared_hinge",
+        eps: Annotated[FiniteFloat, Gt(0)] = 1e-3,
+        bias: FiniteFloat = -1.0,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        max_iter: Annotated[int, Ge(1)] = 300,
+        random_state: int | None = None,
+    ) -> None:
+        self.C_min = C_min
+        self.C_max = C_max
+        self.C_factor = C_factor
+        self.folds = folds
+        self.loss = loss
+        self.eps = eps
+        self.bias = bias
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.random_state = random_state
+
+    @property
+    def task(self) -> Task:
+        """Classification."""
+        return "classification"
+
+    @property
+    def logistic(self) -> bool:
+        """Whether scores are log odds."""
+        return self.loss == "logistic"
+
+    def fit(self, X: Any, y: Any) -> "NewtonCV":
+        """Choose C on X (n, d) and y (n,), and train with it on all rows."""
+        X, y = self._check(X, y)
+        y = self.classes_[y]
+        rarest = np.unique(y, return_counts=True)[1].min()
+        if rarest < self.folds:
+            raise DataError(
+                f"NewtonCV: {self.folds} folds need as many rows of every class, "
+                f"got n_samples = {rarest} of one"
+            )
+        start = perf_counter()
+        options = {name: getattr(self, name) for name in ("loss", "eps", "bias", "class_weight", "max_iter")}
+        self.Cs_ = geometric_grid(self.C_min, self.C_max, self.C_factor)
+        path = Newton(warm_start=True, **options)
+        self.cv_scores_ = grid_scores(path, X, y, "C", self.Cs_, self.folds, self.random_state or 0)
+        self.C_ = float(self.Cs_[np.argmax(self.cv_scores_.mean(axis=0))])
+        searched = perf_counter()
+        machine = Newton(C=self.C_, **options).fit(X, y)
+        self.coef_, self.intercept_, self.objective_ = machine.coef_, machine.intercept_, machine.objective_
+        self._report(machine.machines_)
+        self.times_ = {"search": searched - start, **machine.times_}
+        return self

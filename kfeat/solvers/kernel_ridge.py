@@ -1,0 +1,85 @@
+"""Exact kernel ridge regression, for as many rows as a Gram matrix fits."""
+
+from time import perf_counter
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+import psutil
+from annotated_types import Gt
+from numpy.typing import NDArray
+from pydantic import FiniteFloat
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from kfeat.errors import SolverError
+from kfeat.kernels import Kernel, Linear
+from kfeat.solvers.base import Machine, Solver, Task
+
+BLOCK_VALUES = 2**22  # kernel values held while predicting
+
+
+class KernelRidge(Solver):
+    """Kernel ridge regression: min over f, b of sum_i (y_i - f(x_i) - b)^2 + alpha ||f||_K^2.
+
+    f(x) = sum_i a_i K(x_i, x) with (K + alpha I) a = y - b; b makes sum_i a_i = 0, or is 0 without
+    intercept. `kernel=None` is the linear kernel. Takes 8 n^2 bytes; raises SolverError where they are not
+    free, or where K + alpha I is singular to rounding. Fitted: `kernel_` (widths learnt), `dual_coef_` a,
+    `intercept_` b. Saunders, Gammerman and Vovk, ICML 1998.
+    """
+
+    needs_kernel: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        kernel: Kernel | None = None,
+        alpha: Annotated[FiniteFloat, Gt(0)] = 1.0,
+        fit_intercept: bool = True,
+    ) -> None:
+        self.kernel = kernel
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+
+    @property
+    def task(self) -> Task:
+        """Regression."""
+        return "regression"
+
+    def fit(self, X: Any, y: Any) -> "KernelRidge":
+        """Train on X (n, d) and y (n,)."""
+        X, y = self._check(X, y)
+        n = X.shape[0]
+        needed, free = 8 * n * n, psutil.virtual_memory().available
+        if needed > 0.9 * free:
+            raise SolverError(
+                f"the Gram matrix of {n:,} rows takes {needed:,} bytes, {free:,} are free: take fewer rows, "
+                "or ridge regression on a map's features"
+            )
+        start = perf_counter()
+        self.kernel_ = Linear() if self.kernel is None else self.kernel.resolve(X, 0)
+        K = self.kernel_(X).astype(np.float64, copy=False)
+        built = perf_counter()
+        K[np.diag_indices(n)] += self.alpha
+        try:
+            factor = cho_factor(K, lower=True, overwrite_a=True)
+        except LinAlgError:
+            raise SolverError(
+                f"K + alpha I is singular to rounding with alpha = {self.alpha}: take a larger alpha"
+            ) from None
+        solutions = cho_solve(factor, np.stack([y, np.ones(n)], axis=1))
+        self.intercept_ = float(solutions[:, 0].sum() / solutions[:, 1].sum()) if self.fit_intercept else 0.0
+        self.dual_coef_ = solutions[:, 0] - self.intercept_ * solutions[:, 1]
+        self.X_fit_ = X
+        # At the solution residuals are alpha a and ||f||^2 = a'Ka = a'(y - b) - alpha a'a.
+        self.objective_ = self.alpha * float(self.dual_coef_ @ (y - self.intercept_))
+        self._report([Machine("Cholesky", 1)])
+        self.times_ = {"build": built - start, "solve": perf_counter() - built}
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return f(x) + b for each row, from blocks of the kernel."""
+        X = self._check_again(X)
+        values = np.empty(X.shape[0])
+        step = max(1, BLOCK_VALUES // len(self.dual_coef_))
+        for start in range(0, X.shape[0], step):
+            rows = slice(start, start + step)
+            values[rows] = self.kernel_(X[rows], self.X_fit_) @ self.dual_coef_ + self.intercept_
+        return values

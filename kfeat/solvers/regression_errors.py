@@ -1,0 +1,27 @@
+"""How far predicted values are off."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
+
+
+def relative_error(y: Any, predicted: Any) -> float:
+    """Return ||predicted - y|| / ||y||, as Chang, Li, Yang and Poczos (IJCAI 2017) report it."""
+    y, predicted = _vector(y), _vector(predicted)
+    return float(np.linalg.norm(predicted - y) / np.linalg.norm(y))
+
+
+def regression_errors(y: Any, predicted: Any) -> dict[str, float]:
+    """Return relative error, root mean squared error, mean absolute error and R^2 by name."""
+    return {
+        "relative_error": relative_error(y, predicted),
+        "rmse": float(np.sqrt(mean_squared_error(y, predicted))),
+        "mae": float(mean_absolute_error(y, predicted)),
+        "r2": float(r2_score(y, predicted)),
+    }
+
+
+def _vector(values: Any) -> NDArray[np.float64]:
+    return np.asarray(values, dtype=np.float64)

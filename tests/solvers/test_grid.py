@@ -1,0 +1,68 @@
+"""Cross-validation over one parameter."""
+
+import numpy as np
+import pytest
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+from kfeat.errors import DataError, ParameterError
+from kfeat.kernels import Gaussian
+from kfeat.solvers import Libsvm, Newton, NewtonCV, Ridge, grid_scores
+from kfeat.solvers.grid import geometric_grid
+from tests.solvers.problems import features, labels, values
+
+
+@pytest.mark.parametrize("solver", [Newton(eps=1e-8, warm_start=True), Libsvm(Gaussian(0.5))])
+def test_scores_are_those_of_scikit_learn_s_cross_validation(solver):
+    X = features(300, 8)
+    y = labels(X, 3)
+    Cs = [0.01, 1.0, 10.0]
+    splits = list(StratifiedKFold(5, shuffle=True, random_state=3).split(X, y))
+    found = grid_scores(solver, X, y, "C", Cs, folds=5, random_state=3)
+    for k, C in enumerate(Cs):
+        cold = Newton(C=C, eps=1e-8) if isinstance(solver, Newton) else Libsvm(Gaussian(0.5), C=C)
+        np.testing.assert_allclose(found[:, k], cross_val_score(cold, X, y, cv=splits), atol=0.02)
+    assert found.shape == (5, 3)
+
+
+def test_regression_is_scored_by_r2():
+    X = features(200, 5)
+    found = grid_scores(Ridge(), X, values(X), "alpha", [1e-3, 1e3], folds=4)
+    assert found.shape == (4, 2)
+    assert (found[:, 0] > 0.9).all()
+    assert (found[:, 1] < 0.5).all()
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_the_best_c_trains_the_final_machine(loss):
+    X = features(400, 30)
+    y = np.array(["no", "yes"])[labels(X, 2)]
+    solver = NewtonCV(1e-3, 10.0, 10.0, loss=loss).fit(X, y)
+    np.testing.assert_allclose(solver.Cs_, [1e-3, 1e-2, 0.1, 1, 10])
+    means = solver.cv_scores_.mean(axis=0)
+    assert solver.Cs_[np.argmax(means)] == solver.C_
+    direct = Newton(loss, C=solver.C_).fit(X, y)
+    assert np.array_equal(solver.coef_, direct.coef_)
+    assert np.array_equal(solver.predict(X), direct.predict(X))
+    assert hasattr(solver, "predict_proba") == (loss == "logistic")
+
+
+def test_folds_and_solves_depend_on_the_seed_alone():
+    X = features(300, 10)
+    y = labels(X, 3)
+    first, again, other = (NewtonCV(random_state=seed).fit(X, y).cv_scores_ for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_a_grid_ends_at_its_largest_value():
+    np.testing.assert_allclose(geometric_grid(1e-6, 1e3, 10.0), 10.0 ** np.arange(-6, 4))
+    np.testing.assert_allclose(geometric_grid(1.0, 5.0, 2.0), [1, 2, 4])
+    np.testing.assert_allclose(geometric_grid(2.0, 2.0, 2.0), [2])
+    with pytest.raises(ParameterError, match="exchange"):
+        geometric_grid(2.0, 1.0, 2.0)
+
+
+def test_a_class_with_too_few_rows_is_refused():
+    X = features(30, 3)
+    with pytest.raises(DataError, match=r"5 folds .* got n_samples = 2"):
+        NewtonCV().fit(X, np.r_[np.zeros(28), np.ones(2)])

@@ -1,0 +1,176 @@
+"""Ridge regression, its cross-validation and kernel ridge, held against direct solutions."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.kernel_ridge import KernelRidge as TheirKernelRidge
+from sklearn.linear_model import Ridge as TheirRidge
+
+from kfeat.errors import DataError, ParameterError, SolverError
+from kfeat.kernels import Gaussian, Linear, Polynomial
+from kfeat.solvers import KernelRidge, Ridge, RidgeCV, kernel_ridge, regression_errors, relative_error
+from kfeat.solvers.moments import Moments
+from tests.solvers.problems import features, values
+
+
+def problem(n=300, d=12, dtype=np.float64):
+    X = features(n, d, dtype=dtype)
+    return X + np.arange(d, dtype=dtype), 100 + values(X)  # means far from zero
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("alpha", [1e-8, 1.0, 1e4])
+def test_equals_scikit_learn(alpha, intercept):
+    X, y = problem()
+    ours = Ridge(alpha, intercept).fit(X, y)
+    theirs = TheirRidge(alpha, fit_intercept=intercept, solver="svd").fit(X, y)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(ours.predict(X), theirs.predict(X), rtol=1e-8)
+    residuals = y - ours.predict(X)
+    assert ours.objective_ == pytest.approx(residuals @ residuals + alpha * ours.coef_ @ ours.coef_, rel=1e-8)
+
+
+def test_the_gradient_vanishes():
+    X, y = problem()
+    ours = Ridge(0.3).fit(X, y)
+    residuals = y - ours.predict(X)
+    assert np.abs(X.T @ residuals - 0.3 * ours.coef_).max() < 1e-8 * np.abs(X.T @ y).max()
+    assert abs(residuals.sum()) < 1e-8 * y.sum()
+
+
+@pytest.mark.parametrize("sizes", [[300], [1, 299], [7] * 42 + [6]])
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+def test_batches_of_any_size_give_the_same_machine(make, sizes):
+    X, y = problem()
+    ends = np.cumsum(sizes)
+    batches = ((make(X[e - s : e]), y[e - s : e]) for s, e in zip(sizes, ends, strict=True))
+    streamed = Ridge(0.5).fit_batches(batches)
+    whole = Ridge(0.5).fit(X, y)
+    np.testing.assert_allclose(streamed.coef_, whole.coef_, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(streamed.predict(X), whole.predict(X), rtol=1e-11)
+
+
+def test_moments_survive_means_that_dwarf_the_spread():
+    rng = np.random.default_rng(0)
+    X = 1e7 + rng.standard_normal((500, 3))
+    y = 1e6 + X @ np.ones(3) + rng.standard_normal(500)
+    moments = Moments.of(X[:100], y[:100]) + Moments.of(X[100:], y[100:])
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose(moments.xx, centred.T @ centred, rtol=1e-6, atol=1e-5)
+    np.testing.assert_allclose(moments.xy, centred.T @ (y - y.mean()), rtol=1e-6, atol=1e-4)
+
+
+def test_an_alpha_lost_beside_the_eigenvalues_is_kept():
+    X, y = problem(50, 4)
+    X = np.hstack([X, X])  # every direction twice: xx is singular
+    tiny = Ridge(1e-14).fit(1e4 * X, y)
+    assert np.isfinite(tiny.coef_).all()
+    np.testing.assert_allclose(tiny.predict(1e4 * X), Ridge(1e-10).fit(X, y).predict(X), rtol=1e-6)
+
+
+def direct_errors(X, y, alphas, splits, intercept):
+    errors = []
+    for alpha in alphas:
+        squares = [
+            (y[out] - Ridge(alpha, intercept).fit(X[seen], y[seen]).predict(X[out])) ** 2
+            for seen, out in splits
+        ]
+        errors.append(np.concatenate(squares).mean())
+    return errors
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_leaving_one_out_equals_leaving_each_out(intercept, dtype):
+    X, y = problem(40, 5, dtype)
+    ours = RidgeCV(1e-3, 1e2, folds=None, fit_intercept=intercept).fit(X, y)
+    rows = np.arange(40)
+    expected = direct_errors(X, y, ours.alphas_, [(rows[rows != i], rows[[i]]) for i in rows], intercept)
+    np.testing.assert_allclose(ours.cv_errors_, expected, rtol=1e-6)
+    best = Ridge(ours.alphas_[np.argmin(expected)], intercept).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, best.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_folds_from_moments_equal_folds_from_rows(intercept, monkeypatch):
+    X, y = problem(90, 6)
+    seen = []
+    monkeypatch.setattr(
+        Moments, "of", classmethod(lambda cls, A, b, of=Moments.of.__func__: seen.append(b) or of(cls, A, b))
+    )
+    ours = RidgeCV(1e-3, 1e2, folds=4, fit_intercept=intercept).fit(X, y)
+    folds = [np.flatnonzero(np.isin(y, b)) for b in seen]
+    monkeypatch.undo()
+    assert sorted(len(fold) for fold in folds) == [22, 22, 23, 23]
+    rows = np.arange(90)
+    splits = [(np.setdiff1d(rows, fold), fold) for fold in folds]
+    expected = direct_errors(X, y, ours.alphas_, splits, intercept)
+    np.testing.assert_allclose(ours.cv_errors_, expected, rtol=1e-7)
+
+
+def test_folds_of_batches_are_equal_and_reach_the_same_choice():
+    X, y = problem(400, 6)
+    whole = RidgeCV(folds=5).fit(X, y)
+    streamed = RidgeCV(folds=5).fit_batches((X[i : i + 37], y[i : i + 37]) for i in range(0, 400, 37))
+    np.testing.assert_allclose(streamed.cv_errors_, whole.cv_errors_, rtol=0.1)
+    np.testing.assert_allclose(streamed.predict(X), whole.predict(X), rtol=1e-3)
+    with pytest.raises(ParameterError, match="give folds"):
+        RidgeCV(folds=None).fit_batches([(X, y)])
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+def test_kernel_ridge_is_ridge_in_feature_space(make, intercept, monkeypatch):
+    monkeypatch.setattr(kernel_ridge, "BLOCK_VALUES", 1000)
+    X, y = problem(120, 4)
+    ours = KernelRidge(Linear(), 0.3, intercept).fit(make(X), y)
+    plain = Ridge(0.3, intercept).fit(X, y)
+    np.testing.assert_allclose(ours.predict(make(X)), plain.predict(X), rtol=1e-8)
+    assert ours.objective_ == pytest.approx(plain.objective_, rel=1e-6)
+
+
+def test_kernel_ridge_equals_scikit_learn():
+    X, T = features(150, 5), features(80, 5, seed=3)
+    y = values(X)
+    for kernel in (Gaussian(0.5), Polynomial(3, 1.0, 1.0)):
+        ours = KernelRidge(kernel, 0.1, fit_intercept=False).fit(X, y)
+        theirs = TheirKernelRidge(alpha=0.1, kernel="precomputed").fit(kernel(X), y)
+        np.testing.assert_allclose(ours.predict(T), theirs.predict(kernel(T, X)), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(
+        KernelRidge(Gaussian("median")).fit(X, y).kernel_.gamma, Gaussian("median").resolve(X, 0).gamma
+    )
+
+
+def test_a_gram_matrix_that_does_not_fit_is_refused_with_its_bytes(monkeypatch):
+    class Memory:
+        available = 100_000
+
+    monkeypatch.setattr(kernel_ridge.psutil, "virtual_memory", Memory)
+    with pytest.raises(SolverError, match=r"720,000 bytes, 100,000 are free"):
+        KernelRidge().fit(*problem())
+
+
+def test_bad_input_is_refused():
+    X, y = problem(10, 3)
+    with pytest.raises(ParameterError, match="alpha: "):
+        Ridge(0.0).fit(X, y)
+    with pytest.raises(ParameterError, match="exchange"):
+        RidgeCV(1.0, 0.1).fit(X, y)
+    with pytest.raises(DataError, match="11 folds"):
+        RidgeCV(folds=11).fit(X, y)
+    with pytest.raises(DataError, match="10 rows and 9 targets"):
+        Ridge().fit_batches([(X, y[:9])])
+    with pytest.raises(DataError, match="got none"):
+        Ridge().fit_batches([])
+    singular = np.ones((5, 2))
+    with pytest.raises(SolverError, match="larger alpha"):
+        KernelRidge(Polynomial(8, 100.0, 1.0), 1e-12).fit(singular, np.arange(5.0))
+
+
+def test_relative_error_is_that_of_the_paper():
+    assert relative_error([3.0, 4.0], [3.0, 3.0]) == pytest.approx(0.2)
+    found = regression_errors([3.0, 4.0], [3.0, 3.0])
+    assert found["rmse"] == pytest.approx(np.sqrt(0.5))
+    assert found["mae"] == pytest.approx(0.5)
+    assert found["relative_error"] == pytest.approx(0.2)
+    assert found["r2"] == pytest.approx(-1.0)
