@@ -259,3 +259,20 @@ def test_a_stopped_run_ends_at_once_and_goes_on_from_there(
     again = kfeat("run", path, "--no-exact")
     assert again.exit_code == 0
     assert "2 trials, 2 done before" in again.stderr
+
+
+def test_any_solver_runs_and_regression_has_its_own_score(write: Write) -> None:
+    path = write()
+    generated = "dataset={name: unit_ball, n: 600, d: 4}"
+    solvers = "solvers={mapped: [{name: newton}, {name: liblinear, solver_type: 2}], exact: {name: libsvm}}"
+    result = kfeat("run", path, "--set", generated, "--set", "protocol.scale=none", "--set", solvers, "-q")
+    assert result.exit_code == 0, result.stderr
+    assert "Tensor Sketch, Newton" in result.stdout
+    regression = "solvers={mapped: {name: ridge}, exact: {name: kernel_ridge}}"
+    numbers = "\n".join(f"{a % 7},{a % 5},{(a % 7) * (a % 5) + 0.5}" for a in range(300))
+    Path("numbers.csv").write_text(f"a,b,c\n{numbers}\n")
+    source = "dataset={path: numbers.csv, target: c}"
+    split = "protocol={split: {kind: fraction, train: 0.5}}"
+    result = kfeat("run", path, "--set", source, "--set", split, "--set", regression, "-q", "--out", "other")
+    assert result.exit_code == 0, result.stderr
+    assert "relative error" in result.stdout

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from itertools import product
 from typing import Any
 
@@ -25,8 +26,9 @@ class Component:
     label: str | None = None
 
     def build(self, **handed_in: Any) -> Any:
-        """Return an instance; `handed_in` are the objects no YAML file spells out (kernel, random_state)."""
-        return self.cls(**self.parameters, **handed_in)
+        """Return an instance; it takes what it can use of `handed_in` (kernel, random_state, n_jobs)."""
+        used = signature(self.cls).parameters.keys() & handed_in.keys()
+        return self.cls(**self.parameters, **{name: handed_in[name] for name in used})
 
     def identity(self) -> dict[str, Any]:
         """Return what determines this component's numbers, as plain JSON."""

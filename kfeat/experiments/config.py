@@ -9,6 +9,7 @@ from annotated_types import Ge, Gt, MinLen
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from kfeat.data import Protocol, Source
+from kfeat.data.registry import entry
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component, read_components
 from kfeat.experiments.overrides import apply_override
@@ -152,6 +153,7 @@ def _typed(raw: dict[str, Any], path: Path) -> Experiment:
     mapped = components(solvers.get("mapped"), "solvers.mapped", "solver", SOLVERS)
     exact = components(solvers.get("exact"), "solvers.exact", "solver", SOLVERS)
     problems += _mismatches(kernels, maps, mapped, exact)
+    problems += _wrong_tasks(file.dataset if file else [], [*mapped, *exact])
     if problems or file is None:
         lines = "".join(f"\n  {problem}" for problem in dict.fromkeys(problems))
         raise ConfigError(f"{path}: {'a problem' if len(problems) == 1 else 'problems'} in this file:{lines}")
@@ -196,6 +198,17 @@ def _mismatches(
         if not s.cls.needs_kernel
     ]
     return problems
+
+
+def _wrong_tasks(sources: Sequence[Source], solvers: list[Component]) -> list[str]:
+    """Return which solver is for classification and which data for regression, or the other way."""
+    return [
+        f"solvers: {solver.name} with these parameters is for {solver.build().task}, {source} is for {task}"
+        for source in sources
+        if isinstance(source, str) and (task := entry(source).task)
+        for solver in solvers
+        if solver.build().task != task
+    ]
 
 
 _MODELS: dict[tuple[str, ...], type[BaseModel]] = {

@@ -15,7 +15,7 @@ import psutil
 from numpy.typing import NDArray
 
 from kfeat.data import Dataset, load
-from kfeat.errors import KfeatError
+from kfeat.errors import KfeatError, SolverError
 from kfeat.experiments.machine import environment, peak_memory_mb, reset_peak_memory
 from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.experiments.store import SCHEMA
@@ -74,14 +74,14 @@ def header(trial: Trial) -> dict[str, Any]:
 
 
 def _measure(trial: Trial, data: Dataset, clock: "_Clock", threads: int) -> dict[str, Any]:
+    if trial.solver.build().task != data.task:
+        raise SolverError(f"{trial.solver.name} is for {trial.solver.build().task}, the data for {data.task}")
     kernel = trial.kernel.build().resolve(data.X_train, trial.seeds["data"])
     if trial.map is None:
-        solver = trial.solver.build(kernel=kernel)
         Z_train, Z_test, columns = data.X_train, data.X_test, None
     else:
         from kfeat.maps import column_counts
 
-        solver = trial.solver.build(random_state=trial.seeds["solver"])
         feature_map = trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=threads)
         with clock("map_fit"):
             feature_map.fit(data.X_train)
@@ -90,6 +90,7 @@ def _measure(trial: Trial, data: Dataset, clock: "_Clock", threads: int) -> dict
         columns = column_counts(Z_train)
         with clock("map_test"):
             Z_test = feature_map.transform(data.X_test)
+    solver = trial.solver.build(kernel=kernel, random_state=trial.seeds["solver"])
     with clock("train"):
         solver.fit(Z_train, data.y_train)
     with clock("predict"):

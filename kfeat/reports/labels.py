@@ -6,7 +6,7 @@ from kfeat.experiments.component import Component
 from kfeat.reports.cells import Cell
 
 _SYMBOLS = {"n_components": "D", "h01": "H0/1", "degree_law": "law", "solver_type": "-s"}
-_NAMES = {"libsvm": "LIBSVM", "liblinear": "LIBLINEAR"}
+_NAMES = {"libsvm": "LIBSVM", "liblinear": "LIBLINEAR", "newton_cv": "Newton CV", "ridge_cv": "Ridge CV"}
 
 
 def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:

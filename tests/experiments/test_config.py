@@ -88,6 +88,8 @@ repeats: 0
         ("kernel={name: gaussian, gamma: 1}", "tensor_sketch cannot approximate the gaussian kernel"),
         ("solvers.mapped={name: libsvm}", "libsvm trains on a kernel"),
         ("solvers.exact={name: liblinear}", "liblinear trains on features"),
+        ("dataset=cpu", "liblinear with these parameters is for classification, cpu is for regression"),
+        ("solvers.mapped={name: ridge}", "ridge with these parameters is for regression, digits is for"),
         ("reported={source: x, runs: 1, numbers: []}", "reported.numbers"),
     ],
 )
