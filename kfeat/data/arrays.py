@@ -68,7 +68,7 @@ def load_parts(folder: Path, layout: Mapping[str, Any]) -> dict[str, Part]:
 
 def canonical(part: Part) -> Part:
     """Return the part with a sparse X in order, or dense where that is better."""
-    from scipy.sparse import issparse
+    from scipy.sparse import csr_array, get_index_dtype, issparse
 
     if not issparse(part.X):
         return Part(np.ascontiguousarray(part.X), part.y)
@@ -77,4 +77,8 @@ def canonical(part: Part) -> Part:
     X.eliminate_zeros()
     if X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
         return Part(X.toarray(), part.y)
+    index = get_index_dtype(
+        maxval=max(X.nnz, X.shape[1])
+    )  # 32 bits where they do: less to read, faster products
+    X = csr_array((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape)
     return Part(X, part.y)

@@ -8,6 +8,7 @@ import bz2
 import gzip
 import hashlib
 import json
+import logging
 import lzma
 import zlib
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from kfeat.errors import DataError
+
+logger = logging.getLogger("kfeat")
 
 WRAPPERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 CORRUPT = (EOFError, OSError, zlib.error, lzma.LZMAError)
@@ -40,16 +43,19 @@ def open_content(path: Path) -> Iterator[IO[bytes]]:
 
 
 def content_sha256(path: Path) -> str:
-    """Return the SHA-256 of a file's content, from the stamp beside it while size and time still match."""
-    stamp = stamp_path(path)
-    state = file_state(path)
+    """Return the SHA-256 of a file's content: that recorded beside it, or computed where the file changed."""
     try:
-        known = json.loads(stamp.read_text())
-        if known["state"] == state:
+        known = json.loads(stamp_path(path).read_text())
+        if known["state"] == file_state(path):
             return str(known["sha256"])
     except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return hashed_content(path)
+        logger.debug("%s: no content hash is recorded", path)
+    sha256 = hashed_content(path)
+    try:
+        write_stamp(path, sha256)
+    except OSError as error:  # a cache that cannot be written still serves; it only hashes anew each time
+        logger.debug("%s: its content hash cannot be recorded (%s)", path, error)
+    return sha256
 
 
 def hashed_content(path: Path) -> str:

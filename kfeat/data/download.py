@@ -62,10 +62,6 @@ def is_good(target: Path, file: RemoteFile) -> bool:
     if file.sha256 not in (None, met):
         logger.warning("%s: expected content SHA-256 %s, got %s; fetching it again", target, file.sha256, met)
         return False
-    try:
-        write_stamp(target, met)
-    except OSError as error:  # a cache that cannot be written still serves; it only hashes anew each time
-        logger.debug("%s: no stamp written (%s)", target, error)
     return True
 
 

@@ -1,6 +1,7 @@
 """From a source to a dataset: fetched, parsed once, held against its fingerprint, under a protocol."""
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from kfeat.data.places import OWN, Folder, cache_folder, mirror_place
 from kfeat.data.prepare import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.data.registered import load_entry, recorded_fingerprint
-from kfeat.data.source import FileSource, source_of
+from kfeat.data.source import FileSource, Source, validated
 from kfeat.errors import DataError
 
 logger = logging.getLogger("kfeat")
@@ -20,7 +21,7 @@ logger = logging.getLogger("kfeat")
 
 def load(
     source: Any,
-    protocol: Protocol | None = None,
+    protocol: Protocol | Mapping[str, Any] | None = None,
     *,
     random_state: int = 0,
     mirror: Folder = None,
@@ -30,28 +31,30 @@ def load(
 ) -> Dataset:
     """Return a dataset under a protocol, downloading and parsing it where that has not been done yet.
 
-    `source` is a registered name, a FileSource or generator specification, or the mapping of one.
+    `source` is a registered name, a FileSource or generator specification, or the mapping of one; so may the
+    protocol be a mapping.
     `random_state` draws what the protocol leaves to each repeat. `mirror` (else KFEAT_MIRROR) is tried
     before upstream; `cache` (else KFEAT_CACHE) keeps files and arrays; `offline` forbids the network;
     `progress` is a `rich.progress.Progress` for the downloads. Safe to call from several processes at once.
     Raises ConfigError, DownloadError or DataError.
     """
+    rules: Protocol = validated(Protocol, protocol or {}, "protocol")
     raw = load_raw(source, mirror=mirror, cache=cache, offline=offline, progress=progress)
     if not raw.verified:
         logger.log(
-            logging.INFO if isinstance(source_of(source), FileSource) else logging.WARNING,
+            logging.INFO if isinstance(validated(Source, source, "dataset"), FileSource) else logging.WARNING,
             "%s is unverified: no published hash is known; the fingerprint to pin is %s",
             raw.name,
             raw.fingerprint,
         )
-    return prepare(raw, protocol or Protocol(), random_state)
+    return prepare(raw, rules, random_state)
 
 
 def load_raw(
     source: Any, *, mirror: Folder = None, cache: Folder = None, offline: bool = False, progress: Any = None
 ) -> Raw:
     """Return a dataset as its files have it, before any protocol; arrays may be mapped read-only."""
-    source = source_of(source)
+    source = validated(Source, source, "dataset")
     if isinstance(source, str):
         return load_entry(source, cache_folder(cache), mirror_place(mirror), offline, progress)
     if isinstance(source, FileSource):
@@ -79,7 +82,7 @@ def own_folder(source: FileSource, cache: Path) -> Path:
 
 def fingerprint(source: Any, cache: Folder = None) -> str | None:
     """Return a source's fingerprint without loading it: pinned, recorded, or None if not yet known."""
-    source = source_of(source)
+    source = validated(Source, source, "dataset")
     if isinstance(source, str):
         return recorded_fingerprint(source, cache_folder(cache))
     if isinstance(source, FileSource):

@@ -18,7 +18,7 @@ def cache_folder(cache: Folder = None) -> Path:
 def mirror_place(mirror: Folder = None) -> str | None:
     """Return the mirror, a folder or a URL laid out as `<dataset>/<file>`: `mirror`, else KFEAT_MIRROR."""
     place = mirror or os.environ.get("KFEAT_MIRROR")
-    return os.fspath(place) if place else None
+    return os.path.expanduser(place) if place else None
 
 
 def is_url(place: str) -> bool:

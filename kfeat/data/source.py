@@ -72,10 +72,10 @@ Source = Annotated[
 ]
 
 
-def source_of(value: Any) -> Any:
-    """Return a validated source; raises ConfigError naming every problem."""
+def validated(kind: Any, value: Any, name: str) -> Any:
+    """Return the value as a model of its kind; raises ConfigError naming every problem with its path."""
     try:
-        return TypeAdapter(Source).validate_python(value)
+        return TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
-        problems = "; ".join(describe(problem, "dataset") for problem in error.errors())
+        problems = "; ".join(describe(problem, name) for problem in error.errors())
         raise ConfigError(problems) from None

@@ -8,6 +8,7 @@ import lzma
 import multiprocessing
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -217,3 +218,22 @@ def test_progress_follows_the_bytes(web: Web, tmp_path: Path) -> None:
     ensure_file(remote(GOOD, web.serve("/file", Answer(GOOD))), tmp_path, None, progress=progress)
     assert totals == [len(GOOD)]
     assert progress.tasks == []
+
+
+def test_several_threads_fetch_once(web: Web, tmp_path: Path) -> None:
+    url = web.serve("/file", Answer(GOOD, delay_s=0.1))
+    with ThreadPoolExecutor(4) as pool:
+        paths = list(pool.map(lambda _: ensure_file(remote(GOOD, url), tmp_path, None), range(4)))
+    assert {path.read_bytes() for path in paths} == {GOOD}
+    assert web.requests == ["/file"]
+
+
+def test_stamps_are_not_needed(web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "toy").mkdir()
+    (tmp_path / "toy" / "file").write_bytes(GOOD)
+
+    def refuse(path: Path, sha256: str) -> None:
+        raise PermissionError(path)
+
+    monkeypatch.setattr("kfeat.data.content.write_stamp", refuse)
+    assert ensure_file(remote(GOOD), tmp_path, None).read_bytes() == GOOD

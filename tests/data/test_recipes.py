@@ -26,7 +26,8 @@ def toy_mnist() -> Contents:
     )
 
 
-def test_stand_in_for_gisette_has_its_make(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.slow
+def test_stand_in_for_gisette_has_its_make() -> None:
     made = stand_in.gisette_mnist(toy_mnist())
     train, test = made.parts["train"], made.parts["test"]
     assert (train.X.shape, test.X.shape) == ((6000, 5000), (1000, 5000))

@@ -159,3 +159,11 @@ def test_canonical_form_comes_back(source: Any) -> None:
     parsed = adapter.validate_python(source)
     assert adapter.validate_python(adapter.dump_python(parsed, mode="json")) == parsed
     assert isinstance(parsed, FileSource) == (isinstance(source, dict) and "path" in source)
+
+
+def test_protocol_may_be_a_mapping_and_is_parsed_strictly() -> None:
+    spec = {"name": "dense", "n": 20, "d": 3}
+    given = load(spec, {"split": {"kind": "fraction", "train": 0.5, "seed": 0}})
+    assert_array_equal(given.X_train, load(spec, HALF).X_train)
+    with pytest.raises(ConfigError, match=r"protocol\.scaling: unknown key"):
+        load(spec, {"scaling": "none"})
