@@ -66,19 +66,25 @@ def load_parts(folder: Path, layout: Mapping[str, Any]) -> dict[str, Part]:
     return parts
 
 
-def canonical(part: Part) -> Part:
-    """Return the part with a sparse X in order, or dense where that is better."""
-    from scipy.sparse import csr_array, get_index_dtype, issparse
+def canonical(parts: Mapping[str, Part]) -> dict[str, Part]:
+    """Return the parts with sparse matrices in order, or all dense where that is better."""
+    from scipy.sparse import issparse
 
-    if not issparse(part.X):
-        return Part(np.ascontiguousarray(part.X), part.y)
-    X = part.X
-    X.sum_duplicates()
-    X.eliminate_zeros()
-    if X.nnz > DENSE_FROM * X.shape[0] * X.shape[1]:
-        return Part(X.toarray(), part.y)
-    index = get_index_dtype(
-        maxval=max(X.nnz, X.shape[1])
-    )  # 32 bits where they do: less to read, faster products
-    X = csr_array((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape)
-    return Part(X, part.y)
+    matrices = [part.X for part in parts.values()]
+    for X in filter(issparse, matrices):
+        X.sum_duplicates()
+        X.eliminate_zeros()
+    n_values = sum(X.nnz if issparse(X) else X.size for X in matrices)
+    if n_values > DENSE_FROM * sum(X.shape[0] * X.shape[1] for X in matrices):
+        dense = [X.toarray() if issparse(X) else np.ascontiguousarray(X) for X in matrices]
+        return {name: Part(X, part.y) for X, (name, part) in zip(dense, parts.items(), strict=True)}
+    return {name: Part(with_short_indices(part.X), part.y) for name, part in parts.items()}
+
+
+def with_short_indices(X: Matrix) -> Matrix:
+    """Return a CSR matrix with 32-bit indices where they do: less to read, and faster products."""
+    from scipy.sparse import csr_array, get_index_dtype
+
+    X = csr_array(X)
+    index = get_index_dtype(maxval=max(X.nnz, X.shape[1]))
+    return csr_array((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape)

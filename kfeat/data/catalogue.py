@@ -136,9 +136,8 @@ def clean(name: str | None = None, cache: Folder = None) -> int:
     folder, known = cache_folder(cache), entry(name)
     others = [status for status in list_datasets(cache) if status.name != name and status.parsed]
     needed = {file.path for other in others for file, _, present in other.files if present}
-    freed = 0
+    freed = sum(removed(arrays) for arrays in (folder / name).glob("arrays-*") if arrays.is_dir())
     for form in known.forms:
-        freed += removed(form_folder(name, form, folder))
         for file in form.files.values():
             if file.path not in needed:
                 freed += removed(folder / file.path) + removed(stamp_path(folder / file.path))

@@ -39,6 +39,8 @@ def open_content(path: Path) -> Iterator[IO[bytes]]:
     except FileNotFoundError:
         raise DataError(f"{path}: no such file") from None
     except CORRUPT as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise DataError(f"{path}: cannot be read ({error.strerror})") from None
         raise DataError(f"{path}: cut short or corrupt ({error}); get the file anew") from None
 
 

@@ -76,11 +76,12 @@ def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool
                 sha256 = verified_sha256(part, file)
             except DownloadError as error:
                 failures.append(f"{place}: {error}")
-                logger.warning("%s: not from %s (%s)", file.path, place, error)
                 continue
             part.replace(target)
             write_stamp(target, sha256)
             logger.info("%s: from %s", file.path, place)
+            if failures:
+                logger.warning("%s: taken from %s, not from %s", file.path, place, "; ".join(failures))
             return
     finally:
         part.unlink(missing_ok=True)
@@ -103,20 +104,21 @@ def places(file: RemoteFile, mirror: str | None, offline: bool) -> Iterator[str]
 
 def bring(place: str, part: Path, progress: Any) -> None:
     """Copy or download one place's file to `part`; a `#member` is taken out of its archive."""
-    place, _, member = place.partition("#")
     if not is_url(place):
         if not os.path.isfile(place):
             raise DownloadError("no such file")
         shutil.copyfile(place, part)
-    elif member:
-        archive = part.with_name(part.name + ".archive")
-        try:
-            download(place, archive, progress)
-            extract_member(archive, member, part)
-        finally:
-            archive.unlink(missing_ok=True)
-    else:
-        download(place, part, progress)
+        return
+    url, _, member = place.partition("#")
+    if not member:
+        download(url, part, progress)
+        return
+    archive = part.with_name(part.name + ".archive")
+    try:
+        download(url, archive, progress)
+        extract_member(archive, member, part)
+    finally:
+        archive.unlink(missing_ok=True)
 
 
 def download(url: str, path: Path, progress: Any) -> None:
@@ -143,23 +145,29 @@ def download(url: str, path: Path, progress: Any) -> None:
 def is_passing(error: Exception) -> bool:
     """Return whether the same request may succeed soon: a busy or broken server, a slow or cut connection."""
     import requests
-    from urllib3.exceptions import ProtocolError
+    from urllib3.exceptions import ProtocolError, TimeoutError
 
     if isinstance(error, requests.HTTPError):
         return error.response.status_code == 429 or error.response.status_code >= 500
-    cut = isinstance(error, requests.ConnectionError) and isinstance(error.args[0], ProtocolError)
-    return cut or isinstance(error, requests.Timeout | requests.exceptions.ChunkedEncodingError)
+    passing = (requests.Timeout, requests.exceptions.ChunkedEncodingError)
+    return isinstance(error, passing) or isinstance(cause(error), ProtocolError | TimeoutError)
+
+
+def cause(error: Exception) -> Any:
+    """Return what requests wrapped: it reports a connection that was cut or that stalls as no connection."""
+    return error.args[0] if error.args else None
 
 
 def reason(error: Exception) -> str:
     """Return what went wrong with a request in a few words."""
     import requests
+    from urllib3.exceptions import ProtocolError, TimeoutError
 
     if isinstance(error, requests.HTTPError):
         return f"HTTP status {error.response.status_code}"
-    if isinstance(error, requests.Timeout):
+    if isinstance(error, requests.Timeout) or isinstance(cause(error), TimeoutError):
         return "timed out"
-    if isinstance(error, requests.exceptions.ChunkedEncodingError):
+    if isinstance(error, requests.exceptions.ChunkedEncodingError) or isinstance(cause(error), ProtocolError):
         return "the connection was cut"
     if isinstance(error, requests.ConnectionError):
         return "no connection"

@@ -1,5 +1,7 @@
 """Registered datasets: fetched in whichever form can be had, and held against their entry."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from kfeat.data.fingerprints import fingerprint_of
 from kfeat.data.formats import Contents, read_files
 from kfeat.data.models import Raw, Task
 from kfeat.data.parsed import Parsed, arrays_folder, kept, known_fingerprint, load_kept
-from kfeat.data.registry import Entry, Form, entry
+from kfeat.data.registry import Entry, Form, entry, registry
 from kfeat.errors import DataError, DownloadError
 
 
@@ -39,29 +41,39 @@ def load_entry(
             failures.append(str(error))
             continue
         return parse_form(name, known, form, cache)
-    raise DownloadError(f"{name}: " + "; or else: ".join(failures))
+    stand_ins = [other for other, of in registry().items() if of.stand_in_for == name]
+    hint = f"; a stand-in under its own name is {', '.join(stand_ins)}" if stand_ins else ""
+    raise DownloadError(f"{name}: " + "; or else: ".join(failures) + hint)
 
 
 def parse_form(name: str, known: Entry, form: Form, cache: Path) -> Raw:
-    """Return a fetched form's data; a file that no hash vouches for is dropped when it is not as expected."""
+    """Return a fetched form's data, held against the dataset's entry."""
     files = cached_files(form, cache)
-    try:
-        data = kept(form_folder(name, form, cache), files, lambda: contents_of(form, files, known.task))
+    data = kept(form_folder(name, form, cache), files, lambda: contents_of(form, files, known.task))
+    with dropping_unhashed(form, files):
         return checked(name, known, data, is_hashed(form))
+
+
+def contents_of(form: Form, files: dict[str, Path], task: Task) -> Contents:
+    """Return what a form's files hold, or what its recipe makes of them."""
+    with dropping_unhashed(form, files):
+        if form.recipe is None:
+            return read_files(files, form.reading, task)
+        from kfeat.data.recipes import RECIPES
+
+        return RECIPES[form.recipe](read_files(files, form.reading))
+
+
+@contextmanager
+def dropping_unhashed(form: Form, files: dict[str, Path]) -> Iterator[None]:
+    """Remove files that no hash vouches for when their content is at fault, so that they are fetched anew."""
+    try:
+        yield
     except DataError:
         for role, file in form.files.items():
             if file.sha256 is None:
                 files[role].unlink(missing_ok=True)
         raise
-
-
-def contents_of(form: Form, files: dict[str, Path], task: Task) -> Contents:
-    """Return what a form's files hold, or what its recipe makes of them."""
-    if form.recipe is None:
-        return read_files(files, form.reading, task)
-    from kfeat.data.recipes import RECIPES
-
-    return RECIPES[form.recipe](read_files(files, form.reading))
 
 
 def checked(name: str, known: Entry, data: Parsed, hashed: bool) -> Raw:

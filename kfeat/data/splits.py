@@ -29,7 +29,7 @@ def split_rows(split: Split, parts: Mapping[str, Part], name: str, random_state:
             )
         train, test = shuffled(rng, n_file["train"]), n_file["train"] + shuffled(rng, n_file["test"])
     elif isinstance(split, Fraction):
-        train, test = cut(shuffled(rng, n), int(split.train * n))
+        train, test = cut(shuffled(rng, n), int(split.train * n + 1e-9))
     elif isinstance(split, Sample):
         train, test = cut(shuffled(rng, n), split.n_train)
         test = first(test, split.n_test, name, "test")

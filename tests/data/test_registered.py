@@ -89,6 +89,27 @@ def test_wrong_file_without_known_hash_is_not_kept(web: Web, tmp_path: Path, ent
     assert load("toy", cache=tmp_path).X_train.shape == (100, 4)
 
 
+def test_fetched_file_survives_trouble_that_is_not_its_own(
+    web: Web, tmp_path: Path, enter: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = toy(web)
+    files = {role: file.model_copy(update={"sha256": None}) for role, file in known.forms[0].files.items()}
+    enter(toy(web, forms=(Form(files=files, reading=known.forms[0].reading),)))
+
+    def full(*args: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kfeat.data.parsed.save_parts", full)
+    with pytest.raises(DataError, match="No space left"):
+        load("toy", cache=tmp_path)
+    assert (tmp_path / "toy" / "train").is_file()
+
+
+def test_stand_in_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match="a stand-in under its own name is house_16h"):
+        load("census", cache=tmp_path, offline=True)
+
+
 def test_second_form_when_the_first_cannot_be_had(web: Web, tmp_path: Path, enter: Any) -> None:
     second = toy(web).forms[0]
     gone = {"train": remote(TRAIN, web.url + "/gone", path="toy/gone"), "test": second.files["test"]}

@@ -77,6 +77,24 @@ def test_faults_are_named_with_line_and_column(tmp_path: Path, text: str, messag
     assert str(path) in str(caught.value)
 
 
+def test_parts_are_stored_alike(tmp_path: Path) -> None:
+    rows = ["1 " + " ".join(f"{j}:1" for j in range(1, 41, 4)) + "\n"] * 9  # a quarter is not zero
+    files = {"train": write(tmp_path, "".join(rows), "a"), "test": write(tmp_path, "1 1:1 40:1\n", "b")}
+    parts = read_files(files, READING).parts
+    assert isinstance(parts["train"].X, np.ndarray)
+    assert isinstance(parts["test"].X, np.ndarray)
+
+
+def test_sparse_indices_are_short(tmp_path: Path) -> None:
+    X = read_files({"train": write(tmp_path, "1 1:1 500:1\n")}, READING).parts["train"].X
+    assert X.indices.dtype == X.indptr.dtype == np.int32
+
+
+def test_folder_instead_of_a_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="cannot be read \\(Is a directory\\)"):
+        read_files({"train": tmp_path}, READING)
+
+
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         read_files({"train": tmp_path / "none"}, READING)

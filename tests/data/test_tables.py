@@ -54,8 +54,17 @@ def test_levels_give_the_order(tmp_path: Path) -> None:
     assert contents.parts["train"].X.tolist() == [[30, 0], [40.5, 2], [50, 0]]
     assert contents.label_names == ("low", "high")
     assert contents.parts["train"].y.tolist() == [1, 0, 0]
-    with pytest.raises(DataError, match="column colour, row 2: expected one of red, got 'blue'"):
+    with pytest.raises(DataError, match="row 2, column colour: expected one of red, got 'blue'"):
         read(path, target=-1, categorical="ordinal", levels={"colour": ["red"]})
+
+
+def test_levels_make_words_of_numbers(tmp_path: Path) -> None:
+    path = write(tmp_path, "children,y\n3,10\n1,20\n", "a.csv")
+    levels = {"children": ["1", "2", "3", "more"], "y": ["20", "10"]}
+    contents = read(path, target="y", categorical="ordinal", levels=levels)
+    assert contents.parts["train"].X.tolist() == [[2], [0]]
+    assert contents.parts["train"].y.tolist() == [1, 0]
+    assert contents.label_names == ("20", "10")
 
 
 def test_many_categories_one_hot_stay_sparse(tmp_path: Path) -> None:
@@ -88,6 +97,7 @@ def test_train_and_test_share_codes(tmp_path: Path) -> None:
         ("a.csv", "1 2  0 \n3 4 1\n\n", {"target": 2, "header": False, "delimiter": "whitespace"}),
         ("a.csv", '\ufeff"u", v, y\n1, 2, 0\n"3", 4, 1\n', {"target": "y"}),
         ("a.csv", "1,2,0\n3,4,1\n", {"columns": ["u", "v", "y"], "target": "y"}),
+        ("a.csv", "p,q,r\n1,2,0\n3,4,1\n", {"header": True, "columns": ["u", "v", "y"], "target": "y"}),
         ("anything", "u,v,y\n\n1,2,0\n3,4,1", {"target": "y", "format": "csv"}),
     ],
 )

@@ -22,6 +22,8 @@ class Answer:
     location: str | None = None
     cut_at: int | None = None
     delay_s: float = 0.0
+    stall_at: int | None = None
+    stall_s: float = 1.0
 
 
 @dataclass
@@ -53,7 +55,12 @@ class Handler(BaseHTTPRequestHandler):
         if answer.location:
             self.send_header("Location", answer.location)
         self.end_headers()
-        self.wfile.write(answer.body[: answer.cut_at])
+        start = answer.body[: answer.stall_at] if answer.stall_at is not None else b""
+        if start:
+            self.wfile.write(start)
+            self.wfile.flush()
+            time.sleep(answer.stall_s)
+        self.wfile.write(answer.body[len(start) : answer.cut_at])
 
     def log_message(self, *args: Any) -> None:
         """Stay quiet."""

@@ -54,9 +54,8 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
         if label_names:
             raise DataError(f"{files['train']}: expected numbers as targets of a regression, got words")
         labels = {role: y.astype(np.float64) for role, y in labels.items()}
-    return Contents(
-        {role: canonical(Part(part.X, labels[role])) for role, part in parts.items()}, task, label_names
-    )
+    parts = canonical({role: Part(part.X, labels[role]) for role, part in parts.items()})
+    return Contents(parts, task, label_names)
 
 
 def cut(parts: Mapping[str, Part], n_train: int, file: str) -> dict[str, Part]:

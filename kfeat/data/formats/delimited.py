@@ -33,7 +33,7 @@ def read(files: Mapping[str, Path], reading: Reading) -> tuple[dict[str, Part], 
         if labels.shape[1] != 1:
             raise DataError(f"{files[f'{part}_labels']}: expected one label per line, got {labels.shape[1]}")
         columns[part] = labels.iloc[:, 0]
-    y, label_names = coded_labels(columns, reading, "labels")
+    y, label_names = coded_labels(columns, reading, "labels", file)
     X = coded_features(frames, list(frames["train"].columns), reading, file)
     return {part: Part(X[part], y[part]) for part in frames}, label_names
 
@@ -43,7 +43,7 @@ def read_frame(path: Path, reading: Reading) -> Any:
     import pandas as pd
 
     separator = separator_of(path, reading)
-    header = reading.header is not False and reading.columns is None
+    header = reading.columns is None if reading.header is None else reading.header
     # Before 3.1, pandas needs to be asked for the float64 nearest to the text; since then it always is.
     old = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
     exact: Any = {"float_precision": "round_trip"} if old else {}
@@ -63,7 +63,7 @@ def read_frame(path: Path, reading: Reading) -> Any:
                 **exact,
             )
     except (ValueError, OverflowError, Warning) as error:
-        diagnose(path, separator, header)
+        diagnose(path, reading, header)
         raise DataError(f"{path}: cannot be read as delimited text ({error})") from error
     if not len(frame):
         raise DataError(f"{path}: expected lines of data below the header, got none")
@@ -73,7 +73,7 @@ def read_frame(path: Path, reading: Reading) -> Any:
             f"{path}: its first line looks like data, not like names; set `header` to true or false"
         )
     if frame.isna().any(axis=None) or (frame.select_dtypes("number").abs() == math.inf).any(axis=None):
-        diagnose(path, separator, header)
+        diagnose(path, reading, header)
         raise DataError(f"{path}: expected a finite number or word in every cell, got a missing value")
     return frame
 
@@ -85,12 +85,12 @@ def separator_of(path: Path, reading: Reading) -> str:
     return "\t" if format_of(path, reading) == "tsv" else ","
 
 
-def diagnose(path: Path, separator: str, header: bool) -> None:
+def diagnose(path: Path, reading: Reading, header: bool) -> None:
     """Raise DataError for the first ragged line or missing value; slow, but only a failed read comes here."""
     names: list[str] | None = None
-    for line, cells in records(path, separator):
+    for line, cells in records(path, separator_of(path, reading)):
         if names is None:
-            names = cells if header else [str(number) for number in range(len(cells))]
+            names = reading.columns or (cells if header else [str(number) for number in range(len(cells))])
             if header:
                 continue
         if len(cells) != len(names):

@@ -1,6 +1,6 @@
 """Tables of named columns, numbers or words, become a matrix and labels."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,9 @@ def coded(frames: Frames, reading: Reading, file: str) -> tuple[dict[str, Part],
         if list(frame.columns) != columns:
             raise DataError(f"{file}: expected the test file to have the same columns as the training file")
     target = target_column(columns, reading, file)
-    y, label_names = coded_labels({part: frame[target] for part, frame in frames.items()}, reading, target)
+    y, label_names = coded_labels(
+        {part: frame[target] for part, frame in frames.items()}, reading, target, file
+    )
     X = coded_features(frames, [column for column in columns if column != target], reading, file)
     return {part: Part(X[part], y[part]) for part in frames}, label_names
 
@@ -48,18 +50,18 @@ def listed(columns: list[str]) -> str:
 
 
 def coded_labels(
-    labels: Mapping[str, Any], reading: Reading, name: str
+    labels: Mapping[str, Any], reading: Reading, name: str, file: str
 ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
     """Return labels as numbers: as they are, or words as codes 0, 1, ... beside the words."""
-    if all(is_numeric(values) for values in labels.values()):
+    if not holds_words(labels.values(), reading, name):
         return {part: np.asarray(values, np.float64) for part, values in labels.items()}, ()
     levels = levels_of(labels, reading, name)
-    return {part: codes_of(values, levels, name) for part, values in labels.items()}, tuple(levels)
+    return {part: codes_of(values, levels, name, file) for part, values in labels.items()}, tuple(levels)
 
 
 def coded_features(frames: Frames, names: list[str], reading: Reading, file: str) -> dict[str, Matrix]:
     """Return the matrix of each part; columns of words become one ordinal or several 0/1 columns."""
-    words = [name for name in names if not all(is_numeric(frame[name]) for frame in frames.values())]
+    words = [name for name in names if holds_words([frame[name] for frame in frames.values()], reading, name)]
     if not words:
         return {part: frame[names].to_numpy(np.float64) for part, frame in frames.items()}
     if reading.categorical is None:
@@ -73,17 +75,17 @@ def coded_features(frames: Frames, names: list[str], reading: Reading, file: str
         values = {part: frame[name] for part, frame in frames.items()}
         levels = levels_of(values, reading, name) if name in words else []
         for part, column in values.items():
-            blocks[part].append(column_block(column, levels, name, reading))
+            blocks[part].append(column_block(column, levels, name, reading, file))
     return {part: joined(block) for part, block in blocks.items()}
 
 
-def column_block(column: Any, levels: list[str], name: str, reading: Reading) -> Matrix:
+def column_block(column: Any, levels: list[str], name: str, reading: Reading, file: str) -> Matrix:
     """Return one column of a table as the columns of a matrix, sparse for 0/1 columns."""
     from scipy.sparse import csc_array
 
     if not levels:
         return np.asarray(column, np.float64)[:, None]
-    codes = codes_of(column, levels, name)
+    codes = codes_of(column, levels, name, file)
     if reading.categorical == "ordinal":
         return codes.astype(np.float64)[:, None]
     n = len(codes)
@@ -106,22 +108,24 @@ def levels_of(columns: Mapping[str, Any], reading: Reading, name: str) -> list[s
     return sorted({str(value) for values in columns.values() for value in values})
 
 
-def codes_of(values: Any, levels: list[str], name: str) -> NDArray[np.int64]:
+def codes_of(values: Any, levels: list[str], name: str, file: str) -> NDArray[np.int64]:
     """Return the position of each word among the levels; raises DataError for a word that is not there."""
     position = {level: code for code, level in enumerate(levels)}
     words = [str(value) for value in values]
     codes = np.array([position.get(word, -1) for word in words], np.int64)
     if (codes < 0).any():
         row = int(np.argmin(codes))
+        allowed = ", ".join(levels)
         raise DataError(
-            f"column {name}, row {row + 1}: expected one of {', '.join(levels)}, got '{words[row]}'"
+            f"{file}, row {row + 1}, column {name}: expected one of {allowed}, got '{words[row]}'"
         )
     return codes
 
 
-def is_numeric(values: Any) -> bool:
-    """Return whether a column holds numbers only."""
-    return np.asarray(values).dtype.kind in "biuf"
+def holds_words(columns: Iterable[Any], reading: Reading, name: str) -> bool:
+    """Return whether a column holds words in any part, or is declared to by its levels."""
+    declared = reading.levels is not None and name in reading.levels
+    return declared or any(np.asarray(values).dtype.kind not in "biuf" for values in columns)
 
 
 def is_number(value: Any) -> bool:
