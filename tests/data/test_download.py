@@ -6,6 +6,7 @@ import json
 import logging
 import lzma
 import multiprocessing
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -177,8 +178,23 @@ def test_damaged_cache_is_mended_and_never_by_a_wrong_file(
         ensure_file(remote(GOOD, url), tmp_path, None)
     assert path.read_bytes() == b"bit rot"
     web.serve("/file", Answer(GOOD))
-    assert ensure_file(remote(GOOD, url), tmp_path, None).read_bytes() == GOOD
+    with path.open("rb") as held:
+        assert ensure_file(remote(GOOD, url), tmp_path, None).read_bytes() == GOOD
+        assert held.read() == b"bit rot"  # replaced at once: who reads the old file reads all of it
     assert "fetching it again" in caplog.text
+
+
+def test_killed_download_leaves_nothing_to_trip_over(web: Web, tmp_path: Path) -> None:
+    url = web.serve("/file", Answer(GOOD, stall_at=5000, stall_s=60), Answer(GOOD))
+    process = multiprocessing.get_context("spawn").Process(target=fetch_one, args=((url, str(tmp_path)),))
+    process.start()
+    while not web.requests:
+        time.sleep(0.01)
+    process.kill()
+    process.join()
+    assert not (tmp_path / "toy" / "file").exists()
+    assert ensure_file(remote(GOOD, url), tmp_path, None).read_bytes() == GOOD
+    assert left_over(tmp_path) == ["toy/file", "toy/file.sha256.json"]
 
 
 def test_file_put_by_hand_is_hashed(tmp_path: Path) -> None:

@@ -60,6 +60,7 @@ def test_data_that_is_not_as_registered_is_refused_each_time(
     for _ in range(2):
         with pytest.raises(DataError, match=message):
             load("toy", cache=tmp_path)
+    assert sorted(web.requests) == ["/test", "/train"]  # files of the right content are not fetched again
 
 
 def test_unverified_data_says_so_with_the_fingerprint_to_pin(
