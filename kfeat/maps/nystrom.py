@@ -30,6 +30,7 @@ class Nystrom(FeatureMap):
 
     n_components: the number c of landmarks, rows of X drawn uniformly without replacement; None: 100, or all
     rows where there are fewer. landmarks: rows given in their place, c of them. rank: k <= c; None: c.
+    Fitted: `landmarks_`, and `landmark_indices_`, their places in X (None for given ones).
     """
 
     min_rows: ClassVar[int] = 512  # each block looks at all landmarks again
@@ -83,6 +84,7 @@ class Nystrom(FeatureMap):
 
     def _choose_landmarks(self, X: Any, rng: np.random.Generator) -> Any:
         n, c = X.shape[0], self.n_components
+        self.landmark_indices_ = None
         if self.landmarks is not None:
             given = check_array(self.landmarks, accept_sparse="csr")
             if given.shape[1] != X.shape[1] or c not in (None, given.shape[0]):
@@ -97,7 +99,8 @@ class Nystrom(FeatureMap):
                 f"Nystrom: n_components={c} landmarks need as many rows, got n_samples={n}: "
                 "use fewer, or give rows as `landmarks`"
             )
-        return as_operand(X[np.sort(rng.choice(n, size=c, replace=False))])
+        self.landmark_indices_ = np.sort(rng.choice(n, size=c, replace=False))
+        return as_operand(X[self.landmark_indices_])
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         landmarks, components = (
