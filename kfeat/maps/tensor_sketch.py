@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 from sklearn.base import clone
 
-from kfeat.kernels import Kernel, Polynomial
+from kfeat.kernels import Kernel, Linear, Polynomial
 from kfeat.maps.base import BlockMapper, FeatureMap
 from kfeat.maps.count_sketch import CountSketch, random_tables, transposed, universal_tables
 from kfeat.maps.registry import register
@@ -50,8 +50,8 @@ class TensorSketch(FeatureMap):
 
     @classmethod
     def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel is a polynomial."""
-        return isinstance(kernel, Polynomial)
+        """Return whether the kernel is a polynomial, or linear: then the map is a count sketch."""
+        return isinstance(kernel, Polynomial | Linear)
 
     @classmethod
     def default_kernel(cls) -> Kernel:
@@ -59,6 +59,8 @@ class TensorSketch(FeatureMap):
         return Polynomial(degree=2)
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        if isinstance(self.kernel_, Linear):
+            self.kernel_ = Polynomial(degree=1)
         if self.constant == "published":
             self.kernel_ = clone(self.kernel_).set_params(coef0=float(self.kernel_.coef0) ** 2)
         tables = random_tables if self.hashing == "table" else universal_tables

@@ -6,6 +6,7 @@ import pytest
 from kfeat.errors import KernelError
 from kfeat.kernels import Gaussian, Laplacian, Linear
 from kfeat.maps import RandomFourier
+from kfeat.maps.random_fourier import write_waves
 
 X = np.random.default_rng(0).standard_normal((8, 3)) / 2
 
@@ -33,6 +34,16 @@ def test_pairs_have_unit_norm_rows():
     np.testing.assert_allclose((Z**2).sum(axis=1), 1, rtol=1e-12)
 
 
+@pytest.mark.parametrize(("dtype", "eps"), [(np.float32, 2**-23), (np.float64, 2**-52)])
+def test_waves_are_cosines_and_sines_to_a_few_eps(dtype, eps):
+    turns = np.concatenate([np.linspace(-40, 40, 100_001), np.arange(-50, 50) * np.pi / 2])
+    phases = turns.astype(dtype)[None]
+    exact = np.cos(phases.astype(np.longdouble)), np.sin(phases.astype(np.longdouble))
+    out = np.empty((2, *phases.shape), dtype)
+    write_waves(phases.copy(), dtype(1), out[0], out[1])
+    assert np.abs(out - np.array(exact)).max() <= 4 * eps
+
+
 def test_a_fault_of_five_per_cent_in_the_frequencies_is_seen():
     wrong = Gaussian(0.7 * 1.05)
     grams = []
@@ -45,5 +56,5 @@ def test_a_fault_of_five_per_cent_in_the_frequencies_is_seen():
 
 
 def test_kernels_without_a_spectrum_are_refused():
-    with pytest.raises(KernelError, match=r"maps that can: nystrom, random_maclaurin$"):
+    with pytest.raises(KernelError, match=r"maps that can: nystrom, random_maclaurin, tensor_sketch$"):
         RandomFourier(Linear()).fit(X)

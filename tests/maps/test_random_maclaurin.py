@@ -25,6 +25,10 @@ def test_the_mean_over_all_signs_is_the_power_of_the_inner_product(degree):
         Z = fitted.transform(X2)
         grams.append(Z @ Z.T)
     np.testing.assert_allclose(np.mean(grams, axis=0), (X2 @ X2.T) ** degree, rtol=1e-12)
+    # Two features of E[(<w, x> <w, y>)^2] = ||x||^2 ||y||^2 + 2 <x, y>^2 - 2 sum x_i^2 y_i^2 each.
+    inner, norms, squares = X2 @ X2.T, (X2**2).sum(axis=1), (X2**2) @ (X2**2).T
+    second = (np.outer(norms, norms) + 2 * inner**2 - 2 * squares) ** degree
+    np.testing.assert_allclose(np.var(grams, axis=0), (second - inner ** (2 * degree)) / 2, atol=1e-12)
 
 
 LAWS = {

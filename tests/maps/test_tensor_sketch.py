@@ -1,5 +1,6 @@
 """Tensor Sketch: proved unbiased by enumeration, its variance held against a formula, and its switches."""
 
+import tracemalloc
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,7 @@ from faults import CAUGHT, PASS, SKETCH_FAULTS, largest_z
 from scipy.sparse import csr_array
 
 from kfeat.errors import KernelError
-from kfeat.kernels import Gaussian, Polynomial
+from kfeat.kernels import Gaussian, Linear, Polynomial
 from kfeat.maps import TensorSketch
 
 X2 = np.array([[0.7, -1.3], [0.4, 2.0], [-0.9, 0.3]])
@@ -121,14 +122,26 @@ def test_universal_hashes_are_two_wise_independent_and_uniform():
             assert abs(chi2 - 99) < 4 * np.sqrt(2 * 99)  # chi-squared, 99 degrees of freedom
 
 
-def test_degree_one_is_a_count_sketch():
+@pytest.mark.parametrize("kernel", [Polynomial(1), Linear()], ids=str)
+def test_degree_one_is_a_count_sketch(kernel):
     X = np.random.default_rng(0).standard_normal((4, 30))
-    fitted = TensorSketch(Polynomial(1), 8, random_state=0).fit(X)
+    fitted = TensorSketch(kernel, 8, random_state=0).fit(X)
     expected = np.zeros((4, 8))
     for i in range(30):
         expected[:, fitted.buckets_[0, i]] += fitted.signs_[0, i] * X[:, i]
     np.testing.assert_allclose(fitted.transform(X), expected, atol=1e-12)
     np.testing.assert_allclose(fitted.transform(csr_array(X)), expected, atol=1e-12)
+
+
+def test_working_memory_is_small_whatever_the_shape():
+    for n, d, D in ((2_000, 5_000, 5_000), (100_000, 20, 100), (4, 10, 1_000_000)):
+        X, out = np.ones((n, d), dtype=np.float32), np.empty((n, D), dtype=np.float32)
+        fitted = TensorSketch(Polynomial(2, coef0=1.0), D, random_state=0, n_jobs=2).fit(X[:3])
+        tracemalloc.start()
+        fitted.transform(X, out=out)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 64 * 2**20
 
 
 def test_other_kernels_are_refused_with_the_maps_that_can():
