@@ -1,38 +1,26 @@
 """LIBLINEAR, every solver for classification and regression, on arrays handed over without a loop."""
 
-import ctypes
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le
-from liblinear import liblinear as library
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from sklearn.utils.class_weight import compute_class_weight
 
 from kfeat.errors import ParameterError, SolverError
 from kfeat.solvers.base import LinearSolver, Task
+from kfeat.solvers.liblinear_call import CRAMMER_SINGER, REGRESSION, Call, Found, Settings, Trained
 from kfeat.solvers.liblinear_log import read_log
-from kfeat.solvers.native import c_array, check_sizes, solving
-from kfeat.solvers.nodes import NodeRows, node_rows
+from kfeat.solvers.native import check_sizes
 from kfeat.solvers.objectives import linear_objective
 from kfeat.solvers.rounding import round_significant
 
 SolverType = Literal[0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13]
 DEFAULT_EPS = {0: 0.01, 1: 0.1, 2: 0.01, 3: 0.1, 4: 0.1, 5: 0.01, 6: 0.01, 7: 0.1, 11: 1e-4, 12: 0.1, 13: 0.1}
-REGRESSION = frozenset({11, 12, 13})
+SEARCHABLE = frozenset({0, 2, 11})
 LOGISTIC = frozenset({0, 6, 7})
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What LIBLINEAR returns: W (width, machines) and the classes' positions in its own order."""
-
-    W: NDArray[np.float64]
-    order: NDArray[np.intp]
-    log: str
 
 
 class Liblinear(LinearSolver):
@@ -89,10 +77,11 @@ class Liblinear(LinearSolver):
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
         start = perf_counter()
-        rows = node_rows(self._rounded(X), self.bias if self.bias >= 0 else None)
+        call = self._call(X, y)
         built = perf_counter()
-        trained = self._train(rows, y, X.shape[1])
+        trained = call.train()
         solved = perf_counter()
+        self.order_ = np.searchsorted(np.unique(self._targets(y)), trained.labels)
         self._keep(trained, X.shape[1])
         self.objective_ = self._objective(X, y)
         self.times_ = {
@@ -112,31 +101,46 @@ class Liblinear(LinearSolver):
             return self.classes_[positive.astype(int)]
         return self.classes_[self.order_[values[:, self.order_].argmax(axis=1)]]
 
-    def _values(self, X: Any) -> NDArray[np.float64]:
-        return super()._values(self._rounded(self._check_again(X)))
+    def find_parameters(
+        self, X: Any, y: Any, folds: int = 5, start_C: float | None = None, start_p: float | None = None
+    ) -> Found:
+        """Return the best C (-s 0, 2), or C and p (-s 11), by LIBLINEAR's warm-started search (its -C)."""
+        if self.solver_type not in SEARCHABLE:
+            raise ParameterError(f"find_parameters is for -s 0, 2 and 11, not for -s {self.solver_type}")
+        X, y = self._check(X, y)
+        if not 2 <= folds <= len(y):
+            raise ParameterError(f"folds: 2 up to the {len(y)} rows are possible (got {folds})")
+        return self._call(X, y).find_parameters(folds, start_C, start_p)
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        return super()._scores(self._rounded(X))
 
     def _rounded(self, X: Any) -> Any:
         return X if self.significant_digits is None else round_significant(X, self.significant_digits)
 
-    def _train(self, rows: NodeRows, y: NDArray[Any], d: int) -> Trained:
-        """Run LIBLINEAR's train and copy its model out."""
+    def _call(self, X: Any, y: NDArray[Any]) -> Call:
+        """Return the problem in C's layout, or raise DataError if C's int cannot count it."""
+        (n, d), machines = X.shape, len(self.classes_) if self.task == "classification" else 1
+        check_sizes(
+            "LIBLINEAR",
+            rows_times_two=2 * n,
+            features_times_classes=(d + (self.bias >= 0)) * machines,
+            **({"rows_times_classes": n * machines} if self.solver_type == CRAMMER_SINGER else {}),
+        )
         targets = self._targets(y)
-        problem = self._problem(rows, targets, d)
-        parameter = self._parameter(y)
-        with solving(library.liblinear.set_print_string_function, self.random_state) as messages:
-            refusal = library.liblinear.check_parameter(problem, parameter)
-            if refusal:
-                raise ParameterError(f"Liblinear: {refusal.decode()}")
-            model = library.liblinear.train(problem, parameter)
-        try:
-            classes = 1 if self.task == "regression" else model.contents.nr_class
-            machines = 1 if classes == 2 and self.solver_type != 4 else classes
-            W = np.ctypeslib.as_array(model.contents.w, (problem.n, machines)).copy()
-            labels = model.contents.label[:classes] if self.task == "classification" else []
-        finally:
-            library.liblinear.free_and_destroy_model(ctypes.byref(model))
-        order = np.searchsorted(np.unique(targets), labels)
-        return Trained(W, order, "".join(messages))
+        weighted = self.task == "classification" and self.class_weight is not None
+        labels = np.unique(targets).astype(int).tolist() if weighted else []
+        settings = Settings(
+            solver_type=self.solver_type,
+            C=self.C,
+            eps=DEFAULT_EPS[self.solver_type] if self.eps is None else self.eps,
+            p=self.p,
+            bias=self.bias,
+            regularize_bias=self.regularize_bias,
+            weights=dict(zip(labels, self._class_weights(y), strict=True)) if weighted else {},
+            seed=self.random_state,
+        )
+        return Call(self._rounded(X), targets, settings)
 
     def _targets(self, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return y as LIBLINEAR shall see it: it treats the labels -1 and +1, and only these, specially."""
@@ -144,44 +148,13 @@ class Liblinear(LinearSolver):
             return 2.0 * y - 1
         return y.astype(np.float64)
 
-    def _problem(self, rows: NodeRows, targets: NDArray[np.float64], d: int) -> Any:
-        width = d + (self.bias >= 0)
-        machines = len(self.classes_) if self.task == "classification" else 1
-        check_sizes(
-            "LIBLINEAR",
-            rows_times_two=2 * len(targets),
-            features_times_classes=width * machines,
-            **({"rows_times_classes": len(targets) * machines} if self.solver_type == 4 else {}),
-        )
-        problem = library.problem.__new__(library.problem)
-        problem.l, problem.n = len(targets), width
-        problem.y = c_array(targets, ctypes.c_double)
-        problem.x = c_array(rows.pointers, ctypes.POINTER(library.feature_node))
-        problem.bias = self.bias
-        return problem
-
-    def _parameter(self, y: NDArray[Any]) -> Any:
-        parameter = library.parameter()
-        parameter.solver_type = self.solver_type
-        parameter.C = self.C
-        parameter.eps = DEFAULT_EPS[self.solver_type] if self.eps is None else self.eps
-        parameter.p = self.p
-        parameter.regularize_bias = int(self.regularize_bias)
-        if self.task == "classification" and self.class_weight is not None:
-            weights = self._class_weights(y)
-            labels = np.unique(self._targets(y)).astype(int)
-            parameter.nr_weight = len(weights)
-            parameter.weight_label = (ctypes.c_int * len(labels))(*labels)
-            parameter.weight = (ctypes.c_double * len(weights))(*weights)
-        return parameter
-
     def _class_weights(self, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return the factor of C for each class."""
         return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y])
 
     def _keep(self, trained: Trained, d: int) -> None:
         """Set the fitted attributes, with scikit-learn's signs: positive for the last of two classes."""
-        W, self.order_ = trained.W.T, trained.order
+        W = trained.W.T
         if self.task == "classification":
             if len(self.classes_) == 2:
                 W = W[:1] if self.order_[0] == 1 else -W[:1]
@@ -199,11 +172,9 @@ class Liblinear(LinearSolver):
 
     def _objective(self, X: Any, y: NDArray[Any]) -> float:
         """Return the primal objective of all machines at the solution."""
-        values = self._scores(self._rounded(X))
+        values = self._scores(X)
         penalised_b = self.intercept_ / self.bias if self.bias > 0 and self.regularize_bias else 0.0
-        weights = None
-        if self.task == "classification":
-            weights = self._class_weights(y)
+        weights = self._class_weights(y) if self.task == "classification" else None
         return linear_objective(
             self.solver_type, values, y, np.atleast_2d(self.coef_), penalised_b, self.C, self.p, weights
         )
