@@ -19,7 +19,7 @@ from kfeat.errors import ParameterError, SolverError
 from kfeat.solvers.base import Solver, Task, available_when, classifies
 from kfeat.solvers.libsvm_kernel import LibsvmKernel, libsvm_kernel
 from kfeat.solvers.libsvm_model import SupportVectors, copy_model
-from kfeat.solvers.native import c_array, check_sizes, solving
+from kfeat.solvers.native import c_array, check_sizes, thread_cap, solving
 from kfeat.solvers.nodes import NodeRows
 
 MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is given
@@ -114,7 +114,7 @@ class Libsvm(Solver):
         problem.y = c_array(targets, ctypes.c_double)
         problem.x = c_array(rows.pointers, ctypes.POINTER(library.svm_node))
         parameter = self._parameter(y, kernel)
-        with solving(library.libsvm.svm_set_print_string_function, None) as messages:
+        with thread_cap(), solving(library.libsvm.svm_set_print_string_function, None) as messages:
             refusal = library.libsvm.svm_check_parameter(problem, parameter)
             if refusal:
                 raise ParameterError(f"Libsvm: {refusal.decode()}")

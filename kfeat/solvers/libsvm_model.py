@@ -11,7 +11,7 @@ from libsvm import svm as library
 from numpy.typing import NDArray
 
 from kfeat.solvers.libsvm_kernel import LibsvmKernel
-from kfeat.solvers.native import c_array
+from kfeat.solvers.native import c_array, thread_cap
 
 BLOCK_VALUES = 2**22  # kernel values in a block: 32 MB
 
@@ -111,7 +111,8 @@ class SupportVectors:
         model.label = c_array(labels, ctypes.c_int)
         model.nSV = c_array(counts, ctypes.c_int)
         node = ctypes.POINTER(library.svm_node)
-        found = [library.libsvm.svm_predict(model, ctypes.cast(int(row), node)) for row in rows.pointers]
+        with thread_cap():
+            found = [library.libsvm.svm_predict(model, ctypes.cast(int(row), node)) for row in rows.pointers]
         return np.array(found).astype(np.intp)
 
 

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Any
 
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from kfeat.errors import DataError
 
@@ -33,6 +34,19 @@ def solving(set_print_function: Callable[[Any], None], seed: int | None) -> Iter
             yield messages
         finally:
             set_print_function(PRINT_FUNCTION(0))
+
+
+@contextmanager
+def thread_cap() -> Iterator[None]:
+    """Hold OpenMP, with which LIBSVM is built, to the smallest cap that any thread pool is under.
+
+    A library that is loaded after `threadpool_limits` was called does not know of it: LIBSVM would take all
+    cores of a run that was meant to have one.
+    """
+    pools = ThreadpoolController()
+    caps = [pool["num_threads"] for pool in pools.info()]
+    with pools.limit(limits=min(caps, default=1), user_api="openmp"):
+        yield
 
 
 def c_array(values: NDArray[Any], c_type: Any) -> Any:

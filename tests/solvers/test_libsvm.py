@@ -5,6 +5,7 @@ import pytest
 from libsvm import svmutil
 from scipy.sparse import csr_array
 from sklearn.svm import SVC, SVR
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial
@@ -169,3 +170,19 @@ def test_widths_are_learnt_from_the_training_rows():
     X = features(100, 4)
     solver = Libsvm(Gaussian("mean_distance")).fit(X, labels(X, 2))
     assert solver.kernel_.gamma == pytest.approx(Gaussian("mean_distance").resolve(X, 0).gamma)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_caps_on_threads_hold_for_libsvm_too(threads, monkeypatch):
+    seen = []
+    train = svmutil.libsvm.svm_train
+    monkeypatch.setattr(svmutil.libsvm, "svm_train", lambda *args: seen.append(openmp()) or train(*args))
+
+    def openmp():
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"}
+
+    X = features(50, 3)
+    with threadpool_limits(2, user_api="openmp"), threadpool_limits(threads, user_api="blas"):
+        Libsvm().fit(X, labels(X, 2))
+        assert openmp() == {2}
+    assert seen == [{threads}]
