@@ -19,7 +19,7 @@ from kfeat.errors import ParameterError, SolverError
 from kfeat.solvers.base import Solver, Task, available_when, classifies
 from kfeat.solvers.libsvm_kernel import LibsvmKernel, libsvm_kernel
 from kfeat.solvers.libsvm_model import SupportVectors, copy_model
-from kfeat.solvers.native import c_array, check_sizes, thread_cap, solving
+from kfeat.solvers.native import c_array, check_sizes, solving, thread_cap
 from kfeat.solvers.nodes import NodeRows
 
 MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is given
