@@ -7,6 +7,7 @@ test rows, predicting; wall and CPU seconds of each, CPU summed over threads.
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from time import perf_counter, process_time
 from typing import Any
 
@@ -15,7 +16,7 @@ import psutil
 from numpy.typing import NDArray
 
 from kfeat.data import Dataset, load
-from kfeat.errors import KfeatError, SolverError
+from kfeat.errors import DataError, KfeatError, SolverError
 from kfeat.experiments.machine import environment, peak_memory_mb, reset_peak_memory
 from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.experiments.store import SCHEMA
@@ -34,6 +35,11 @@ def run_trial(
     data = load(
         trial.source, trial.protocol, random_state=trial.seeds["data"], mirror=mirror, offline=offline
     )
+    if data.fingerprint != trial.fingerprint:
+        raise DataError(
+            f"{data.name} changed while it was used: expected the fingerprint {trial.fingerprint}, "
+            f"got {data.fingerprint}; run the command again"
+        )
     row = {
         **header(trial),
         "verified": data.verified,
@@ -103,23 +109,28 @@ def _measure(trial: Trial, data: Dataset, clock: "_Clock", threads: int) -> dict
 
 
 def _scores(data: Dataset, predicted: NDArray[Any]) -> dict[str, Any]:
+    """Return the accuracy, or the errors of a regression, and a hash of the predictions."""
+    from kfeat.solvers import regression_errors
+
     scores: dict[str, Any] = {"predictions": hashlib.sha256(predicted.tobytes()).hexdigest()[:16]}
     if data.task == "classification":
         scores["accuracy"] = float(np.mean(predicted == data.y_test))
     else:
-        difference = np.linalg.norm(predicted - data.y_test)
-        scores["relative_error"] = float(difference / np.linalg.norm(data.y_test))
+        if not np.isfinite(predicted).all():
+            raise SolverError("the predictions are not finite")
+        scores |= regression_errors(data.y_test, predicted)
     return scores
 
 
 def _solve(solver: Any) -> dict[str, Any]:
     """Return what the solver says of how it ended."""
     names = ("finished_by", "n_iter", "objective", "converged", "stop_reason", "n_support", "cache_mb")
-    found = {name: getattr(solver, f"{name}_", None) for name in names}
+    found = {name: np.asarray(getattr(solver, f"{name}_", None)).tolist() for name in names}
+    # JSON has no infinity: an objective that overflowed is left out.
     return {
-        name: np.asarray(value).tolist() if isinstance(value, np.ndarray | np.generic) else value
+        name: value
         for name, value in found.items()
-        if value is not None
+        if value is not None and not (isinstance(value, float) and not isfinite(value))
     }
 
 

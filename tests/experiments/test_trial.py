@@ -1,0 +1,75 @@
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from kfeat.data import fingerprint
+from kfeat.errors import DataError
+from kfeat.experiments import trial as module
+from kfeat.experiments.config import load_experiment
+from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.trial import run_trial
+
+Write = Callable[..., Path]
+HOW = {"threads": 1, "alone": True, "mirror": None, "offline": True}
+
+
+@pytest.fixture
+def trials(write: Write) -> list[Trial]:
+    experiment = load_experiment(write())
+    return plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+
+
+def test_a_row_says_what_was_done_and_how_it_went(trials: list[Trial]) -> None:
+    row = run_trial(trials[0], **HOW)
+    assert row["status"] == "done"
+    assert 0.5 < row["accuracy"] < 1
+    assert set(row["seconds"]) == {"map_fit", "map_train", "map_test", "train", "predict"}
+    assert row["columns"]["live"] + row["columns"]["zero"] + row["columns"]["constant"] == 64
+    assert row["solve"]["finished_by"].startswith("-s")
+    assert row["solve"]["n_iter"] > 0
+    assert row["peak_memory_mb"] is None or row["peak_memory_mb"] > 10
+
+
+def test_the_same_trial_gives_the_same_predictions(trials: list[Trial]) -> None:
+    rows = [run_trial(trials[1], **HOW) for _ in range(2)]
+    assert rows[0]["predictions"] == rows[1]["predictions"]
+    assert run_trial(trials[3], **HOW)["predictions"] != rows[0]["predictions"]  # another repeat
+
+
+def test_data_that_are_not_the_ones_planned_with_are_refused(trials: list[Trial]) -> None:
+    with pytest.raises(DataError, match="changed while it was used"):
+        run_trial(replace(trials[0], fingerprint="0" * 64), **HOW)
+
+
+def test_a_solver_that_breaks_is_a_failed_row(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(self: object, X: object, y: object) -> None:
+        raise MemoryError("too large")
+
+    monkeypatch.setattr(trials[0].solver.cls, "fit", fail)
+    row = run_trial(trials[0], **HOW)
+    assert row["status"] == "failed"
+    assert row["reason"] == "MemoryError: too large"
+    assert "map_train" in row["seconds"]
+
+
+def test_a_row_is_timed_only_on_an_idle_machine(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> None:
+    others = count(0.0, 10.0)  # ten seconds of other processes in every phase
+    monkeypatch.setattr(module, "_machine_busy", lambda: next(others))
+    assert run_trial(trials[0], **HOW)["timed"] is False
+    monkeypatch.setattr(module, "_machine_busy", lambda: 0.0)
+    assert run_trial(trials[0], **HOW)["timed"] is True
+    assert run_trial(trials[0], **{**HOW, "alone": False})["timed"] is False
+
+
+def test_a_width_is_the_same_for_the_map_and_the_exact_machine(write: Write) -> None:
+    experiment = load_experiment(
+        write(),
+        ["kernel={name: exponential, sigma: mean_distance}", "maps=[{name: nystrom, n_components: 300}]"],
+    )
+    trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+    mapped, exact = run_trial(trials[0], **HOW), run_trial(trials[-1], **HOW)
+    # All training rows are landmarks, so that the features are the kernel's own.
+    assert abs(mapped["accuracy"] - exact["accuracy"]) < 0.05
