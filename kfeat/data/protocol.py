@@ -3,7 +3,7 @@
 from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Gt, Lt
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from kfeat.data.models import Model
 
@@ -32,7 +32,7 @@ class Official(Split):
 
 
 class Fraction(Split):
-    """Train and test files merged; a random fraction to train, the rest to test."""
+    """Train and test files merged; a random fraction trains, max_train rows at most; the rest tests."""
 
     kind: Literal["fraction"]
     train: Annotated[float, Gt(0), Lt(1)]
@@ -57,6 +57,13 @@ class KFold(Split):
     fold: Annotated[int, Ge(0)] = 0
     seed: Annotated[int, Ge(0)] = 0
 
+    @model_validator(mode="after")
+    def fold_is_one_of_k(self) -> "KFold":
+        """Refuse a fold that does not exist."""
+        if self.fold >= self.k:
+            raise ValueError(f"expected a fold from 0 to k - 1 = {self.k - 1}, got {self.fold}")
+        return self
+
 
 class Against(Model):
     """One class becomes +1, all others -1."""
@@ -68,6 +75,13 @@ class RandomHalf(Model):
     """A random half of the classes, fixed by this seed, becomes +1, the other half -1."""
 
     random_half: Annotated[int, Ge(0)]
+
+
+def binarise_tag(binarise: Any) -> str:
+    """Return which binarisation is meant, so that a mistake is held against that kind only."""
+    if isinstance(binarise, RandomHalf) or (isinstance(binarise, dict) and "random_half" in binarise):
+        return "random_half"
+    return "positive" if isinstance(binarise, dict | Against) else "name"
 
 
 def as_chain(scale: Any) -> Any:
@@ -88,6 +102,12 @@ def step_tag(step: Any) -> str:
 
 StepName = Literal["minmax", "minmax_symmetric", "zscore", "unit_rows", "global_norm"]
 Step = Annotated[Annotated[Divide, Tag("divide")] | Annotated[StepName, Tag("name")], Discriminator(step_tag)]
+Binarise = Annotated[
+    Annotated[Literal["none"], Tag("name")]
+    | Annotated[Against, Tag("positive")]
+    | Annotated[RandomHalf, Tag("random_half")],
+    Discriminator(binarise_tag),
+]
 Chain = Annotated[tuple[Step, ...], BeforeValidator(as_chain)]
 AnySplit = Annotated[
     Official | Fraction | Sample | KFold, Field(discriminator="kind"), BeforeValidator(as_kind)
@@ -110,7 +130,7 @@ class Protocol(Model):
 
     scale: Chain = ()
     split: AnySplit = Official()
-    binarise: Literal["none"] | Against | RandomHalf = "none"
+    binarise: Binarise = "none"
     constant_features: Literal["keep", "drop"] = "keep"
     dtype: Literal["float32", "float64"] = "float32"
 
