@@ -23,26 +23,26 @@ class CountSketch:
         shape = (n_buckets, len(self.buckets))
         self.matrix = csr_array((self.values, (self.buckets, np.arange(shape[1]))), shape=shape)
 
-    def __call__(self, X: Any, X_transposed: Any = None) -> NDArray[Any]:
-        """Return the sketches of a block X (n, d), shape (n, D); `X_transposed` saves transposing it again.
+    def __call__(self, block: Any) -> NDArray[Any]:
+        """Return the sketches of the n rows of an arranged block, shape (n, D).
 
-        Dense: one sparse product on (features x rows), so that whole rows of the block are added up. CSR: the
-        same numbers with hashed column indices; making that dense adds up what falls into one bucket.
+        Dense: one sparse product on (features x rows) adds up whole rows of the block. CSR: the same numbers
+        with hashed column indices; making that dense adds up what falls into one bucket.
         """
         sketch: NDArray[Any]
-        if issparse(X):
-            data, indices = X.data * self.values[X.indices], self.buckets[X.indices]
-            sketch = csr_array((data, indices, X.indptr), shape=(X.shape[0], self.n_buckets)).toarray()
+        if issparse(block):
+            hashed = (block.data * self.values[block.indices], self.buckets[block.indices], block.indptr)
+            sketch = csr_array(hashed, shape=(block.shape[0], self.n_buckets)).toarray()
         else:
-            sketch = (self.matrix @ (transposed(X) if X_transposed is None else X_transposed)).T
+            sketch = (self.matrix @ block).T
         if self.constant:
             sketch[:, self.constant_bucket] += self.constant
         return sketch
 
 
-def transposed(X: Any) -> Any:
-    """Return a dense block as a contiguous (features x rows) array, and None for a CSR block."""
-    return None if issparse(X) else np.ascontiguousarray(X.T)
+def arranged(X: Any) -> Any:
+    """Return a block as `CountSketch` takes it: dense as (features x rows), CSR as it is."""
+    return X if issparse(X) else np.ascontiguousarray(X.T)
 
 
 def random_tables(
@@ -50,8 +50,7 @@ def random_tables(
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """Return fully random hashes h: [d] -> [n_buckets] and signs s: [d] -> {-1, 1}, shapes (degree, d)."""
     buckets = rng.integers(n_buckets, size=(degree, d))
-    signs = 2 * rng.integers(2, size=(degree, d), dtype=np.int8) - 1
-    return buckets, signs.astype(np.int8)
+    return buckets, 2 * rng.integers(2, size=(degree, d), dtype=np.int8) - 1
 
 
 def universal_tables(

@@ -40,8 +40,7 @@ def truncated(rng: np.random.Generator, kernel: DotProductKernel, n: int, base: 
     """Return n draws of P(N) in proportion to p^-(N + 1) over the N >= first with a term in the series."""
     last = int(np.ceil(-np.log(NEGLIGIBLE) / np.log(base)))
     a = terms(kernel, last)
-    with np.errstate(divide="ignore"):
-        logs = np.log(a > 0) - np.arange(len(a)) * np.log(base)
+    logs = np.where(a > 0, -np.arange(len(a)) * np.log(base), -np.inf)
     return from_table(rng, kernel, n, a, first, logs)
 
 

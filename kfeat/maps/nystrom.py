@@ -103,10 +103,8 @@ class Nystrom(FeatureMap):
         return as_operand(X[self.landmark_indices_])
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        landmarks, components = (
-            dense_if_quicker(self.landmarks_.astype(dtype)),
-            self.components_.astype(dtype),
-        )
+        landmarks = dense_if_quicker(self.landmarks_.astype(dtype))
+        components = self.components_.astype(dtype)
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
             K = self.kernel_(X, landmarks)

@@ -27,7 +27,7 @@ class RandomMaclaurin(FeatureMap):
     (H0/1, section 6.1; width 1 + d + n_components).
     constant: False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
 
-    Cost: the matrix products of X with sum(degrees_) sign vectors are the floor.
+    Cost: the matrix products of X with sum(n_factors_) sign vectors are the floor.
     """
 
     def __init__(

@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from kfeat.kernels import Kernel, Linear, Polynomial
 from kfeat.maps.base import BlockMapper, FeatureMap
-from kfeat.maps.count_sketch import CountSketch, random_tables, transposed, universal_tables
+from kfeat.maps.count_sketch import CountSketch, arranged, random_tables, universal_tables
 from kfeat.maps.registry import register
 
 
@@ -77,10 +77,10 @@ class TensorSketch(FeatureMap):
         write = self._write_real if self.domain == "real" else self._write_frequency
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
-            Xt = transposed(X)
-            spectrum = rfft(sketches[0](X, Xt), axis=1)
+            block = arranged(X)
+            spectrum = rfft(sketches[0](block), axis=1)
             for sketch in sketches[1:]:
-                spectrum *= rfft(sketch(X, Xt), axis=1)
+                spectrum *= rfft(sketch(block), axis=1)
             write(spectrum, out)
 
         return map_block
