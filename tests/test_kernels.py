@@ -137,14 +137,18 @@ def test_bad_parameters_are_refused():
     for kernel in (
         Polynomial(0),
         Polynomial(gamma=0.0),
+        Gaussian(float("inf")),
         Polynomial(coef0=-1.0),
         Gaussian(-1.0),
         Gaussian("wide"),
     ):
         with pytest.raises(ParameterError, match=type(kernel).__name__):
             check_parameters(kernel)
-    with pytest.raises(ValueError, match="X has 3 features and Y has 2"):
+    with pytest.raises(DataError, match="X has 3 features and Y has 2"):
         Linear()(np.ones((2, 3)), np.ones((2, 2)))
+    for bad in (np.ones(3), np.ones((2, 2)) * 1j, [["a", "b"]]):
+        with pytest.raises(DataError, match=r"expected rows of real numbers, shape \(n, d\), got"):
+            Linear()(bad)
 
 
 def test_kernels_are_estimators_and_have_a_yaml_form():

@@ -2,16 +2,22 @@
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, Self
+from math import inf
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
+from annotated_types import Gt, Lt
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import row_norms
 
+from kfeat.errors import DataError
+
 TILE = 1024  # rows and columns; a float64 tile is 8 MB, all the memory a Gram block needs beyond itself
 DENSE_FROM = 0.05  # at this share of non-zeros a dense tile multiplies faster than a sparse one
+
+Positive = Annotated[float, Gt(0), Lt(inf)]
 
 
 class Kernel(BaseEstimator):
@@ -27,7 +33,7 @@ class Kernel(BaseEstimator):
         A = as_operand(X)
         B = A if Y is None else as_operand(Y)
         if A.shape[1] != B.shape[1]:
-            raise ValueError(f"X has {A.shape[1]} features and Y has {B.shape[1]}: give both the same")
+            raise DataError(f"X has {A.shape[1]} features and Y has {B.shape[1]}: give both the same")
         if Y is not None and max(A.shape[0], B.shape[0]) <= TILE:
             return self._tile(A, B)
         K: NDArray[Any] = np.empty((A.shape[0], B.shape[0]), dtype=np.result_type(A.dtype, B.dtype))
@@ -62,8 +68,13 @@ class Kernel(BaseEstimator):
 
 
 def as_operand(X: Any) -> Any:
-    """Return X as a dense or CSR array of float32 or float64; a view where it is one already."""
+    """Return X as a dense or CSR array of float32 or float64; a view where it is one already.
+
+    Raises DataError where X is not a matrix of real numbers.
+    """
     A = X if isinstance(X, csr_array) else csr_array(X) if issparse(X) else np.asarray(X)
+    if A.ndim != 2 or A.dtype.kind not in "fiub":
+        raise DataError(f"expected rows of real numbers, shape (n, d), got {A.dtype} of shape {A.shape}")
     return A if A.dtype in (np.float32, np.float64) else A.astype(np.float64)
 
 

@@ -1,17 +1,17 @@
 """Dot-product kernels k(x, y) = f(<x, y>), f(t) = sum_n a_n t^n (Schoenberg 1942; Kar & Karnick 2012, 3)."""
 
 from abc import abstractmethod
-from math import comb, inf
+from math import inf
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Lt
 from numpy.typing import NDArray
-from scipy.special import gammaln
+from scipy.special import comb, gammaln
 from sklearn.base import clone
 
 from kfeat.errors import DataError
-from kfeat.kernels.base import Kernel, as_operand, inner_products, squared_norms
+from kfeat.kernels.base import Kernel, Positive, as_operand, inner_products, squared_norms
 from kfeat.kernels.widths import WidthRule, euclidean_width, number, said
 
 
@@ -83,8 +83,8 @@ class Polynomial(DotProductKernel):
     def __init__(
         self,
         degree: Annotated[int, Ge(1)] = 2,
-        gamma: Annotated[float, Gt(0)] = 1.0,
-        coef0: Annotated[float, Ge(0)] = 0.0,
+        gamma: Positive = 1.0,
+        coef0: Annotated[float, Ge(0), Lt(inf)] = 0.0,
     ) -> None:
         self.degree = degree
         self.gamma = gamma
@@ -106,10 +106,10 @@ class Polynomial(DotProductKernel):
 
     def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
         """Return a_n = C(degree, n) gamma^n coef0^(degree - n)."""
-        p = self.degree
-        terms = range(min(n_terms, p + 1))
-        a = np.zeros(n_terms)
-        a[: len(terms)] = [comb(p, n) * self.gamma**n * self.coef0 ** (p - n) for n in terms]
+        p, a = self.degree, np.zeros(n_terms)
+        n = np.arange(min(n_terms, p + 1))
+        with np.errstate(over="ignore", invalid="ignore"):  # an infinite coefficient says so itself
+            a[: len(n)] = comb(p, n) * self.gamma**n * float(self.coef0) ** (p - n)
         return a
 
     def _f(self, t: NDArray[Any]) -> NDArray[Any]:
@@ -121,7 +121,7 @@ class Polynomial(DotProductKernel):
 class Exponential(DotProductKernel):
     """The exponential dot-product kernel exp(<x, y> / sigma^2); sigma may be a heuristic."""
 
-    def __init__(self, sigma: Annotated[float, Gt(0)] | WidthRule = 1.0) -> None:
+    def __init__(self, sigma: Positive | WidthRule = 1.0) -> None:
         self.sigma = sigma
 
     @property

@@ -1,15 +1,14 @@
 """Shift-invariant kernels k(x - y), and the spectra they are Fourier transforms of (Bochner's theorem)."""
 
 from abc import abstractmethod
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
-from annotated_types import Gt
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics.pairwise import manhattan_distances
 
-from kfeat.kernels.base import Kernel, as_operand, squared_norms
+from kfeat.kernels.base import Kernel, Positive, as_operand, squared_norms
 from kfeat.kernels.widths import WidthRule, euclidean_width, manhattan_width, number, said, squared_distances
 
 # Largest gamma ||y||^2 for which the rounding of a float32 distance moves a kernel value by 1e-4 at most.
@@ -19,7 +18,7 @@ FLOAT32_REACH = 256.0
 class ShiftInvariantKernel(Kernel):
     """A kernel of x - y alone with k(x, x) = 1; gamma may be a heuristic's name."""
 
-    def __init__(self, gamma: Annotated[float, Gt(0)] | WidthRule = 1.0) -> None:
+    def __init__(self, gamma: Positive | WidthRule = 1.0) -> None:
         self.gamma = gamma
 
     @abstractmethod

@@ -92,4 +92,9 @@ def coefficients(kernel: DotProductKernel, n_terms: int) -> NDArray[np.float64]:
             f"Random Maclaurin needs a series without negative coefficients, got a_{n} = {a[n]:g} "
             f"of {kernel!r}: such a kernel is not positive definite in every dimension"
         )
+    if not np.isfinite(a).all():
+        n = int(np.argmin(np.isfinite(a)))
+        raise KernelError(
+            f"the coefficient a_{n} of {kernel!r} is beyond double precision: use a lower degree"
+        )
     return a

@@ -6,7 +6,7 @@ import numpy as np
 from annotated_types import Ge
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
-from scipy.sparse import csr_array
+from scipy.sparse import sparray, spmatrix
 from sklearn.utils.validation import check_array
 
 from kfeat.errors import DataError, ParameterError
@@ -40,7 +40,7 @@ class Nystrom(FeatureMap):
         kernel: Any = None,
         n_components: Annotated[int, Ge(1)] | None = None,
         rank: Annotated[int, Ge(1)] | None = None,
-        landmarks: np.ndarray | csr_array | None = None,
+        landmarks: np.ndarray | sparray | spmatrix | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:

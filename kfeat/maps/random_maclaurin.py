@@ -1,9 +1,10 @@
 """Random Maclaurin features: dot-product kernels by random products (Kar & Karnick 2012)."""
 
+from math import inf
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Lt
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
@@ -35,7 +36,7 @@ class RandomMaclaurin(FeatureMap):
         kernel: Any = None,
         n_components: Annotated[int, Ge(1)] = 100,
         degree_law: Literal["geometric", "truncated", "proportional"] = "geometric",
-        base: Annotated[float, Gt(1)] = 2.0,
+        base: Annotated[float, Gt(1), Lt(inf)] = 2.0,
         h01: bool = False,
         constant: bool = True,
         random_state: Any = None,

@@ -56,10 +56,10 @@ def test_a_map_without_its_constant_is_held_against_the_kernel_without_it():
 
 
 def test_intervals_from_a_sample_cover_the_value_on_all_rows():
-    X = np.abs(rows(1500))
+    X = np.abs(rows(800))
     fitted = TensorSketch(Polynomial(2, coef0=0.5), 200, random_state=0).fit(X)
-    whole = fitted.diagnose(X, n_rows=1500)
-    samples = [fitted.diagnose(X, n_rows=150, random_state=s) for s in range(100)]
+    whole = fitted.diagnose(X, n_rows=800)
+    samples = [fitted.diagnose(X, n_rows=100, random_state=s) for s in range(100)]
     for name in ("relative_frobenius", "mean_absolute", "mean_relative"):
         truth = getattr(whole, name).value
         estimates = [getattr(sample, name) for sample in samples]

@@ -123,6 +123,10 @@ def test_what_cannot_be_sampled_is_refused():
 
     with pytest.raises(KernelError, match=r"without negative coefficients, got a_3 = -1"):
         RandomMaclaurin(Sine(), 100, degree_law="truncated").fit(X2)
+    with pytest.raises(
+        KernelError, match=r"the coefficient a_.* is beyond double precision: use a lower degree"
+    ):
+        RandomMaclaurin(Polynomial(2000, coef0=1.0), degree_law="truncated").fit(X2)
     with pytest.raises(KernelError, match="no terms of degree >= 2"):
         RandomMaclaurin(Linear(), degree_law="truncated", h01=True).fit(X2)
     with pytest.raises(DataError, match=r"needs \|<x, y>\| < 1, got 4"):
