@@ -46,6 +46,7 @@ class KernelRidge(Solver):
     def fit(self, X: Any, y: Any) -> "KernelRidge":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
+        X = X.astype(np.float64, copy=False)  # so is K, and then predictions
         n = X.shape[0]
         needed, free = 8 * n * n, psutil.virtual_memory().available
         if needed > 0.9 * free:
@@ -55,11 +56,11 @@ class KernelRidge(Solver):
             )
         start = perf_counter()
         self.kernel_ = Linear() if self.kernel is None else self.kernel.resolve(X, 0)
-        K = self.kernel_(X).astype(np.float64, copy=False)
+        K = self.kernel_(X)
         built = perf_counter()
         K[np.diag_indices(n)] += self.alpha
         try:
-            factor = cho_factor(K, lower=True, overwrite_a=True)
+            factor = cho_factor(K.T, overwrite_a=True)  # K.T: LAPACK's order, so that nothing is copied
         except LinAlgError:
             raise SolverError(
                 f"K + alpha I is singular to rounding with alpha = {self.alpha}: take a larger alpha"

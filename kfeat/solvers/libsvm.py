@@ -2,6 +2,7 @@
 
 import ctypes
 import re
+from itertools import combinations
 from math import ceil
 from time import perf_counter
 from typing import Annotated, Any, ClassVar, Literal
@@ -16,7 +17,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
-from kfeat.solvers.base import Solver, Task, available_when, classifies
+from kfeat.solvers.base import Machine, Solver, Task, available_when, classifies
 from kfeat.solvers.libsvm_kernel import LibsvmKernel, libsvm_kernel
 from kfeat.solvers.libsvm_model import SupportVectors, copy_model
 from kfeat.solvers.native import c_array, check_sizes, solving, thread_cap
@@ -31,8 +32,8 @@ class Libsvm(Solver):
     min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel` (None: linear). LIBSVM's
     own kernels stand for Linear, Polynomial and Gaussian; any other kernel is handed over as a Gram matrix,
     which takes 8 n^2 bytes. `eps` is its tolerance, `p` the width of the regression's tube,
-    `cache_mb` the kernel cache in MB (None: half of the free memory, at most what the whole Gram matrix
-    takes; what was taken is `cache_mb_`).
+    `cache_mb` the kernel cache in MB (None: half of the free memory, at most what the Gram matrix of the
+    largest of its problems takes; what was taken is `cache_mb_`).
 
     Fitted besides the contract: `kernel_` (widths learnt), `n_support_` (support vectors per class, or in
     all), `support_` (their rows in X), `dual_coef_`, `intercept_` (both in LIBSVM's order of classes). Labels
@@ -81,7 +82,7 @@ class Libsvm(Solver):
         built = perf_counter()
         self._model, log = self._train(rows, y, self._kernel)
         self._model.take_rows(X, self._kernel)
-        self._keep(log)
+        self._keep(log, y)
         self.times_ = {"build": built - start, "solve": perf_counter() - built}
         return self
 
@@ -138,7 +139,7 @@ class Libsvm(Solver):
         parameter.degree, parameter.gamma, parameter.coef0 = kernel.degree, kernel.gamma, kernel.coef0
         parameter.C, parameter.eps, parameter.p = self.C, self.eps, self.p
         parameter.shrinking = int(self.shrinking)
-        self.cache_mb_ = float(self.cache_mb or fair_cache_mb(len(y)))
+        self.cache_mb_ = float(self.cache_mb or fair_cache_mb(max(self._sizes(y))))
         parameter.cache_size = self.cache_mb_
         if self.task == "classification" and self.class_weight is not None:
             labels = np.unique(self._targets(y)).astype(int)
@@ -148,7 +149,13 @@ class Libsvm(Solver):
             parameter.weight = (ctypes.c_double * len(weights))(*weights)
         return parameter
 
-    def _keep(self, log: str) -> None:
+    def _sizes(self, y: NDArray[Any]) -> list[int]:
+        """Return how many rows each of LIBSVM's problems has, in no order: pairs of classes, or all rows."""
+        if self.task == "regression":
+            return [len(y)]
+        return [a + b for a, b in combinations(np.bincount(y).tolist(), 2)]
+
+    def _keep(self, log: str, y: NDArray[Any]) -> None:
         """Set the fitted attributes that tell about the model and the solve."""
         model = self._model
         self.support_ = model.rows
@@ -159,15 +166,17 @@ class Libsvm(Solver):
         objectives = [float(value) for value in re.findall(r"obj = (\S+),", log)]
         if not iterations or not np.isfinite(model.coefficients).all():
             raise SolverError(f"LIBSVM returned no usable model; its messages were: {log[-500:]!r}")
-        self.n_iter_ = max(iterations)
         self.objective_ = -sum(objectives)
-        # LIBSVM tells on stderr, not here, that it gave up; its limit is the same for every machine.
-        self.converged_ = self.n_iter_ < 10_000_000
-        self.stop_reason_ = "tolerance" if self.converged_ else "iteration limit"
-        self.finished_by_ = f"-s {self.solver_type}"
+        # LIBSVM says on stderr, not here, that it gave up; epsilon-SVR has two variables per row.
+        variables = 2 * len(y) if self.task == "regression" else max(self._sizes(y))
+        limit = max(10_000_000, 100 * variables)
+        name = "epsilon-SVR" if self.task == "regression" else "C-SVC"
+        self._report(
+            [Machine(name, done, "tolerance" if done < limit else "iteration limit") for done in iterations]
+        )
 
 
 def fair_cache_mb(n: int) -> int:
-    """Return the MB of kernel cache for n rows: the whole Gram (float32), or half of the free memory."""
+    """Return the MB of kernel cache for n rows: a whole Gram (float32), or half of the free memory."""
     gram = n * n * 4 + n * 32  # 32: the cache's header per row
     return max(100, ceil(min(gram, MEMORY_SHARE * psutil.virtual_memory().available) / 2**20))

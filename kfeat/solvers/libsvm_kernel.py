@@ -87,6 +87,8 @@ class NativeKernel:
             np.maximum(K, 0, out=K)
             K *= -self.gamma
             return np.exp(K, out=K), EPS * (m + self.gamma * (d + 4) * 2 * (x2 + y2_max))
+        if self.type == LINEAR:
+            return K, EPS * (m + d) * np.sqrt(x2 * y2_max)
         K *= self.gamma
         K += self.coef0
         size = self.gamma * np.sqrt(x2 * y2_max) + abs(self.coef0)
@@ -162,14 +164,17 @@ def libsvm_kernel(kernel: Kernel | None) -> LibsvmKernel:
 
 
 def _power(values: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
-    """Return values^degree by repeated squaring in place, as LIBSVM's powi does."""
-    result: Any = None
-    while degree:
-        if degree % 2:
-            result = values.copy() if result is None else np.multiply(result, values, out=result)
+    """Return values^degree, degree >= 1, by repeated squaring in place, as LIBSVM's powi does."""
+    while degree % 2 == 0:
+        np.multiply(values, values, out=values)
         degree //= 2
-        if degree:
-            np.multiply(values, values, out=values)
+    if degree == 1:
+        return values
+    result = values.copy()
+    while degree := degree // 2:
+        np.multiply(values, values, out=values)
+        if degree % 2:
+            np.multiply(result, values, out=result)
     return result
 
 

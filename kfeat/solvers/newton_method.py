@@ -196,7 +196,7 @@ def hessian_factor(gram: Vector, scale: float, dtype: Any) -> Any:
         diagonal = np.diag_indices(len(H))
         H[diagonal] += H[diagonal] * dtype.type(jitter) + 1
         try:
-            return cho_factor(H, overwrite_a=True, check_finite=False)
+            return cho_factor(H.T, overwrite_a=True, check_finite=False)
         except LinAlgError:
             jitter *= 16
 

@@ -56,7 +56,7 @@ def ridge(moments: Moments, alpha: float, intercept: bool) -> tuple[NDArray[np.f
     about = moments if intercept else moments.about_zero()
     try:
         A = about.xx + alpha * np.eye(len(about.xy))
-        w = cho_solve(cho_factor(A, overwrite_a=True), about.xy)
+        w = cho_solve(cho_factor(A.T, overwrite_a=True), about.xy)
     except LinAlgError:  # alpha is lost beside the largest eigenvalues: keep it away from them
         w = ridge_path(about, np.array([alpha]))[0]
     return w, float(about.y_mean - about.x_mean @ w)
