@@ -37,11 +37,15 @@ class Trial:
     seed: int
 
     @property
+    def _switches(self) -> dict[str, Any]:
+        return self.protocol.model_dump(mode="json", exclude_defaults=True)
+
+    @property
     def _data(self) -> dict[str, Any]:
         repeat = self.repeat if self.protocol.random else 0
         return {
             "dataset": self.fingerprint,
-            "protocol": self.protocol.model_dump(mode="json", exclude_defaults=True),
+            "protocol": self._switches,
             "repeat": repeat,
             "seed": self.seed,
         }
@@ -60,7 +64,7 @@ class Trial:
     def _cell_identity(self) -> dict[str, Any]:
         return {
             "dataset": self.fingerprint,
-            "protocol": self.protocol.model_dump(mode="json", exclude_defaults=True),
+            "protocol": {"version": self.protocol.algorithm_version, **self._switches},
             "kernel": self.kernel.identity(),
             "map": self.map.identity() if self.map else None,
             "solver": self.solver.identity(),
