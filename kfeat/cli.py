@@ -148,14 +148,14 @@ def plan(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path
 
 def _show_plan(experiment: "Experiment", out: Path, access: Access) -> None:
     from kfeat.experiments.store import read_rows
-    from kfeat.progress import name
+    from kfeat.progress import names
 
     trials = _planned(experiment, access)
     rows = read_rows(out / experiment.name)
     states = [rows.get(trial.id, {}).get("status", "to run") for trial in trials]
     click.echo(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done")
-    for trial, state in zip(trials, states, strict=True):
-        click.echo(f"{trial.id}  {state:<6}  {name(trial)}")
+    for (identity, name), state in zip(names(trials).items(), states, strict=True):
+        click.echo(f"{identity}  {state:<6}  {name}")
 
 
 @main.command()

@@ -1,5 +1,6 @@
 """Showing a run: bars on a terminal, plain lines elsewhere, nothing when quiet; all on stderr."""
 
+from collections.abc import Sequence
 from types import TracebackType
 
 import click
@@ -34,8 +35,8 @@ class Quiet:
         """Return where downloads may show their bars, if anywhere."""
         return None
 
-    def begin(self, total: int, done: int) -> None:
-        """Take note of the size of the plan and of what was done before."""
+    def begin(self, trials: Sequence[Trial], done: int) -> None:
+        """Take note of the plan, and of how many of its trials were done before."""
 
     def started(self, trial: Trial) -> None:
         """Take note of a trial that has begun."""
@@ -47,22 +48,23 @@ class Quiet:
 class Lines(Quiet):
     """Writes a line per finished trial: for logs and pipes."""
 
-    def begin(self, total: int, done: int) -> None:
+    def begin(self, trials: Sequence[Trial], done: int) -> None:
         """Say how much there is to do."""
-        self._total, self._done = total, done
-        click.echo(f"{total} trials, {done} done before, {total - done} to run", err=True)
+        self._names, self._done = names(trials), done
+        click.echo(f"{len(trials)} trials, {done} done before, {len(trials) - done} to run", err=True)
 
     def finished(self, trial: Trial, row: Row) -> None:
         """Say what came out."""
         self._done += 1
-        click.echo(f"[{self._done}/{self._total}] {name(trial)}: {outcome(row)}", err=True)
+        place = f"[{self._done}/{len(self._names)}]"
+        click.echo(f"{place} {self._names[trial.id]}: {outcome(row)}", err=True)
 
 
 class Bars(Quiet):
     """Shows a bar over all trials and the trial in hand with its clock."""
 
     def __init__(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn())
         self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
 
     def __enter__(self) -> "Bars":
@@ -79,20 +81,23 @@ class Bars(Quiet):
         """Return the display, for a bar per file."""
         return self._progress
 
-    def begin(self, total: int, done: int) -> None:
+    def begin(self, trials: Sequence[Trial], done: int) -> None:
         """Open the bar over all trials."""
-        self._all = self._progress.add_task("trials", total=total, completed=done)
+        self._names = names(trials)
+        self._all = self._progress.add_task("trials", total=len(trials), completed=done)
         self._tasks: dict[str, TaskID] = {}
 
     def started(self, trial: Trial) -> None:
         """Open a line for the trial in hand."""
-        self._tasks[trial.id] = self._progress.add_task(f"  {name(trial)}", total=1)
+        self._tasks[trial.id] = self._progress.add_task(f"  {self._names[trial.id]}", total=1)
 
     def finished(self, trial: Trial, row: Row) -> None:
         """Close the trial's line and move the bar."""
         self._progress.remove_task(self._tasks.pop(trial.id))
         self._progress.advance(self._all)
-        self._progress.console.print(f"{name(trial)}: {outcome(row)}", highlight=False, markup=False)
+        self._progress.console.print(
+            f"{self._names[trial.id]}: {outcome(row)}", highlight=False, markup=False
+        )
 
 
 def downloads() -> Progress:
@@ -101,11 +106,18 @@ def downloads() -> Progress:
     return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-def name(trial: Trial) -> str:
-    """Return a trial as one short line."""
-    parts = [trial.describe()["dataset"], trial.kernel.build().formula]
-    parts.append(_component(trial.map) if trial.map else "exact")
-    return f"{', '.join(parts)}, {_component(trial.solver)}, repeat {trial.repeat}"
+def names(trials: Sequence[Trial]) -> dict[str, str]:
+    """Return a short line for each trial by id; data and kernel are named where the plan has several."""
+    settings = [(trial.describe()["dataset"], trial.kernel.build().formula) for trial in trials]
+    shown = [i for i in (0, 1) if len({setting[i] for setting in settings}) > 1]
+    return {
+        trial.id: ", ".join([*(setting[i] for i in shown), _method(trial), f"repeat {trial.repeat}"])
+        for trial, setting in zip(trials, settings, strict=True)
+    }
+
+
+def _method(trial: Trial) -> str:
+    return f"{_component(trial.map) if trial.map else 'exact'}, {_component(trial.solver)}"
 
 
 def _component(component: Component) -> str:

@@ -20,7 +20,7 @@ class Watcher(Protocol):
     def downloads(self) -> Any:
         """A `rich.progress.Progress` for downloads, or None."""
 
-    def begin(self, total: int, done: int) -> None:
+    def begin(self, trials: Sequence[Trial], done: int) -> None:
         """All trials of the plan, and how many of them were done before."""
 
     def started(self, trial: Trial) -> None:
@@ -81,7 +81,7 @@ def run_trials(
     """
     with Store(folder) as store, ExitStack() as ending:
         todo = list(trials) if force else pending(trials, read_rows(folder))
-        watcher.begin(len(trials), len(trials) - len(todo))
+        watcher.begin(trials, len(trials) - len(todo))
         rows: list[Row] = []
         idle: list[Worker] = []
         busy: list[Worker] = []
