@@ -83,8 +83,8 @@ def canonical(parts: Mapping[str, Part]) -> dict[str, Part]:
 
 def with_short_indices(X: Matrix) -> Matrix:
     """Return a CSR matrix with 32-bit indices where they do: less to read, and faster products."""
-    from scipy.sparse import csr_array, get_index_dtype
+    from scipy.sparse import csr_array
 
     X = csr_array(X)
-    index = get_index_dtype(maxval=max(X.nnz, X.shape[1]))
+    index = np.int32 if max(X.nnz, X.shape[1]) < 2**31 else np.int64
     return csr_array((X.data, X.indices.astype(index), X.indptr.astype(index)), shape=X.shape)

@@ -74,6 +74,18 @@ def test_faults(tmp_path: Path, kind: str, arrays: Any, message: str) -> None:
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize("index", [2**30, -5])
+def test_sparse_indices_outside_of_the_matrix(tmp_path: Path, index: int) -> None:
+    path = saved(
+        tmp_path, "mat", X=csc_array(([1.0, 2.0], ([0x77, 3], [0, 1])), shape=(200, 2)), y=np.arange(200) % 2
+    )
+    content = path.read_bytes()
+    assert content.count(np.int32(0x77).tobytes()) == 1
+    path.write_bytes(content.replace(np.int32(0x77).tobytes(), np.int32(index).tobytes()))
+    with pytest.raises(DataError, match="cannot be read as mat"):
+        read(path)
+
+
 def test_matlab_structs_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="struct"):
         read(saved(tmp_path, "mat", X={"a": 1}, y=Y))

@@ -37,4 +37,9 @@ def part_of(arrays: Mapping[str, Any], X_name: str, y_name: str, file: str) -> P
     for name, array in ((X_name, X), (y_name, y)):
         if array.dtype.kind not in "biuf":
             raise DataError(f"{file}: expected real numbers in {name}, got {array.dtype}")
-    return Part(csr_array(X) if issparse(X) else X, y)
+    if issparse(X):
+        X.check_format(
+            full_check=True
+        )  # SciPy's conversion trusts a file's indices, and crashes on wrong ones
+        X = csr_array(X)
+    return Part(X, y)

@@ -31,7 +31,7 @@ def read(files: Mapping[str, Path], reading: Reading) -> tuple[dict[str, Part], 
             if kind not in NUMERIC:
                 raise DataError(f"{path}: expected {name} to be a numeric matrix, got a {kind} array")
         stored.seek(0)
-        arrays = loadmat(stored, variable_names=sorted(kinds), spmatrix=False) if kinds else {}
+        arrays = loadmat(stored, variable_names=sorted(kinds)) if kinds else {}
     except NotImplementedError:
         raise DataError(f"{path}: expected MATLAB version 7 or earlier, got 7.3; save it with -v7") from None
     arrays = {name: arrays[name] for name in kinds}
