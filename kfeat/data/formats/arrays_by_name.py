@@ -38,8 +38,7 @@ def part_of(arrays: Mapping[str, Any], X_name: str, y_name: str, file: str) -> P
         if array.dtype.kind not in "biuf":
             raise DataError(f"{file}: expected real numbers in {name}, got {array.dtype}")
     if issparse(X):
-        X.check_format(
-            full_check=True
-        )  # SciPy's conversion trusts a file's indices, and crashes on wrong ones
+        # SciPy's conversion to CSR trusts the indices in the file, and crashes on wrong ones.
+        X.check_format(full_check=True)
         X = csr_array(X)
     return Part(X, y)
