@@ -5,12 +5,13 @@ from kfeat.data.generators import GeneratorSource
 from kfeat.data.loading import fingerprint, load, load_raw
 from kfeat.data.models import Dataset, Raw
 from kfeat.data.protocol import Protocol
-from kfeat.data.source import FileSource, Source
+from kfeat.data.source import FileSource, PinnedSource, Source
 
 __all__ = [
     "Dataset",
     "FileSource",
     "GeneratorSource",
+    "PinnedSource",
     "Protocol",
     "Raw",
     "Source",

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from kfeat.data.places import OWN, Folder, cache_folder, mirror_place
 from kfeat.data.prepare import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.data.registered import load_entry, recorded_fingerprint
-from kfeat.data.source import FileSource, Source, validated
+from kfeat.data.source import FileSource, PinnedSource, Source, validated
 from kfeat.errors import DataError
 
 logger = logging.getLogger("kfeat")
@@ -31,12 +32,11 @@ def load(
 ) -> Dataset:
     """Return a dataset under a protocol, downloading and parsing it where that has not been done yet.
 
-    `source` is a registered name, a FileSource or generator specification, or the mapping of one; so may the
-    protocol be a mapping.
-    `random_state` draws what the protocol leaves to each repeat. `mirror` (else KFEAT_MIRROR) is tried
-    before upstream; `cache` (else KFEAT_CACHE) keeps files and arrays; `offline` forbids the network;
-    `progress` is a `rich.progress.Progress` for the downloads. Safe to call from several processes at once.
-    Raises ConfigError, DownloadError or DataError.
+    `source` is a registered name, a FileSource, PinnedSource or generator specification, or the mapping of
+    one; the protocol may be a mapping too. `random_state` draws what the protocol leaves to each repeat.
+    `mirror` (else KFEAT_MIRROR) is tried before upstream; `cache` (else KFEAT_CACHE) keeps files and arrays;
+    `offline` forbids the network; `progress` is a `rich.progress.Progress` for the downloads. Safe to call
+    from several processes at once. Raises ConfigError, DownloadError or DataError.
     """
     rules: Protocol = validated(Protocol, protocol or {}, "protocol")
     raw = load_raw(source, mirror=mirror, cache=cache, offline=offline, progress=progress)
@@ -55,10 +55,13 @@ def load_raw(
 ) -> Raw:
     """Return a dataset as its files have it, before any protocol; arrays may be mapped read-only."""
     source = validated(Source, source, "dataset")
+    folder, place = cache_folder(cache), mirror_place(mirror)
     if isinstance(source, str):
-        return load_entry(source, cache_folder(cache), mirror_place(mirror), offline, progress)
+        return load_entry(source, folder, place, offline, progress)
+    if isinstance(source, PinnedSource):
+        return pinned(load_entry(source.name, folder, place, offline, progress), source.fingerprint)
     if isinstance(source, FileSource):
-        return load_files(source, cache_folder(cache))
+        return load_files(source, folder)
     return Raw(source.name, "classification", generate(source), generator_fingerprint(source), verified=True)
 
 
@@ -66,13 +69,18 @@ def load_files(source: FileSource, cache: Path) -> Raw:
     """Return the user's own files; they are verified when their fingerprint is pinned."""
     files = source.files
     data = kept(own_folder(source, cache), files, lambda: read_files(files, source.reading, source.task))
-    if source.fingerprint not in (None, data.fingerprint):
+    raw = Raw(source.name, data.task, data.parts, data.fingerprint, False, data.label_names)
+    return raw if source.fingerprint is None else pinned(raw, source.fingerprint)
+
+
+def pinned(raw: Raw, fingerprint: str) -> Raw:
+    """Return the data as verified; raises DataError unless it has the fingerprint pinned by the config."""
+    if raw.fingerprint != fingerprint:
         raise DataError(
-            f"{source.path}: expected the fingerprint {source.fingerprint}, got {data.fingerprint}; "
-            "the file is not the one that was pinned"
+            f"{raw.name}: expected the fingerprint {fingerprint}, got {raw.fingerprint}; "
+            "the data are not those that were pinned"
         )
-    verified = source.fingerprint is not None
-    return Raw(source.name, data.task, data.parts, data.fingerprint, verified, data.label_names)
+    return replace(raw, verified=True)
 
 
 def own_folder(source: FileSource, cache: Path) -> Path:
@@ -85,6 +93,8 @@ def fingerprint(source: Any, cache: Folder = None) -> str | None:
     source = validated(Source, source, "dataset")
     if isinstance(source, str):
         return recorded_fingerprint(source, cache_folder(cache))
+    if isinstance(source, PinnedSource):
+        return source.fingerprint
     if isinstance(source, FileSource):
         if source.fingerprint is not None:
             return source.fingerprint

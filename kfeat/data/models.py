@@ -13,9 +13,13 @@ Task: TypeAlias = Literal["classification", "regression"]
 
 
 class Model(BaseModel):
-    """A frozen record with no unknown keys and no silent conversions."""
+    """A frozen record with no unknown keys and no silent conversions, hashable whatever its fields are."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    def __hash__(self) -> int:
+        """Return a hash over the content, as equal records have equal content."""
+        return hash((type(self), self.model_dump_json()))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a config's `dataset:` may be: a registered name, files of the user's own, or generated data."""
+"""What a config's `dataset:` may be: a registered name, pinned or not, files of one's own, generated data."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Discriminator, Tag, TypeAdapter, ValidationError
 
 from kfeat.data.generators import GeneratorSource
-from kfeat.data.models import Task
+from kfeat.data.models import Model, Task
 from kfeat.data.reading import Reading
 from kfeat.data.registry import entry
 from kfeat.errors import ConfigError
@@ -55,18 +55,28 @@ def known_name(name: str) -> str:
     return name
 
 
+class PinnedSource(Model):
+    """A registered dataset by name, and the fingerprint it must have: verifies one nobody has published."""
+
+    name: Annotated[str, AfterValidator(known_name)]
+    fingerprint: str
+
+
 def source_tag(source: Any) -> str:
     """Return which kind of source is meant."""
     if isinstance(source, str):
         return "name"
     if isinstance(source, FileSource) or (isinstance(source, dict) and "path" in source):
         return "files"
+    if isinstance(source, PinnedSource) or (isinstance(source, dict) and "fingerprint" in source):
+        return "pinned"
     return "generator"
 
 
 Source = Annotated[
     Annotated[str, AfterValidator(known_name), Tag("name")]
     | Annotated[FileSource, Tag("files")]
+    | Annotated[PinnedSource, Tag("pinned")]
     | Annotated[GeneratorSource, Tag("generator")],
     Discriminator(source_tag),
 ]

@@ -79,6 +79,18 @@ def test_unverified_data_says_so_with_the_fingerprint_to_pin(
     assert caplog.text == ""
 
 
+def test_unverified_data_can_be_pinned_by_the_config(web: Web, tmp_path: Path, enter: Any) -> None:
+    known = toy(web)
+    files = {role: file.model_copy(update={"sha256": None}) for role, file in known.forms[0].files.items()}
+    enter(toy(web, forms=(Form(files=files, reading=known.forms[0].reading),)))
+    met = load("toy", cache=tmp_path).fingerprint
+    pinned = {"name": "toy", "fingerprint": met}
+    assert load(pinned, cache=tmp_path).verified
+    assert fingerprint(pinned, tmp_path / "empty") == met
+    with pytest.raises(DataError, match=f"expected the fingerprint 0000.*, got {met}"):
+        load({"name": "toy", "fingerprint": "0" * 64}, cache=tmp_path)
+
+
 def test_wrong_file_without_known_hash_is_not_kept(web: Web, tmp_path: Path, enter: Any) -> None:
     known = toy(web)
     files = {role: file.model_copy(update={"sha256": None}) for role, file in known.forms[0].files.items()}

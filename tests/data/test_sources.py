@@ -138,6 +138,7 @@ def test_dense_has_no_zeros() -> None:
         ({"path": 5}, "path"),
         ({"path": "a.csv", "format": "npz", "target": "y"}, "no option of the format npz"),
         (7, "dataset"),
+        ({"name": "yeras", "fingerprint": "0" * 64}, "did you mean 'years'"),
         ({}, "dataset"),
     ],
 )
@@ -150,6 +151,7 @@ def test_sources_are_parsed_strictly(source: Any, message: str) -> None:
     "source",
     [
         "adult",
+        {"name": "years", "fingerprint": "0" * 64},
         {"path": "a.csv", "target": -1, "levels": {"b": ["x", "y"]}},
         {"name": "unit_ball", "n": 5, "d": 2},
     ],
@@ -158,6 +160,7 @@ def test_canonical_form_comes_back(source: Any) -> None:
     adapter = TypeAdapter(Source)
     parsed = adapter.validate_python(source)
     assert adapter.validate_python(adapter.dump_python(parsed, mode="json")) == parsed
+    assert len({parsed, adapter.validate_python(adapter.dump_python(parsed, mode="json"))}) == 1  # a key
     assert isinstance(parsed, FileSource) == (isinstance(source, dict) and "path" in source)
 
 
