@@ -58,6 +58,20 @@ def test_run_check_publish_and_report(write: Write) -> None:
     assert checked.exit_code == 0
     assert "equal bit for bit" in checked.output
 
+    again = kfeat("check", path, "--rerun-budget", "1m")
+    assert again.exit_code == 0, again.output
+    assert again.stdout.count("bit for bit") == 3
+    assert kfeat("check", path, "--rerun-budget", "0").exit_code == 1
+
+    published = Path("results/small") / ROWS
+    published.write_text(
+        published.read_text()
+        .replace('"accuracy": 0.', '"accuracy": 0.1')
+        .replace('"predictions": "', '"predictions": "x')
+    )
+    assert kfeat("check", path, "--rerun-budget", "1m").exit_code == 1
+    assert "regressed" in kfeat("check", path).output
+
     (Path("runs/small") / "table.md").unlink()
     assert kfeat("report", path).exit_code == 0
     assert (Path("runs/small") / "table.md").exists()
@@ -205,9 +219,17 @@ repeats: 2
 
 
 def start(path: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "kfeat", "run", str(path)]
+    """Start a run as a terminal does: a group of its own in which Ctrl-C is not ignored.
+
+    A script's background jobs, such as a test run may be, ignore Ctrl-C, and so would what they start.
+    """
     return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-m", "kfeat", "run", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 

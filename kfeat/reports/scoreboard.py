@@ -26,6 +26,15 @@ def scoreboard(
     return text, paper_passes and own_passes and not failed
 
 
+def rerun_scoreboard(
+    experiment: Experiment, cells: Sequence[Cell], published: Mapping[str, Row]
+) -> tuple[str, bool]:
+    """Return how trials that were run again compare with their published rows, and whether all are met."""
+    own, passes = _against_published(cells, published)
+    failed = [f"failed: trial {row['id']}: {row['reason']}" for cell in cells for row in cell.failed]
+    return "\n".join([experiment.title, *own, *failed]) + "\n", passes and not failed
+
+
 def _name(cell: Cell, cells: Sequence[Cell]) -> str:
     peers = [other for other in cells if setting(other) == setting(cell)]
     text = method(cell, peers)
