@@ -193,5 +193,5 @@ def verified_sha256(part: Path, file: RemoteFile) -> str:
 
 
 def is_page(start: bytes) -> bool:
-    """Return whether a file's first bytes are those of an HTML page."""
-    return start.startswith((b"<!doctype", b"<html"))
+    """Return whether a file's first bytes are those of an HTML or XML page, as no data file's are."""
+    return start.startswith(b"<")

@@ -1,6 +1,7 @@
 """Any bytes at all give data or a KfeatError, never another exception."""
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
@@ -15,9 +16,11 @@ from hypothesis import strategies as st
 from scipy.io import savemat
 from scipy.sparse import csc_array
 
+from kfeat.data.archives import extract_member
 from kfeat.data.formats import read_files
 from kfeat.data.reading import Reading
 from kfeat.errors import KfeatError
+from tests.data.test_archives import tgz, zipped
 from tests.data.test_idx import idx
 
 X = np.array([[1.5, 0, 2], [0, -3, 0], [1, 1, 1]])
@@ -125,6 +128,19 @@ def test_damaged_files(name: str, data: st.DataObject) -> None:
 def test_damaged_wrappers(pack: Any, data: st.DataObject) -> None:
     content, options = SAMPLES["svmlight"]
     check(data.draw(damaged(pack(content * 50))), options)
+
+
+@pytest.mark.parametrize("pack", [tgz, zipped])
+@settings(quick, max_examples=300)
+@given(data=st.data())
+def test_damaged_archives(pack: Any, data: st.DataObject) -> None:
+    content = data.draw(damaged(pack({"a/data.txt": b"1,2\n" * 30, "readme": b"-"})))
+    with tempfile.TemporaryDirectory() as folder:
+        archive, target = Path(folder) / "archive", Path(folder) / "target"
+        archive.write_bytes(content)
+        with contextlib.suppress(KfeatError):
+            extract_member(archive, "data.txt", target)
+        assert {path.name for path in Path(folder).iterdir()} <= {"archive", "target"}
 
 
 @settings(quick, max_examples=150)
