@@ -31,6 +31,12 @@ class Official(Split):
     kind: Literal["official"] = "official"
 
 
+class All(Split):
+    """All rows train, and the same rows test: for kernel errors, timings and training accuracies."""
+
+    kind: Literal["all"]
+
+
 class Fraction(Split):
     """Train and test files merged; a random fraction trains, max_train rows at most; the rest tests."""
 
@@ -110,7 +116,7 @@ Binarise = Annotated[
 ]
 Chain = Annotated[tuple[Step, ...], BeforeValidator(as_chain)]
 AnySplit = Annotated[
-    Official | Fraction | Sample | KFold, Field(discriminator="kind"), BeforeValidator(as_kind)
+    Official | All | Fraction | Sample | KFold, Field(discriminator="kind"), BeforeValidator(as_kind)
 ]
 
 
@@ -138,5 +144,5 @@ class Protocol(Model):
     def random(self) -> bool:
         """Whether the rows drawn depend on the random_state of a repeat."""
         split = self.split
-        draws = not isinstance(split, Official) or split.max_train is not None or split.max_test is not None
-        return draws and split.seed is None
+        capped = split.max_train is not None or split.max_test is not None
+        return (capped or not isinstance(split, Official | All)) and split.seed is None

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from kfeat.data.draws import shuffled
 from kfeat.data.models import Part
-from kfeat.data.protocol import AnySplit, Fraction, KFold, Official, Sample
+from kfeat.data.protocol import All, AnySplit, Fraction, KFold, Official, Sample
 from kfeat.errors import DataError
 
 Rows = NDArray[np.int64]
@@ -41,9 +41,13 @@ def official_rows(parts: Mapping[str, Part], rng: np.random.Generator, name: str
     return shuffled(rng, n_train), n_train + shuffled(rng, len(parts["test"].y))
 
 
-def dealt(split: Fraction | Sample | KFold, n: int, rng: np.random.Generator, name: str) -> tuple[Rows, Rows]:
+def dealt(
+    split: All | Fraction | Sample | KFold, n: int, rng: np.random.Generator, name: str
+) -> tuple[Rows, Rows]:
     """Return the two sides of n merged rows, each in random order."""
     order = shuffled(rng, n)
+    if isinstance(split, All):
+        return order, order[: split.max_train]
     if isinstance(split, KFold):
         return fold_rows(split, order, name)
     if isinstance(split, Fraction):

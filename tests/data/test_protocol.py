@@ -155,6 +155,14 @@ def test_splits_draw_disjoint_rows_of_the_sizes_asked(kind: Any) -> None:
         assert test == sorted(set(test))
 
 
+def test_all_rows_train_and_test() -> None:
+    train, test = rows_of(prepare(raw(NUMBERED), protocol(split="all"), 0))
+    assert train == test == list(range(90))
+    train, test = rows_of(prepare(raw(NUMBERED), protocol(split={"kind": "all", "max_train": 20}), 0))
+    assert len(train) == 20
+    assert train == test
+
+
 def test_official_rows_are_the_files() -> None:
     train, test = rows_of(prepare(raw(NUMBERED), protocol(), 0))
     assert (train, test) == (list(range(60)), list(range(60, 90)))
@@ -175,6 +183,8 @@ def test_labels_follow_their_rows() -> None:
     ("split", "random"),
     [
         ("official", False),
+        ("all", False),
+        ({"kind": "all", "max_train": 20}, True),
         ({"kind": "official", "max_train": 20}, True),
         ({"kind": "official", "max_test": 20}, True),
         ({"kind": "official", "max_train": 20, "seed": 1}, False),
