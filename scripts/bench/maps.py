@@ -69,7 +69,8 @@ def tensor_sketch(threads: int) -> Iterable[Row]:
         theirs = PolynomialCountSketch(degree=p, coef0=1, n_components=D, random_state=0).fit(few)
         seconds = side_by_side(
             {
-                "kfeat": filling(ours, X, out),
+                "kfeat": lambda X=X, ours=ours: ours.transform(X),
+                "filling": filling(ours, X, out),
                 "other": lambda few=few, theirs=theirs: theirs.transform(few),
                 "floor": bare_ffts(X.shape[0], D, p, threads),
             }
@@ -83,8 +84,9 @@ def tensor_sketch(threads: int) -> Iterable[Row]:
             "ratio": other / kfeat,
             "floor_s": floor,
             "target": f">= {target:g}x, <= 2x the floor",
-            "met": other / kfeat >= target and kfeat / floor <= 2,
-            "note": f"{kfeat / floor:.2f}x the bare FFTs" + f"; other on 1/{share}" * (share > 1),
+            "met": other / kfeat >= target and seconds["filling"] / floor <= 2,
+            "note": f"{seconds['filling'] / floor:.2f}x the bare FFTs, filling an array that is there"
+            + f"; other on 1/{share}" * (share > 1),
         }
 
 
