@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -218,19 +218,24 @@ repeats: 2
 """
 
 
-def start(path: Path) -> subprocess.Popen[str]:
-    """Start a run as a terminal does: a group of its own in which Ctrl-C is not ignored.
+@pytest.fixture
+def long_run(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start the long run as a terminal does: a group of its own in which Ctrl-C is not ignored.
 
     A script's background jobs, such as a test run may be, ignore Ctrl-C, and so would what they start.
     """
-    return subprocess.Popen(
+    path = tmp_path / "long.yaml"
+    path.write_text(LONG)
+    with subprocess.Popen(
         [sys.executable, "-m", "kfeat", "run", str(path)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+    ) as process:
+        yield process
+        process.kill()
 
 
 def wait_for_rows(process: subprocess.Popen[str], number: int, name: str) -> list[psutil.Process]:
@@ -257,11 +262,9 @@ def running(process: psutil.Process) -> bool:
     ("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
 )
 def test_a_stopped_run_ends_at_once_and_goes_on_from_there(
-    tmp_path: Path, sent: signal.Signals, status: int
+    long_run: subprocess.Popen[str], sent: signal.Signals, status: int
 ) -> None:
-    path = tmp_path / "long.yaml"
-    path.write_text(LONG)
-    process = start(path)
+    process = long_run
     children = wait_for_rows(process, 2, "long")  # both sketches are saved, LIBSVM is at work in C
     assert children
     began = time.monotonic()
@@ -278,7 +281,7 @@ def test_a_stopped_run_ends_at_once_and_goes_on_from_there(
     if sent == signal.SIGINT:
         assert "the same command goes on" in message
         assert "Traceback" not in message
-    again = kfeat("run", path, "--no-exact")
+    again = kfeat("run", "long.yaml", "--no-exact")
     assert again.exit_code == 0
     assert "2 trials, 2 done before" in again.stderr
 
