@@ -85,7 +85,9 @@ def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool
             return
     finally:
         part.unlink(missing_ok=True)
-    tried = "; ".join(failures) or ("offline" if offline else "no mirror is set and no URL is known")
+    tried = "; ".join(failures) or (
+        "nothing may be downloaded (offline)" if offline else "no mirror is set and no URL is known"
+    )
     raise DownloadError(
         f"{file.path} could not be had: {tried}. Put the file by hand at {target}, or set KFEAT_MIRROR to a "
         f"folder or URL that holds {file.path}"
