@@ -90,7 +90,7 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         lines.append(f"{MISSING}: no time, since the trials did not run alone.")
     if any(not row["verified"] for cell in cells for row in cell.rows):
         lines.append(
-            "unverified: nobody has published a hash of this dataset; see its fingerprint in the rows."
+            "unverified: no hash of these data is published or pinned; their fingerprint stands in the rows."
         )
     if experiment.reported:
         lines.append(f"paper: {experiment.reported.source}.")
