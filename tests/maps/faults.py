@@ -6,7 +6,7 @@ from kfeat.kernels import Polynomial
 from kfeat.maps import TensorSketch
 
 PAIRS = 10
-SEEDS = 1600
+SEEDS = 400
 # Ten two-sided tests at |z| < 4: a correct map fails one with probability 6e-4. A fault whose largest |z| is
 # beyond 4 + 2.33 is caught with probability 0.99 (z is close to normal over so many seeds).
 PASS, CAUGHT = 4.0, 6.33

@@ -15,13 +15,13 @@ X = np.random.default_rng(0).standard_normal((8, 3)) / 2
 KERNELS = pytest.mark.parametrize("kernel", [Gaussian(0.5), Laplacian(0.4)], ids=["gaussian", "laplacian"])
 
 
-def make(kernel, seed, features="pairs", D=100):
+def make(kernel, seed, features="pairs", D=400):
     return RandomFourier(kernel, D, features=features, random_state=seed)
 
 
 @pytest.mark.slow
 @KERNELS
-@pytest.mark.parametrize(("features", "D"), [("pairs", 100), ("pairs", 101), ("offset", 100)])
+@pytest.mark.parametrize(("features", "D"), [("pairs", 400), ("pairs", 401), ("offset", 400)])
 def test_a_correct_map_passes_the_z_test(kernel, features, D):
     assert largest_z(lambda kernel, seed: make(kernel, seed, features, D), kernel=kernel) < PASS
 
@@ -42,7 +42,7 @@ def test_planted_faults_fail_the_z_test(kernel, fault):
         def transform(self, X, out=None):
             return fault(super().transform(X))
 
-    assert largest_z(lambda kernel, seed: Faulty(kernel, 100, random_state=seed), kernel=kernel) > CAUGHT
+    assert largest_z(lambda kernel, seed: Faulty(kernel, 400, random_state=seed), kernel=kernel) > CAUGHT
 
 
 @pytest.mark.slow

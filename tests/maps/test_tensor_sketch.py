@@ -40,7 +40,7 @@ def test_the_mean_over_all_hashes_and_signs_is_the_kernel(degree, coef0, domain)
 @pytest.mark.parametrize("hashing", ["table", "universal"])
 def test_a_correct_map_passes_the_z_test(degree, hashing):
     def make(kernel, seed):
-        return TensorSketch(kernel, 128, hashing=hashing, random_state=seed)
+        return TensorSketch(kernel, 512, hashing=hashing, random_state=seed)
 
     assert largest_z(make, kernel=Polynomial(degree)) < PASS
 
@@ -48,7 +48,7 @@ def test_a_correct_map_passes_the_z_test(degree, hashing):
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", SKETCH_FAULTS)
 def test_planted_faults_fail_the_z_test(fault):
-    assert largest_z(lambda kernel, seed: SKETCH_FAULTS[fault](kernel, 128, random_state=seed)) > CAUGHT
+    assert largest_z(lambda kernel, seed: SKETCH_FAULTS[fault](kernel, 512, random_state=seed)) > CAUGHT
 
 
 def exact_variance(x, y, degree, D):
