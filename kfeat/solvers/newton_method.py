@@ -7,7 +7,7 @@ preconditioned with the Cholesky factor of an older, or a fresh, Hessian.
 See Keerthi and DeCoste, JMLR 6 (2005); Chapelle, Neural Computation 19 (2007).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,10 @@ FORCING = 0.1  # of the preconditioned gradient is left by the conjugate gradien
 MOST_CG = 100
 WHOLE = 0.7  # share of rows with curvature from which all rows are used where they are, without a copy
 SPEED = 55  # how much more work per second a matrix product does than a matrix-vector product (measured)
-FIRST_GUESS = 5  # conjugate gradient steps that a preconditioner scaled from all rows needs at first
+FIRST_GUESS = 5  # conjugate gradient steps that the Hessian of all rows, scaled, needs as preconditioner
+SEPARABLE = 1e-3  # share of the objective at zero below which hardly any loss is left
+STAGE_EPS = 1e-2  # tolerance on the way along growing costs
+WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as preconditioner
 
 
 @dataclass
@@ -43,6 +46,7 @@ class Progress:
     u: Vector
     scale: float  # the norm of the gradient at zero, times the share of the rarer label
     objective: float = np.inf
+    enough: float = 0.0  # an objective below this ends the descent
     iterations: int = 0
     stop_reason: str = ""
     gradient: Vector = field(default_factory=lambda: np.empty(0))
@@ -51,33 +55,81 @@ class Progress:
 
 
 def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> list[Progress]:
-    """Minimise from W (width, k), or from zero, until |grad f| <= eps * min(pos, neg) / n * |grad f(0)|."""
+    """Minimise from W (width, k), or from zero, until two measures are small.
+
+    |grad f| <= eps * min(pos, neg) / n * |grad f(0)|, and the last sweep lowered f by eps * f at most. (Where
+    features outnumber rows, |grad f(0)| is so large that the former alone says little.)
+
+    Newton steps from zero go by the least squares fit, which is no way towards the widest margin where
+    classes can be separated without loss: these are solved along a path of growing costs instead.
+    """
+    classes = descend(problem, W, eps, max_iter, stop_at=SEPARABLE if W is None else 0.0)
+    separable = [j for j, state in enumerate(classes) if state.stop_reason == "separable"]
+    if separable:
+        part = replace(problem, signs=problem.signs[:, separable], costs=problem.costs[:, separable])
+        solved = along_costs(part, eps, max_iter)
+        for j, state in zip(separable, solved, strict=True):
+            state.iterations += classes[j].iterations
+            classes[j] = state
+    return classes
+
+
+def along_costs(problem: Problem, eps: float, max_iter: int) -> list[Progress]:
+    """Minimise with costs that grow tenfold up to the problem's own, each from the solution before."""
+    rows, costs = problem.rows, problem.costs
+    # With costs this much smaller the Hessian is twice the identity at most: there a step suffices.
+    last = int(np.ceil(np.log10(max(2 * costs.max() * rows.squares().sum(), 1.0))))
+    W, iterations = np.zeros((rows.shape[1], problem.signs.shape[1])), 0
+    for smaller in range(last, -1, -1):
+        stage = replace(problem, costs=costs * 10.0**-smaller)
+        classes = descend(stage, W, eps if smaller == 0 else max(eps, STAGE_EPS), max_iter)
+        W = np.stack([state.w for state in classes], axis=1)
+        iterations += max(state.iterations for state in classes)
+    for state in classes:
+        state.iterations = iterations
+    return classes
+
+
+def descend(
+    problem: Problem, W: Vector | None, eps: float, max_iter: int, stop_at: float = 0.0
+) -> list[Progress]:
+    """Take Newton steps until every class is done, or its f below `stop_at` * f(0)."""
     rows, signs, costs, loss = problem.rows, problem.signs, problem.costs, problem.loss
     n, width = rows.shape
     k = signs.shape[1]
-    at_zero = rows.transposed_times(signs * costs * loss.slope(np.zeros((n, 1))))
+    nothing = np.zeros((n, 1))
+    at_zero = rows.transposed_times(signs * costs * loss.slope(nothing))
     rarer = np.minimum((signs > 0).mean(axis=0), (signs < 0).mean(axis=0))
+    enough = stop_at * (costs * loss.value(nothing)).sum(axis=0)
     classes = [
         Progress(
             w=np.zeros(width) if W is None else W[:, j].copy(),
             u=np.zeros(n),
             scale=float(np.linalg.norm(at_zero[:, j]) * rarer[j]),
+            enough=float(enough[j]),
         )
         for j in range(k)
     ]
-    if W is None:
+    if W is None and gram_cost(n, width) <= WITHOUT * k:
         start_together(problem, classes, at_zero)
     else:
-        scores = rows.times(W)
+        scores = np.zeros((n, k)) if W is None else rows.times(W)
+        squares = rows.squares()
         for j, state in enumerate(classes):
             state.u = signs[:, j] * scores[:, j]
-            state.cg_steps = np.inf  # there is no factor yet
+            state.factor = 1 + float((costs[:, j] * loss.curvature(state.u)).mean()) * squares
+            state.cg_steps = WITHOUT
     open_classes = find_gradients(problem, classes, list(range(k)), eps, max_iter)
     while open_classes:
         directions = np.stack([newton_direction(problem, classes[j], j) for j in open_classes], axis=1)
         move(problem, classes, open_classes, directions)
         open_classes = find_gradients(problem, classes, open_classes, eps, max_iter)
     return classes
+
+
+def gram_cost(n: int, width: int) -> float:
+    """Return what a fresh Hessian over n rows and its factor cost, in steps of conjugate gradients."""
+    return (n * width**2 + width**3 / 2) / (SPEED * (n * width + width**2))
 
 
 def start_together(problem: Problem, classes: list[Progress], at_zero: Vector) -> None:
@@ -119,7 +171,11 @@ def find_gradients(
         state = classes[j]
         state.gradient = state.w + sums[:, column]
         before, state.objective = state.objective, objective(problem, state, j)
-        if np.linalg.norm(state.gradient) <= eps * state.scale:
+        if state.objective < state.enough:
+            state.stop_reason = "separable"
+            continue
+        small = np.linalg.norm(state.gradient) <= eps * state.scale
+        if small and before - state.objective <= eps * state.objective:
             state.stop_reason = "tolerance"
         elif state.iterations >= max_iter:
             state.stop_reason = "iteration limit"
@@ -138,8 +194,7 @@ def newton_direction(problem: Problem, state: Progress, j: int) -> Vector:
     h = problem.costs[:, j] * problem.loss.curvature(state.u)
     curved = np.flatnonzero(h)
     n, width = problem.rows.shape
-    work = len(curved) * width + width**2
-    if state.cg_steps > (len(curved) * width**2 + width**3 / 2) / (SPEED * work):
+    if state.cg_steps > gram_cost(len(curved), width):
         state.factor = hessian_factor(problem.rows.gram(h), 1.0, problem.rows.X.dtype)
     if len(curved) < WHOLE * n:
         rows, h = problem.rows.take(curved), h[curved]
@@ -202,5 +257,7 @@ def hessian_factor(gram: Vector, scale: float, dtype: Any) -> Any:
 
 
 def solve(factor: Any, b: Vector) -> Vector:
-    """Solve with a Cholesky factor in its own precision."""
+    """Solve with a Cholesky factor in its own precision, or with a diagonal."""
+    if isinstance(factor, np.ndarray):
+        return b / factor
     return cho_solve(factor, b.astype(factor[0].dtype), check_finite=False).astype(np.float64)

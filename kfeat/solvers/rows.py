@@ -43,6 +43,18 @@ class Rows:
             total[d] = self.bias * R.sum(axis=0)
         return total
 
+    def squares(self) -> NDArray[np.float64]:
+        """Return the diagonal of `gram()`: the sum of each column's squares."""
+        n, d = self.X.shape
+        total = np.full(self.shape[1], n * self.bias**2)
+        total[:d] = 0
+        for start in range(0, n, BLOCK):
+            rows = self.X[start : start + BLOCK].astype(np.float64)
+            total[:d] += (
+                rows.multiply(rows).sum(axis=0) if issparse(rows) else np.einsum("ij,ij->j", rows, rows)
+            )
+        return total
+
     def gram(self, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return sum_i h_i [x_i, bias] [x_i, bias]' over the rows whose weight h_i is not 0."""
         n, d = self.X.shape
