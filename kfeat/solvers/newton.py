@@ -26,7 +26,7 @@ class Newton(LinearSolver):
     precision (float32 is the fast one), sums over rows and everything else in double precision.
 
     A class is done when |grad f(w)| <= eps * min(pos, neg) / n * |grad f(0)|, LIBLINEAR's own rule, and f
-    fell by eps * f at most in the last step; or when X's precision does not let f fall further
+    fell by 10 eps f at most in the last step; or when X's precision does not let f fall further
     (`stop_reason_` "rounding"). With `warm_start`, a fit starts from the last `coef_` (a path over C, say).
     Made for many more rows than features: where classes can be separated without loss, LIBLINEAR's dual
     (-s 1) is the faster one. Raises DataError for fewer than two classes.

@@ -23,7 +23,7 @@ MOST_CG = 100
 WHOLE = 0.7  # share of rows with curvature from which all rows are used where they are, without a copy
 SPEED = 55  # how much more work per second a matrix product does than a matrix-vector product (measured)
 FIRST_GUESS = 5  # conjugate gradient steps that the Hessian of all rows, scaled, needs as preconditioner
-SEPARABLE = 1e-3  # share of the objective at zero below which hardly any loss is left
+SEPARABLE = 1e-5  # share of the objective at zero below which hardly any loss is left
 STAGE_EPS = 1e-2  # tolerance on the way along growing costs
 WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as preconditioner
 
@@ -57,8 +57,8 @@ class Progress:
 def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> list[Progress]:
     """Minimise from W (width, k), or from zero, until two measures are small.
 
-    |grad f| <= eps * min(pos, neg) / n * |grad f(0)|, and the last sweep lowered f by eps * f at most. (Where
-    features outnumber rows, |grad f(0)| is so large that the former alone says little.)
+    |grad f| <= eps * min(pos, neg) / n * |grad f(0)|, and the last sweep lowered f by 10 eps f at most (where
+    features outnumber rows, |grad f(0)| is so large that the former alone says little).
 
     Newton steps from zero go by the least squares fit, which is no way towards the widest margin where
     classes can be separated without loss: these are solved along a path of growing costs instead.
@@ -175,7 +175,7 @@ def find_gradients(
             state.stop_reason = "separable"
             continue
         small = np.linalg.norm(state.gradient) <= eps * state.scale
-        if small and before - state.objective <= eps * state.objective:
+        if small and before - state.objective <= 10 * eps * state.objective:
             state.stop_reason = "tolerance"
         elif state.iterations >= max_iter:
             state.stop_reason = "iteration limit"

@@ -50,9 +50,8 @@ class Rows:
         total[:d] = 0
         for start in range(0, n, BLOCK):
             rows = self.X[start : start + BLOCK].astype(np.float64)
-            total[:d] += (
-                rows.multiply(rows).sum(axis=0) if issparse(rows) else np.einsum("ij,ij->j", rows, rows)
-            )
+            squares = rows.multiply(rows) if issparse(rows) else rows**2
+            total[:d] += np.asarray(squares.sum(axis=0)).reshape(-1)
         return total
 
     def gram(self, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
