@@ -11,11 +11,12 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfeat.errors import DataError
+from kfeat.errors import DataError, ParameterError
 from kfeat.parameters import check_parameters
 
 Task = Literal["classification", "regression"]
@@ -164,6 +165,16 @@ class LinearSolver(Solver):
     def _values(self, X: Any) -> NDArray[np.float64]:
         values = self._scores(self._check_again(X))
         return values[:, 0] if values.shape[1] == 1 else values
+
+
+def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the factor of C for each class, y being positions in `classes`; all must be above 0."""
+    factors = compute_class_weight(class_weight, classes=classes, y=classes[y])
+    if not (np.isfinite(factors) & (factors > 0)).all():
+        raise ParameterError(
+            f"class_weight: every class needs a finite weight above 0 (got {class_weight!r})"
+        )
+    return factors
 
 
 def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:

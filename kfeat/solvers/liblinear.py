@@ -7,10 +7,9 @@ import numpy as np
 from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
-from sklearn.utils.class_weight import compute_class_weight
 
 from kfeat.errors import ParameterError, SolverError
-from kfeat.solvers.base import LinearSolver, Task
+from kfeat.solvers.base import LinearSolver, Task, class_factors
 from kfeat.solvers.liblinear_call import CRAMMER_SINGER, REGRESSION, Call, Found, Settings, Trained
 from kfeat.solvers.liblinear_log import read_log
 from kfeat.solvers.native import check_sizes
@@ -128,8 +127,9 @@ class Liblinear(LinearSolver):
             **({"rows_times_classes": n * machines} if self.solver_type == CRAMMER_SINGER else {}),
         )
         targets = self._targets(y)
-        weighted = self.task == "classification" and self.class_weight is not None
-        labels = np.unique(targets).astype(int).tolist() if weighted else []
+        weights = {}
+        if self.class_weight is not None and (factors := self._factors(y)) is not None:
+            weights = dict(zip(np.unique(targets).astype(int).tolist(), factors.tolist(), strict=True))
         settings = Settings(
             solver_type=self.solver_type,
             C=self.C,
@@ -137,7 +137,7 @@ class Liblinear(LinearSolver):
             p=self.p,
             bias=self.bias,
             regularize_bias=self.regularize_bias,
-            weights=dict(zip(labels, self._class_weights(y), strict=True)) if weighted else {},
+            weights=weights,
             seed=self.random_state,
         )
         return Call(self._rounded(X), targets, settings)
@@ -147,10 +147,6 @@ class Liblinear(LinearSolver):
         if self.task == "classification" and np.array_equal(self.classes_, [-1, 1]):
             return 2.0 * y - 1
         return y.astype(np.float64)
-
-    def _class_weights(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the factor of C for each class."""
-        return compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y])
 
     def _keep(self, trained: Trained, d: int) -> None:
         """Set the fitted attributes, with scikit-learn's signs: positive for the last of two classes."""
@@ -174,7 +170,9 @@ class Liblinear(LinearSolver):
         """Return the primal objective of all machines at the solution."""
         values = self._scores(X)
         penalised_b = self.intercept_ / self.bias if self.bias > 0 and self.regularize_bias else 0.0
-        weights = self._class_weights(y) if self.task == "classification" else None
-        return linear_objective(
-            self.solver_type, values, y, np.atleast_2d(self.coef_), penalised_b, self.C, self.p, weights
-        )
+        W = np.atleast_2d(self.coef_)
+        return linear_objective(self.solver_type, values, y, W, penalised_b, self.C, self.p, self._factors(y))
+
+    def _factors(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return the factor of C for each class, None for regression."""
+        return None if self.task == "regression" else class_factors(self.class_weight, self.classes_, y)

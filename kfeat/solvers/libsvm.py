@@ -13,11 +13,10 @@ from annotated_types import Ge, Gt
 from libsvm import svm as library
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
-from kfeat.solvers.base import Machine, Solver, Task, available_when, classifies
+from kfeat.solvers.base import Machine, Solver, Task, available_when, class_factors, classifies
 from kfeat.solvers.libsvm_kernel import LibsvmKernel, libsvm_kernel
 from kfeat.solvers.libsvm_model import SupportVectors, copy_model
 from kfeat.solvers.native import c_array, check_sizes, solving, thread_cap
@@ -143,7 +142,7 @@ class Libsvm(Solver):
         parameter.cache_size = self.cache_mb_
         if self.task == "classification" and self.class_weight is not None:
             labels = np.unique(self._targets(y)).astype(int)
-            weights = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y])
+            weights = class_factors(self.class_weight, self.classes_, y)
             parameter.nr_weight = len(weights)
             parameter.weight_label = (ctypes.c_int * len(labels))(*labels)
             parameter.weight = (ctypes.c_double * len(weights))(*weights)

@@ -7,9 +7,8 @@ import numpy as np
 from annotated_types import Ge, Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
-from sklearn.utils.class_weight import compute_class_weight
 
-from kfeat.solvers.base import LinearSolver, Machine, Task
+from kfeat.solvers.base import LinearSolver, Machine, Task, class_factors
 from kfeat.solvers.losses import LOSSES
 from kfeat.solvers.newton_method import Problem, minimise
 from kfeat.solvers.objectives import linear_objective
@@ -64,7 +63,7 @@ class Newton(LinearSolver):
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
         start = perf_counter()
-        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[y])
+        weights = class_factors(self.class_weight, self.classes_, y)
         positive = y[:, None] == (np.arange(len(self.classes_)) if len(self.classes_) > 2 else [1])
         against = weights[0] if len(self.classes_) == 2 else 1.0
         own = weights[1:] if len(self.classes_) == 2 else weights

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from kfeat.errors import SolverError
 from kfeat.solvers.losses import Loss
 from kfeat.solvers.rows import Rows
 
@@ -171,6 +172,8 @@ def find_gradients(
         state = classes[j]
         state.gradient = state.w + sums[:, column]
         before, state.objective = state.objective, objective(problem, state, j)
+        if not np.isfinite(state.objective):
+            raise SolverError(f"scores overflow {problem.rows.X.dtype}: scale the features down")
         if state.objective < state.enough:
             state.stop_reason = "separable"
             continue
@@ -245,6 +248,8 @@ def line_search(state: Progress, d: Vector, q: Vector, costs: Vector, loss: Loss
 
 def hessian_factor(gram: Vector, scale: float, dtype: Any) -> Any:
     """Return the Cholesky factor of I + scale * gram in `dtype`; rounding is outweighed on the diagonal."""
+    if not np.isfinite(gram).all() or scale * gram.max(initial=0.0) > np.finfo(dtype).max:
+        raise SolverError(f"sums of squares of the features overflow {dtype}: scale the features down")
     jitter = 16 * float(np.finfo(dtype).eps)
     while True:
         H = (scale * gram).astype(dtype)

@@ -6,8 +6,8 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from kfeat.errors import DataError, ParameterError
-from kfeat.solvers import Liblinear, Newton
+from kfeat.errors import DataError, ParameterError, SolverError
+from kfeat.solvers import Liblinear, Libsvm, Newton
 from kfeat.solvers.losses import LOSSES
 from kfeat.solvers.newton_method import Progress, line_search
 from kfeat.solvers.rows import Rows
@@ -189,6 +189,21 @@ def test_the_line_search_finds_the_minimum(loss):
         a = line_search(state, d, q, costs, LOSSES[loss])
         grid = np.linspace(0, 2 * a + 1, 2001)
         assert along(a) <= min(along(t) for t in grid) + 1e-6 * abs(along(0.0))
+
+
+@pytest.mark.parametrize("solver", [Newton, Liblinear, Libsvm])
+def test_class_weights_must_be_positive(solver):
+    X = features(20, 3)
+    with pytest.raises(ParameterError, match="above 0"):
+        solver(class_weight={0: 0.0}).fit(X, labels(X, 2))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("shape", [(400, 3), (10, 300)])
+def test_features_that_overflow_are_refused(shape):
+    X = 1e25 * features(*shape, dtype=np.float32)
+    with pytest.raises(SolverError, match="overflow float32"):
+        Newton().fit(X, labels(X, 2))
 
 
 def test_bad_input_is_refused():
