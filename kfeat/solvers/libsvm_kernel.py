@@ -12,7 +12,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from kfeat.errors import SolverError
 from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
-from kfeat.solvers.nodes import NODE, NodeRows, node_rows
+from kfeat.solvers.nodes import MERGED_BELOW, NODE, NodeRows, node_rows
 
 LINEAR, POLYNOMIAL, RBF, PRECOMPUTED = 0, 1, 2, 4
 DENSE_BYTES = 2**30  # vectors up to this size are held densely, for BLAS
@@ -63,7 +63,7 @@ class NativeKernel:
 
     def training_rows(self, X: Any) -> NodeRows:
         """Return the rows of X as they are."""
-        return node_rows(X)
+        return node_rows(X, sparse_below=MERGED_BELOW)
 
     def hold(self, vectors: Any) -> Any:
         """Return the vectors in double precision, densely if they are not too large."""

@@ -10,7 +10,9 @@ from scipy.sparse import issparse
 # struct {int index; double value;}: both libraries, 4 bytes of padding between the two.
 NODE = np.dtype({"names": ["index", "value"], "formats": ["i4", "f8"], "offsets": [0, 8], "itemsize": 16})
 BLOCK = 2**15  # nodes written at once (512 KB): both fields are written while they are in the cache
-SPARSE_BELOW = 0.9  # share of non-zeros below which a dense array is handed over without its zeros
+# Shares of non-zeros below which a dense array is handed over without its zeros. LIBLINEAR walks along one
+# row; LIBSVM merges two, and its branches are hard to foresee unless rows are full or have few values.
+LINEAR_BELOW, MERGED_BELOW = 0.9, 0.25
 
 
 @dataclass(frozen=True)
@@ -21,17 +23,17 @@ class NodeRows:
     pointers: NDArray[np.uintp]
 
 
-def node_rows(X: Any, bias: float | None = None) -> NodeRows:
+def node_rows(X: Any, bias: float | None = None, sparse_below: float = LINEAR_BELOW) -> NodeRows:
     """Return the rows of X as node arrays: (index from 1, value) ..., (width + 1, bias), (-1, -).
 
     X is a dense array or CSR with sorted indices, shape (n, width), float32 or float64. The nodes take
-    16 bytes * (values + 1 per row, + 1 with a bias), and only a few MB beside them are used. Zeros of a dense
-    array are left out where there are many: neither library's sums change by a bit.
+    16 bytes * (values + 1 per row, + 1 with a bias), and only a few MB beside them are used. A dense array
+    with a share of non-zeros below `sparse_below` goes without its zeros: no sum changes by a bit.
     """
     n, width = X.shape
     counts = np.diff(X.indptr).astype(np.int64) if issparse(X) else _nonzeros(X)
     extra = 1 if bias is None else 2
-    if not issparse(X) and counts.sum() >= SPARSE_BELOW * n * width:
+    if not issparse(X) and counts.sum() >= sparse_below * n * width:
         nodes, ends = _full_rows(X, extra)
     else:
         nodes, ends = _ragged_rows(X, counts, extra)

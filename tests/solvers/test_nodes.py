@@ -43,7 +43,7 @@ def test_rows_are_what_was_put_in(make, density, dtype, bias, monkeypatch):
     monkeypatch.setattr(module, "BLOCK", 40)  # several blocks, and rows longer than some of them
     X = make(features(23, 17, density=density, dtype=dtype))
     rows = node_rows(X, bias)
-    zeros = isinstance(X, np.ndarray) and density > module.SPARSE_BELOW
+    zeros = isinstance(X, np.ndarray) and density > module.LINEAR_BELOW
     assert [read(rows, i) for i in range(23)] == [expected(X, i, bias, zeros) for i in range(23)]
 
 
