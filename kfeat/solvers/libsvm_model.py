@@ -38,11 +38,12 @@ class SupportVectors:
     def labels(self, X: Any, kernel: LibsvmKernel) -> NDArray[np.intp]:
         """Return the sorted position of svm_predict's class for each row."""
         labels = np.empty(X.shape[0], dtype=np.intp)
+        unsure = np.empty(X.shape[0], dtype=bool)
         for rows, values, doubt in self._blocks(X, kernel):
             labels[rows] = self.order[self._votes(values).argmax(axis=1)]
-            unsure = np.flatnonzero((np.abs(values) <= doubt).any(axis=1))
-            if len(unsure):
-                labels[rows.start + unsure] = self._ask_libsvm(X[rows][unsure], kernel)
+            unsure[rows] = (np.abs(values) <= doubt).any(axis=1)
+        if unsure.any():
+            labels[unsure] = self._ask_libsvm(X[np.flatnonzero(unsure)], kernel)
         return labels
 
     def decision_values(self, X: Any, kernel: LibsvmKernel) -> NDArray[np.float64]:
