@@ -11,8 +11,9 @@ from pydantic import FiniteFloat
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kfeat.errors import SolverError
-from kfeat.kernels import Kernel, Linear
+from kfeat.kernels import Kernel
 from kfeat.solvers.base import Machine, Solver, Task
+from kfeat.solvers.kernel_argument import resolved_kernel
 
 BLOCK_VALUES = 2**22  # kernel values held while predicting
 
@@ -55,7 +56,7 @@ class KernelRidge(Solver):
                 "or ridge regression on a map's features"
             )
         start = perf_counter()
-        self.kernel_ = Linear() if self.kernel is None else self.kernel.resolve(X, 0)
+        self.kernel_ = resolved_kernel(self.kernel, X)
         K = self.kernel_(X)
         built = perf_counter()
         K[np.diag_indices(n)] += self.alpha

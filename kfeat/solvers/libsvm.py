@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
 from kfeat.solvers.base import Machine, Solver, Task, available_when, class_factors, classifies
+from kfeat.solvers.kernel_argument import resolved_kernel
 from kfeat.solvers.libsvm_kernel import LibsvmKernel, libsvm_kernel
 from kfeat.solvers.libsvm_model import SupportVectors, copy_model
 from kfeat.solvers.native import c_array, check_sizes, solving, thread_cap
@@ -74,7 +75,7 @@ class Libsvm(Solver):
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
         check_sizes("LIBSVM", rows_times_two=2 * X.shape[0], features=X.shape[1] + 1)
-        self.kernel_ = self.kernel if self.kernel is None else self.kernel.resolve(X, 0)
+        self.kernel_ = resolved_kernel(self.kernel, X)
         self._kernel = libsvm_kernel(self.kernel_)
         start = perf_counter()
         rows = self._kernel.training_rows(X)

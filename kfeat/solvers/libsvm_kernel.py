@@ -152,9 +152,9 @@ class GivenKernel:
         return _as_node_rows(rows), _as_node_rows(numbers)
 
 
-def libsvm_kernel(kernel: Kernel | None) -> LibsvmKernel:
+def libsvm_kernel(kernel: Kernel) -> LibsvmKernel:
     """Return LIBSVM's own kernel for a kernel of kfeat where it has one, otherwise the kernel's values."""
-    if kernel is None or isinstance(kernel, Linear):
+    if isinstance(kernel, Linear):
         return NativeKernel(LINEAR)
     if isinstance(kernel, Polynomial):
         return NativeKernel(POLYNOMIAL, kernel.degree, kernel.gamma, kernel.coef0)

@@ -19,7 +19,7 @@ from kfeat.solvers.losses import Loss
 from kfeat.solvers.rows import Rows
 
 Vector = NDArray[np.float64]
-FORCING = 0.1  # of the preconditioned gradient is left by the conjugate gradients
+FORCING = 0.2  # of the preconditioned gradient is left by the conjugate gradients
 MOST_CG = 100
 WHOLE = 0.7  # share of rows with curvature from which all rows are used where they are, without a copy
 SPEED = 55  # how much more work per second a matrix product does than a matrix-vector product (measured)

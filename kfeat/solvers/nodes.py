@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 # struct {int index; double value;}: both libraries, 4 bytes of padding between the two.
 NODE = np.dtype({"names": ["index", "value"], "formats": ["i4", "f8"], "offsets": [0, 8], "itemsize": 16})
-BLOCK = 2**15  # nodes written at once (512 KB): both fields are written while they are in the cache
+BLOCK = 2**16  # nodes written at once (1 MB): both fields are written while they are in the cache
 # Shares of non-zeros below which a dense array is handed over without its zeros. LIBLINEAR walks along one
 # row; LIBSVM merges two, and its branches are hard to foresee unless rows are full or have few values.
 LINEAR_BELOW, MERGED_BELOW = 0.9, 0.25

@@ -7,9 +7,9 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from kfeat.errors import DataError, ParameterError, SolverError
-from kfeat.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial
-from kfeat.solvers import Libsvm, libsvm_kernel
+from kfeat.errors import DataError, KernelError, ParameterError, SolverError
+from kfeat.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sum
+from kfeat.solvers import KernelRidge, Libsvm, libsvm_kernel
 from kfeat.solvers.libsvm_kernel import GivenKernel, NativeKernel
 from tests.solvers.problems import features, labels, values
 
@@ -186,3 +186,21 @@ def test_caps_on_threads_hold_for_libsvm_too(threads, monkeypatch):
         Libsvm().fit(X, labels(X, 2))
         assert openmp() == {2}
     assert seen == [{threads}]
+
+
+@pytest.mark.parametrize("solver", [Libsvm(), KernelRidge()])
+def test_kernels_are_checked(solver):
+    X = features(20, 3)
+    with pytest.raises(KernelError, match=r"kfeat.kernels.*'rbf'"):
+        solver.set_params(kernel="rbf").fit(X, labels(X, 2))
+    with pytest.raises(ParameterError, match="gamma"):
+        solver.set_params(kernel=Gaussian(-1.0)).fit(X, labels(X, 2))
+
+
+def test_sums_of_kernels_train_too():
+    X = features(60, 3)
+    y = labels(X, 2)
+    both = Sum([Gaussian(0.5), Polynomial(2, 1.0, 1.0)], [2.0, 1.0])
+    theirs = SVC(kernel="precomputed", tol=1e-8).fit(both(X), y)
+    ours = Libsvm(both, eps=1e-8).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(both(X)), atol=1e-6)
