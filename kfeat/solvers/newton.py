@@ -28,7 +28,7 @@ class Newton(LinearSolver):
     fell by 10 eps f at most in the last step; or when X's precision does not let f fall further
     (`stop_reason_` "rounding"). With `warm_start`, a fit starts from the last `coef_` (a path over C, say).
     Made for many more rows than features: where classes can be separated without loss, LIBLINEAR's dual
-    (-s 1) is the faster one. Raises DataError for fewer than two classes.
+    (-s 1) is the faster one. Raises DataError for fewer than two classes, SolverError for sums that overflow.
     """
 
     def __init__(
@@ -73,7 +73,8 @@ class Newton(LinearSolver):
             costs=self.C * np.where(positive, own, against),
             loss=LOSSES[self.loss],
         )
-        classes = minimise(problem, self._start(problem.rows.shape[1]), self.eps, self.max_iter)
+        with np.errstate(over="ignore", invalid="ignore"):  # minimise raises where a sum overflows
+            classes = minimise(problem, self._start(problem.rows.shape[1]), self.eps, self.max_iter)
         solved = perf_counter()
         W = np.stack([state.w for state in classes])
         self.coef_ = np.ascontiguousarray(W[:, : X.shape[1]])

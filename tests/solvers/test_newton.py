@@ -198,7 +198,6 @@ def test_class_weights_must_be_positive(solver):
         solver(class_weight={0: 0.0}).fit(X, labels(X, 2))
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("shape", [(400, 3), (10, 300)])
 def test_features_that_overflow_are_refused(shape):
     X = 1e25 * features(*shape, dtype=np.float32)
