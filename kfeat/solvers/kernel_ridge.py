@@ -4,7 +4,6 @@ from time import perf_counter
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-import psutil
 from annotated_types import Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
@@ -14,6 +13,7 @@ from kfeat.errors import SolverError
 from kfeat.kernels import Kernel
 from kfeat.solvers.base import Machine, Solver, Task
 from kfeat.solvers.kernel_argument import resolved_kernel
+from kfeat.solvers.memory import check_memory
 
 BLOCK_VALUES = 2**22  # kernel values held while predicting
 
@@ -49,12 +49,8 @@ class KernelRidge(Solver):
         X, y = self._check(X, y)
         X = X.astype(np.float64, copy=False)  # so is K, and then predictions
         n = X.shape[0]
-        needed, free = 8 * n * n, psutil.virtual_memory().available
-        if needed > 0.9 * free:
-            raise SolverError(
-                f"the Gram matrix of {n:,} rows takes {needed:,} bytes, {free:,} are free: take fewer rows, "
-                "or ridge regression on a map's features"
-            )
+        instead = "take fewer rows, or ridge regression on a map's features"
+        check_memory(f"the Gram matrix of {n:,} rows", 8 * n * n, instead)
         start = perf_counter()
         self.kernel_ = resolved_kernel(self.kernel, X)
         K = self.kernel_(X)

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from kfeat.errors import SolverError
 from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
+from kfeat.solvers.memory import check_memory
 from kfeat.solvers.nodes import MERGED_BELOW, NODE, NodeRows, node_rows
 
 LINEAR, POLYNOMIAL, RBF, PRECOMPUTED = 0, 1, 2, 4
@@ -117,12 +116,11 @@ class GivenKernel:
         """
         n = X.shape[0]
         pairs = (n + 1) // 2
-        needed, free = pairs * (n + 1) * 16, psutil.virtual_memory().available
-        if needed > 0.9 * free:
-            raise SolverError(
-                f"the Gram matrix of {n:,} rows takes {needed:,} bytes, {free:,} are free: take a kernel "
-                "that LIBSVM computes itself (Linear, Polynomial, Gaussian) or fewer rows"
-            )
+        check_memory(
+            f"the Gram matrix of {n:,} rows",
+            pairs * (n + 1) * 16,
+            "take a kernel that LIBSVM computes itself (Linear, Polynomial, Gaussian) or fewer rows",
+        )
         gram = np.empty((pairs, n + 1, 2))
         for rows in _even_slices(n):
             K = self.kernel(X[rows], X)

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from kfeat.solvers.memory import check_memory
+
 # struct {int index; double value;}: both libraries, 4 bytes of padding between the two.
 NODE = np.dtype({"names": ["index", "value"], "formats": ["i4", "f8"], "offsets": [0, 8], "itemsize": 16})
 BLOCK = 2**16  # nodes written at once (1 MB): both fields are written while they are in the cache
@@ -28,12 +30,19 @@ def node_rows(X: Any, bias: float | None = None, sparse_below: float = LINEAR_BE
 
     X is a dense array or CSR with sorted indices, shape (n, width), float32 or float64. The nodes take
     16 bytes * (values + 1 per row, + 1 with a bias), and only a few MB beside them are used. A dense array
-    with a share of non-zeros below `sparse_below` goes without its zeros: no sum changes by a bit.
+    with a share of non-zeros below `sparse_below` goes without its zeros: no sum changes by a bit. Raises
+    SolverError where memory is short.
     """
     n, width = X.shape
     counts = np.diff(X.indptr).astype(np.int64) if issparse(X) else _nonzeros(X)
     extra = 1 if bias is None else 2
-    if not issparse(X) and counts.sum() >= sparse_below * n * width:
+    full = not issparse(X) and counts.sum() >= sparse_below * n * width
+    values = n * width if full else int(counts.sum())
+    needed = NODE.itemsize * (values + extra * n)
+    check_memory(
+        f"a matrix of {values:,} values in LIBLINEAR's layout", needed, "take fewer rows or features"
+    )
+    if full:
         nodes, ends = _full_rows(X, extra)
     else:
         nodes, ends = _ragged_rows(X, counts, extra)

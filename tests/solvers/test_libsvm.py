@@ -9,7 +9,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from kfeat.errors import DataError, KernelError, ParameterError, SolverError
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sum
-from kfeat.solvers import KernelRidge, Libsvm, libsvm_kernel
+from kfeat.solvers import KernelRidge, Libsvm, libsvm_kernel, memory
 from kfeat.solvers.libsvm_kernel import GivenKernel, NativeKernel
 from tests.solvers.problems import features, labels, values
 
@@ -160,7 +160,7 @@ def test_a_gram_matrix_that_does_not_fit_is_refused_with_its_bytes(monkeypatch):
     class Memory:
         available = 100_000
 
-    monkeypatch.setattr(libsvm_kernel.psutil, "virtual_memory", Memory)
+    monkeypatch.setattr(memory.psutil, "virtual_memory", Memory)
     X = features(200, 4)
     with pytest.raises(SolverError, match=r"321,600 bytes, 100,000 are free"):
         Libsvm(Laplacian(1.0)).fit(X, labels(X, 2))

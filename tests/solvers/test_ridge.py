@@ -8,7 +8,7 @@ from sklearn.linear_model import Ridge as TheirRidge
 
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.kernels import Gaussian, Linear, Polynomial
-from kfeat.solvers import KernelRidge, Ridge, RidgeCV, kernel_ridge, regression_errors, relative_error
+from kfeat.solvers import KernelRidge, Ridge, RidgeCV, kernel_ridge, memory, regression_errors, relative_error
 from kfeat.solvers.moments import Moments
 from tests.solvers.problems import features, values
 
@@ -145,7 +145,7 @@ def test_a_gram_matrix_that_does_not_fit_is_refused_with_its_bytes(monkeypatch):
     class Memory:
         available = 100_000
 
-    monkeypatch.setattr(kernel_ridge.psutil, "virtual_memory", Memory)
+    monkeypatch.setattr(memory.psutil, "virtual_memory", Memory)
     with pytest.raises(SolverError, match=r"720,000 bytes, 100,000 are free"):
         KernelRidge().fit(*problem())
 
