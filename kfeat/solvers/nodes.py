@@ -39,9 +39,7 @@ def node_rows(X: Any, bias: float | None = None, sparse_below: float = LINEAR_BE
     full = not issparse(X) and counts.sum() >= sparse_below * n * width
     values = n * width if full else int(counts.sum())
     needed = NODE.itemsize * (values + extra * n)
-    check_memory(
-        f"a matrix of {values:,} values in LIBLINEAR's layout", needed, "take fewer rows or features"
-    )
+    check_memory(f"a matrix of {values:,} values as nodes", needed, "take fewer rows or features")
     if full:
         nodes, ends = _full_rows(X, extra)
     else:
