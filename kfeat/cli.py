@@ -20,6 +20,7 @@ from kfeat.errors import KfeatError, StoreError
 if TYPE_CHECKING:
     from kfeat.experiments.config import Experiment
     from kfeat.experiments.plan import Trial
+    from kfeat.experiments.run import Again
     from kfeat.experiments.worker import WorkerOptions
     from kfeat.progress import Quiet
     from kfeat.reports.cells import Cell
@@ -67,12 +68,14 @@ main.add_command(data)
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
 )
-@click.option("--force", is_flag=True, help="Run again what is done already.")
+@click.option("--force", "again", flag_value="everything", help="Run again what is done already.")
+@click.option("--retime", "again", flag_value="untimed",
+              help="Run again what is done but was not timed, since the machine was busy.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show the plan, run nothing.")
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    jobs: int, threads: int, force: bool, dry_run: bool,
+    jobs: int, threads: int, again: "Again | None", dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
@@ -89,7 +92,7 @@ def run(
     status = 0
     for experiment in experiments:
         try:
-            failed = _run_one(experiment, out, how, jobs, force, quiet)
+            failed = _run_one(experiment, out, how, jobs, again or "nothing", quiet)
             status = max(status, int(failed))
         except KfeatError as error:
             # One experiment that cannot run must not keep the others of a long list from running.
@@ -101,7 +104,7 @@ def run(
 
 
 def _run_one(
-    experiment: "Experiment", out: Path, how: "WorkerOptions", jobs: int, force: bool, quiet: bool
+    experiment: "Experiment", out: Path, how: "WorkerOptions", jobs: int, again: "Again", quiet: bool
 ) -> bool:
     """Run one experiment, write its report, show its table; return whether a trial failed."""
     from kfeat.experiments.run import run_experiment
@@ -110,7 +113,7 @@ def _run_one(
 
     folder = out / experiment.name
     with _watcher(quiet) as watcher:
-        trials = run_experiment(experiment, folder, how, watcher, jobs=jobs, force=force)
+        trials = run_experiment(experiment, folder, how, watcher, jobs=jobs, again=again)
     cells = _cells(experiment, trials, folder)
     if not is_current(experiment, cells, folder):
         write_report(experiment, cells, folder)

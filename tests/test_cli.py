@@ -105,6 +105,16 @@ def test_force_runs_again(write: Write) -> None:
     assert [row["id"] for row in rows()][:2] == [row["id"] for row in rows()][2:]
 
 
+def test_retime_runs_again_what_was_not_timed(write: Write) -> None:
+    path = write()
+    assert kfeat("run", path, "--no-exact", "--jobs", "2", "-q").exit_code == 0
+    assert not any(row["timed"] for row in rows())
+    again = kfeat("run", path, "--no-exact", "--retime")
+    assert again.exit_code == 0
+    assert "4 trials, 0 done before, 4 to run" in again.stderr
+    assert len(rows()) == 8
+
+
 def test_dry_run_and_plan_show_identities_and_states(write: Write) -> None:
     path = write()
     dry = kfeat("run", path, "--dry-run")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from kfeat.data import Source, fingerprint, load_raw
 from kfeat.experiments.config import Experiment
@@ -12,6 +12,8 @@ from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.store import Row, Store, read_rows
 from kfeat.experiments.trial import header
 from kfeat.experiments.worker import Worker, WorkerOptions
+
+Again = Literal["nothing", "untimed", "everything"]
 
 
 class Watcher(Protocol):
@@ -45,7 +47,7 @@ def run_experiment(
     watcher: Watcher,
     *,
     jobs: int = 1,
-    force: bool = False,
+    again: Again = "nothing",
 ) -> list[Trial]:
     """Run what is pending of an experiment's plan, and return the plan.
 
@@ -54,16 +56,22 @@ def run_experiment(
     """
     access = {"mirror": options.mirror, "offline": options.offline, "progress": watcher.downloads()}
     trials = plan(experiment, fingerprints(experiment, **access))
-    todo = trials if force else pending(trials, read_rows(folder))
+    todo = pending(trials, read_rows(folder), again)
     for source in {trial.source: None for trial in todo}:
         load_raw(source, **access)
-    run_trials(trials, folder, options, watcher, jobs=jobs, force=force)
+    run_trials(trials, folder, options, watcher, jobs=jobs, again=again)
     return trials
 
 
-def pending(trials: Sequence[Trial], rows: dict[str, Row]) -> list[Trial]:
-    """Return the trials without a row of status `done`."""
-    return [trial for trial in trials if rows.get(trial.id, {}).get("status") != "done"]
+def pending(trials: Sequence[Trial], rows: dict[str, Row], again: Again = "nothing") -> list[Trial]:
+    """Return the trials without a row of status `done`, and those that are to run again."""
+    if again == "everything":
+        return list(trials)
+
+    def is_done(row: Row) -> bool:
+        return row["status"] == "done" and (row["timed"] or again == "nothing")
+
+    return [trial for trial in trials if trial.id not in rows or not is_done(rows[trial.id])]
 
 
 def run_trials(
@@ -73,14 +81,14 @@ def run_trials(
     watcher: Watcher,
     *,
     jobs: int = 1,
-    force: bool = False,
+    again: Again = "nothing",
 ) -> list[Row]:
-    """Run what is pending of `trials` (all of them with `force`) and return the new rows.
+    """Run what is pending of `trials` and return the new rows; `again` says what of the done ones counts too.
 
     Every row is on disk before the next trial starts. The folder is locked meanwhile.
     """
     with Store(folder) as store, ExitStack() as ending:
-        todo = list(trials) if force else pending(trials, read_rows(folder))
+        todo = pending(trials, read_rows(folder), again)
         watcher.begin(trials, len(trials) - len(todo))
         rows: list[Row] = []
         idle: list[Worker] = []
