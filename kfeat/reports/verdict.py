@@ -112,7 +112,7 @@ def _compare(cell: Cell, theirs: Sequence[Row], level: float) -> Comparison:
     by_id = {row["id"]: row for row in theirs}
     shared = [(row, by_id[row["id"]]) for row in cell.rows if row["id"] in by_id]
     if shared and all(a["predictions"] == b["predictions"] for a, b in shared):
-        return Comparison(cell, 0.0, 0.0, f"{len(shared)} trials equal bit for bit", "same")
+        return Comparison(cell, 0.0, 0.0, f"{len(shared)} shared, equal bit for bit", "same")
     if shared:
         change, limit, test = _paired(cell, shared, level)
     else:
