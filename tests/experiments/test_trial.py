@@ -73,3 +73,23 @@ def test_a_width_is_the_same_for_the_map_and_the_exact_machine(write: Write) -> 
     mapped, exact = run_trial(trials[0], **HOW), run_trial(trials[-1], **HOW)
     # All training rows are landmarks, so that the features are the kernel's own.
     assert abs(mapped["accuracy"] - exact["accuracy"]) < 0.05
+
+
+def test_map_and_solver_draw_from_the_seeds_that_the_row_names(
+    trials: list[Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both repeats would otherwise be one draw, and their spread a rounding error."""
+    assert trials[1].map is not None
+    met = []
+    for cls in (trials[1].map.cls, trials[1].solver.cls):
+        fit = cls.fit
+
+        def spy(self: object, *arguments: object, fit: Callable[..., object] = fit) -> object:
+            met.append(self.random_state)  # type: ignore[attr-defined]
+            return fit(self, *arguments)
+
+        monkeypatch.setattr(cls, "fit", spy)
+    for trial in (trials[1], trials[3]):
+        row = run_trial(trial, **HOW)
+        assert met[-2:] == [row["seeds"]["map"], row["seeds"]["solver"]]
+    assert len(set(met)) == 4
