@@ -86,15 +86,24 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         f"and predicting the test rows; threads: {', '.join(map(str, threads)) or MISSING}). "
         "speed-up: the exact machine's training over map + train.",
     ]
+    lines += cautions(cells)
+    if experiment.reported:
+        lines.append(f"paper: {experiment.reported.source}.")
+    return lines + _where_run(cells)
+
+
+def cautions(cells: Sequence[Cell]) -> list[str]:
+    """Return what a reader must not miss, on the terminal either: missing times and unverified data."""
+    lines = []
     if any(cell.rows and cell.seconds("train") is None for cell in cells):
-        lines.append(f"{MISSING}: no time, since the trials did not run alone.")
+        lines.append(
+            f"{MISSING}: no time, since the trials did not run alone; `kfeat run --retime` runs them again."
+        )
     if any(not row["verified"] for cell in cells for row in cell.rows):
         lines.append(
             "unverified: no hash of these data is published or pinned; their fingerprint stands in the rows."
         )
-    if experiment.reported:
-        lines.append(f"paper: {experiment.reported.source}.")
-    return lines + _where_run(cells)
+    return lines
 
 
 def _where_run(cells: Sequence[Cell]) -> list[str]:
@@ -121,7 +130,7 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str) -> str:
         return "\n".join([f"% {experiment.title}", *(f"% {line}" for line in lines), body]) + "\n"
     if style == "markdown":
         return f"# {experiment.title}\n\n{body}\n\n" + "".join(f"- {line}\n" for line in lines)
-    return f"{experiment.title}\n\n{body}\n"
+    return "\n".join([experiment.title, "", body, "", *cautions(cells)])
 
 
 def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:

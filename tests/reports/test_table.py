@@ -41,6 +41,8 @@ def test_untimed_rows_give_no_times(experiment: Experiment, make_cells: Make) ->
     assert sketch["accuracy (%)"] == "85.00 ± 1.41"
     assert {sketch[key] for key in ("map", "train", "test", "speed-up")} == {MISSING}
     assert "did not run alone" in render(experiment, cells, "markdown")
+    assert "did not run alone" in render(experiment, cells, "terminal")
+    assert "did not run alone" not in render(experiment, make_cells([0.84, 0.86]), "terminal")
 
 
 def test_unverified_data_are_named(experiment: Experiment, make_cells: Make) -> None:
