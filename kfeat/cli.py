@@ -113,8 +113,8 @@ def _run_one(
 
     folder = out / experiment.name
     with _watcher(quiet) as watcher:
-        trials = run_experiment(experiment, folder, how, watcher, jobs=jobs, again=again)
-    cells = _cells(experiment, trials, folder)
+        trials = run_experiment(experiment, out, how, watcher, jobs=jobs, again=again)
+    cells = _cells(experiment, trials, out)
     if not is_current(experiment, cells, folder):
         write_report(experiment, cells, folder)
     click.echo(render(experiment, cells, "terminal"))
@@ -138,11 +138,11 @@ def _planned(experiment: "Experiment", access: Access) -> "list[Trial]":
     return plan(experiment, fingerprints(experiment, **access))
 
 
-def _cells(experiment: "Experiment", trials: "list[Trial]", folder: Path) -> "list[Cell]":
-    from kfeat.experiments.store import read_rows
+def _cells(experiment: "Experiment", trials: "list[Trial]", root: Path) -> "list[Cell]":
+    from kfeat.experiments.run import rows_of
     from kfeat.reports.cells import summarise
 
-    return summarise(experiment, trials, read_rows(folder))
+    return summarise(experiment, trials, rows_of(experiment, root))
 
 
 @main.command()
@@ -155,11 +155,11 @@ def plan(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path
 
 
 def _show_plan(experiment: "Experiment", out: Path, access: Access) -> None:
-    from kfeat.experiments.store import read_rows
+    from kfeat.experiments.run import rows_of
     from kfeat.progress import names
 
     trials = _planned(experiment, access)
-    rows = read_rows(out / experiment.name)
+    rows = rows_of(experiment, out)
     states = [rows.get(trial.id, {}).get("status", "to run") for trial in trials]
     click.echo(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done")
     for (identity, name), state in zip(names(trials).items(), states, strict=True):
@@ -176,7 +176,7 @@ def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Pa
 
     for experiment in experiments:
         folder = out / experiment.name
-        cells = _cells(experiment, _planned(experiment, access), folder)
+        cells = _cells(experiment, _planned(experiment, access), out)
         if not any(cell.rows for cell in cells):
             raise StoreError(f"{folder}: no rows yet; `kfeat run {experiment.path}` makes them")
         write_report(experiment, cells, folder)
@@ -209,7 +209,7 @@ def check(
         ctx.exit(0 if _rerun(experiments, access, results, rerun_budget, quiet) else 1)
     for experiment in experiments:
         folder = out / experiment.name
-        cells = _cells(experiment, _planned(experiment, access), folder)
+        cells = _cells(experiment, _planned(experiment, access), out)
         text, good = scoreboard(experiment, cells, read_rows(results / experiment.name), folder)
         if not (quiet and good):
             click.echo(text)
@@ -225,6 +225,7 @@ def _rerun(experiments: "list[Experiment]", access: Access, results: Path, budge
     from kfeat.experiments.run import run_trials
     from kfeat.experiments.store import read_rows
     from kfeat.experiments.worker import WorkerOptions
+    from kfeat.reports.cells import summarise
     from kfeat.reports.scoreboard import rerun_scoreboard
 
     plans = {experiment.name: _planned(experiment, access) for experiment in experiments}
@@ -238,8 +239,8 @@ def _rerun(experiments: "list[Experiment]", access: Access, results: Path, budge
         trials = [trial for trial in plans[experiment.name] if trial.id in chosen]
         if trials:
             with TemporaryDirectory() as folder, _watcher(quiet) as watcher:
-                run_trials(trials, Path(folder), WorkerOptions(**access), watcher)
-                cells = _cells(experiment, trials, Path(folder))
+                rows = run_trials(trials, Path(folder), WorkerOptions(**access), watcher)
+                cells = summarise(experiment, trials, {row["id"]: row for row in rows})
             text, good = rerun_scoreboard(experiment, cells, published[experiment.name])
             click.echo(text)
             passed &= good
@@ -250,12 +251,15 @@ def _rerun(experiments: "list[Experiment]", access: Access, results: Path, budge
 @options.selects_experiments
 @options.out
 @options.results
-def publish(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path) -> None:
+@click.option("--partial", is_flag=True, help="Publish what is done, though trials are missing.")
+def publish(
+    experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path, partial: bool
+) -> None:
     """Copy the rows of CONFIGS to results/, with their tables and figures; every trial must be done."""
     from kfeat.reports.files import publish as copy
 
     for experiment in experiments:
-        number = copy(experiment, _planned(experiment, access), out, results)
+        number = copy(experiment, _planned(experiment, access), out, results, partial)
         click.echo(f"{number} rows -> {results / experiment.name}/")
 
 

@@ -102,7 +102,8 @@ def selects_experiments(command: Command) -> Command:
 def _files(configs: tuple[Path, ...]) -> list[Path]:
     files: list[Path] = []
     for path in configs:
-        below = sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
+        # A file whose name begins with _ is there for others to include.
+        below = sorted(path.rglob("[!_]*.yaml")) if path.is_dir() else [path]
         if not below:
             raise ConfigError(f"{path}: no .yaml file below this folder")
         files += below

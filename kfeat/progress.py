@@ -36,7 +36,7 @@ class Quiet:
         return None
 
     def begin(self, trials: Sequence[Trial], done: int) -> None:
-        """Take note of the plan, and of how many of its trials were done before."""
+        """Take note of the trials to run, and of how many of the plan were done before."""
 
     def started(self, trial: Trial) -> None:
         """Take note of a trial that has begun."""
@@ -50,13 +50,13 @@ class Lines(Quiet):
 
     def begin(self, trials: Sequence[Trial], done: int) -> None:
         """Say how much there is to do."""
-        self._names, self._done = names(trials), done
-        click.echo(f"{len(trials)} trials, {done} done before, {len(trials) - done} to run", err=True)
+        self._names, self._done, self._all = names(trials), done, len(trials) + done
+        click.echo(f"{self._all} trials, {done} done before, {len(trials)} to run", err=True)
 
     def finished(self, trial: Trial, row: Row) -> None:
         """Say what came out."""
         self._done += 1
-        place = f"[{self._done}/{len(self._names)}]"
+        place = f"[{self._done}/{self._all}]"
         click.echo(f"{place} {self._names[trial.id]}: {outcome(row)}", err=True)
 
 
@@ -84,7 +84,7 @@ class Bars(Quiet):
     def begin(self, trials: Sequence[Trial], done: int) -> None:
         """Open the bar over all trials."""
         self._names = names(trials)
-        self._all = self._progress.add_task("trials", total=len(trials), completed=done)
+        self._all = self._progress.add_task("trials", total=len(trials) + done, completed=done)
         self._tasks: dict[str, TaskID] = {}
 
     def started(self, trial: Trial) -> None:
@@ -117,7 +117,7 @@ def names(trials: Sequence[Trial]) -> dict[str, str]:
 
 
 def _method(trial: Trial) -> str:
-    return f"{_component(trial.map) if trial.map else 'exact'}, {_component(trial.solver)}"
+    return ", ".join(_component(item) if item else "exact" for item in trial.components.values())
 
 
 def _component(component: Component) -> str:
@@ -129,10 +129,14 @@ def outcome(row: Row) -> str:
     """Return what became of a trial, in a few words."""
     if row["status"] != "done":
         return f"{row['status']}: {row['reason']}"
-    score = (
-        f"{100 * row['accuracy']:.2f} %"
-        if "accuracy" in row
-        else f"relative error {row['relative_error']:.4f}"
-    )
+    score = _score(row)
     seconds = sum(phase["wall"] for phase in row["seconds"].values())
     return f"{score} in {seconds:.2f} s"
+
+
+def _score(row: Row) -> str:
+    if "accuracy" in row:
+        return f"{100 * row['accuracy']:.2f} %"
+    if "kernel_error" in row:
+        return f"kernel error {row['kernel_error']['relative_frobenius']['value']:.4f}"
+    return f"relative error {row['relative_error']:.4f}" if "relative_error" in row else "mapped"

@@ -3,88 +3,66 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, TypeVar
 
-from annotated_types import Ge, Gt, MinLen
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from kfeat.data import Protocol, Source
 from kfeat.data.registry import entry
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component, read_components
+from kfeat.experiments.file_model import (
+    Claim,
+    FigureLayout,
+    FileKeys,
+    Reported,
+    ReportedNumber,
+    SettingKeys,
+    Solvers,
+    Switch,
+    TableLayout,
+)
 from kfeat.experiments.overrides import apply_override
 from kfeat.experiments.yaml_file import read_mapping
 from kfeat.parameters import describe, did_you_mean
 
-
-def _one_or_many(value: Any) -> Any:
-    return value if isinstance(value, list) else [value]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class ReportedNumber(_Strict):
-    """A score that the paper prints: the cell it belongs to, its mean and spread, and where it stands.
-
-    `for` names the cell by the keys of `Trial.describe`. A mean is an accuracy in per cent, or a relative
-    error.
-    """
-
-    cell: dict[str, Any] = Field(alias="for")
-    mean: Annotated[float, Ge(0)]
-    sd: Annotated[float, Ge(0)] | None = None
-    runs: Annotated[int, Ge(1)] | None = None
-    time: str | None = None
-    where: str
-    explanation: str | None = None
-
-
-class Reported(_Strict):
-    """What the paper prints: means over `runs` runs; within `slack` of them ours count as reproduced."""
-
-    source: str
-    runs: Annotated[int, Ge(1)]
-    slack: Annotated[float, Gt(0)] = 1.0
-    numbers: Annotated[list[ReportedNumber], MinLen(1)]
-
-
-class _Solvers(_Strict):
-    mapped: Any = None
-    exact: Any = None
-
-
-class _File(_Strict):
-    title: str
-    dataset: Annotated[list[Source], BeforeValidator(_one_or_many), MinLen(1)]
-    protocol: Annotated[list[Protocol], BeforeValidator(_one_or_many), MinLen(1)] = [Protocol()]
-    kernel: Any
-    maps: list[Any] = []
-    solvers: _Solvers
-    repeats: Annotated[int, Ge(1)] = 5
-    seed: Annotated[int, Ge(0)] = 0
-    reported: Reported | None = None
-    figure: Literal["methods", "curves"] | None = None
+M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """One experiment: what is run on what, how often, and what the paper printed."""
+class Setting:
+    """What is run on what: the grid of datasets, protocols and kernels, and the methods compared on each."""
 
-    name: str
-    path: Path
-    title: str
     datasets: Sequence[Source]
     protocols: Sequence[Protocol]
     kernels: Sequence[Component]
     maps: Sequence[Component]
     mapped_solvers: Sequence[Component]
     exact_solvers: Sequence[Component]
+    measures: Sequence[Component]
     repeats: int
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment: its settings, how its report looks, and what the paper printed."""
+
+    name: str
+    path: Path
+    title: str
+    settings: Sequence[Setting]
     seed: int
+    rows_from: Sequence[str]
     reported: Reported | None
-    figure: str | None
+    claims: Sequence[Claim]
+    switches: Sequence[Switch]
+    table: TableLayout | None
+    figure: FigureLayout | None
+
+    @property
+    def datasets(self) -> list[Source]:
+        """Return the datasets of all settings, each once."""
+        return list(dict.fromkeys(source for setting in self.settings for source in setting.datasets))
 
 
 def experiment_name(path: Path) -> str:
@@ -108,52 +86,66 @@ def load_experiment(
 
     Raises ConfigError that lists every problem of the file with its path.
     """
-    raw = read_mapping(path)
+    raw = read_file(path)
     for override in overrides:
         apply_override(raw, override)
     if repeats is not None:
-        raw["repeats"] = repeats
+        for part in (raw, *_parts(raw)):
+            part["repeats"] = repeats
     experiment = _typed(raw, path)
     if maps is not None:
         experiment = _only_maps(experiment, maps)
     if not exact:
-        experiment = replace(experiment, exact_solvers=())
-    if not experiment.exact_solvers and not (experiment.maps and experiment.mapped_solvers):
-        raise ConfigError(f"{path}: nothing to run: no map with a `mapped` solver, and no `exact` solver")
+        settings = [replace(setting, exact_solvers=()) for setting in experiment.settings]
+        experiment = replace(experiment, settings=settings)
+    if not any(_runs_something(setting) for setting in experiment.settings):
+        raise ConfigError(
+            f"{path}: nothing to run: no map with a `mapped` solver or a `measure`, and no `exact` solver"
+        )
     return experiment
 
 
+def read_file(path: Path) -> dict[str, Any]:
+    """Return the mapping of an experiment file, completed by the file that it includes.
+
+    Keys of the file come first; what both hold as a mapping (`reported`) is completed key by key.
+    """
+    raw = read_mapping(path)
+    include = raw.pop("include", None)
+    if include is None:
+        return raw
+    if not isinstance(include, str):
+        raise ConfigError(f"{path}: include: expected the name of a file beside this one (got {include!r})")
+    shared = read_mapping(path.parent / include)
+    for key, value in shared.items():
+        if key in ("reported", "solvers") and isinstance(value, dict) and isinstance(raw.get(key), dict):
+            raw[key] = {**value, **raw[key]}
+        else:
+            raw.setdefault(key, value)
+    return raw
+
+
+def _runs_something(setting: Setting) -> bool:
+    return bool(setting.exact_solvers or (setting.maps and (setting.mapped_solvers or setting.measures)))
+
+
+def _parts(raw: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the settings of a file as they stand there, without what is no mapping."""
+    parts = raw.get("settings")
+    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+
+
 def _typed(raw: dict[str, Any], path: Path) -> Experiment:
-    # Imported here: they bring scikit-learn in, which a file with a YAML error need not wait for.
-    from kfeat.kernels import KERNELS
-    from kfeat.maps import MAPS
-    from kfeat.solvers import SOLVERS
-
     problems: list[str] = []
-    file = None
-    try:
-        file = _File.model_validate(raw)
-    except ValidationError as error:
-        problems += [_problem(problem, raw) for problem in error.errors()]
-
-    def components(entry: Any, where: str, kind: str, registry: dict[str, Any]) -> list[Component]:
-        if entry is None:
-            return []
-        many = isinstance(entry, list)
-        found = []
-        for i, item in enumerate(entry if many else [entry]):
-            place = f"{where}[{i}]" if many else where
-            found += list(read_components(item, place, kind, registry, problems))
-        return found
-
-    solvers = raw.get("solvers") if isinstance(raw.get("solvers"), dict) else {}
-    assert isinstance(solvers, dict)
-    kernels = components(raw.get("kernel"), "kernel", "kernel", KERNELS)
-    maps = components(raw.get("maps") or [], "maps", "map", MAPS)
-    mapped = components(solvers.get("mapped"), "solvers.mapped", "solver", SOLVERS)
-    exact = components(solvers.get("exact"), "solvers.exact", "solver", SOLVERS)
-    problems += _mismatches(kernels, maps, mapped, exact)
-    problems += _wrong_tasks(file.dataset if file else [], [*mapped, *exact])
+    setting_keys = SettingKeys.model_fields.keys()
+    common = {key: value for key, value in raw.items() if key in setting_keys}
+    file = _validated(FileKeys, {k: v for k, v in raw.items() if k not in setting_keys}, raw, "", problems)
+    settings: list[Setting | None] = []
+    if raw.get("settings") is None:
+        settings.append(_setting(common, {}, "", problems))
+    else:
+        for i, part in enumerate(_parts(raw)):
+            settings.append(_setting(common, part, f"settings[{i}].", problems))
     if problems or file is None:
         lines = "".join(f"\n  {problem}" for problem in dict.fromkeys(problems))
         raise ConfigError(f"{path}: {'a problem' if len(problems) == 1 else 'problems'} in this file:{lines}")
@@ -161,17 +153,58 @@ def _typed(raw: dict[str, Any], path: Path) -> Experiment:
         name=experiment_name(path.resolve()),
         path=path,
         title=file.title,
-        datasets=file.dataset,
-        protocols=file.protocol,
-        kernels=kernels,
-        maps=maps,
-        mapped_solvers=mapped,
-        exact_solvers=exact,
-        repeats=file.repeats,
+        settings=[setting for setting in settings if setting is not None],
         seed=file.seed,
+        rows_from=file.rows_from,
         reported=file.reported,
+        claims=file.claims,
+        switches=file.switches,
+        table=file.table,
         figure=file.figure,
     )
+
+
+def _setting(
+    common: dict[str, Any], part: dict[str, Any], prefix: str, problems: list[str]
+) -> Setting | None:
+    """Return one setting: the keys of the file, those that `part` gives replaced."""
+    # Imported here: they bring scikit-learn in, which a file with a YAML error need not wait for.
+    from kfeat.experiments.measures import MEASURES
+    from kfeat.kernels import KERNELS
+    from kfeat.maps import MAPS
+    from kfeat.solvers import SOLVERS
+
+    merged = {**common, **part}
+
+    def place(key: str) -> str:
+        return f"{prefix}{key}" if key.partition(".")[0] in part else key
+
+    keys = _validated(SettingKeys, merged, merged, prefix if part else "", problems, part)
+
+    def components(value: Any, key: str, kind: str, registry: dict[str, Any]) -> list[Component]:
+        if value is None:
+            return []
+        many = isinstance(value, list)
+        found = []
+        for i, item in enumerate(value if many else [value]):
+            where = f"{place(key)}[{i}]" if many else place(key)
+            found += list(read_components(item, where, kind, registry, problems))
+        return found
+
+    solvers = merged.get("solvers") if isinstance(merged.get("solvers"), dict) else {}
+    assert isinstance(solvers, dict)
+    kernels = components(merged.get("kernel"), "kernel", "kernel", KERNELS)
+    maps = components(merged.get("maps") or [], "maps", "map", MAPS)
+    mapped = components(solvers.get("mapped"), "solvers.mapped", "solver", SOLVERS)
+    exact = components(solvers.get("exact"), "solvers.exact", "solver", SOLVERS)
+    measures = components(merged.get("measure"), "measure", "measure", MEASURES)
+    problems += _mismatches(kernels, maps, mapped, exact)
+    if measures and (mapped or exact):
+        problems.append(f"{place('measure')}: stands in the place of `solvers`, not beside them")
+    problems += _wrong_tasks(keys.dataset if keys else [], [*mapped, *exact])
+    if keys is None:
+        return None
+    return Setting(keys.dataset, keys.protocol, kernels, maps, mapped, exact, measures, keys.repeats)
 
 
 def _mismatches(
@@ -212,21 +245,45 @@ def _wrong_tasks(sources: Sequence[Source], solvers: list[Component]) -> list[st
 
 
 _MODELS: dict[tuple[str, ...], type[BaseModel]] = {
-    (): _File,
+    (): FileKeys,
     ("protocol",): Protocol,
-    ("solvers",): _Solvers,
+    ("solvers",): Solvers,
     ("reported",): Reported,
     ("reported", "numbers"): ReportedNumber,
+    ("claims",): Claim,
+    ("switches",): Switch,
+    ("table",): TableLayout,
+    ("figure",): FigureLayout,
 }
+
+
+def _validated(
+    model: type[M],
+    values: dict[str, Any],
+    raw: dict[str, Any],
+    prefix: str,
+    problems: list[str],
+    own: dict[str, Any] | None = None,
+) -> M | None:
+    """Return the model, or None with its problems told; the prefix stands before what is in `own`."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        for problem in error.errors():
+            inside = own is not None and problem["loc"] and problem["loc"][0] in own
+            problems.append((prefix if inside else "") + _problem(problem, raw))
+        return None
 
 
 def _problem(problem: Any, raw: Any) -> str:
     """Return a problem with its path as the file has it; for an unknown key, with the known ones."""
     path = _path_in(raw, problem["loc"])
     text = describe(problem, path=path)
-    model = _MODELS.get(tuple(part for part in path[:-1] if isinstance(part, str)))
+    where = tuple(part for part in path[:-1] if isinstance(part, str))
+    model = _MODELS.get(where)
     if problem["type"] == "extra_forbidden" and model is not None:
-        known = [field.alias or name for name, field in model.model_fields.items()]
+        models: list[type[BaseModel]] = [SettingKeys, model] if where == () else [model]
+        known = [field.alias or name for one in models for name, field in one.model_fields.items()]
         text += f"{did_you_mean(str(path[-1]), known)}; known: {', '.join(known)}"
     return text
 
@@ -247,10 +304,14 @@ def _path_in(raw: Any, location: Sequence[str | int]) -> list[str | int]:
 
 
 def _only_maps(experiment: Experiment, names: Sequence[str]) -> Experiment:
-    there = dict.fromkeys(item.name for item in experiment.maps)
+    there = list(dict.fromkeys(item.name for setting in experiment.settings for item in setting.maps))
     if unknown := [name for name in names if name not in there]:
         raise ConfigError(
-            f"--maps: '{unknown[0]}' is not in {experiment.path}{did_you_mean(unknown[0], list(there))}; "
+            f"--maps: '{unknown[0]}' is not in {experiment.path}{did_you_mean(unknown[0], there)}; "
             f"there are: {', '.join(there) or 'none'}"
         )
-    return replace(experiment, maps=[item for item in experiment.maps if item.name in names])
+    settings = [
+        replace(setting, maps=[item for item in setting.maps if item.name in names])
+        for setting in experiment.settings
+    ]
+    return replace(experiment, settings=settings)

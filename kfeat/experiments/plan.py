@@ -20,7 +20,7 @@ def digest(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Trial:
-    """One map (or none: the exact kernel machine) and one solver, on one split, once.
+    """One map (or none: the exact kernel machine) and one solver or measure of the map, on one split, once.
 
     Its `id` is a hash over what determines its numbers. Seeds are derived so that comparisons are paired:
     all methods of a repeat share the split, all solvers of a map share the features, and neither loop
@@ -32,9 +32,10 @@ class Trial:
     protocol: Protocol
     kernel: Component
     map: Component | None
-    solver: Component
+    solver: Component | None
     repeat: int
     seed: int
+    measure: Component | None = None
 
     @property
     def _switches(self) -> dict[str, Any]:
@@ -62,13 +63,19 @@ class Trial:
 
     @property
     def _cell_identity(self) -> dict[str, Any]:
-        return {
+        identity = {
             "dataset": self.fingerprint,
             "protocol": {"version": self.protocol.algorithm_version, **self._switches},
             "kernel": self.kernel.identity(),
-            "map": self.map.identity() if self.map else None,
-            "solver": self.solver.identity(),
         }
+        return identity | {part: item and item.identity() for part, item in self.components.items()}
+
+    @property
+    def components(self) -> dict[str, Component | None]:
+        """Return what works on the data: the map (None: exact), and the solver or the measure."""
+        if self.measure is not None:
+            return {"map": self.map, "measure": self.measure}
+        return {"map": self.map, "solver": self.solver}
 
     @property
     def seeds(self) -> dict[str, int]:
@@ -86,7 +93,7 @@ class Trial:
         flat: dict[str, Any] = {"dataset": dataset_name(self.source)}
         for key, value in self.protocol.model_dump(mode="json").items():
             flat[f"protocol.{key}"] = value
-        for part, component in (("kernel", self.kernel), ("map", self.map), ("solver", self.solver)):
+        for part, component in {"kernel": self.kernel, **self.components}.items():
             flat[part] = component.name if component else "exact"
             for key, value in (component.parameters if component else {}).items():
                 flat[f"{part}.{key}"] = value
@@ -108,16 +115,18 @@ def plan(experiment: Experiment, fingerprints: Mapping[Source, str]) -> list[Tri
 
 
 def _trials(experiment: Experiment, fingerprints: Mapping[Source, str]) -> Iterator[Trial]:
-    settings = product(experiment.datasets, experiment.protocols, experiment.kernels)
-    for source, protocol, kernel in settings:
-        common = (source, fingerprints[source], protocol, kernel)
-        for repeat in range(experiment.repeats):
-            for item, solver in product(experiment.maps, experiment.mapped_solvers):
-                yield Trial(*common, item, solver, repeat, experiment.seed)
-        # The exact machine has no draw: once, or once per split where the splits differ.
-        for repeat in range(experiment.repeats if protocol.random else 1):
-            for solver in experiment.exact_solvers:
-                yield Trial(*common, None, solver, repeat, experiment.seed)
+    for here in experiment.settings:
+        for source, protocol, kernel in product(here.datasets, here.protocols, here.kernels):
+            common = (source, fingerprints[source], protocol, kernel)
+            for repeat in range(here.repeats):
+                for item, solver in product(here.maps, here.mapped_solvers):
+                    yield Trial(*common, item, solver, repeat, experiment.seed)
+                for item, measure in product(here.maps, here.measures):
+                    yield Trial(*common, item, None, repeat, experiment.seed, measure)
+            # The exact machine has no draw: once, or once per split where the splits differ.
+            for repeat in range(here.repeats if protocol.random else 1):
+                for solver in here.exact_solvers:
+                    yield Trial(*common, None, solver, repeat, experiment.seed)
 
 
 def _unversioned(component: Component) -> dict[str, Any]:

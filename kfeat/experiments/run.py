@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 from kfeat.data import Source, fingerprint, load_raw
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.store import Row, Store, read_rows
+from kfeat.experiments.store import Row, Store, gathered_rows
 from kfeat.experiments.trial import header
 from kfeat.experiments.worker import Worker, WorkerOptions
 
@@ -23,7 +23,7 @@ class Watcher(Protocol):
         """A `rich.progress.Progress` for downloads, or None."""
 
     def begin(self, trials: Sequence[Trial], done: int) -> None:
-        """All trials of the plan, and how many of them were done before."""
+        """The trials to run, and how many of the plan were done before."""
 
     def started(self, trial: Trial) -> None:
         """A trial has begun."""
@@ -40,9 +40,14 @@ def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
     }
 
 
+def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
+    """Return the rows that an experiment finds below `root`: its own, and those it shares with others."""
+    return gathered_rows(root, [experiment.name, *experiment.rows_from])
+
+
 def run_experiment(
     experiment: Experiment,
-    folder: Path,
+    root: Path,
     options: WorkerOptions,
     watcher: Watcher,
     *,
@@ -51,15 +56,15 @@ def run_experiment(
 ) -> list[Trial]:
     """Run what is pending of an experiment's plan, and return the plan.
 
-    The data are fetched and parsed here, once, with the watcher's progress bar; the workers find them
-    in the cache.
+    New rows go to its own folder below `root`. The data are fetched and parsed here, once, with the
+    watcher's progress bar; the workers find them in the cache.
     """
     access = {"mirror": options.mirror, "offline": options.offline, "progress": watcher.downloads()}
     trials = plan(experiment, fingerprints(experiment, **access))
-    todo = pending(trials, read_rows(folder), again)
+    todo = pending(trials, rows_of(experiment, root), again)
     for source in {trial.source: None for trial in todo}:
         load_raw(source, **access)
-    run_trials(trials, folder, options, watcher, jobs=jobs, again=again)
+    run_trials(todo, root / experiment.name, options, watcher, jobs=jobs, done=len(trials) - len(todo))
     return trials
 
 
@@ -81,20 +86,19 @@ def run_trials(
     watcher: Watcher,
     *,
     jobs: int = 1,
-    again: Again = "nothing",
+    done: int = 0,
 ) -> list[Row]:
-    """Run what is pending of `trials` and return the new rows; `again` says what of the done ones counts too.
+    """Run all `trials` and return their rows; `done` is how many of the plan were done before.
 
     Every row is on disk before the next trial starts. The folder is locked meanwhile.
     """
     with Store(folder) as store, ExitStack() as ending:
-        todo = pending(trials, read_rows(folder), again)
-        watcher.begin(trials, len(trials) - len(todo))
+        watcher.begin(trials, done)
         rows: list[Row] = []
         idle: list[Worker] = []
         busy: list[Worker] = []
         ending.callback(_kill, idle, busy)
-        queue = todo[::-1]
+        queue = list(trials)[::-1]
         while queue or busy:
             while queue and len(busy) < jobs:
                 worker = idle.pop() if idle else Worker(options)

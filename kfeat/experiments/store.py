@@ -35,6 +35,23 @@ def read_rows(folder: Path) -> dict[str, Row]:
     return rows
 
 
+def gathered_rows(root: Path, names: Iterable[str]) -> dict[str, Row]:
+    """Return the rows below several experiments' folders by id; of two, one that is done, then one timed.
+
+    Where both are worth the same, the folder named first counts.
+    """
+    rows: dict[str, Row] = {}
+    for name in names:
+        for key, row in read_rows(root / name).items():
+            if key not in rows or _worth(row) > _worth(rows[key]):
+                rows[key] = row
+    return rows
+
+
+def _worth(row: Row) -> tuple[bool, bool]:
+    return row["status"] == "done", bool(row.get("timed"))
+
+
 def _parse(line: bytes, path: Path, number: int) -> Row:
     try:
         row = json.loads(line)

@@ -51,7 +51,7 @@ def run_trial(
     reset_peak_memory()
     clock = _Clock()
     try:
-        row |= _measure(trial, data, clock, threads)
+        row |= _work(trial, data, clock, threads)
     except (KfeatError, MemoryError, ArithmeticError, ValueError) as error:
         row |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
     row["seconds"] = clock.seconds
@@ -71,41 +71,46 @@ def header(trial: Trial) -> dict[str, Any]:
         "fingerprint": trial.fingerprint,
         "protocol": trial.protocol.model_dump(mode="json"),
         "kernel": trial.kernel.identity(),
-        "map": trial.map.identity() if trial.map else None,
-        "solver": trial.solver.identity(),
+        **{part: item and item.identity() for part, item in trial.components.items()},
         "repeat": trial.repeat,
         "seeds": trial.seeds,
         "environment": environment(),
     }
 
 
-def _measure(trial: Trial, data: Dataset, clock: "_Clock", threads: int) -> dict[str, Any]:
-    if trial.solver.build().task != data.task:
-        raise SolverError(f"{trial.solver.name} is for {trial.solver.build().task}, the data for {data.task}")
+def _work(trial: Trial, data: Dataset, clock: "_Clock", threads: int) -> dict[str, Any]:
     kernel = trial.kernel.build().resolve(data.X_train, trial.seeds["data"])
     if trial.map is None:
-        Z_train, Z_test, columns = data.X_train, data.X_test, None
-    else:
-        from kfeat.maps import column_counts
+        return _train(trial, data, clock, kernel, data.X_train, data.X_test)
+    from kfeat.maps import column_counts
 
-        feature_map = trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=threads)
-        with clock("map_fit"):
-            feature_map.fit(data.X_train)
-        with clock("map_train"):
-            Z_train = feature_map.transform(data.X_train)
-        columns = column_counts(Z_train)
-        with clock("map_test"):
-            Z_test = feature_map.transform(data.X_test)
+    feature_map = trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=threads)
+    if trial.measure is not None:
+        measure = trial.measure.build()
+        return measure.of(feature_map, data.X_train, clock, trial.seeds["data"])
+    with clock("map_fit"):
+        feature_map.fit(data.X_train)
+    with clock("map_train"):
+        Z_train = feature_map.transform(data.X_train)
+    columns = column_counts(Z_train)
+    with clock("map_test"):
+        Z_test = feature_map.transform(data.X_test)
+    return _train(trial, data, clock, kernel, Z_train, Z_test) | {"columns": columns._asdict()}
+
+
+def _train(
+    trial: Trial, data: Dataset, clock: "_Clock", kernel: Any, Z_train: Any, Z_test: Any
+) -> dict[str, Any]:
+    """Return how well the solver does on the test rows, and how it ended."""
+    assert trial.solver is not None
     solver = trial.solver.build(kernel=kernel, random_state=trial.seeds["solver"])
+    if solver.task != data.task:
+        raise SolverError(f"{trial.solver.name} is for {solver.task}, the data for {data.task}")
     with clock("train"):
         solver.fit(Z_train, data.y_train)
     with clock("predict"):
         predicted = solver.predict(Z_test)
-    return {
-        **_scores(data, predicted),
-        "columns": columns and dict(zip(("live", "zero", "constant"), columns, strict=True)),
-        "solve": _solve(solver),
-    }
+    return {**_scores(data, predicted), "columns": None, "solve": _solve(solver)}
 
 
 def _scores(data: Dataset, predicted: NDArray[Any]) -> dict[str, Any]:

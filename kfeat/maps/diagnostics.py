@@ -57,33 +57,44 @@ class Diagnosis:
 
 def diagnose(fitted: "FeatureMap", X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
     """Return the diagnosis on `n_rows` rows of X drawn without replacement (all, where X has fewer)."""
+    rows, unseen = sampled_rows(X, n_rows, random_state)
+    Z = np.asarray(fitted.transform(rows), dtype=np.float64)
+    counts = column_counts(Z)
+    return Diagnosis(
+        n_rows=Z.shape[0],
+        n_columns=Z.shape[1],
+        zero=counts.zero,
+        constant=counts.constant,
+        duplicate=counts.live - distinct_columns(Z),
+        effective_rank=effective_rank(Z @ Z.T),
+        offset=fitted.kernel_offset_,
+        **kernel_errors(fitted, rows, Z, unseen),
+    )
+
+
+def sampled_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, float]:
+    """Return up to `n_rows` rows of X, drawn without replacement, and the share of rows that stay unseen."""
     X = check_array(X, accept_sparse="csr")
     n = X.shape[0]
     if n_rows < 3 or n < 3:
         raise ValueError(f"a diagnosis needs at least 3 rows, got n_rows={n_rows} of n_samples={n}")
     m = min(n_rows, n)
     rows = X if m == n else X[np.sort(generator(random_state).choice(n, size=m, replace=False))]
-    Z = np.asarray(fitted.transform(rows), dtype=np.float64)
+    return rows, 1 - m / n
+
+
+def kernel_errors(fitted: "FeatureMap", rows: Any, Z: NDArray[np.float64], unseen: float) -> dict[str, Any]:
+    """Return the errors that a Diagnosis has, of the features Z of `rows`."""
     K = np.asarray(fitted.kernel_(rows.astype(np.float64)), dtype=np.float64) - fitted.kernel_offset_
-    G = Z @ Z.T
-    error = np.abs(G - K)
-    counts = column_counts(Z)
-    unseen = 1 - m / n
-    return Diagnosis(
-        n_rows=m,
-        n_columns=Z.shape[1],
-        zero=counts.zero,
-        constant=counts.constant,
-        duplicate=counts.live - distinct_columns(Z),
-        effective_rank=effective_rank(G),
-        offset=fitted.kernel_offset_,
-        relative_frobenius=over_pairs(error**2, K**2, unseen, np.sqrt),
-        mean_absolute=over_pairs(error, np.ones_like(K), unseen),
-        mean_relative=over_pairs(
+    error = np.abs(Z @ Z.T - K)
+    return {
+        "relative_frobenius": over_pairs(error**2, K**2, unseen, np.sqrt),
+        "mean_absolute": over_pairs(error, np.ones_like(K), unseen),
+        "mean_relative": over_pairs(
             np.divide(error, np.abs(K), out=np.zeros_like(K), where=K != 0), (K != 0) * 1.0, unseen
         ),
-        maximum=float(error[~np.eye(m, dtype=bool)].max()),
-    )
+        "maximum": float(error[~np.eye(K.shape[0], dtype=bool)].max()),
+    }
 
 
 def over_pairs(

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 from statistics import fmean, stdev
+from typing import Any
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import Experiment, Reported, ReportedNumber
+from kfeat.experiments.config import Experiment
+from kfeat.experiments.file_model import Quantity, Reported, ReportedNumber
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
 
@@ -17,16 +19,19 @@ PHASES = {"map": ("map_fit", "map_train"), "train": ("train",), "test": ("map_te
 
 @dataclass(frozen=True)
 class Metric:
-    """A score of the rows: its key there, and how tables and figures print it."""
+    """A score of the rows: where it stands there, and how tables and figures print it."""
 
-    key: str
+    path: tuple[str, ...]
     title: str
     factor: float
     decimals: int
 
     def of(self, row: Row) -> float:
         """Return the row's score in the unit that is printed."""
-        return self.factor * float(row[self.key])
+        value: Any = row
+        for key in self.path:
+            value = value[key]
+        return self.factor * float(value)
 
     def text(self, mean: float, sd: float | None) -> str:
         """Return `mean ± sd`."""
@@ -38,8 +43,13 @@ class Metric:
         return f"{difference:+.{self.decimals}f}"
 
 
-ACCURACY = Metric("accuracy", "accuracy (%)", 100.0, 2)
-RELATIVE_ERROR = Metric("relative_error", "relative error", 1.0, 4)
+ACCURACY = Metric(("accuracy",), "accuracy (%)", 100.0, 2)
+METRICS = (
+    Metric(("relative_error",), "relative error", 1.0, 4),
+    Metric(("kernel_error", "relative_frobenius", "value"), "relative kernel error (Frobenius)", 1.0, 4),
+    Metric(("mean_square",), "mean ‖z(x)‖²", 1.0, 4),
+    ACCURACY,
+)
 
 
 @dataclass(frozen=True)
@@ -77,25 +87,36 @@ class Cell:
 
     @property
     def metric(self) -> Metric:
-        """Return the score of the rows: the accuracy, or the relative error for regression."""
-        return RELATIVE_ERROR if any("relative_error" in row for row in self.rows) else ACCURACY
+        """Return the score of the rows: the accuracy, or an error of a regression or of the kernel."""
+        there = (metric for row in self.rows for metric in METRICS if metric.path[0] in row)
+        return next(there, ACCURACY)
 
     @cached_property
     def score(self) -> Estimate | None:
         """Return the score over the repeats, in the unit of `metric`."""
         return Estimate.of([self.metric.of(row) for row in self.rows]) if self.rows else None
 
+    def quantity(self, name: Quantity) -> float | None:
+        """Return what claims and layouts speak of: the score, CPU seconds of a phase, or live features."""
+        if name == "score":
+            return self.score.mean if self.score else None
+        if name == "live":
+            return self.columns("live")
+        return self.fit_seconds() if name == "fit" else self.seconds(name)
+
     def seconds(self, phase: str, clock: str = "cpu") -> float | None:
-        """Return the mean seconds of a phase (map, train, test) over the rows whose times count."""
+        """Return the mean seconds of a phase (map, train, test) over the rows that have it and count."""
         timed = [row["seconds"] for row in self.rows if row["timed"]]
+        timed = [seconds for seconds in timed if not seconds.keys().isdisjoint(PHASES[phase])]
         if not timed:
             return None
         return fmean(sum(s[part][clock] for part in PHASES[phase] if part in s) for s in timed)
 
     def fit_seconds(self, clock: str = "cpu") -> float | None:
         """Return the mean seconds from raw training rows to a trained machine: mapping and training."""
-        parts = self.seconds("map", clock), self.seconds("train", clock)
-        return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
+        mapping = self.seconds("map", clock) if self.trial.map else 0.0
+        training = self.seconds("train", clock)
+        return None if mapping is None or training is None else mapping + training
 
     def columns(self, kind: str) -> float | None:
         """Return the mean number of live, zero or constant features."""
@@ -136,13 +157,14 @@ def exact_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
 
 
 def _reported(reported: Reported | None, trial: Trial) -> ReportedNumber | None:
-    numbers = [n for n in (reported.numbers if reported else []) if _matches(n, trial)]
+    numbers = [n for n in (reported.numbers if reported else []) if matches(n.cell, trial)]
     if len(numbers) > 1:
         places = " and ".join(number.where for number in numbers)
         raise ConfigError(f"reported.numbers: {places} speak of the same cell; make their `for` differ")
     return numbers[0] if numbers else None
 
 
-def _matches(number: ReportedNumber, trial: Trial) -> bool:
+def matches(selector: Mapping[str, Any], trial: Trial) -> bool:
+    """Tell whether the trial has these values under the keys of `Trial.describe`."""
     flat = trial.describe()
-    return all(key in flat and flat[key] == value for key, value in number.cell.items())
+    return all(key in flat and flat[key] == value for key, value in selector.items())

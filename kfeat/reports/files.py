@@ -6,7 +6,8 @@ from pathlib import Path
 from kfeat.errors import StoreError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Trial
-from kfeat.experiments.store import read_rows, write_rows
+from kfeat.experiments.run import rows_of
+from kfeat.experiments.store import write_rows
 from kfeat.reports.cells import Cell, summarise
 from kfeat.reports.table import render, render_csv
 
@@ -39,20 +40,23 @@ def is_current(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> b
         return False
 
 
-def publish(experiment: Experiment, trials: Sequence[Trial], runs: Path, results: Path) -> int:
+def publish(
+    experiment: Experiment, trials: Sequence[Trial], runs: Path, results: Path, partial: bool = False
+) -> int:
     """Copy the rows of the plan from runs/ to results/, draw the report there, and return their number.
 
-    Raises StoreError if a planned trial has no row of status `done`: what is published is whole.
+    Raises StoreError if a planned trial has no row of status `done`, or, with `partial`, if none has one:
+    what is missing then shows as missing in the report.
     """
-    rows = read_rows(runs / experiment.name)
+    rows = rows_of(experiment, runs)
     missing = [trial for trial in trials if rows.get(trial.id, {}).get("status") != "done"]
-    if missing:
+    if missing and not (partial and len(missing) < len(trials)):
         raise StoreError(
             f"{runs / experiment.name}: {len(missing)} of {len(trials)} planned trials are not done; "
-            f"finish them with `kfeat run {experiment.path}`, then publish"
+            f"finish them with `kfeat run {experiment.path}`, or publish what there is with --partial"
         )
     folder = results / experiment.name
-    chosen = {trial.id: rows[trial.id] for trial in trials}
+    chosen = {trial.id: rows[trial.id] for trial in trials if trial not in missing}
     write_rows(folder, chosen.values())
     write_report(experiment, summarise(experiment, trials, chosen), folder)
     return len(chosen)

@@ -15,8 +15,9 @@ def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:
     The parameter `hidden` is left out: it is the axis of a figure.
     """
     trial = cell.trial
-    solvers = [other.trial.solver for other in cells if (other.trial.map is None) == (trial.map is None)]
-    solver = component(trial.solver, solvers)
+    alike = [other.trial for other in cells if (other.trial.map is None) == (trial.map is None)]
+    solvers = [other.solver for other in alike if other.solver is not None]
+    solver = component(trial.solver, solvers) if trial.solver else ""
     if trial.map is None:
         return f"exact, {solver}"
     maps = [other.trial.map for other in cells if other.trial.map is not None]

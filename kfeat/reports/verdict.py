@@ -22,7 +22,7 @@ from statistics import fmean
 from scipy.special import ndtri, stdtrit
 
 from kfeat.experiments.store import Row
-from kfeat.reports.cells import RELATIVE_ERROR, Cell, Estimate
+from kfeat.reports.cells import ACCURACY, Cell, Estimate
 
 FALSE_ALARM = 0.001
 FLIP_SHARE = 0.005
@@ -111,7 +111,7 @@ def comparisons(cells: Sequence[Cell], published: Mapping[str, Row]) -> list[Com
 def _compare(cell: Cell, theirs: Sequence[Row], level: float) -> Comparison:
     by_id = {row["id"]: row for row in theirs}
     shared = [(row, by_id[row["id"]]) for row in cell.rows if row["id"] in by_id]
-    if shared and all(a["predictions"] == b["predictions"] for a, b in shared):
+    if shared and all(_same(cell, a, b) for a, b in shared):
         return Comparison(cell, 0.0, 0.0, f"{len(shared)} shared, equal bit for bit", "same")
     if shared:
         change, limit, test = _paired(cell, shared, level)
@@ -120,9 +120,15 @@ def _compare(cell: Cell, theirs: Sequence[Row], level: float) -> Comparison:
     return Comparison(cell, change, limit, test, "same" if abs(change) <= limit else "regressed")
 
 
+def _same(cell: Cell, ours: Row, theirs: Row) -> bool:
+    if "predictions" in ours and "predictions" in theirs:
+        return bool(ours["predictions"] == theirs["predictions"])
+    return cell.metric.of(ours) == cell.metric.of(theirs)
+
+
 def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tuple[float, float, str]:
     change = fmean(cell.metric.of(a) - cell.metric.of(b) for a, b in shared)
-    if cell.metric is RELATIVE_ERROR:
+    if cell.metric is not ACCURACY:
         size = fmean(cell.metric.of(b) for _, b in shared)
         return (
             change,

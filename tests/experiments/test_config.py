@@ -15,8 +15,9 @@ def test_lists_are_grids_and_items_are_unions(write: Write) -> None:
     experiment = load_experiment(
         write(), ["maps.0.n_components=[16, 32]", "maps.1.degree_law=[geometric, truncated]"]
     )
-    sketches = [m.parameters["n_components"] for m in experiment.maps if m.name == "tensor_sketch"]
-    laws = [m.parameters["degree_law"] for m in experiment.maps if m.name == "random_maclaurin"]
+    maps = experiment.settings[0].maps
+    sketches = [m.parameters["n_components"] for m in maps if m.name == "tensor_sketch"]
+    laws = [m.parameters["degree_law"] for m in maps if m.name == "random_maclaurin"]
     assert sketches == [16, 32]
     assert laws == ["geometric", "truncated"]
 
@@ -90,7 +91,6 @@ repeats: 0
         ("solvers.exact={name: liblinear}", "liblinear trains on features"),
         ("dataset=cpu", "liblinear with these parameters is for classification, cpu is for regression"),
         ("solvers.mapped={name: ridge}", "ridge with these parameters is for regression, digits is for"),
-        ("reported={source: x, runs: 1, numbers: []}", "reported.numbers"),
     ],
 )
 def test_bad_overrides_are_told_with_their_path(write: Write, override: str, words: str) -> None:
@@ -106,9 +106,9 @@ def test_a_gaussian_kernel_names_the_maps_that_can(write: Write) -> None:
 
 def test_choices_of_the_command_line(write: Write) -> None:
     experiment = load_experiment(write(), repeats=7, maps=["tensor_sketch"], exact=False)
-    assert experiment.repeats == 7
-    assert [item.name for item in experiment.maps] == ["tensor_sketch"]
-    assert not experiment.exact_solvers
+    assert experiment.settings[0].repeats == 7
+    assert [item.name for item in experiment.settings[0].maps] == ["tensor_sketch"]
+    assert not experiment.settings[0].exact_solvers
     with pytest.raises(ConfigError, match="did you mean 'tensor_sketch'"):
         load_experiment(write(), maps=["tensor_sketh"])
     with pytest.raises(ConfigError, match="nothing to run"):
@@ -132,3 +132,50 @@ def test_every_config_of_the_house_is_valid(path: Path) -> None:
     assert cells
     numbers = experiment.reported.numbers if experiment.reported else []
     assert sorted(number.where for number in numbers) == sorted(c.reported.where for c in cells if c.reported)
+
+
+def test_settings_replace_keys_of_the_file(write: Write) -> None:
+    path = write()
+    path.write_text(
+        path.read_text()
+        + """
+settings:
+  - {kernel: {name: polynomial, degree: 3}}
+  - {maps: [{name: tensor_sketch, n_components: 8}], repeats: 1}
+"""
+    )
+    first, second = load_experiment(path).settings
+    assert first.kernels[0].parameters["degree"] == 3
+    assert [item.name for item in first.maps] == ["tensor_sketch", "random_maclaurin"]
+    assert [item.parameters["n_components"] for item in second.maps] == [8]
+    assert (first.repeats, second.repeats) == (2, 1)
+    assert second.kernels[0].parameters["degree"] == 2
+
+
+def test_a_problem_in_a_setting_is_told_where_it_stands(write: Write) -> None:
+    path = write()
+    path.write_text(
+        path.read_text()
+        + """
+settings:
+  - {kernel: {name: polynomial, degree: 0}, repeats: 0}
+  - {mapps: []}
+"""
+    )
+    with pytest.raises(ConfigError) as error:
+        load_experiment(path)
+    for words in (
+        "settings[0].kernel.degree: input should be greater than or equal to 1 (got 0)",
+        "settings[0].repeats: input should be",
+        "settings[1].mapps: unknown key (did you mean 'maps'?)",
+    ):
+        assert words in str(error.value)
+
+
+def test_a_file_completes_itself_from_the_one_it_includes(write: Write) -> None:
+    path = write()
+    (path.parent / "_shared.yaml").write_text("seed: 7\ntitle: Not this one\n")
+    path.write_text("include: _shared.yaml\n" + path.read_text())
+    experiment = load_experiment(path)
+    assert experiment.seed == 7
+    assert experiment.title != "Not this one"

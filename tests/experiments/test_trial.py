@@ -93,3 +93,22 @@ def test_map_and_solver_draw_from_the_seeds_that_the_row_names(
         row = run_trial(trial, **HOW)
         assert met[-2:] == [row["seeds"]["map"], row["seeds"]["solver"]]
     assert len(set(met)) == 4
+
+
+def test_a_measure_stands_in_the_place_of_a_solver(write: Write) -> None:
+    for measure, score in (
+        ("{name: kernel_error, n_rows: 50}", "kernel_error"),
+        ("{name: map_time}", "mean_square"),
+    ):
+        experiment = load_experiment(write(), [f"measure={measure}", "solvers={}"])
+        trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+        assert len(trials) == 4
+        row = run_trial(trials[0], threads=1, alone=True, mirror=None, offline=True)
+        assert row["status"] == "done"
+        assert score in row
+        assert row["measure"]["name"] == measure[7:].partition(",")[0].rstrip("}")
+        assert "accuracy" not in row
+    error = load_experiment(write(), ["measure={name: kernel_error}", "solvers={}"])
+    assert {t.id for t in plan(error, dict.fromkeys(error.datasets, "f"))}.isdisjoint(
+        t.id for t in plan(experiment, dict.fromkeys(error.datasets, "f"))
+    )

@@ -1,0 +1,164 @@
+"""What may stand in an experiment file, as strict pydantic models; `config` turns them into an Experiment."""
+
+from typing import Annotated, Any, Literal
+
+from annotated_types import Ge, Gt, MinLen
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from kfeat.data import Protocol, Source
+
+# What can be read off a cell of trials: its score, seconds of a phase (map: fitting the map and mapping the
+# training rows; fit: map + train), or the number of live features.
+Quantity = Literal["score", "map", "train", "fit", "test", "live"]
+
+
+def one_or_many(value: Any) -> Any:
+    """Return a list: the value where it is one, else the value alone in one."""
+    return value if isinstance(value, list) else [value]
+
+
+class Strict(BaseModel):
+    """A mapping of the file: no unknown keys, no conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+
+
+class ReportedNumber(Strict):
+    """A score that the paper prints: the cell it belongs to, its mean and spread, and where it stands.
+
+    `for` names the cell by the keys of `Trial.describe`. A mean is an accuracy in per cent, or a relative
+    error.
+    """
+
+    cell: dict[str, Any] = Field(alias="for")
+    mean: Annotated[float, Ge(0)]
+    sd: Annotated[float, Ge(0)] | None = None
+    runs: Annotated[int, Ge(1)] | None = None
+    time: str | None = None
+    where: str
+    explanation: str | None = None
+
+
+class Reported(Strict):
+    """What the paper prints: means over `runs` runs; within `slack` of them ours count as reproduced."""
+
+    source: str
+    runs: Annotated[int, Ge(1)]
+    slack: Annotated[float, Gt(0)] = 1.0
+    numbers: list[ReportedNumber] = []
+
+
+class Claim(Strict):
+    """A sentence of the paper as an assertion over cells.
+
+    `of` is read off the cells that `value`, or both sides of `difference` (A - B) or `ratio` (A / B),
+    select by the keys of `Trial.describe`: once in every setting that `for` selects, or, with `across`,
+    once over all of them. `growth` is the exponent e of quantity ~ x^e, with x the key `against`, fitted
+    over the upper half of its values. The direction holds if the number is above (below) the bound, in all
+    cases or, for "up to", in any. `size` is the interval that counts as what the paper says, `printed` its
+    words.
+    """
+
+    text: str
+    where: str
+    cell: dict[str, Any] = Field(alias="for", default={})
+    of: Quantity = "score"
+    value: dict[str, Any] | None = None
+    difference: Annotated[list[dict[str, Any]], Field(min_length=2, max_length=2)] | None = None
+    ratio: Annotated[list[dict[str, Any]], Field(min_length=2, max_length=2)] | None = None
+    growth: dict[str, Any] | None = None
+    against: str = "map.n_components"
+    across: bool = False
+    cases: Literal["all", "any"] = "all"
+    above: float | None = None
+    below: float | None = None
+    size: Annotated[list[float | None], Field(min_length=2, max_length=2)] | None = None
+    printed: str | None = None
+    explanation: str | None = None
+
+    @model_validator(mode="after")
+    def _one_form(self) -> "Claim":
+        if sum(form is not None for form in (self.value, self.difference, self.ratio, self.growth)) != 1:
+            raise ValueError("needs exactly one of value, difference, ratio and growth")
+        if self.above is None and self.below is None:
+            raise ValueError("needs a bound: above or below")
+        return self
+
+
+class Column(Strict):
+    """A column of a mirrored table: the cell of the line's setting, or with `over` the ratio over / for."""
+
+    title: str
+    cell: dict[str, Any] = Field(alias="for")
+    over: dict[str, Any] | None = None
+    show: Quantity | None = None
+    printed: dict[str, str] = {}
+
+
+class TableLayout(Strict):
+    """A table as the paper prints it: a line per setting, named by `lines`, and the columns of methods."""
+
+    lines: Literal["dataset", "kernel"]
+    columns: Annotated[list[Column], MinLen(1)]
+    show: Annotated[list[Quantity], MinLen(1)] = ["score", "fit"]
+
+
+class FigureLayout(Strict):
+    """A figure: `methods` (a line per method) or `curves` of `y` against `x`.
+
+    Settings that differ in what `rows` and `columns` name get a panel each; what they do not name goes into
+    the legend.
+    """
+
+    kind: Literal["methods", "curves"]
+    x: Literal["n_components", "n_features"] = "n_components"
+    y: Annotated[list[Quantity], MinLen(1)] = ["score", "fit"]
+    rows: list[Literal["dataset", "kernel"]] = ["dataset", "kernel"]
+    columns: list[Literal["dataset", "kernel"]] = []
+    log: bool = False
+
+
+class Switch(Strict):
+    """A choice of the protocol: how well it is known, and by what evidence; `value` where no key holds it."""
+
+    key: str
+    status: Literal["known", "inferred", "open"]
+    evidence: str
+    value: str | None = None
+    alternatives: list[Any] = []
+
+
+class Solvers(Strict):
+    """The solvers: linear machines on mapped features, and exact kernel machines."""
+
+    mapped: Any = None
+    exact: Any = None
+
+
+class SettingKeys(Strict):
+    """What one setting of an experiment says: the data, and what is run on them."""
+
+    dataset: Annotated[list[Source], BeforeValidator(one_or_many), MinLen(1)]
+    protocol: Annotated[list[Protocol], BeforeValidator(one_or_many), MinLen(1)] = [Protocol()]
+    kernel: Any
+    maps: list[Any] = []
+    solvers: Solvers = Solvers()
+    measure: Any = None
+    repeats: Annotated[int, Ge(1)] = 5
+
+
+class FileKeys(Strict):
+    """What stands beside the settings."""
+
+    title: str
+    settings: Annotated[list[dict[str, Any]], MinLen(1)] | None = None
+    seed: Annotated[int, Ge(0)] = 0
+    rows_from: list[str] = []
+    reported: Reported | None = None
+    claims: list[Claim] = []
+    switches: list[Switch] = []
+    table: TableLayout | None = None
+    figure: Annotated[
+        FigureLayout | None,
+        BeforeValidator(lambda value: {"kind": value} if isinstance(value, str) else value),
+    ] = None
