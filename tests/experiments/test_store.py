@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.errors import StoreError
-from kfeat.experiments.store import ROWS, SCHEMA, Store, read_rows, write_rows
+from kfeat.experiments.store import ROWS, SCHEMA, Store, gathered_rows, read_rows, write_rows
 
 
 def row(identity: str, **more: object) -> dict[str, object]:
@@ -57,3 +57,21 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 
 def test_no_rows_is_not_an_error(tmp_path: Path) -> None:
     assert read_rows(tmp_path / "nowhere") == {}
+
+
+def test_rows_of_several_folders_are_gathered_the_better_first(tmp_path: Path) -> None:
+    def named(key: str, status: str, timed: bool, where: str) -> dict[str, object]:
+        return row(key, where=where, timed=timed) | {"status": status}
+
+    write_rows(tmp_path / "own", [named("a", "done", False, "own"), named("b", "done", True, "own")])
+    write_rows(
+        tmp_path / "other",
+        [
+            named("a", "done", True, "other"),
+            named("b", "failed", True, "other"),
+            named("c", "failed", False, "x"),
+        ],
+    )
+    write_rows(tmp_path / "third", [named("b", "done", True, "third"), named("c", "done", False, "third")])
+    rows = gathered_rows(tmp_path, ["own", "other", "third", "absent"])
+    assert {key: value["where"] for key, value in rows.items()} == {"a": "other", "b": "own", "c": "third"}
