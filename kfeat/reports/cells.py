@@ -48,6 +48,7 @@ METRICS = (
     Metric(("relative_error",), "relative error", 1.0, 4),
     Metric(("kernel_error", "relative_frobenius", "value"), "relative kernel error (Frobenius)", 1.0, 4),
     Metric(("mean_square",), "mean ‖z(x)‖²", 1.0, 4),
+    Metric(("bound_ratio",), "over the lemma's bound", 1.0, 3),
     ACCURACY,
 )
 

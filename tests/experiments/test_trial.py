@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.data import fingerprint
+from kfeat.data import fingerprint, load_raw
 from kfeat.errors import DataError
 from kfeat.experiments import trial as module
 from kfeat.experiments.config import load_experiment
@@ -112,3 +112,20 @@ def test_a_measure_stands_in_the_place_of_a_solver(write: Write) -> None:
     assert {t.id for t in plan(error, dict.fromkeys(error.datasets, "f"))}.isdisjoint(
         t.id for t in plan(experiment, dict.fromkeys(error.datasets, "f"))
     )
+
+
+def test_the_lemmas_measure_sees_where_they_fail(write: Write) -> None:
+    """Lemma 6 of Pham & Pagh 2013 holds for Count Sketch (p = 1); at p = 3 it fails by a factor of 4 and more."""
+    ratios = {}
+    for degree in (1, 3):
+        experiment = load_experiment(
+            write(),
+            [
+                "dataset={name: dense, n: 60, d: 20}", "protocol={split: all}", f"kernel.degree={degree}",
+                "kernel.coef0=0", "measure={name: bound_ratio, lemma: 6, n_draws: 100}", "solvers={}",
+            ],
+        )  # fmt: skip
+        trial = plan(experiment, {source: load_raw(source).fingerprint for source in experiment.datasets})[0]
+        ratios[degree] = run_trial(trial, **HOW)["bound_ratio"]
+    assert ratios[1] < 1
+    assert ratios[3] > 4
