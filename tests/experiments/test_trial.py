@@ -115,7 +115,7 @@ def test_a_measure_stands_in_the_place_of_a_solver(write: Write) -> None:
 
 
 def test_the_lemmas_measure_sees_where_they_fail(write: Write) -> None:
-    """Lemma 6 of Pham & Pagh 2013 holds for Count Sketch (p = 1); at p = 3 it fails by a factor of 4 and more."""
+    """Lemma 6 of Pham & Pagh 2013 holds for Count Sketch (p = 1); at p = 3 it fails by a factor of 4."""
     ratios = {}
     for degree in (1, 3):
         experiment = load_experiment(
