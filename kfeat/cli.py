@@ -5,7 +5,6 @@ Everything heavy is imported inside the commands, so that `kfeat --help` answers
 
 import logging
 import signal
-import sys
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import click
 from kfeat import __version__
 from kfeat import cli_options as options
 from kfeat.cli_data import data
+from kfeat.cli_protocol import protocol
 from kfeat.errors import KfeatError, StoreError
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def main() -> None:
 
 
 main.add_command(data)
+main.add_command(protocol)
 
 
 @main.command()
@@ -126,9 +127,9 @@ def _run_one(
 
 
 def _watcher(quiet: bool) -> "Quiet":
-    from kfeat.progress import Bars, Lines, Quiet
+    from kfeat.progress import watcher
 
-    return Quiet() if quiet else Bars() if sys.stderr.isatty() else Lines()
+    return watcher(quiet)
 
 
 def _planned(experiment: "Experiment", access: Access) -> "list[Trial]":

@@ -57,10 +57,14 @@ results = click.option(
     "--results", default=Path("results"), help="The folder of the published rows.", **_FOLDER
 )
 
-_selection = options(
+configs = options(
     click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path)),
     click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE",
                  help="Change any key of the config, as in --set maps.0.n_components=500; repeatable."),
+)  # fmt: skip
+
+_selection = options(
+    configs,
     click.option("--repeats", type=click.IntRange(min=1), help="Repeat each map this often."),
     click.option("--maps", metavar="A,B", help="Only these maps."),
     click.option("--no-exact", is_flag=True, help="Leave the exact kernel machine out."),
@@ -89,17 +93,23 @@ def selects_experiments(command: Command) -> Command:
     ) -> Any:
         from kfeat.experiments.config import load_experiment
 
-        names = [name.strip() for name in maps.split(",")] if maps else None
+        names = map_names(maps)
         experiments = [
             load_experiment(file, overrides, repeats=repeats, maps=names, exact=not no_exact)
-            for file in _files(configs)
+            for file in config_files(configs)
         ]
         return command(experiments, access={"mirror": mirror, "offline": offline}, **others)
 
     return with_experiments
 
 
-def _files(configs: tuple[Path, ...]) -> list[Path]:
+def map_names(maps: str | None) -> list[str] | None:
+    """Return the names in the value of --maps."""
+    return [name.strip() for name in maps.split(",")] if maps else None
+
+
+def config_files(configs: tuple[Path, ...]) -> list[Path]:
+    """Return the experiment files named, and those below the folders named."""
     files: list[Path] = []
     for path in configs:
         # A file whose name begins with _ is there for others to include.

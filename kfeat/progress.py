@@ -1,5 +1,6 @@
 """Showing a run: bars on a terminal, plain lines elsewhere, nothing when quiet; all on stderr."""
 
+import sys
 from collections.abc import Sequence
 from types import TracebackType
 
@@ -98,6 +99,11 @@ class Bars(Quiet):
         self._progress.console.print(
             f"{self._names[trial.id]}: {outcome(row)}", highlight=False, markup=False
         )
+
+
+def watcher(quiet: bool) -> Quiet:
+    """Return what shows a run here: nothing, bars on a terminal, or lines."""
+    return Quiet() if quiet else Bars() if sys.stderr.isatty() else Lines()
 
 
 def downloads() -> Progress:

@@ -11,6 +11,7 @@ import kfeat
 
 ROOT = Path(kfeat.__file__).parent
 FOUNDATION = {"errors", "parameters"}
+CLI = {"cli_options", "cli_data", "cli_protocol"}
 MAY_IMPORT = {
     "errors": set(),
     "parameters": {"errors"},
@@ -23,7 +24,8 @@ MAY_IMPORT = {
     "progress": {"experiments"},
     "cli_options": {"errors", "experiments"},
     "cli_data": {"errors", "data", "cli_options", "progress"},
-    "cli": {"errors", "experiments", "reports", "kernels", "maps", "progress", "cli_data", "cli_options"},
+    "cli_protocol": {"errors", "experiments", "reports", "cli_options", "progress"},
+    "cli": {"errors", "experiments", "reports", "kernels", "maps", "progress", *CLI},
     "__main__": {"cli"},
     "__init__": set(),
 }

@@ -25,6 +25,16 @@ class Component:
     parameters: Mapping[str, Any]
     label: str | None = None
 
+    @classmethod
+    def of(cls, name: str, kind: Any, parameters: Mapping[str, Any], label: str | None = None) -> "Component":
+        """Return the component of class `kind` with these parameters; raises pydantic's ValidationError."""
+        model = parameter_model(kind).model_validate(dict(parameters))
+        return cls(name, kind, model.model_dump(exclude_defaults=True), model.model_dump(), label)
+
+    def changed(self, parameter: str, value: Any) -> "Component":
+        """Return the same with one parameter changed; raises pydantic's ValidationError."""
+        return Component.of(self.name, self.cls, {**self.given, parameter: value}, self.label)
+
     def build(self, **handed_in: Any) -> Any:
         """Return an instance; it takes what it can use of `handed_in` (kernel, random_state, n_jobs)."""
         used = signature(self.cls).parameters.keys() & handed_in.keys()
@@ -32,9 +42,13 @@ class Component:
 
     def identity(self) -> dict[str, Any]:
         """Return what determines this component's numbers, as plain JSON."""
-        resources: frozenset[str] = getattr(self.cls, "resource_parameters", frozenset())
-        numbers = {key: value for key, value in self.given.items() if key not in resources}
+        numbers = {key: self.given[key] for key in self.numeric() if key in self.given}
         return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
+
+    def numeric(self) -> list[str]:
+        """Return the parameters that its numbers depend on: not, say, the size of a cache."""
+        resources: frozenset[str] = getattr(self.cls, "resource_parameters", frozenset())
+        return [key for key in self.parameters if key not in resources]
 
 
 def read_components(
@@ -63,7 +77,7 @@ def read_components(
     for point in product(*(value if isinstance(value, list) else [value] for value in axes.values())):
         parameters = dict(zip(axes, point, strict=True))
         try:
-            model = parameter_model(cls).model_validate(parameters)
+            component = Component.of(name, cls, parameters, label)
         except ValidationError as error:
             for problem in error.errors():
                 text = _problem(problem, path, parameter_model(cls).model_fields)
@@ -71,7 +85,7 @@ def read_components(
                     problems.append(text)
                 seen.add(text)
             continue
-        yield Component(name, cls, model.model_dump(exclude_defaults=True), model.model_dump(), label)
+        yield component
 
 
 def _problem(problem: Any, path: str, fields: Mapping[str, Any]) -> str:

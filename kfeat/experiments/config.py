@@ -198,16 +198,16 @@ def _setting(
     mapped = components(solvers.get("mapped"), "solvers.mapped", "solver", SOLVERS)
     exact = components(solvers.get("exact"), "solvers.exact", "solver", SOLVERS)
     measures = components(merged.get("measure"), "measure", "measure", MEASURES)
-    problems += _mismatches(kernels, maps, mapped, exact)
+    problems += mismatches(kernels, maps, mapped, exact)
     if measures and (mapped or exact):
         problems.append(f"{place('measure')}: stands in the place of `solvers`, not beside them")
-    problems += _wrong_tasks(keys.dataset if keys else [], [*mapped, *exact])
+    problems += wrong_tasks(keys.dataset if keys else [], [*mapped, *exact])
     if keys is None:
         return None
     return Setting(keys.dataset, keys.protocol, kernels, maps, mapped, exact, measures, keys.repeats)
 
 
-def _mismatches(
+def mismatches(
     kernels: list[Component], maps: list[Component], mapped: list[Component], exact: list[Component]
 ) -> list[str]:
     """Return what does not go together: a map and a kernel, a solver and its role."""
@@ -233,7 +233,7 @@ def _mismatches(
     return problems
 
 
-def _wrong_tasks(sources: Sequence[Source], solvers: list[Component]) -> list[str]:
+def wrong_tasks(sources: Sequence[Source], solvers: list[Component]) -> list[str]:
     """Return which solver is for classification and which data for regression, or the other way."""
     return [
         f"solvers: {solver.name} with these parameters is for {solver.build().task}, {source} is for {task}"
@@ -277,7 +277,7 @@ def _validated(
 
 def _problem(problem: Any, raw: Any) -> str:
     """Return a problem with its path as the file has it; for an unknown key, with the known ones."""
-    path = _path_in(raw, problem["loc"])
+    path = path_in(raw, problem["loc"])
     text = describe(problem, path=path)
     where = tuple(part for part in path[:-1] if isinstance(part, str))
     model = _MODELS.get(where)
@@ -288,7 +288,7 @@ def _problem(problem: Any, raw: Any) -> str:
     return text
 
 
-def _path_in(raw: Any, location: Sequence[str | int]) -> list[str | int]:
+def path_in(raw: Any, location: Sequence[str | int]) -> list[str | int]:
     """Return pydantic's location without what the file does not have: union branches, lists of one."""
     path: list[str | int] = []
     value = raw

@@ -110,11 +110,12 @@ def plan(experiment: Experiment, fingerprints: Mapping[Source, str]) -> list[Tri
 
     `fingerprints` maps each dataset to the hash of its content.
     """
-    trials = {trial.id: trial for trial in _trials(experiment, fingerprints)}
+    trials = {trial.id: trial for trial in every_trial(experiment, fingerprints)}
     return list(trials.values())
 
 
-def _trials(experiment: Experiment, fingerprints: Mapping[Source, str]) -> Iterator[Trial]:
+def every_trial(experiment: Experiment, fingerprints: Mapping[Source, str]) -> Iterator[Trial]:
+    """Yield the trial of each point of the settings' grids in order, with those that are equal to others."""
     for here in experiment.settings:
         for source, protocol, kernel in product(here.datasets, here.protocols, here.kernels):
             common = (source, fingerprints[source], protocol, kernel)

@@ -62,10 +62,15 @@ def run_experiment(
     access = {"mirror": options.mirror, "offline": options.offline, "progress": watcher.downloads()}
     trials = plan(experiment, fingerprints(experiment, **access))
     todo = pending(trials, rows_of(experiment, root), again)
-    for source in {trial.source: None for trial in todo}:
-        load_raw(source, **access)
+    fetch(todo, options, watcher)
     run_trials(todo, root / experiment.name, options, watcher, jobs=jobs, done=len(trials) - len(todo))
     return trials
+
+
+def fetch(trials: Sequence[Trial], options: WorkerOptions, watcher: Watcher) -> None:
+    """Download and parse the data of `trials`, once, with the watcher's progress bar."""
+    for source in {trial.source: None for trial in trials}:
+        load_raw(source, mirror=options.mirror, offline=options.offline, progress=watcher.downloads())
 
 
 def pending(trials: Sequence[Trial], rows: dict[str, Row], again: Again = "nothing") -> list[Trial]:

@@ -7,10 +7,10 @@ from math import sqrt
 from statistics import fmean, stdev
 from typing import Any
 
-from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.file_model import Quantity, Reported, ReportedNumber
+from kfeat.experiments.file_model import Quantity, ReportedNumber
 from kfeat.experiments.plan import Trial
+from kfeat.experiments.selectors import reported_number
 from kfeat.experiments.store import Row
 
 # What a clock of the row is called in a table: mapping and training rows count as training time.
@@ -81,6 +81,13 @@ class Cell:
     failed: Sequence[Row]
     reported: ReportedNumber | None
 
+    @classmethod
+    def of(cls, trials: Sequence[Trial], rows: Mapping[str, Row], reported: ReportedNumber | None) -> "Cell":
+        """Return the cell of these trials, with those of `rows` that are theirs."""
+        there = [rows[trial.id] for trial in trials if trial.id in rows]
+        done = [row for row in there if row["status"] == "done"]
+        return cls(trials, done, [row for row in there if row["status"] != "done"], reported)
+
     @property
     def trial(self) -> Trial:
         """Return one of the trials, for what they have in common."""
@@ -130,17 +137,10 @@ def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
         groups.setdefault(trial.cell, []).append(trial)
-    found = []
-    for members in groups.values():
-        there = [rows[trial.id] for trial in members if trial.id in rows]
-        found.append(
-            Cell(
-                trials=members,
-                rows=[row for row in there if row["status"] == "done"],
-                failed=[row for row in there if row["status"] != "done"],
-                reported=_reported(experiment.reported, members[0]),
-            )
-        )
+    found = [
+        Cell.of(members, rows, reported_number(experiment.reported, members[0]))
+        for members in groups.values()
+    ]
     position = {key: i for i, key in enumerate(dict.fromkeys(setting(cell) for cell in found))}
     return sorted(found, key=lambda cell: (position[setting(cell)], cell.trial.map is not None))
 
@@ -155,17 +155,3 @@ def exact_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
     """Return the exact machine of the same setting, if it is planned."""
     same = (other for other in cells if other.trial.map is None and setting(other) == setting(cell))
     return next(same, None)
-
-
-def _reported(reported: Reported | None, trial: Trial) -> ReportedNumber | None:
-    numbers = [n for n in (reported.numbers if reported else []) if matches(n.cell, trial)]
-    if len(numbers) > 1:
-        places = " and ".join(number.where for number in numbers)
-        raise ConfigError(f"reported.numbers: {places} speak of the same cell; make their `for` differ")
-    return numbers[0] if numbers else None
-
-
-def matches(selector: Mapping[str, Any], trial: Trial) -> bool:
-    """Tell whether the trial has these values under the keys of `Trial.describe`."""
-    flat = trial.describe()
-    return all(key in flat and flat[key] == value for key, value in selector.items())

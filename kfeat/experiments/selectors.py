@@ -1,0 +1,23 @@
+"""Which trials a config's `for:` speaks of, and which printed number belongs to a trial."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kfeat.errors import ConfigError
+from kfeat.experiments.file_model import Reported, ReportedNumber
+from kfeat.experiments.plan import Trial
+
+
+def matches(selector: Mapping[str, Any], trial: Trial) -> bool:
+    """Tell whether the trial has these values under the keys of `Trial.describe`."""
+    flat = trial.describe()
+    return all(key in flat and flat[key] == value for key, value in selector.items())
+
+
+def reported_number(reported: Reported | None, trial: Trial) -> ReportedNumber | None:
+    """Return the printed number of the trial's cell; raises ConfigError if several speak of it."""
+    numbers = [n for n in (reported.numbers if reported else []) if matches(n.cell, trial)]
+    if len(numbers) > 1:
+        places = " and ".join(number.where for number in numbers)
+        raise ConfigError(f"reported.numbers: {places} speak of the same cell; make their `for` differ")
+    return numbers[0] if numbers else None

@@ -1,0 +1,136 @@
+"""What a search over switches says: what it would try, and the ranking of what it tried."""
+
+from collections.abc import Mapping, Sequence
+
+from tabulate import tabulate
+
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.search import Combination, Search
+from kfeat.experiments.store import Row
+from kfeat.reports.labels import method
+from kfeat.reports.ranking import Ranked, difference, present
+from kfeat.reports.switches import flow, present_text, wrapped
+
+MISSING = "–"
+
+
+def render_plan(search: Search, rows: Mapping[str, Row]) -> str:
+    """Return what a search would try, and how many of its trials are done."""
+    body = []
+    for item in search.combinations:
+        trials = [trial for cell in item.cells for trial in cell]
+        body.append([str(item.number), *values(search, item), _done(trials, rows)])
+    table = tabulate(body, ["", *search.switches, "trials done"], disable_numparse=True)
+    count = f"trials, each counted once: {_done(search.trials, rows)} done."
+    notes = [_tried(search), count, *_idle(search)]
+    return "\n".join([search.experiment.title, "", table, "", *map(wrapped, notes), ""])
+
+
+def _done(trials: Sequence[Trial], rows: Mapping[str, Row]) -> str:
+    done = sum(rows.get(trial.id, {}).get("status") == "done" for trial in trials)
+    return f"{done}/{len(trials)}"
+
+
+def values(search: Search, combination: Combination) -> list[str]:
+    """Return the value of each searched switch in a combination."""
+    return [
+        flow(combination.turned[key]) if key in combination.turned else present_text(search.experiment, key)
+        for key in search.switches
+    ]
+
+
+def names(search: Search, found: Sequence[Ranked]) -> list[str]:
+    """Return what the cells of the printed numbers are called, by the present setting."""
+    cells = present(found).cells
+    places = [(cell.trial.describe()["dataset"], cell.trial.kernel.build().formula) for cell in cells]
+    shown = [i for i in (0, 1) if len({place[i] for place in places}) > 1]
+    return [
+        ", ".join([*(place[i] for i in shown), method(cell, cells)])
+        for place, cell in zip(places, cells, strict=True)
+    ]
+
+
+def render_ranking(search: Search, found: Sequence[Ranked], style: str, details: bool = False) -> str:
+    """Return the ranking as text; `style` is `terminal` or `markdown`, `details` adds every difference."""
+    form = "github" if style == "markdown" else "simple"
+    called = names(search, found)
+    headers = ["rank", *search.switches, "score", "furthest off"]
+    body = [_line(search, item, called) for item in found]
+    parts = [tabulate(body, headers, form, disable_numparse=True)]
+    if details or style == "markdown":
+        parts += [_differences(found, form), _numbers(found, called, form)]
+    if style == "markdown":
+        listed = "".join(f"- {note}\n" for note in _notes(search, found))
+        return "\n\n".join([f"# {search.experiment.title}: the settings tried", *parts, listed])
+    return "\n\n".join([search.experiment.title, *parts, "\n".join(map(wrapped, _notes(search, found)))])
+
+
+def _line(search: Search, item: Ranked, called: Sequence[str]) -> list[str]:
+    score = MISSING if item.score is None else f"{item.score:.2f}"
+    furthest = MISSING if item.worst is None else f"{called[item.worst]}: {_change(item, item.worst)}"
+    return [_rank(item), *values(search, item.combination), score, furthest]
+
+
+def _rank(item: Ranked) -> str:
+    text = MISSING if item.rank is None else str(item.rank)
+    return text if item.combination.turned else f"{text} (present)"
+
+
+def _change(item: Ranked, position: int) -> str:
+    cell = item.cells[position]
+    change = difference(cell)
+    return MISSING if change is None else cell.metric.change(change)
+
+
+def _differences(found: Sequence[Ranked], form: str) -> str:
+    """Return our mean less the printed one, a line per combination, a column per printed number."""
+    count = range(len(found[0].cells))
+    body = [[_rank(item), *(_change(item, i) for i in count)] for item in found]
+    return tabulate(body, ["ours - paper", *(f"({i + 1})" for i in count)], form, disable_numparse=True)
+
+
+def _numbers(found: Sequence[Ranked], called: Sequence[str], form: str) -> str:
+    """Return the printed numbers that the columns of `_differences` speak of."""
+    body = []
+    for i, cell in enumerate(present(found).cells):
+        assert cell.reported is not None
+        number = cell.metric.text(cell.reported.mean, cell.reported.sd)
+        body.append([f"({i + 1})", called[i], number, cell.reported.where])
+    return tabulate(body, ["", "printed number", "paper", "where"], form, disable_numparse=True)
+
+
+def _notes(search: Search, found: Sequence[Ranked]) -> list[str]:
+    best, here = found[0], present(found)
+    reported = search.experiment.reported
+    assert reported is not None
+    repeats = " or ".join(sorted({str(len(cell.trials)) for item in found for cell in item.cells}))
+    notes = [
+        f"{_tried(search)} Each map was drawn {repeats} times.",
+        f"score: the mean over the printed numbers of |ours - paper| / max({reported.slack:g}, 2 sd), "
+        "with sd as the paper prints it. furthest off: the number with the largest such ratio.",
+    ]
+    if here.score is not None and best.score is not None:
+        notes.append(
+            f"present: the setting that the config has. Its rank is {here.rank} of {len(found)}, its score "
+            f"{here.score:.2f}; the best is {best.score:.2f}."
+        )
+    notes.append(
+        "The lowest of many scores is partly luck: a choice made here is to be held against configs that had "
+        "no part in it."
+    )
+    if any(item.rank is None for item in found):
+        notes.append(f"{MISSING}: a trial failed or is missing; without all of its trials nothing is ranked.")
+    return notes + _idle(search)
+
+
+def _tried(search: Search) -> str:
+    sizes = " x ".join(str(1 + len(tried)) for tried in search.switches.values()) or "1"
+    return (
+        f"{len(search.combinations)} combinations of {len(search.switches)} switches ({sizes}), held against "
+        f"{len(search.numbers)} printed numbers."
+    )
+
+
+def _idle(search: Search) -> list[str]:
+    said = [f"{key} = {flow(value)}" for key, tried in search.idle.items() for value in tried]
+    return [f"changes nothing here, and so is no combination: {'; '.join(said)}."] if said else []
