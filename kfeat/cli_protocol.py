@@ -53,24 +53,29 @@ def protocol(
     from kfeat.experiments.worker import WorkerOptions
     from kfeat.reports.switches import render_switches
 
+    files = options.config_files(configs)
+    experiments = [load_experiment(file, overrides) for file in files]
+    for experiment in experiments:
+        check_switches(experiment)
+    if not search:
+        style = "markdown" if markdown else "terminal"
+        click.echo("\n\n".join(render_switches(experiment, style) for experiment in experiments))
+        return
     how = WorkerOptions(
         alone=jobs == 1, debug=bool(ctx.meta.get("kfeat.debug")), mirror=mirror, offline=offline
     )
-    failed = False
-    for path in options.config_files(configs):
-        experiment = load_experiment(path, overrides)
-        check_switches(experiment)
-        if not search:
-            click.echo(render_switches(experiment, "markdown" if markdown else "terminal"))
-            continue
-        names = options.map_names(maps)
-        experiment = load_experiment(path, overrides, repeats=repeats, maps=names, exact=False)
-        space = _space(experiment, how)
-        if dry_run:
-            _show(space, out)
-            continue
-        failed |= _search(space, out, results if publish else None, how, jobs, quiet, markdown)
-    ctx.exit(int(failed))
+    names = options.map_names(maps)
+    # All of them before the first trial, so that nothing wrong is found only after hours.
+    spaces = [
+        _space(load_experiment(file, overrides, repeats=repeats, maps=names, exact=False), how)
+        for file in files
+    ]
+    if dry_run:
+        _show(spaces, out)
+        return
+    where = results if publish else None
+    failed = [_search(space, out, where, how, jobs, quiet, markdown) for space in spaces]
+    ctx.exit(int(any(failed)))
 
 
 def _space(experiment: "Experiment", how: "WorkerOptions") -> "Search":
@@ -80,11 +85,12 @@ def _space(experiment: "Experiment", how: "WorkerOptions") -> "Search":
     return search_space(experiment, fingerprints(experiment, mirror=how.mirror, offline=how.offline))
 
 
-def _show(search: "Search", out: Path) -> None:
+def _show(spaces: "list[Search]", out: Path) -> None:
     from kfeat.experiments.search import search_rows
     from kfeat.reports.ranking_text import render_plan
 
-    click.echo(render_plan(search, search_rows(search.experiment, out)))
+    for space in spaces:
+        click.echo(render_plan(space, search_rows(space.experiment, out)))
 
 
 def _search(

@@ -119,7 +119,11 @@ class FigureLayout(Strict):
 
 
 class Switch(Strict):
-    """A choice of the protocol: how well it is known, and by what evidence; `value` where no key holds it."""
+    """A choice of the protocol: how well it is known, and by what evidence; `value` where no key holds it.
+
+    `key` is one of `Trial.describe` (solver.C), or names one component's (solver.libsvm.C): see
+    `kfeat.experiments.switches`. `alternatives` are values to try in place of the present one.
+    """
 
     key: str
     status: Literal["known", "inferred", "open"]

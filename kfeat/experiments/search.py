@@ -76,7 +76,7 @@ def search_space(experiment: Experiment, fingerprints: Mapping[Source, str]) -> 
     grid = [[{}, *({key: value} for value in values)] for key, values in switches.items()]
     combinations = []
     for number, point in enumerate(product(*grid), start=1):
-        values: dict[str, Any] = {key: value for turn in point for key, value in turn.items()}
+        values: dict[str, Any] = {key: value for part in point for key, value in part.items()}
         combinations.append(Combination(number, values, cells.turned(values)))
     return Search(experiment, switches, idle, cells.numbers, combinations)
 

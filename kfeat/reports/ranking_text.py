@@ -19,7 +19,8 @@ def render_plan(search: Search, rows: Mapping[str, Row]) -> str:
     body = []
     for item in search.combinations:
         trials = [trial for cell in item.cells for trial in cell]
-        body.append([str(item.number), *values(search, item), _done(trials, rows)])
+        number = str(item.number) if item.turned else f"{item.number} (present)"
+        body.append([number, *values(search, item), _done(trials, rows)])
     table = tabulate(body, ["", *search.switches, "trials done"], disable_numparse=True)
     count = f"trials, each counted once: {_done(search.trials, rows)} done."
     notes = [_tried(search), count, *_idle(search)]
@@ -125,9 +126,10 @@ def _notes(search: Search, found: Sequence[Ranked]) -> list[str]:
 
 def _tried(search: Search) -> str:
     sizes = " x ".join(str(1 + len(tried)) for tried in search.switches.values()) or "1"
+    switches, numbers = len(search.switches), len(search.numbers)
     return (
-        f"{len(search.combinations)} combinations of {len(search.switches)} switches ({sizes}), held against "
-        f"{len(search.numbers)} printed numbers."
+        f"{len(search.combinations)} combinations of {switches} switch{'' if switches == 1 else 'es'} "
+        f"({sizes}), held against {numbers} printed number{'' if numbers == 1 else 's'}."
     )
 
 

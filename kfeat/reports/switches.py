@@ -47,7 +47,8 @@ def plain(key: str, value: Any) -> Any:
         return value[0] if value else "none"
     if key == "protocol.split" and isinstance(value, dict):
         said = {name: each for name, each in value.items() if each is not None}
-        return {"kind": said.pop("kind"), **said} if len(said) > 1 else said["kind"]
+        said = dict(sorted(said.items(), key=lambda item: (item[0] != "kind", item[0] == "seed")))
+        return said if len(said) > 1 else said["kind"]
     return value
 
 
@@ -121,9 +122,8 @@ def render_switches(experiment: Experiment, style: str) -> str:
     if idle:
         notes.append(f"stated, but not used in this experiment: {', '.join(idle)}.")
     if style == "markdown":
-        return f"# {experiment.title}: the protocol\n\n{_table(shown)}\n\n" + "".join(
-            f"- {note}\n" for note in notes
-        )
+        listed = "\n".join(f"- {note}" for note in notes)
+        return f"# {experiment.title}: the protocol\n\n{_table(shown)}\n\n{listed}"
     blocks = [*map(_block, shown), *(wrapped(note) for note in notes)]
     return "\n".join([experiment.title, "", *blocks])
 
