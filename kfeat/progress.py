@@ -113,13 +113,35 @@ def downloads() -> Progress:
 
 
 def names(trials: Sequence[Trial]) -> dict[str, str]:
-    """Return a short line for each trial by id; data and kernel are named where the plan has several."""
-    settings = [(trial.describe()["dataset"], trial.kernel.build().formula) for trial in trials]
-    shown = [i for i in (0, 1) if len({setting[i] for setting in settings}) > 1]
+    """Return a short line for each trial by id; data and kernel are named where the plan has several.
+
+    So is what the protocol does otherwise to the same data.
+    """
+    protocols = _protocols(trials)
+    settings = [
+        (trial.describe()["dataset"], text, trial.kernel.build().formula)
+        for trial, text in zip(trials, protocols, strict=True)
+    ]
+    shown = [i for i in range(3) if len({setting[i] for setting in settings}) > 1]
     return {
         trial.id: ", ".join([*(setting[i] for i in shown), _method(trial), f"repeat {trial.repeat}"])
         for trial, setting in zip(trials, settings, strict=True)
     }
+
+
+def _protocols(trials: Sequence[Trial]) -> list[str]:
+    """Return for each trial the switches of its protocol in which trials on the same data differ."""
+    said = [trial.protocol.model_dump(mode="json") for trial in trials]
+    values: dict[tuple[str, str], set[str]] = {}
+    for trial, switches in zip(trials, said, strict=True):
+        for key, value in switches.items():
+            values.setdefault((trial.fingerprint, key), set()).add(str(value))
+    return [
+        " ".join(
+            f"{key}={value}" for key, value in switches.items() if len(values[trial.fingerprint, key]) > 1
+        )
+        for trial, switches in zip(trials, said, strict=True)
+    ]
 
 
 def _method(trial: Trial) -> str:

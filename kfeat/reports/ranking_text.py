@@ -106,7 +106,7 @@ def _notes(search: Search, found: Sequence[Ranked]) -> list[str]:
     assert reported is not None
     repeats = " or ".join(sorted({str(len(cell.trials)) for item in found for cell in item.cells}))
     notes = [
-        f"{_tried(search)} Each map was drawn {repeats} times.",
+        f"{_tried(search)} Repeats of each map: {repeats}.",
         f"score: the mean over the printed numbers of |ours - paper| / max({reported.slack:g}, 2 sd), "
         "with sd as the paper prints it. furthest off: the number with the largest such ratio.",
     ]

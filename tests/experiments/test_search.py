@@ -7,6 +7,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.search import Search, search_space
+from kfeat.progress import names
 from tests.switches import SWITCHED
 
 
@@ -94,3 +95,10 @@ def test_a_search_needs_alternatives_and_numbers(space: Callable[..., Search]) -
         space("reported.numbers=[]")
     with pytest.raises(ConfigError, match="speak of the same cell"):
         space("reported.numbers.0.for={map: tensor_sketch}")
+
+
+def test_a_line_of_the_run_says_what_the_protocol_does_otherwise(space: Callable[..., Search]) -> None:
+    lines = names(space("switches.1.alternatives=[]").trials)
+    assert len(set(lines.values())) == len(lines)
+    assert sum("scale=['zscore']" in line for line in lines.values()) == len(lines) // 3
+    assert not any("split" in line for line in lines.values())
