@@ -124,7 +124,9 @@ def names(trials: Sequence[Trial]) -> dict[str, str]:
     ]
     shown = [i for i in range(3) if len({setting[i] for setting in settings}) > 1]
     return {
-        trial.id: ", ".join([*(setting[i] for i in shown), _method(trial), f"repeat {trial.repeat}"])
+        trial.id: ", ".join(
+            [*(setting[i] for i in shown if setting[i]), _method(trial), f"repeat {trial.repeat}"]
+        )
         for trial, setting in zip(trials, settings, strict=True)
     }
 
