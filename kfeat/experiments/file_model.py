@@ -86,13 +86,24 @@ class Claim(Strict):
 
 
 class Column(Strict):
-    """A column of a mirrored table: the cell of the line's setting, or with `over` the ratio over / for."""
+    """A column of a mirrored table: the cell of the line's setting, or with `over` the ratio over / for.
+
+    `show` is the quantity of this column alone. `printed` has the paper's words for a ratio, by line.
+    """
 
     title: str
     cell: dict[str, Any] = Field(alias="for")
     over: dict[str, Any] | None = None
     show: Quantity | None = None
     printed: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def _printed_ratios(self) -> "Column":
+        if self.printed and self.over is None:
+            raise ValueError(
+                "`printed` is for a column with `over`; other columns print what stands in `reported`"
+            )
+        return self
 
 
 class TableLayout(Strict):

@@ -151,6 +151,14 @@ def setting(cell: Cell) -> tuple[str, str, str]:
     return (trial.fingerprint, trial.protocol.model_dump_json(), str(trial.kernel.identity()))
 
 
+def by_setting(cells: Iterable[Cell]) -> list[list[Cell]]:
+    """Return the cells setting by setting."""
+    groups: dict[tuple[str, str, str], list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(setting(cell), []).append(cell)
+    return list(groups.values())
+
+
 def exact_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
     """Return the exact machine of the same setting, if it is planned."""
     same = (other for other in cells if other.trial.map is None and setting(other) == setting(cell))

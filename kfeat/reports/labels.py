@@ -1,12 +1,54 @@
 """What a cell is called in a table or a figure: as short as it can be without being ambiguous."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from kfeat.experiments.component import Component
+from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.reports.cells import Cell
 
 _SYMBOLS = {"n_components": "D", "h01": "H0/1", "degree_law": "law", "solver_type": "-s"}
 _NAMES = {"libsvm": "LIBSVM", "liblinear": "LIBLINEAR", "newton_cv": "Newton CV", "ridge_cv": "Ridge CV"}
+
+
+def dataset(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:
+    """Return the dataset's name, with what tells it from its namesakes here, and the protocol's from others.
+
+    The parameter `hidden` is left out: it is the axis of a figure.
+    """
+    trial = cell.trial
+    namesakes = [
+        other.trial for other in cells if dataset_name(other.trial.source) == dataset_name(trial.source)
+    ]
+    sources = [_source(other) for other in namesakes]
+    protocols = [
+        other.protocol.model_dump(mode="json") for other in namesakes if other.source == trial.source
+    ]
+    parts = [dataset_name(trial.source)]
+    for own, others in ((_source(trial), sources), (trial.protocol.model_dump(mode="json"), protocols)):
+        for key, value in own.items():
+            if key != hidden and any(other.get(key) != value for other in others):
+                parts.append(f"{key} = {value or 'none'}")
+    return ", ".join(parts)
+
+
+def _source(trial: Trial) -> dict[str, Any]:
+    return {} if isinstance(trial.source, str) else trial.source.model_dump(mode="json")
+
+
+def kernel(cell: Cell) -> str:
+    """Return the kernel's label, or its formula."""
+    return cell.trial.kernel.label or str(cell.trial.kernel.build().formula)
+
+
+def places(cells: Sequence[Cell], names: Sequence[str], hidden: str | None = None) -> list[str]:
+    """Return for each cell what of `names` (dataset, kernel) differs among the cells."""
+    columns = {
+        "dataset": [dataset(cell, cells, hidden) for cell in cells],
+        "kernel": [kernel(cell) for cell in cells],
+    }
+    differing = [columns[name] for name in names if len(set(columns[name])) > 1]
+    return [", ".join(parts) for parts in zip(*differing, strict=True)] or [""] * len(cells)
 
 
 def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:
@@ -16,13 +58,15 @@ def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:
     """
     trial = cell.trial
     alike = [other.trial for other in cells if (other.trial.map is None) == (trial.map is None)]
-    solvers = [other.solver for other in alike if other.solver is not None]
-    solver = component(trial.solver, solvers) if trial.solver else ""
+    used = [item for other in alike if (item := other.solver or other.measure) is not None]
+    own = trial.solver or trial.measure
+    assert own is not None
+    solver = component(own, used)
     if trial.map is None:
         return f"exact, {solver}"
     maps = [other.trial.map for other in cells if other.trial.map is not None]
     text = component(trial.map, maps, hidden)
-    several = len({str(other.identity()) for other in solvers}) > 1
+    several = len({str(other.identity()) for other in used}) > 1
     return f"{text}, {solver}" if several else text
 
 

@@ -1,0 +1,98 @@
+"""The sentences that a reader needs beside a table."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from kfeat.experiments.config import Experiment
+from kfeat.reports.cells import PHASES, Cell, Metric
+from kfeat.reports.mirror import mirror_notes
+from kfeat.reports.text import MISSING
+
+SPREAD = "mean ± standard deviation over the runs"
+
+
+def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
+    """Return what the numbers of a report are, where they are from, and what is to be kept in mind."""
+    lines = mirror_notes(experiment.table, cells) if experiment.table else []
+    lines += [_of_metric(metric, cells) for metric in metrics(cells)]
+    lines += _of_times(cells)
+    lines += cautions(cells)
+    if experiment.reported:
+        lines.append(f"paper: {experiment.reported.source}.")
+    return lines + _where_run(cells)
+
+
+def metrics(cells: Sequence[Cell]) -> list[Metric]:
+    """Return the scores that the cells have; before there are rows, what a cell takes for granted."""
+    with_rows = [cell for cell in cells if cell.rows] or cells[:1]
+    return list(dict.fromkeys(cell.metric for cell in with_rows))
+
+
+def _of_metric(metric: Metric, cells: Sequence[Cell]) -> str:
+    if metric.path[0] == "kernel_error":
+        return (
+            f"{metric.title}: sqrt(sum (z_i·z_j - k_ij)² / sum k_ij²) over the pairs i != j of sampled rows, "
+            f"{SPREAD}; {_sampling(metric, cells)}."
+        )
+    if metric.path[0] == "mean_square":
+        return f"{metric.title}: over all rows, {SPREAD}; the mean of k(x, x) up to the map's error."
+    if metric.path[0] == "bound_ratio":
+        return f"{metric.title}: over sampled rows and draws of the map, {SPREAD}; at most 1 if it holds."
+    return f"{metric.title}: on the test rows, {SPREAD}."
+
+
+def _sampling(metric: Metric, cells: Sequence[Cell]) -> str:
+    """Return how wide the 95 % intervals for the rows outside the sample are, relative to the errors."""
+    rows = [row for cell in cells if cell.metric is metric for row in cell.rows]
+    errors = [row["kernel_error"]["relative_frobenius"] for row in rows]
+    widths = [(error["high"] - error["low"]) / 2 / error["value"] for error in errors if error["value"]]
+    if not widths:
+        return "no interval for the sampling of rows"
+    return (
+        f"95 % interval for the rows that were not sampled: ± {100 * fmean(widths):.1f} % of the error on "
+        f"average, ± {100 * max(widths):.1f} % at most"
+    )
+
+
+def _of_times(cells: Sequence[Cell]) -> list[str]:
+    """Return what the columns of seconds are; nothing where no trial has any of them."""
+    threads = sorted({row["threads"] for cell in cells for row in cell.rows})
+    count = f"threads: {', '.join(map(str, threads)) or MISSING}"
+    if any(cell.trial.solver for cell in cells):
+        return [
+            "map, train, test: CPU seconds (map: fitting the map and mapping the training rows; test: "
+            f"mapping and predicting the test rows; {count}). "
+            "speed-up: the exact machine's training over map + train."
+        ]
+    if any(has_phase(cell, "map") for cell in cells):
+        return [f"map: CPU seconds of fitting the map and mapping all rows ({count})."]
+    return []
+
+
+def has_phase(cell: Cell, phase: str) -> bool:
+    """Tell whether the cell's rows have clocked a phase, alone on the machine or not."""
+    return any(not row["seconds"].keys().isdisjoint(PHASES[phase]) for row in cell.rows)
+
+
+def cautions(cells: Sequence[Cell]) -> list[str]:
+    """Return what a reader must not miss, on the terminal either: missing times and unverified data."""
+    lines = []
+    if any(has_phase(cell, phase) and cell.seconds(phase) is None for cell in cells for phase in PHASES):
+        lines.append(
+            f"{MISSING}: no time, since the trials did not run alone; `kfeat run --retime` runs them again."
+        )
+    if any(not row["verified"] for cell in cells for row in cell.rows):
+        lines.append(
+            "unverified: no hash of these data is published or pinned; their fingerprint stands in the rows."
+        )
+    return lines
+
+
+def _where_run(cells: Sequence[Cell]) -> list[str]:
+    environments = [row["environment"] for cell in cells for row in cell.rows]
+    machines = {
+        f"{e['processor']}, {e['cores']} cores, {e['system']}, Python {e['python']}, "
+        f"kfeat {e['commit'] or e['packages']['kfeat']}"
+        for e in environments
+    }
+    return [f"run on: {machine}." for machine in sorted(machines)]

@@ -1,0 +1,42 @@
+"""How tables print numbers."""
+
+from kfeat.reports.cells import ACCURACY, Metric
+
+MISSING = "–"
+
+
+def seconds(value: float | None) -> str:
+    """Return seconds without their unit, as a column that names it has them."""
+    if value is None:
+        return MISSING
+    return f"{value:.3f}" if value < 1 else f"{value:.1f}"
+
+
+def time(value: float | None) -> str:
+    """Return seconds as Pham & Pagh print times: `8.1 secs`, `6.7 mins`, `1.5 hours`."""
+    if value is None:
+        return MISSING
+    if value < 0.995:
+        return f"{value:.2g} secs"
+    for size, unit in ((1, "secs"), (60, "mins")):
+        if value / size < 59.95:
+            return f"{value / size:.1f} {unit}"
+    return f"{value / 3600:.1f} hours"
+
+
+def ratio(over: float | None, under: float | None) -> str:
+    """Return over / under to three digits, such as `49.2×` and `1612×`."""
+    if over is None or not under:
+        return MISSING
+    value = over / under
+    return f"{value:.0f}×" if value >= 100 else f"{value:.3g}×"
+
+
+def count(value: float | None) -> str:
+    """Return a mean number of things without decimals."""
+    return MISSING if value is None else f"{value:.0f}"
+
+
+def score(metric: Metric, mean: float, sd: float | None) -> str:
+    """Return a score with its unit, for a table whose columns do not name it."""
+    return metric.text(mean, sd) + (" %" if metric is ACCURACY else "")
