@@ -1,0 +1,53 @@
+"""The house style of the figures: readable in grey and by the colour-blind."""
+
+from collections.abc import Sequence
+from math import ceil, floor, log10
+from typing import Any, Literal
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullFormatter
+
+# Okabe and Ito's colours in an order whose lightness differs, so that grey prints keep them apart; black is
+# the exact machine's.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+MARKERS = "os^Dv<>"
+DASHES = ("-", "--", ":", "-.")
+RC: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "lines.markersize": 4.5,
+    "errorbar.capsize": 3,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "kfeat",
+}
+
+
+def logarithmic(axes: Any, direction: Literal["x", "y"], values: Sequence[float]) -> None:
+    """Make an axis logarithmic between two round numbers, so that its ends are labelled.
+
+    Round are the powers of ten; where these are too few, twice and five times as much too.
+    """
+    low, high = min(values) / 1.1, max(values) * 1.1
+    decades = range(floor(log10(low)), ceil(log10(high)) + 1)
+    factors = (1,) if len(decades) > 4 else (1, 2, 5)
+    ticks = [factor * 10.0**k for k in decades for factor in factors]
+    limits = max(tick for tick in ticks if tick <= low), min(tick for tick in ticks if tick >= high)
+    axes.set(**{f"{direction}scale": "log", f"{direction}lim": limits})
+    axis = getattr(axes, f"{direction}axis")
+    axis.set_major_locator(FixedLocator([tick for tick in ticks if limits[0] <= tick <= limits[1]]))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def shared_legend(figure: Figure, handles: Sequence[Any], inches: float) -> None:
+    """Put one legend for all axes below them, in as many columns as a figure of this width has room for."""
+    if handles:
+        longest = max(len(str(handle.get_label())) for handle in handles)
+        columns = max(1, min(len(handles), int(inches / (0.075 * longest + 0.6))))
+        figure.legend(handles=handles, loc="outside lower center", ncols=columns)

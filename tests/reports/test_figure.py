@@ -1,0 +1,226 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.figure import Figure
+
+from kfeat.errors import ConfigError
+from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.store import Row
+from kfeat.reports.cells import Cell, summarise
+from kfeat.reports.curves import curves
+from kfeat.reports.files import FIGURES, FILES, write_report
+from kfeat.reports.methods import methods
+from kfeat.reports.panels import panels, points, styles
+from kfeat.reports.table import records, render
+from tests.reports.conftest import fake_row
+
+KERNELS = """\
+title: Two datasets
+dataset: [digits, {name: dense, n: 50, d: 9}]
+kernel: {name: polynomial, degree: [2, 3, 4], coef0: [0, 1]}
+maps:
+  - {name: tensor_sketch, n_components: [16, 64]}
+  - {name: random_maclaurin, n_components: [16, 64]}
+"""
+SOLVERS = "solvers: {mapped: {name: liblinear}, exact: {name: libsvm}}\n"
+SYNTHETIC = """\
+title: Synthetic
+kernel: {name: polynomial, degree: 4, coef0: 1}
+measure: {name: map_time}
+settings:
+  - {dataset: {name: dense, n: 50, d: 10}, maps: [{name: tensor_sketch, n_components: 10}]}
+  - {dataset: {name: dense, n: 50, d: 20}, maps: [{name: tensor_sketch, n_components: 20}]}
+figure: {kind: curves, x: n_features, y: [map], rows: [], columns: []}
+"""
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Callable[[str], Experiment]:
+    """The experiment of a text."""
+
+    def loader(text: str) -> Experiment:
+        path = tmp_path / "two.yaml"
+        path.write_text(text)
+        return load_experiment(path)
+
+    return loader
+
+
+def measured(trial: Trial, timed: bool = True) -> Row:
+    """A row as the trial's measure writes it, or a solver."""
+    d = getattr(trial.source, "d", 64)
+    if trial.measure is None:
+        return fake_row(trial, 0.9 + 0.01 * trial.repeat, n_features=d, timed=timed)
+    row: Row = fake_row(trial, 0.0, n_features=d, timed=timed)
+    del row["accuracy"]
+    value = 1.0 + 0.1 * trial.repeat
+    if trial.measure.name == "kernel_error":
+        error = {"value": value, "low": 0.9 * value, "high": 1.1 * value}
+        return {
+            **row,
+            "kernel_error": {"relative_frobenius": error},
+            "seconds": {"fit": {"cpu": 1, "wall": 1}},
+        }
+    clock = {"cpu": d / 10, "wall": 1.0}
+    return {**row, "mean_square": value, "seconds": {"map_fit": clock, "map_train": clock}}
+
+
+def cells_of(
+    experiment: Experiment, keep: Callable[[Trial], bool] = lambda trial: True, **more: Any
+) -> list[Cell]:
+    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
+    return summarise(experiment, trials, {t.id: measured(t, **more) for t in trials if keep(t)})
+
+
+def drawn(experiment: Experiment, cells: list[Cell]) -> Figure:
+    assert experiment.figure
+    return curves(experiment.figure, cells, experiment.figure.y if experiment.figure.log else ())
+
+
+def legend(figure: Figure) -> list[str]:
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_settings_make_a_grid_of_panels(load: Callable[[str], Experiment]) -> None:
+    layout = "figure: {kind: curves, y: [score], rows: [kernel], columns: [dataset]}\n"
+    experiment = load(KERNELS.replace("degree: [2, 3, 4]", "degree: 2") + SOLVERS + layout)
+    figure = drawn(experiment, cells_of(experiment))
+    assert [axes.get_title() for axes in figure.axes] == [
+        "digits, <x, y>^2", "dense, <x, y>^2", "digits, (1 + <x, y>)^2", "dense, (1 + <x, y>)^2",
+    ]  # fmt: skip
+    assert [axes.get_ylabel() for axes in figure.axes] == ["accuracy (%)", "", "accuracy (%)", ""]
+    assert [axes.get_xlabel() for axes in figure.axes] == ["", "", *["number of random features D"] * 2]
+    assert legend(figure) == ["exact, LIBSVM", "Tensor Sketch", "Random Maclaurin"]
+    for axes in figure.axes:
+        exact, sketch, maclaurin = (axes.lines[0], *(container[0] for container in axes.containers))
+        assert (exact.get_color(), exact.get_linestyle()) == ("black", "--")
+        assert (sketch.get_color(), sketch.get_marker()) == ("#0072B2", "o")
+        assert (maclaurin.get_color(), maclaurin.get_marker()) == ("#E69F00", "s")
+        assert all(container.has_yerr for container in axes.containers)
+
+
+def test_what_the_panels_do_not_name_is_in_the_legend(load: Callable[[str], Experiment]) -> None:
+    experiment = load(
+        KERNELS.replace("degree: [2, 3, 4], coef0: [0, 1]", "degree: 2")
+        + "measure: {name: map_time}\nfigure: {kind: curves, y: [map], rows: [], columns: []}\n"
+    )
+    cells = cells_of(experiment)
+    figure = drawn(experiment, cells)
+    assert legend(figure) == [
+        "Tensor Sketch, digits", "Random Maclaurin, digits",
+        "Tensor Sketch, dense", "Random Maclaurin, dense",
+    ]  # fmt: skip
+    assert figure.axes[0].get_ylabel() == "CPU seconds, mapping"
+    assert figure.axes[0].get_ylim()[0] == 0
+    assert experiment.figure
+    style = {one.label: how for one, how in styles(points(experiment.figure, cells)).items()}
+    digits, dense = style["Tensor Sketch, digits"], style["Tensor Sketch, dense"]
+    assert (digits["color"], digits["marker"]) == (dense["color"], dense["marker"])
+    assert (digits["ls"], dense["ls"], dense["mfc"]) == ("-", "--", "white")
+
+
+def test_a_long_row_of_panels_is_broken(load: Callable[[str], Experiment]) -> None:
+    text = KERNELS.replace("[digits, {name: dense, n: 50, d: 9}]", "digits") + (
+        "measure: {name: kernel_error}\n"
+        "figure: {kind: curves, y: [score], rows: [], columns: [kernel], log: true}\n"
+    )
+    experiment = load(text)
+    cells = cells_of(experiment)
+    figure = drawn(experiment, cells)
+    assert experiment.figure
+    assert [len(row) for row in panels(experiment.figure, points(experiment.figure, cells))] == [3, 3]
+    assert figure.axes[0].get_ylabel() == "relative error"
+    assert {axes.get_yscale() for axes in figure.axes} == {"log"}
+    assert figure.axes[0].get_ylim() == (0.5, 2)
+    assert figure.axes[0].get_yticks().tolist() == [0.5, 1, 2]
+    assert all(container.has_yerr for axes in figure.axes for container in axes.containers)
+
+
+def test_seconds_against_the_dimension(load: Callable[[str], Experiment]) -> None:
+    experiment = load(SYNTHETIC)
+    figure = drawn(experiment, cells_of(experiment))
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "dimension d = D"
+    assert axes.containers[0][0].get_xdata().tolist() == [10, 20]
+    assert axes.containers[0][0].get_ydata().tolist() == [2, 4]
+    assert legend(figure) == ["Tensor Sketch"]
+
+
+def test_panels_without_numbers_say_so(load: Callable[[str], Experiment]) -> None:
+    experiment = load(SYNTHETIC)
+    for cells, words in (
+        (cells_of(experiment, lambda trial: False), "no rows yet"),
+        (cells_of(experiment, timed=False), "not timed yet"),
+    ):
+        (axes,) = drawn(experiment, cells).axes
+        assert [text.get_text() for text in axes.texts] == [words]
+
+
+def test_curves_need_a_number_of_features(load: Callable[[str], Experiment]) -> None:
+    text = SYNTHETIC.replace("x: n_features", "x: n_components")
+    experiment = load(text.replace("{name: tensor_sketch, n_components: 20}", "{name: nystrom}"))
+    with pytest.raises(ConfigError, match="need that number of every map, and nystrom has none"):
+        drawn(experiment, cells_of(experiment))
+
+
+def test_methods_of_several_settings_have_axes_each(load: Callable[[str], Experiment]) -> None:
+    experiment = load(KERNELS.replace("degree: [2, 3, 4]", "degree: 2").replace("[16, 64]", "16") + SOLVERS)
+    figure = methods(cells_of(experiment))
+    titles = [axes.get_title() for axes in figure.axes if axes.get_title()]
+    assert titles == [
+        "digits, <x, y>^2",
+        "digits, (1 + <x, y>)^2",
+        "dense, <x, y>^2",
+        "dense, (1 + <x, y>)^2",
+    ]
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names == ["exact, LIBSVM", "Tensor Sketch", "Random Maclaurin"]
+    assert legend(figure) == ["kfeat, mean ± sd", "map", "train", "test"]
+    assert figure.axes[1].get_xlim() == figure.axes[-1].get_xlim() == (0.2, 2)
+
+
+def test_reports_of_measures(load: Callable[[str], Experiment], tmp_path: Path) -> None:
+    """A hundred cells: tables by setting, no empty columns, files of a sane size."""
+    experiment = load(
+        KERNELS.replace("[16, 64]", "[16, 32, 48, 64]")
+        + "measure: {name: kernel_error}\nfigure: {kind: curves, y: [score], rows: [dataset]}\n"
+    )
+    cells = cells_of(experiment)
+    write_report(experiment, cells, tmp_path / "report")
+    text = (tmp_path / "report" / "table.md").read_text()
+    assert text.startswith("# Two datasets\n\n### digits, <x, y>^2\n\n| method ")
+    assert text.count("### ") == 12
+    assert (
+        "- relative kernel error (Frobenius): sqrt(sum (z_i·z_j - k_ij)² / sum k_ij²) over the pairs i != j"
+        in text
+    )
+    assert "± 10.0 % of the error on average" in text
+    assert "test rows" not in text
+    assert "CPU seconds" not in text
+    assert list(records(experiment, cells)[0]) == [
+        "dataset", "kernel", "method", "relative kernel error (Frobenius)", "live features", "runs",
+    ]  # fmt: skip
+    assert r"\paragraph{digits, $\langle x,y\rangle^2$}" in render(experiment, cells, "latex")
+    for name in FILES:
+        assert 200 < (tmp_path / "report" / name).stat().st_size < 1_000_000
+    for name in FIGURES:
+        assert (tmp_path / "report" / name).stat().st_size > 20_000
+
+
+def test_data_of_one_name_are_told_apart(load: Callable[[str], Experiment]) -> None:
+    experiment = load(SYNTHETIC)
+    found = records(experiment, cells_of(experiment))
+    assert [record["dataset"] for record in found] == ["dense, d = 10", "dense, d = 20"]
+    assert list(found[0]) == ["dataset", "method", "mean ‖z(x)‖²", "map", "live features", "runs"]
+    assert [record["map"] for record in found] == ["2.0", "4.0"]
+    text = render(experiment, cells_of(experiment, timed=False), "terminal")
+    assert "did not run alone" in text
+
+
+def test_an_experiment_without_rows_is_drawn(load: Callable[[str], Experiment], tmp_path: Path) -> None:
+    experiment = load(KERNELS + SOLVERS)
+    write_report(experiment, cells_of(experiment, lambda trial: False), tmp_path / "report")
+    assert (tmp_path / "report" / "figure.png").stat().st_size > 100
