@@ -13,6 +13,7 @@ import click
 
 from kfeat import __version__
 from kfeat import cli_options as options
+from kfeat.cli_check import check
 from kfeat.cli_data import data
 from kfeat.cli_protocol import protocol
 from kfeat.errors import KfeatError, StoreError
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from kfeat.experiments.plan import Trial
     from kfeat.experiments.run import Again
     from kfeat.experiments.worker import WorkerOptions
-    from kfeat.progress import Quiet
     from kfeat.reports.cells import Cell
 
 Access = dict[str, Any]
@@ -57,6 +57,7 @@ def main() -> None:
     """Reproduce the papers on explicit random feature maps for kernel machines."""
 
 
+main.add_command(check)
 main.add_command(data)
 main.add_command(protocol)
 
@@ -109,12 +110,15 @@ def _run_one(
 ) -> bool:
     """Run one experiment, write its report, show its table; return whether a trial failed."""
     from kfeat.experiments.run import run_experiment
+    from kfeat.progress import watcher
+    from kfeat.reports.claims import check_claims
     from kfeat.reports.files import is_current, write_report
     from kfeat.reports.table import render
 
+    check_claims(experiment)  # before hours of work, not after them
     folder = out / experiment.name
-    with _watcher(quiet) as watcher:
-        trials = run_experiment(experiment, out, how, watcher, jobs=jobs, again=again)
+    with watcher(quiet) as watching:
+        trials = run_experiment(experiment, out, how, watching, jobs=jobs, again=again)
     cells = _cells(experiment, trials, out)
     if not is_current(experiment, cells, folder):
         write_report(experiment, cells, folder)
@@ -124,19 +128,6 @@ def _run_one(
     for row in failures:
         click.echo(f"kfeat: trial {row['id']} failed: {row['reason']}", err=True)
     return bool(failures)
-
-
-def _watcher(quiet: bool) -> "Quiet":
-    from kfeat.progress import watcher
-
-    return watcher(quiet)
-
-
-def _planned(experiment: "Experiment", access: Access) -> "list[Trial]":
-    from kfeat.experiments.plan import plan
-    from kfeat.experiments.run import fingerprints
-
-    return plan(experiment, fingerprints(experiment, **access))
 
 
 def _cells(experiment: "Experiment", trials: "list[Trial]", root: Path) -> "list[Cell]":
@@ -156,10 +147,10 @@ def plan(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path
 
 
 def _show_plan(experiment: "Experiment", out: Path, access: Access) -> None:
-    from kfeat.experiments.run import rows_of
+    from kfeat.experiments.run import planned, rows_of
     from kfeat.progress import names
 
-    trials = _planned(experiment, access)
+    trials = planned(experiment, **access)
     rows = rows_of(experiment, out)
     states = [rows.get(trial.id, {}).get("status", "to run") for trial in trials]
     click.echo(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done")
@@ -172,12 +163,13 @@ def _show_plan(experiment: "Experiment", out: Path, access: Access) -> None:
 @options.out
 def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
     """Draw the tables and figures of CONFIGS anew from the rows there are; compute nothing."""
+    from kfeat.experiments.run import planned
     from kfeat.reports.files import write_report
     from kfeat.reports.table import render
 
     for experiment in experiments:
         folder = out / experiment.name
-        cells = _cells(experiment, _planned(experiment, access), out)
+        cells = _cells(experiment, planned(experiment, **access), out)
         if not any(cell.rows for cell in cells):
             raise StoreError(f"{folder}: no rows yet; `kfeat run {experiment.path}` makes them")
         write_report(experiment, cells, folder)
@@ -189,78 +181,16 @@ def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Pa
 @options.selects_experiments
 @options.out
 @options.results
-@click.option("--rerun-budget", metavar="TIME",
-              help="Run published trials again for so long (90s, 5m), spread over datasets and maps, and "
-                   "compare only these with the published rows.")  # fmt: skip
-@click.pass_context
-def check(
-    ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    results: Path, rerun_budget: str | None,
-) -> None:  # fmt: skip
-    """Hold the rows of CONFIGS against the paper's numbers and against the published rows.
-
-    Exits with 1 if there are no rows, if a number differs from the paper's and the config does not explain
-    why, if a trial failed, or if a published result is not met any more.
-    """
-    from kfeat.experiments.store import read_rows
-    from kfeat.reports.scoreboard import scoreboard
-
-    passed = True
-    if rerun_budget is not None:
-        ctx.exit(0 if _rerun(experiments, access, results, rerun_budget, quiet) else 1)
-    for experiment in experiments:
-        folder = out / experiment.name
-        cells = _cells(experiment, _planned(experiment, access), out)
-        text, good = scoreboard(experiment, cells, read_rows(results / experiment.name), folder)
-        if not (quiet and good):
-            click.echo(text)
-        passed &= good
-    ctx.exit(0 if passed else 1)
-
-
-def _rerun(experiments: "list[Experiment]", access: Access, results: Path, budget: str, quiet: bool) -> bool:
-    """Run published trials again in a folder of their own, show how they compare, and tell if all are met."""
-    from tempfile import TemporaryDirectory
-
-    from kfeat.experiments.rerun import choose, published_trials, seconds_of
-    from kfeat.experiments.run import run_trials
-    from kfeat.experiments.store import read_rows
-    from kfeat.experiments.worker import WorkerOptions
-    from kfeat.reports.cells import summarise
-    from kfeat.reports.scoreboard import rerun_scoreboard
-
-    plans = {experiment.name: _planned(experiment, access) for experiment in experiments}
-    published = {name: read_rows(results / name) for name in plans}
-    candidates = [pair for name in plans for pair in published_trials(plans[name], published[name])]
-    chosen = {trial.id for trial in choose(candidates, seconds_of(budget))}
-    passed = bool(chosen)
-    if not chosen:
-        click.echo(f"no published trial fits into {budget}; `kfeat publish` makes some")
-    for experiment in experiments:
-        trials = [trial for trial in plans[experiment.name] if trial.id in chosen]
-        if trials:
-            with TemporaryDirectory() as folder, _watcher(quiet) as watcher:
-                rows = run_trials(trials, Path(folder), WorkerOptions(**access), watcher)
-                cells = summarise(experiment, trials, {row["id"]: row for row in rows})
-            text, good = rerun_scoreboard(experiment, cells, published[experiment.name])
-            click.echo(text)
-            passed &= good
-    return passed
-
-
-@main.command()
-@options.selects_experiments
-@options.out
-@options.results
 @click.option("--partial", is_flag=True, help="Publish what is done, though trials are missing.")
 def publish(
     experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path, partial: bool
 ) -> None:
     """Copy the rows of CONFIGS to results/, with their tables and figures; every trial must be done."""
+    from kfeat.experiments.run import planned
     from kfeat.reports.files import publish as copy
 
     for experiment in experiments:
-        number = copy(experiment, _planned(experiment, access), out, results, partial)
+        number = copy(experiment, planned(experiment, **access), out, results, partial)
         click.echo(f"{number} rows -> {results / experiment.name}/")
 
 

@@ -57,14 +57,18 @@ results = click.option(
     "--results", default=Path("results"), help="The folder of the published rows.", **_FOLDER
 )
 
-configs = options(
-    click.argument("configs", nargs=-1, required=True, type=click.Path(path_type=Path)),
-    click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE",
-                 help="Change any key of the config, as in --set maps.0.n_components=500; repeatable."),
-)  # fmt: skip
 
-_selection = options(
-    configs,
+def _configs(required: bool) -> Callable[[Command], Command]:
+    return click.argument("configs", nargs=-1, required=required, type=click.Path(path_type=Path))
+
+
+_set = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE",
+                    help="Change any key of the config, as in --set maps.0.n_components=500; repeatable.",
+                    )  # fmt: skip
+configs = options(_configs(required=True), _set)
+
+_changes = options(
+    _set,
     click.option("--repeats", type=click.IntRange(min=1), help="Repeat each map this often."),
     click.option("--maps", metavar="A,B", help="Only these maps."),
     click.option("--no-exact", is_flag=True, help="Leave the exact kernel machine out."),
@@ -76,8 +80,26 @@ def selects_experiments(command: Command) -> Command:
 
     A folder stands for all configs below it. The command receives `access` too: mirror and offline.
     """
+    return _configs(required=True)(_with_experiments(command))
 
-    @_selection
+
+def selects_experiments_or_all(command: Command) -> Command:
+    """Do the same with --all, which the command receives as `every`: CONFIGS are then configs/ by default."""
+    inner = _with_experiments(command)
+
+    @_configs(required=False)
+    @click.option("--all", "every", is_flag=True, help="The scoreboard of CONFIGS, by default configs/.")
+    @wraps(inner)
+    def with_all(configs: tuple[Path, ...], every: bool, **others: Any) -> Any:
+        if not configs and not every:
+            raise click.UsageError("Missing argument 'CONFIGS...'; --all takes those in configs/")
+        return inner(configs=configs or (Path("configs"),), every=every, **others)
+
+    return with_all
+
+
+def _with_experiments(command: Command) -> Command:
+    @_changes
     @access
     @verbosity
     @wraps(command)

@@ -11,7 +11,7 @@ import kfeat
 
 ROOT = Path(kfeat.__file__).parent
 FOUNDATION = {"errors", "parameters"}
-CLI = {"cli_options", "cli_data", "cli_protocol"}
+CLI = {"cli_check", "cli_options", "cli_data", "cli_protocol"}
 MAY_IMPORT = {
     "errors": set(),
     "parameters": {"errors"},
@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "reports": {"errors", "experiments"},
     "progress": {"experiments"},
     "cli_options": {"errors", "experiments"},
+    "cli_check": {"experiments", "reports", "cli_options", "progress"},
     "cli_data": {"errors", "data", "cli_options", "progress"},
     "cli_protocol": {"errors", "experiments", "reports", "cli_options", "progress"},
     "cli": {"errors", "experiments", "reports", "kernels", "maps", "progress", *CLI},

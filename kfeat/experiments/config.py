@@ -58,6 +58,7 @@ class Experiment:
     switches: Sequence[Switch]
     table: TableLayout | None
     figure: FigureLayout | None
+    changed: bool = False  # by the command line: the plan may lack what claims speak of
 
     @property
     def datasets(self) -> list[Source]:
@@ -98,6 +99,7 @@ def load_experiment(
     if not exact:
         settings = [replace(setting, exact_solvers=()) for setting in experiment.settings]
         experiment = replace(experiment, settings=settings)
+    experiment = replace(experiment, changed=bool(overrides or maps is not None or not exact))
     if not any(_runs_something(setting) for setting in experiment.settings):
         raise ConfigError(
             f"{path}: nothing to run: no map with a `mapped` solver or a `measure`, and no `exact` solver"

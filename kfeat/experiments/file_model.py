@@ -40,7 +40,10 @@ class ReportedNumber(Strict):
 
 
 class Reported(Strict):
-    """What the paper prints: means over `runs` runs; within `slack` of them ours count as reproduced."""
+    """What the paper prints: means over `runs` runs.
+
+    Ours count as reproduced within `slack` of them, or within two of the printed standard deviations.
+    """
 
     source: str
     runs: Annotated[int, Ge(1)]
@@ -52,11 +55,12 @@ class Claim(Strict):
     """A sentence of the paper as an assertion over cells.
 
     `of` is read off the cells that `value`, or both sides of `difference` (A - B) or `ratio` (A / B),
-    select by the keys of `Trial.describe`: once in every setting that `for` selects, or, with `across`,
-    once over all of them. `growth` is the exponent e of quantity ~ x^e, with x the key `against`, fitted
-    over the upper half of its values. The direction holds if the number is above (below) the bound, in all
-    cases or, for "up to", in any. `size` is the interval that counts as what the paper says, `printed` its
-    words.
+    select by the keys of `Trial.describe` (a list means one of its values): once in every setting that
+    `for` selects, or, with `across`, once over all of them. Where both sides have maps of several sizes,
+    equal sizes are compared. `growth` is the exponent e of quantity ~ x^e, with x the key `against` (or
+    `n_features`, that of the data), fitted over the upper half of its values. The direction holds if the
+    number is above (below) the bound, in all cases or, for "up to", in any. `size` is the interval that
+    counts as what the paper says, `printed` its words.
     """
 
     text: str
@@ -82,6 +86,13 @@ class Claim(Strict):
             raise ValueError("needs exactly one of value, difference, ratio and growth")
         if self.above is None and self.below is None:
             raise ValueError("needs a bound: above or below")
+        if self.growth is None and "against" in self.model_fields_set:
+            raise ValueError("against: only growth has it")
+        if self.growth is not None and self.against == "n_features" and not self.across:
+            raise ValueError("growth against n_features needs `across: true`: a setting has one n_features")
+        ends = [end for end in self.size or [] if end is not None]
+        if self.size and (not ends or ends != sorted(ends)):
+            raise ValueError(f"size: expected [low, high], either end null if open (got {self.size})")
         return self
 
 

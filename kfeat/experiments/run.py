@@ -1,14 +1,15 @@
 """Running an experiment: the trials not yet done, each saved as it finishes."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from kfeat.data import Source, fingerprint, load_raw
+from kfeat.errors import DownloadError
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.plan import Trial, dataset_name, plan
 from kfeat.experiments.store import Row, Store, gathered_rows
 from kfeat.experiments.trial import header
 from kfeat.experiments.worker import Worker, WorkerOptions
@@ -40,6 +41,28 @@ def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
     }
 
 
+def fingerprints_at_hand(experiment: Experiment, rows: Iterable[Row], **access: Any) -> dict[Source, str]:
+    """Return the content hash of each dataset without any download.
+
+    That of data which are not here is what `rows` name; without such rows nothing can be told of their
+    trials, and a stand-in serves to plan them.
+    """
+    named = {row["dataset"]: row["fingerprint"] for row in rows}
+
+    def of(source: Source) -> str:
+        try:
+            return fingerprint(source) or load_raw(source, **{**access, "offline": True}).fingerprint
+        except DownloadError:
+            return str(named.get(dataset_name(source), f"not at hand: {source}"))
+
+    return {source: of(source) for source in experiment.datasets}
+
+
+def planned(experiment: Experiment, **access: Any) -> list[Trial]:
+    """Return the experiment's trials; data that nobody has pinned are fetched and read for that."""
+    return plan(experiment, fingerprints(experiment, **access))
+
+
 def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
     """Return the rows that an experiment finds below `root`: its own, and those it shares with others."""
     return gathered_rows(root, [experiment.name, *experiment.rows_from])
@@ -60,7 +83,7 @@ def run_experiment(
     watcher's progress bar; the workers find them in the cache.
     """
     access = {"mirror": options.mirror, "offline": options.offline, "progress": watcher.downloads()}
-    trials = plan(experiment, fingerprints(experiment, **access))
+    trials = planned(experiment, **access)
     todo = pending(trials, rows_of(experiment, root), again)
     fetch(todo, options, watcher)
     run_trials(todo, root / experiment.name, options, watcher, jobs=jobs, done=len(trials) - len(todo))

@@ -9,9 +9,13 @@ from kfeat.experiments.plan import Trial
 
 
 def matches(selector: Mapping[str, Any], trial: Trial) -> bool:
-    """Tell whether the trial has these values under the keys of `Trial.describe`."""
+    """Tell whether the trial has these values under the keys of `Trial.describe`; a list means one of its."""
     flat = trial.describe()
-    return all(key in flat and flat[key] == value for key, value in selector.items())
+    return all(key in flat and _is(flat[key], wanted) for key, wanted in selector.items())
+
+
+def _is(value: Any, wanted: Any) -> bool:
+    return bool(value == wanted) or (isinstance(wanted, list) and value in wanted)
 
 
 def reported_number(reported: Reported | None, trial: Trial) -> ReportedNumber | None:

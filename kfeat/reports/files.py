@@ -9,7 +9,9 @@ from kfeat.experiments.plan import Trial
 from kfeat.experiments.run import rows_of
 from kfeat.experiments.store import write_rows
 from kfeat.reports.cells import Cell, summarise
+from kfeat.reports.standing import stand
 from kfeat.reports.table import render, render_csv
+from kfeat.reports.verdict_tables import verdicts_markdown
 
 TABLES = {"table.md": "markdown", "table.tex": "latex"}
 FIGURES = ("figure.svg", "figure.png")
@@ -17,13 +19,18 @@ FILES = (*TABLES, "table.csv", *FIGURES)
 
 
 def write_report(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> None:
-    """Write table.md, table.tex, table.csv, figure.svg and figure.png below `folder`."""
+    """Write table.md, table.tex, table.csv, figure.svg and figure.png below `folder`.
+
+    table.md ends with the verdicts on what the paper prints and claims; the published rows have no part.
+    """
     from kfeat.reports.figure import draw
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, style in TABLES.items():
             (folder / name).write_text(render(experiment, cells, style), encoding="utf-8")
+        with (folder / "table.md").open("a", encoding="utf-8") as file:
+            file.write(verdicts_markdown(stand(experiment, cells, {})))
         (folder / "table.csv").write_text(render_csv(experiment, cells), encoding="utf-8")
         draw(experiment, cells, [folder / name for name in FIGURES])
     except OSError as error:

@@ -1,0 +1,86 @@
+"""The scoreboard of `kfeat check --all`: one line per experiment, a total, and what differs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tabulate import tabulate
+
+from kfeat.reports.names import cell_name
+from kfeat.reports.scoreboard import paragraph
+from kfeat.reports.standing import Standing
+
+HEADERS = ("config", "rows from", "numbers", "cells", "claims")
+LEGEND = (
+    "numbers that the paper prints: reproduced / differ, explained / differ, unexplained / missing",
+    "cells held against the published rows: same / regressed",
+    "claims of the paper: reproduced / hold in direction, not in size / not reproduced, explained / not "
+    "reproduced, unexplained / missing",
+)
+
+
+def passes(standings: Sequence[Standing]) -> bool:
+    """Tell whether there is something to judge, and nothing unexplained, regressed or failed."""
+    return any(item.has_rows for item in standings) and all(item.passes for item in standings)
+
+
+def terminal(standings: Sequence[Standing]) -> str:
+    """Return the scoreboard for a terminal."""
+    lines = [_line(item, item.experiment.name) for item in standings]
+    table = tabulate([*lines, _total(standings)], HEADERS, disable_numparse=True)
+    legend = "\n".join(paragraph(line, "") for line in LEGEND)
+    return "\n\n".join([table, legend, *filter(None, map(_details, standings))]) + "\n"
+
+
+def markdown(standings: Sequence[Standing], results: Path) -> str:
+    """Return the scoreboard for a Markdown file beside `results`, each line linked to its published table."""
+    lines = [_line(item, _link(item, results)) for item in standings]
+    table = tabulate([*lines, _total(standings)], HEADERS, tablefmt="github", disable_numparse=True)
+    return f"{table}\n\n" + "".join(f"- {line}\n" for line in LEGEND)
+
+
+def _link(standing: Standing, results: Path) -> str:
+    target = results / standing.experiment.name / "table.md"
+    name = standing.experiment.name
+    return f"[{name}]({target.as_posix()})" if target.exists() else name
+
+
+def _line(standing: Standing, name: str) -> list[str]:
+    place = standing.place if standing.has_rows else "no rows"
+    return [name, place, *map(_counted, standing.counts().values())]
+
+
+def _total(standings: Sequence[Standing]) -> list[str]:
+    totals: dict[str, list[int]] = {}
+    for item in standings:
+        for kind, counts in item.counts().items():
+            sums = totals.setdefault(kind, [0] * len(counts))
+            totals[kind] = [a + b for a, b in zip(sums, counts, strict=True)]
+    return ["total", "", *map(_counted, totals.values())]
+
+
+def _counted(counts: Sequence[int]) -> str:
+    return " / ".join(map(str, counts)) if any(counts) else "–"
+
+
+def _details(standing: Standing) -> str:
+    """Return the experiment's name and what differs, fails or is missing; or nothing."""
+    name = standing.experiment.name
+    if not standing.has_rows:
+        return f"{name}\n  missing: all of it; `kfeat run {standing.experiment.path}` makes it"
+    lines = []
+    for one in standing.differences():
+        lines.append(paragraph(f"{one.verdict}: {one.what}: ours {one.ours}; paper {one.paper}"))
+        if one.explanation:
+            lines.append(paragraph(one.explanation, "      "))
+    lines += [
+        paragraph(
+            f"regressed: {cell_name(item.cell, standing.cells)}: {item.change:+.3g}, "
+            f"beyond ±{item.limit:.3g} ({item.test})"
+        )
+        for item in standing.comparisons
+        if item.verdict == "regressed"
+    ]
+    lines += [paragraph(f"failed: trial {row['id']}: {row['reason']}") for row in standing.failed]
+    if missing := standing.missing():
+        lines.append(paragraph(f"missing: {'; '.join(missing)}"))
+    return "\n".join([name, *lines]) if lines else ""

@@ -1,0 +1,110 @@
+"""`kfeat check --all` over a folder of configs as a user meets it."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kfeat.experiments.store import ROWS
+from tests.test_cli import kfeat
+
+Write = Callable[..., Path]
+
+GISETTE = """\
+title: Data that are not at hand
+dataset: gisette
+kernel: {name: polynomial, degree: 2}
+maps: [{name: tensor_sketch, n_components: 8}]
+solvers: {mapped: {name: liblinear}}
+reported: {source: A Paper, runs: 5, numbers: [{for: {map: tensor_sketch}, mean: 90, where: Table 1}]}
+"""
+CLAIM = """
+claims:
+  - {text: The sketch learns, where: Section 6, value: {map: tensor_sketch}, above: 20}
+"""
+
+
+@pytest.fixture
+def configs(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """configs/a.yaml, b.yaml (a's trials and a claim) and gisette.yaml in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    text = write().read_text()
+    folder = tmp_path / "configs"
+    folder.mkdir()
+    (folder / "a.yaml").write_text(text)
+    (folder / "b.yaml").write_text(text + "rows_from: [a]\n" + CLAIM)
+    (folder / "gisette.yaml").write_text(GISETTE)
+    return folder
+
+
+@pytest.mark.slow
+def test_all_needs_rows_takes_published_ones_and_prefers_yours(configs: Path) -> None:
+    nothing = kfeat("check", "--all")
+    assert nothing.exit_code == 1, nothing.output
+    assert nothing.output.count("no rows") == 3
+
+    assert kfeat("run", configs / "a.yaml", "-q").exit_code == 0
+    mine = kfeat("check", "--all")
+    assert mine.exit_code == 0, mine.output
+    assert line(mine.output, "b") == ["b", "runs", "–", "–", "1 / 0 / 0 / 0 / 0"]
+    assert line(mine.output, "gisette") == ["gisette", "no rows", "0 / 0 / 0 / 1", "–", "–"]
+    assert "gisette\n  missing: all of it" in mine.output
+
+    assert kfeat("publish", configs / "a.yaml", configs / "b.yaml").exit_code == 0
+    assert line(kfeat("check", "--all").output, "a") == ["a", "runs", "–", "3 / 0", "–"]
+    published = kfeat("check", "--all", "--out", "elsewhere")
+    assert published.exit_code == 0
+    assert line(published.output, "b") == ["b", "results", "–", "–", "1 / 0 / 0 / 0 / 0"]
+    assert "[a](results/a/table.md)" in kfeat("check", "--all", "--markdown").output
+
+    again = kfeat("check", "--all", "--rerun-budget", "1m")
+    assert again.exit_code == 0, again.output
+    assert "3 trials, 0 done before, 3 to run" in again.stderr  # those that both share run once
+    assert again.stdout.count("bit for bit") == 6
+
+    spoil(Path("results/b") / ROWS)
+    red = kfeat("check", "--all", "--rerun-budget", "1m")
+    assert red.exit_code == 1
+    assert (red.stdout.count("bit for bit"), red.stdout.count("regressed")) == (3, 3)
+    assert "regressed" in kfeat("check", "--all").output
+
+
+def line(text: str, name: str) -> list[str]:
+    """The cells of a config's line."""
+    found = next(one for one in text.splitlines() if one.split()[:1] == [name])
+    return [cell.strip() for cell in found.split("  ") if cell.strip()]
+
+
+def spoil(path: Path) -> None:
+    """Change every accuracy by tens of points."""
+    text = path.read_text().replace('"accuracy": 0.', '"accuracy": 0.1')
+    path.write_text(text.replace('"predictions": "', '"predictions": "x'))
+
+
+@pytest.mark.slow
+def test_a_claim_that_fails_unexplained_turns_the_check_red(configs: Path) -> None:
+    path = configs / "b.yaml"
+    path.write_text(path.read_text().replace("above: 20", "below: 20"))
+    assert kfeat("run", path, "-q").exit_code == 0
+    for arguments in (["check", path], ["check", "--all"]):
+        red = kfeat(*arguments)
+        assert red.exit_code == 1
+        assert "unexplained" in red.stdout
+    path.write_text(path.read_text().replace("below: 20", "below: 20, explanation: It rained"))
+    for arguments in (["check", path], ["check", "--all"]):
+        assert kfeat(*arguments).exit_code == 0
+        assert "It rained" in kfeat(*arguments).stdout
+
+
+def test_a_claim_about_nothing_stops_the_run_before_it_begins(configs: Path) -> None:
+    path = configs / "b.yaml"
+    path.write_text(path.read_text().replace("value: {map: tensor_sketch}", "value: {map: nystrom}"))
+    result = kfeat("run", path)
+    assert result.exit_code == 2
+    assert "no planned cell has map: 'nystrom'" in result.stderr
+    assert not Path("runs").exists()
+
+
+@pytest.mark.parametrize("text", ["", "configs --markdown", "--all --markdown --rerun-budget 1"])
+def test_what_makes_no_sense_is_refused(configs: Path, text: str) -> None:
+    assert kfeat("check", *text.split()).exit_code == 2
