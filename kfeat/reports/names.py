@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 
 from kfeat.reports.cells import Cell, setting
-from kfeat.reports.labels import method
+from kfeat.reports.labels import method, places
 
 SIZE = "map.n_components"
 
 
 def place(cell: Cell, cells: Sequence[Cell]) -> str:
     """Return the cell's dataset and kernel, without what all cells share; empty if they share both."""
-    datasets, kernels = {_dataset(other) for other in cells}, {_kernel(other) for other in cells}
-    parts = [_dataset(cell)] if len(datasets) > 1 else []
-    return ", ".join([*parts, _kernel(cell)] if len(kernels) > 1 else parts)
+    return places(cells, ("dataset", "kernel"))[list(cells).index(cell)]
 
 
 def place_and_size(cell: Cell, cells: Sequence[Cell]) -> str:
@@ -34,11 +32,3 @@ def size(cell: Cell) -> int | None:
     """Return the number of components of the cell's map; None for an exact machine."""
     found = cell.trial.map.parameters.get("n_components") if cell.trial.map else None
     return None if found is None else int(found)
-
-
-def _dataset(cell: Cell) -> str:
-    return str(cell.trial.describe()["dataset"])
-
-
-def _kernel(cell: Cell) -> str:
-    return cell.trial.kernel.label or str(cell.trial.kernel.build().formula)
