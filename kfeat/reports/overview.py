@@ -8,13 +8,15 @@ from tabulate import tabulate
 from kfeat.reports.names import cell_name
 from kfeat.reports.scoreboard import paragraph
 from kfeat.reports.standing import Standing
+from kfeat.reports.text import time
 
-HEADERS = ("config", "rows from", "numbers", "cells", "claims")
+HEADERS = ("config", "rows from", "numbers", "cells", "claims", "time")
 LEGEND = (
     "numbers that the paper prints: reproduced / differ, explained / differ, unexplained / missing",
     "cells held against the published rows: same / regressed",
     "claims of the paper: reproduced / hold in direction, not in size / not reproduced, explained / not "
     "reproduced, unexplained / missing",
+    "time: what the rows took, one after another; a row that several configs share counts in each",
 )
 
 
@@ -46,7 +48,7 @@ def _link(standing: Standing, results: Path) -> str:
 
 def _line(standing: Standing, name: str) -> list[str]:
     place = standing.place if standing.has_rows else "no rows"
-    return [name, place, *map(_counted, standing.counts().values())]
+    return [name, place, *map(_counted, standing.counts().values()), time(standing.seconds or None)]
 
 
 def _total(standings: Sequence[Standing]) -> list[str]:
@@ -55,7 +57,12 @@ def _total(standings: Sequence[Standing]) -> list[str]:
         for kind, counts in item.counts().items():
             sums = totals.setdefault(kind, [0] * len(counts))
             totals[kind] = [a + b for a, b in zip(sums, counts, strict=True)]
-    return ["total", "", *map(_counted, totals.values())]
+    return [
+        "total",
+        "",
+        *map(_counted, totals.values()),
+        time(sum(item.seconds for item in standings) or None),
+    ]
 
 
 def _counted(counts: Sequence[int]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from kfeat.experiments.config import Experiment
+from kfeat.experiments.rerun import recorded_seconds
 from kfeat.experiments.store import Row
 from kfeat.reports.cells import Cell
 from kfeat.reports.claims import DIRECTION_ONLY, EXPLAINED, MISSING, REPRODUCED, UNEXPLAINED, Judged, judge
@@ -48,6 +49,11 @@ class Standing:
     def failed(self) -> list[Row]:
         """Return the rows of failed trials."""
         return [row for cell in self.cells for row in cell.failed]
+
+    @property
+    def seconds(self) -> float:
+        """Return the wall seconds that all rows took together, whatever machine ran them."""
+        return sum(recorded_seconds(row) for cell in self.cells for row in cell.rows)
 
     @property
     def passes(self) -> bool:

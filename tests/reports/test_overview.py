@@ -42,9 +42,9 @@ def standings(experiment: Experiment, make_cells: Make, make_rows: MakeRows) -> 
 def test_a_line_per_experiment_and_a_total(standings: list[Standing]) -> None:
     lines = [line.split("  ") for line in terminal(standings).splitlines()]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
-    assert cells[2] == ["paper/first", "runs", "2 / 0 / 0 / 0", "2 / 0", "1 / 1 / 1 / 0 / 0"]
-    assert cells[3] == ["paper/second", "no rows", "0 / 0 / 0 / 2", "–", "0 / 0 / 0 / 0 / 1"]
-    assert cells[4] == ["total", "2 / 0 / 0 / 2", "2 / 0", "1 / 1 / 1 / 0 / 1"]
+    assert cells[2] == ["paper/first", "runs", "2 / 0 / 0 / 0", "2 / 0", "1 / 1 / 1 / 0 / 0", "7.2 secs"]
+    assert cells[3] == ["paper/second", "no rows", "0 / 0 / 0 / 2", "–", "0 / 0 / 0 / 0 / 1", "–"]
+    assert cells[4] == ["total", "2 / 0 / 0 / 2", "2 / 0", "1 / 1 / 1 / 0 / 1", "7.2 secs"]
 
 
 def test_what_differs_is_listed_with_both_sizes_and_the_explanation(standings: list[Standing]) -> None:
@@ -87,4 +87,4 @@ def test_markdown_links_the_published_tables_there_are(standings: list[Standing]
     assert f"| [paper/first]({tmp_path.as_posix()}/paper/first/table.md) | runs" in text
     assert "| paper/second " in text
     widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")}
-    assert widths == {6}
+    assert widths == {7}
