@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from kfeat.cli import main
+from scripts.readme import updated
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -62,3 +63,9 @@ def test_every_link_leads_somewhere() -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", README):
         if "://" not in target:
             assert (Path(__file__).parents[1] / target).exists(), target
+
+
+def test_its_tables_are_those_of_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[1])
+    assert updated(README) == README, "run python -m scripts.readme"
+    assert updated(README.replace("| total", "| tatol")) == README
