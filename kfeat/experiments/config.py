@@ -3,30 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 from kfeat.data import Protocol, Source
-from kfeat.data.registry import entry
 from kfeat.errors import ConfigError
+from kfeat.experiments.compatibility import mismatches, wrong_tasks
 from kfeat.experiments.component import Component, read_components
 from kfeat.experiments.file_model import (
     Claim,
     FigureLayout,
     FileKeys,
     Reported,
-    ReportedNumber,
     SettingKeys,
-    Solvers,
     Switch,
     TableLayout,
 )
 from kfeat.experiments.overrides import apply_override
+from kfeat.experiments.validation import validated
 from kfeat.experiments.yaml_file import read_mapping
-from kfeat.parameters import describe, did_you_mean
-
-M = TypeVar("M", bound=BaseModel)
+from kfeat.parameters import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -141,7 +136,7 @@ def _typed(raw: dict[str, Any], path: Path) -> Experiment:
     problems: list[str] = []
     setting_keys = SettingKeys.model_fields.keys()
     common = {key: value for key, value in raw.items() if key in setting_keys}
-    file = _validated(FileKeys, {k: v for k, v in raw.items() if k not in setting_keys}, raw, "", problems)
+    file = validated(FileKeys, {k: v for k, v in raw.items() if k not in setting_keys}, raw, "", problems)
     settings: list[Setting | None] = []
     if raw.get("settings") is None:
         settings.append(_setting(common, {}, "", problems))
@@ -181,7 +176,7 @@ def _setting(
     def place(key: str) -> str:
         return f"{prefix}{key}" if key.partition(".")[0] in part else key
 
-    keys = _validated(SettingKeys, merged, merged, prefix if part else "", problems, part)
+    keys = validated(SettingKeys, merged, merged, prefix if part else "", problems, part)
 
     def components(value: Any, key: str, kind: str, registry: dict[str, Any]) -> list[Component]:
         if value is None:
@@ -207,102 +202,6 @@ def _setting(
     if keys is None:
         return None
     return Setting(keys.dataset, keys.protocol, kernels, maps, mapped, exact, measures, keys.repeats)
-
-
-def mismatches(
-    kernels: list[Component], maps: list[Component], mapped: list[Component], exact: list[Component]
-) -> list[str]:
-    """Return what does not go together: a map and a kernel, a solver and its role."""
-    from kfeat.maps import maps_for
-
-    problems = []
-    for kernel in kernels:
-        instance = kernel.build()
-        for item in maps:
-            if not item.cls.supports(instance):
-                able = ", ".join(maps_for(instance)) or "none"
-                problems.append(
-                    f"maps: {item.name} cannot approximate the {kernel.name} kernel; maps that can: {able}"
-                )
-    problems += [
-        f"solvers.mapped: {s.name} trains on a kernel, not on features" for s in mapped if s.cls.needs_kernel
-    ]
-    problems += [
-        f"solvers.exact: {s.name} trains on features, not on a kernel"
-        for s in exact
-        if not s.cls.needs_kernel
-    ]
-    return problems
-
-
-def wrong_tasks(sources: Sequence[Source], solvers: list[Component]) -> list[str]:
-    """Return which solver is for classification and which data for regression, or the other way."""
-    return [
-        f"solvers: {solver.name} with these parameters is for {solver.build().task}, {source} is for {task}"
-        for source in sources
-        if isinstance(source, str) and (task := entry(source).task)
-        for solver in solvers
-        if solver.build().task != task
-    ]
-
-
-_MODELS: dict[tuple[str, ...], type[BaseModel]] = {
-    (): FileKeys,
-    ("protocol",): Protocol,
-    ("solvers",): Solvers,
-    ("reported",): Reported,
-    ("reported", "numbers"): ReportedNumber,
-    ("claims",): Claim,
-    ("switches",): Switch,
-    ("table",): TableLayout,
-    ("figure",): FigureLayout,
-}
-
-
-def _validated(
-    model: type[M],
-    values: dict[str, Any],
-    raw: dict[str, Any],
-    prefix: str,
-    problems: list[str],
-    own: dict[str, Any] | None = None,
-) -> M | None:
-    """Return the model, or None with its problems told; the prefix stands before what is in `own`."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        for problem in error.errors():
-            inside = own is not None and problem["loc"] and problem["loc"][0] in own
-            problems.append((prefix if inside else "") + _problem(problem, raw))
-        return None
-
-
-def _problem(problem: Any, raw: Any) -> str:
-    """Return a problem with its path as the file has it; for an unknown key, with the known ones."""
-    path = path_in(raw, problem["loc"])
-    text = describe(problem, path=path)
-    where = tuple(part for part in path[:-1] if isinstance(part, str))
-    model = _MODELS.get(where)
-    if problem["type"] == "extra_forbidden" and model is not None:
-        models: list[type[BaseModel]] = [SettingKeys, model] if where == () else [model]
-        known = [field.alias or name for one in models for name, field in one.model_fields.items()]
-        text += f"{did_you_mean(str(path[-1]), known)}; known: {', '.join(known)}"
-    return text
-
-
-def path_in(raw: Any, location: Sequence[str | int]) -> list[str | int]:
-    """Return pydantic's location without what the file does not have: union branches, lists of one."""
-    path: list[str | int] = []
-    value = raw
-    for i, part in enumerate(location):
-        if isinstance(value, dict) and (part in value or i == len(location) - 1):
-            value = value.get(part)
-        elif isinstance(value, list) and isinstance(part, int):
-            value = value[part]
-        else:
-            continue
-        path.append(part)
-    return path
 
 
 def _only_maps(experiment: Experiment, names: Sequence[str]) -> Experiment:

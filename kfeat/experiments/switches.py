@@ -14,10 +14,12 @@ from pydantic import ValidationError
 
 from kfeat.data import Protocol
 from kfeat.errors import ConfigError
+from kfeat.experiments.compatibility import mismatches, wrong_tasks
 from kfeat.experiments.component import Component
-from kfeat.experiments.config import Experiment, Setting, mismatches, path_in, wrong_tasks
+from kfeat.experiments.config import Experiment, Setting
 from kfeat.experiments.file_model import Switch
 from kfeat.experiments.plan import dataset_name
+from kfeat.experiments.validation import path_in
 from kfeat.parameters import describe, did_you_mean, parameter_model
 
 Place = tuple[str, str, str]  # the component (or ""), the dataset, the kernel (or "")
