@@ -42,7 +42,7 @@ def _compared(item: NumberVerdict, found: Reproduction | None) -> tuple[list[str
 def number_notes(standing: Standing) -> list[str]:
     """Return why numbers differ, when a number counts as reproduced, and what the plan lacks."""
     reported = standing.experiment.reported
-    if reported is None:
+    if reported is None or not standing.numbers:
         return []
     explained = [item for item in standing.numbers if item.cells and item.number.explanation]
     return [
