@@ -105,7 +105,8 @@ def load_experiment(
 def read_file(path: Path) -> dict[str, Any]:
     """Return the mapping of an experiment file, completed by the file that it includes.
 
-    Keys of the file come first; what both hold as a mapping (`reported`) is completed key by key.
+    Keys of the file come first. What both hold as a mapping (`reported`) is completed key by key, and
+    `switches` by the keys that they speak of.
     """
     raw = read_mapping(path)
     include = raw.pop("include", None)
@@ -117,6 +118,9 @@ def read_file(path: Path) -> dict[str, Any]:
     for key, value in shared.items():
         if key in ("reported", "solvers") and isinstance(value, dict) and isinstance(raw.get(key), dict):
             raw[key] = {**value, **raw[key]}
+        elif key == "switches" and isinstance(value, list) and isinstance(raw.get(key), list):
+            own = [switch.get("key") for switch in raw[key] if isinstance(switch, dict)]
+            raw[key] += [switch for switch in value if switch.get("key") not in own]
         else:
             raw.setdefault(key, value)
     return raw

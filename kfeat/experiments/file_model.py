@@ -7,9 +7,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 
 from kfeat.data import Protocol, Source
 
-# What can be read off a cell of trials: its score, seconds of a phase (map: fitting the map and mapping the
-# training rows; fit: map + train), or the number of live features.
-Quantity = Literal["score", "map", "train", "fit", "test", "live"]
+# What can be read off a cell of trials: its score and the standard deviation of it, seconds of a phase (map:
+# fitting the map and mapping the training rows; fit: map + train), the share of map in fit, live features.
+Quantity = Literal["score", "spread", "map", "train", "fit", "test", "share", "live"]
 
 
 def one_or_many(value: Any) -> Any:

@@ -105,11 +105,16 @@ class Cell:
         return Estimate.of([self.metric.of(row) for row in self.rows]) if self.rows else None
 
     def quantity(self, name: Quantity) -> float | None:
-        """Return what claims and layouts speak of: the score, CPU seconds of a phase, or live features."""
+        """Return what claims and layouts speak of, as `Quantity` lists it; None where rows do not tell."""
         if name == "score":
             return self.score.mean if self.score else None
+        if name == "spread":
+            return self.score.sd if self.score else None
         if name == "live":
             return self.columns("live")
+        if name == "share":
+            mapping, both = self.seconds("map"), self.fit_seconds()
+            return mapping / both if mapping is not None and both else None
         return self.fit_seconds() if name == "fit" else self.seconds(name)
 
     def seconds(self, phase: str, clock: str = "cpu") -> float | None:

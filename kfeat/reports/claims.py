@@ -24,6 +24,8 @@ EXPLAINED = "not reproduced, explained"
 UNEXPLAINED = "not reproduced, unexplained"
 MISSING = "missing"
 
+_UNITS = {"live": "", "share": "", "spread": ""}  # of what is not in seconds
+
 
 @dataclass(frozen=True)
 class Judged:
@@ -127,7 +129,7 @@ class Judged:
             metric = _metric(case)
             return metric.change(number) if claim.difference else metric.text(number, None)
         sign = "+" if claim.difference and number > 0 else ""
-        return f"{sign}{_short(number)}{'' if claim.of == 'live' else ' s'}"
+        return f"{sign}{_short(number)}{_UNITS.get(claim.of, ' s')}"
 
 
 def _short(number: float) -> str:

@@ -16,6 +16,8 @@ TITLES: dict[Quantity, str] = {
     "train": "CPU seconds, training",
     "fit": "CPU seconds, mapping + training",
     "test": "CPU seconds, test rows",
+    "share": "share of mapping in the time",
+    "spread": "standard deviation over the runs",
     "live": "live features",
 }
 Styles = Mapping[Series, dict[str, Any]]

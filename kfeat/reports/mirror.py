@@ -18,6 +18,8 @@ WORDS: dict[Quantity, str] = {
     "train": "CPU time of training",
     "fit": "CPU time of mapping and training",
     "test": "CPU time of mapping and predicting the test rows",
+    "share": "share of mapping in the time",
+    "spread": "standard deviation over the runs",
     "live": "live features",
 }
 
@@ -126,6 +128,8 @@ def _ours(choice: Choice, quantity: Quantity | None, column: Column) -> str:
         found = text.score(cell.metric, cell.score.mean, cell.score.sd)
     elif quantity == "live":
         found = text.count(cell.quantity(quantity))
+    elif quantity in ("share", "spread"):
+        found = text.short(cell.quantity(quantity))
     else:
         found = text.time(cell.quantity(quantity))
     return found if found == text.MISSING else found + _runs(cell, over)

@@ -32,6 +32,11 @@ def ratio(over: float | None, under: float | None) -> str:
     return f"{value:.0f}×" if value >= 100 else f"{value:.3g}×"
 
 
+def short(value: float | None) -> str:
+    """Return a number to three digits."""
+    return MISSING if value is None else f"{value:.3g}"
+
+
 def count(value: float | None) -> str:
     """Return a mean number of things without decimals."""
     return MISSING if value is None else f"{value:.0f}"

@@ -179,3 +179,13 @@ def test_a_file_completes_itself_from_the_one_it_includes(write: Write) -> None:
     experiment = load_experiment(path)
     assert experiment.seed == 7
     assert experiment.title != "Not this one"
+
+
+def test_switches_of_an_included_file_yield_to_the_files_own(write: Write) -> None:
+    path = write()
+    shared = "switches:\n  - {key: solver.C, status: known, evidence: x}\n  - {key: repeats, status: known, evidence: y}\n"
+    (path.parent / "_shared.yaml").write_text(shared)
+    own = "switches: [{key: solver.C, status: open, evidence: z}]\n"
+    path.write_text("include: _shared.yaml\n" + path.read_text() + own)
+    found = [(switch.key, switch.evidence) for switch in load_experiment(path).switches]
+    assert found == [("solver.C", "z"), ("repeats", "y")]

@@ -1,6 +1,7 @@
 import csv
 import io
 from collections.abc import Callable
+from math import sqrt
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,14 @@ def test_missing_rows_leave_no_gap_in_the_figure(
     drawing = (tmp_path / "figure.svg").read_text()
     assert "CPU seconds" not in drawing
     assert "exact, LIBSVM" not in drawing
+
+
+def test_the_share_of_mapping_and_the_spread_of_a_score(make_cells: Make) -> None:
+    exact, sketch, other = make_cells([0.84, 0.86])
+    assert sketch.quantity("share") == pytest.approx(
+        1.0 / 1.5
+    )  # map_fit and map_train beside train, 0.5 s each
+    assert sketch.quantity("spread") == pytest.approx(sqrt(2))
+    assert exact.quantity("share") is None
+    assert exact.quantity("spread") is None
+    assert other.quantity("share") is None
