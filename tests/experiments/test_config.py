@@ -183,7 +183,10 @@ def test_a_file_completes_itself_from_the_one_it_includes(write: Write) -> None:
 
 def test_switches_of_an_included_file_yield_to_the_files_own(write: Write) -> None:
     path = write()
-    shared = "switches:\n  - {key: solver.C, status: known, evidence: x}\n  - {key: repeats, status: known, evidence: y}\n"
+    shared = "switches:\n" + "".join(
+        f"  - {{key: {key}, status: known, evidence: {evidence}}}\n"
+        for key, evidence in (("solver.C", "x"), ("repeats", "y"))
+    )
     (path.parent / "_shared.yaml").write_text(shared)
     own = "switches: [{key: solver.C, status: open, evidence: z}]\n"
     path.write_text("include: _shared.yaml\n" + path.read_text() + own)
