@@ -1,6 +1,7 @@
 """Solvers: LIBLINEAR and LIBSVM at their full speed, Newton's method and ridge regression, one contract."""
 
 from kfeat.solvers.base import LinearSolver, Machine, Solver
+from kfeat.solvers.dual_descent import DualDescent
 from kfeat.solvers.grid import NewtonCV, grid_scores
 from kfeat.solvers.kernel_ridge import KernelRidge
 from kfeat.solvers.liblinear import Liblinear
@@ -12,6 +13,7 @@ from kfeat.solvers.ridge_cv import RidgeCV
 
 SOLVERS: dict[str, type[Solver]] = {
     "liblinear": Liblinear,
+    "dual_descent": DualDescent,
     "newton": Newton,
     "newton_cv": NewtonCV,
     "ridge": Ridge,
@@ -22,6 +24,7 @@ SOLVERS: dict[str, type[Solver]] = {
 
 __all__ = [
     "SOLVERS",
+    "DualDescent",
     "KernelRidge",
     "Liblinear",
     "Libsvm",

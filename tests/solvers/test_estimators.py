@@ -4,7 +4,18 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kfeat.kernels import Gaussian, Laplacian
-from kfeat.solvers import SOLVERS, KernelRidge, Liblinear, Libsvm, Newton, NewtonCV, Ridge, RidgeCV, Solver
+from kfeat.solvers import (
+    SOLVERS,
+    DualDescent,
+    KernelRidge,
+    Liblinear,
+    Libsvm,
+    Newton,
+    NewtonCV,
+    Ridge,
+    RidgeCV,
+    Solver,
+)
 
 
 @parametrize_with_checks(
@@ -13,6 +24,7 @@ from kfeat.solvers import SOLVERS, KernelRidge, Liblinear, Libsvm, Newton, Newto
         Liblinear(solver_type=2, bias=1.0),
         Liblinear(solver_type=0, bias=1.0),
         Liblinear(solver_type=11, bias=1.0, C=100.0),
+        DualDescent(bias=1.0),
         Newton(bias=1.0),
         Newton("logistic", bias=1.0),
         NewtonCV(bias=1.0, folds=2),
