@@ -34,10 +34,17 @@ def terminal(standings: Sequence[Standing]) -> str:
 
 
 def markdown(standings: Sequence[Standing], results: Path) -> str:
-    """Return the scoreboard for a Markdown file beside `results`, each line linked to its published table."""
+    """Return the scoreboard for a Markdown file beside `results`, each line linked to its published table.
+
+    A column, and its part of the legend, is left out where it says nothing or the same of all.
+    """
     lines = [_line(item, _link(item, results)) for item in standings]
-    table = tabulate([*lines, _total(standings)], HEADERS, tablefmt="github", disable_numparse=True)
-    return f"{table}\n\n" + "".join(f"- {line}\n" for line in LEGEND)
+    varying = [i for i in range(len(HEADERS)) if len({line[i] for line in lines} - {"–", "no rows"}) > 1]
+    shown = [[line[i] for i in varying] for line in [*lines, _total(standings)]]
+    headers = [HEADERS[i] for i in varying]
+    table = tabulate(shown, headers, tablefmt="github", disable_numparse=True)
+    legend = [line for line in LEGEND if line.partition(" ")[0].rstrip(":") in headers]
+    return f"{table}\n\n" + "".join(f"- {line}\n" for line in legend)
 
 
 def _link(standing: Standing, results: Path) -> str:
