@@ -19,12 +19,16 @@ PHASES = {"map": ("map_fit", "map_train"), "train": ("train",), "test": ("map_te
 
 @dataclass(frozen=True)
 class Metric:
-    """A score of the rows: where it stands there, and how tables and figures print it."""
+    """A score of the rows: where it stands there, and how tables and figures print it.
+
+    `decimals` are digits after the point, or with `form` "g" digits in all, for scores of any size.
+    """
 
     path: tuple[str, ...]
     title: str
     factor: float
     decimals: int
+    form: str = "f"
 
     def of(self, row: Row) -> float:
         """Return the row's score in the unit that is printed."""
@@ -35,19 +39,19 @@ class Metric:
 
     def text(self, mean: float, sd: float | None) -> str:
         """Return `mean ± sd`."""
-        spread = "" if sd is None else f" ± {sd:.{self.decimals}f}"
-        return f"{mean:.{self.decimals}f}{spread}"
+        spread = "" if sd is None else f" ± {sd:.{self.decimals}{self.form}}"
+        return f"{mean:.{self.decimals}{self.form}}{spread}"
 
     def change(self, difference: float) -> str:
         """Return a difference with its sign."""
-        return f"{difference:+.{self.decimals}f}"
+        return f"{difference:+.{self.decimals}{self.form}}"
 
 
 ACCURACY = Metric(("accuracy",), "accuracy (%)", 100.0, 2)
 METRICS = (
     Metric(("relative_error",), "relative error", 1.0, 4),
     Metric(("kernel_error", "relative_frobenius", "value"), "relative kernel error (Frobenius)", 1.0, 4),
-    Metric(("mean_square",), "mean ‖z(x)‖²", 1.0, 4),
+    Metric(("mean_square",), "mean ‖z(x)‖²", 1.0, 4, "g"),
     Metric(("bound_ratio",), "over the lemma's bound", 1.0, 3),
     ACCURACY,
 )
