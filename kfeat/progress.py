@@ -140,10 +140,19 @@ def _protocols(trials: Sequence[Trial]) -> list[str]:
             values.setdefault((trial.fingerprint, key), set()).add(str(value))
     return [
         " ".join(
-            f"{key}={value}" for key, value in switches.items() if len(values[trial.fingerprint, key]) > 1
+            f"{key}={_said(value)}"
+            for key, value in switches.items()
+            if len(values[trial.fingerprint, key]) > 1
         )
         for trial, switches in zip(trials, said, strict=True)
     ]
+
+
+def _said(value: object) -> str:
+    """Return a switch's value in few words: of a mapping, what is not left out."""
+    if not isinstance(value, dict):
+        return str(value)
+    return "(" + " ".join(f"{key}={each}" for key, each in value.items() if each is not None) + ")"
 
 
 def _method(trial: Trial) -> str:

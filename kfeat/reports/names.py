@@ -3,14 +3,19 @@
 from collections.abc import Sequence
 
 from kfeat.reports.cells import Cell, setting
-from kfeat.reports.labels import method, places
+from kfeat.reports.labels import dataset, kernel, method
 
 SIZE = "map.n_components"
 
 
 def place(cell: Cell, cells: Sequence[Cell]) -> str:
     """Return the cell's dataset and kernel, without what all cells share; empty if they share both."""
-    return places(cells, ("dataset", "kernel"))[list(cells).index(cell)]
+    parts = []
+    if len({(other.trial.source, other.trial.protocol) for other in cells}) > 1:
+        parts.append(dataset(cell, cells))
+    if len({kernel(other) for other in cells}) > 1:
+        parts.append(kernel(cell))
+    return ", ".join(parts)
 
 
 def place_and_size(cell: Cell, cells: Sequence[Cell]) -> str:
