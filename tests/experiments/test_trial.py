@@ -7,10 +7,12 @@ import pytest
 
 from kfeat.data import fingerprint, load_raw
 from kfeat.errors import DataError
+from kfeat.experiments import measures
 from kfeat.experiments import trial as module
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.trial import run_trial
+from kfeat.maps.diagnostics import sampled_rows
 
 Write = Callable[..., Path]
 HOW = {"threads": 1, "alone": True, "mirror": None, "offline": True}
@@ -129,3 +131,22 @@ def test_the_lemmas_measure_sees_where_they_fail(write: Write) -> None:
         ratios[degree] = run_trial(trial, **HOW)["bound_ratio"]
     assert ratios[1] < 1
     assert ratios[3] > 4
+
+
+def test_the_kernel_error_of_all_maps_is_taken_on_the_same_rows(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def recorded(X: object, n_rows: int, seed: int) -> object:
+        rows, unseen = sampled_rows(X, n_rows, seed)
+        seen.append(rows)
+        return rows, unseen
+
+    monkeypatch.setattr(measures, "sampled_rows", recorded)
+    experiment = load_experiment(write(), ["measure={name: kernel_error, n_rows: 40}", "solvers={}"])
+    trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+    for trial in trials:
+        assert run_trial(trial, **HOW)["status"] == "done"
+    assert len({trial.map.name for trial in trials if trial.map}) == 2
+    assert all((rows == seen[0]).all() for rows in seen)
