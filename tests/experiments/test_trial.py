@@ -98,9 +98,9 @@ def test_map_and_solver_draw_from_the_seeds_that_the_row_names(
 
 
 def test_a_measure_stands_in_the_place_of_a_solver(write: Write) -> None:
-    for measure, score in (
-        ("{name: kernel_error, n_rows: 50}", "kernel_error"),
-        ("{name: map_time}", "mean_square"),
+    for measure, score, phases in (
+        ("{name: kernel_error, n_rows: 50}", "kernel_error", {"fit", "sample"}),
+        ("{name: map_time}", "mean_square", {"map_fit", "map_train"}),
     ):
         experiment = load_experiment(write(), [f"measure={measure}", "solvers={}"])
         trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
@@ -109,6 +109,7 @@ def test_a_measure_stands_in_the_place_of_a_solver(write: Write) -> None:
         assert row["status"] == "done"
         assert score in row
         assert row["measure"]["name"] == measure[7:].partition(",")[0].rstrip("}")
+        assert set(row["seconds"]) == phases
         assert "accuracy" not in row
     error = load_experiment(write(), ["measure={name: kernel_error}", "solvers={}"])
     assert {t.id for t in plan(error, dict.fromkeys(error.datasets, "f"))}.isdisjoint(
