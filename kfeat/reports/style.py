@@ -34,8 +34,8 @@ def logarithmic(axes: Any, direction: Literal["x", "y"], values: Sequence[float]
     Round are the powers of ten; where these are too few, twice and five times as much too.
     """
     low, high = min(values) / 1.1, max(values) * 1.1
-    decades = range(floor(log10(low)), ceil(log10(high)) + 1)
-    factors = (1,) if len(decades) > 4 else (1, 2, 5)
+    decades = range(floor(log10(low)) - 1, ceil(log10(high)) + 2)  # one more: 1 - 1e-16 has the logarithm 0
+    factors = (1,) if len(decades) > 6 else (1, 2, 5)
     ticks = [factor * 10.0**k for k in decades for factor in factors]
     limits = max(tick for tick in ticks if tick <= low), min(tick for tick in ticks if tick >= high)
     axes.set(**{f"{direction}scale": "log", f"{direction}lim": limits})

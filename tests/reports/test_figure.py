@@ -14,6 +14,7 @@ from kfeat.reports.curves import curves
 from kfeat.reports.files import FIGURES, FILES, write_report
 from kfeat.reports.methods import methods
 from kfeat.reports.panels import panels, points, styles
+from kfeat.reports.style import logarithmic
 from kfeat.reports.table import records, render
 from tests.reports.conftest import fake_row
 
@@ -137,6 +138,19 @@ def test_a_long_row_of_panels_is_broken(load: Callable[[str], Experiment]) -> No
     assert figure.axes[0].get_ylim() == (0.5, 2)
     assert figure.axes[0].get_yticks().tolist() == [0.5, 1, 2]
     assert all(container.has_yerr for axes in figure.axes for container in axes.containers)
+
+
+@pytest.mark.parametrize("low", [1.1 * 10.0**k for k in range(-8, 9)])
+@pytest.mark.parametrize("high", [1.0, 9.0, 11.0, 3e4])
+def test_a_logarithmic_axis_holds_its_values_whatever_rounding_does(low: float, high: float) -> None:
+    # 0.11 / 1.1 is one rounding below 0.1, whose logarithm is -1 nevertheless
+    axes = Figure().add_subplot()
+    logarithmic(axes, "y", [low, low * high])
+    bottom, top = axes.get_ylim()
+    assert bottom <= low / 1.1 < low * high * 1.1 <= top
+    assert bottom > low / 20
+    assert top < low * high * 20
+    assert {bottom, top} <= set(axes.get_yticks())
 
 
 def test_seconds_against_the_dimension(load: Callable[[str], Experiment]) -> None:
