@@ -30,10 +30,11 @@ class Case:
     number: float | None
     interval: tuple[float, float] | None = None
 
-    @property
-    def lack(self) -> str:
-        """Return why there is no number."""
-        return "no rows" if any(not cell.rows for cell in self.cells) else "no times that count"
+    def lack(self, of: str) -> str:
+        """Return why there is no number of this quantity."""
+        if any(not cell.rows for cell in self.cells):
+            return "no rows"
+        return "no two runs" if of == "spread" else "no times that count"
 
 
 def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:

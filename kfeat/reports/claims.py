@@ -3,8 +3,9 @@
 *reproduced*: the direction holds, and the size where one is given. *holds in direction, not in size*: the
 number is on the right side of the bound, outside the interval that counts as what the paper says. *not
 reproduced*: the direction does not hold, which the config has to explain. *missing*: what is there does not
-decide it, since a cell has no rows, or no times that count. A case decides as soon as it can: one that
-fails refutes "in all cases" though others are missing, as one that holds settles "in any".
+decide it, since a cell has no rows, no two of which to tell a spread, or no times that count. A case decides
+as soon as it can: one that fails refutes "in all cases" though others are missing, as one that holds settles
+"in any".
 """
 
 from collections.abc import Sequence
@@ -91,7 +92,8 @@ class Judged:
     def ours(self) -> str:
         """Return our number: that of the decisive case, with the range and the count where there are more."""
         lacking = [case for case in self.cases if case.number is None]
-        lack = f"{len(lacking)} of {len(self.cases)} missing: {lacking[0].lack}" if lacking else ""
+        why = lacking[0].lack(self.claim.of) if lacking else ""
+        lack = f"{len(lacking)} of {len(self.cases)} missing: {why}" if lacking else ""
         case = self.decisive
         if case is None or case.number is None:
             return self.outside or lack

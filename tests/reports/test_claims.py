@@ -209,6 +209,13 @@ def test_times_that_do_not_count_are_missing(grid: Experiment) -> None:
     assert one(grid, cells, of="map", growth=TS, above=0).verdict == MISSING
 
 
+def test_a_spread_of_one_run_is_missing_for_that_reason(grid: Experiment) -> None:
+    cells = made(grid, lambda trial: scored(trial) if trial.repeat == 0 else None)
+    found = one(grid, cells, of="spread", ratio=[TS, RM], above=0)
+    assert found.verdict == MISSING
+    assert "no two runs" in found.ours
+
+
 def test_across_compares_settings(grid: Experiment) -> None:
     cells = made(grid, scored)
     small = {"map.n_components": 64, **RM}
