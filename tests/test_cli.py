@@ -77,6 +77,27 @@ def test_run_check_publish_and_report(write: Write) -> None:
     assert (Path("runs/small") / "table.md").exists()
 
 
+def test_partial_publishes_what_is_done_and_shows_the_rest_as_missing(write: Write) -> None:
+    path = write()
+    assert kfeat("run", path).exit_code == 0
+    saved = Path("runs/small") / ROWS
+    *sketches, exact = saved.read_text().splitlines(keepends=True)
+    saved.write_text("".join([*sketches, exact.replace('"status": "done"', '"status": "failed"')]))
+    refused = kfeat("publish", path)
+    assert refused.exit_code == 2
+    assert "1 of 5 planned trials are not done" in refused.stderr
+    assert not Path("results").exists()
+
+    assert "4 rows -> results/small" in kfeat("publish", path, "--partial").output
+    published = [json.loads(line) for line in (Path("results/small") / ROWS).read_text().splitlines()]
+    assert [row["status"] for row in published] == ["done"] * 4
+    lines = Path("results/small/table.md").read_text().splitlines()
+    assert ["0/1" in line for line in lines if line.startswith("| exact")] == [True]
+
+    saved.write_text(saved.read_text().replace('"status": "done"', '"status": "failed"'))
+    assert kfeat("publish", path, "--partial").exit_code == 2
+
+
 def test_rows_are_complete_and_equal_whatever_ran_before(write: Write) -> None:
     path = write()
     assert kfeat("run", path, "--out", "a").exit_code == 0
@@ -195,8 +216,17 @@ def test_an_output_folder_that_cannot_be_written(write: Write) -> None:
 
 def test_a_failing_solver_is_a_row_and_an_exit_status(write: Write) -> None:
     path = write()
-    result = kfeat("run", path, "--set", "protocol.binarise={positive: 99}")
-    assert result.exit_code != 0
+    lines = "\n".join(f"{a % 7},{'ox' if a % 3 else 'ax'}" for a in range(600))
+    Path("words.csv").write_text(f"a,b\n{lines}\n")
+    own = ("--set", "dataset={path: words.csv, target: b}", "--set", "protocol.scale=none")
+    result = kfeat("run", path, *own, "--set", "solvers.mapped={name: ridge, alpha: 1}")
+    assert result.exit_code == 1
+    why = "SolverError: ridge is for regression, the data for classification"
+    assert [row.get("reason") for row in rows()] == [why] * 4 + [None]
+    assert result.stderr.count(f"failed: {why}") == 8  # as they run, and once more at the end
+    table = Path("runs/small/table.md").read_text()
+    assert f"- failed: Tensor Sketch: {why}" in table
+    assert table.count("0/2") == 2
 
 
 def test_every_map_is_listed_with_its_kernels() -> None:

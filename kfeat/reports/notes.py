@@ -6,6 +6,7 @@ from statistics import fmean
 from kfeat.experiments.config import Experiment
 from kfeat.reports.cells import PHASES, Cell, Metric
 from kfeat.reports.mirror import mirror_notes
+from kfeat.reports.names import cell_name
 from kfeat.reports.text import MISSING
 
 SPREAD = "mean ± standard deviation over the runs"
@@ -16,7 +17,7 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     lines = mirror_notes(experiment.table, cells) if experiment.table else []
     lines += [_of_metric(metric, cells) for metric in metrics(cells)]
     lines += _of_times(cells)
-    lines += cautions(cells)
+    lines += cautions(cells) + _failures(cells)
     if experiment.reported:
         lines.append(f"paper: {experiment.reported.source}.")
     return lines + _where_run(cells)
@@ -86,6 +87,16 @@ def cautions(cells: Sequence[Cell]) -> list[str]:
             "unverified: no hash of these data is published or pinned; their fingerprint stands in the rows."
         )
     return lines
+
+
+def _failures(cells: Sequence[Cell]) -> list[str]:
+    """Return which trials failed, and why: beside a count of runs that is too low nothing else tells."""
+    reasons = {
+        cell_name(cell, cells): " ".join(dict.fromkeys(row["reason"] for row in cell.failed))
+        for cell in cells
+        if cell.failed
+    }
+    return [f"failed: {name}: {reason}" for name, reason in reasons.items()]
 
 
 def _where_run(cells: Sequence[Cell]) -> list[str]:
