@@ -7,9 +7,11 @@ its selectors meet maps of several sizes, each size is a case of its own.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import log
+from math import log, sqrt
 from statistics import linear_regression
 from typing import Any
+
+from scipy.special import fdtri
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.file_model import Claim
@@ -23,7 +25,7 @@ _SETTING = ("dataset", "protocol", "kernel")
 
 @dataclass(frozen=True)
 class Case:
-    """One number of a claim: None if a cell it needs has none; with its 95 % interval if it is of scores."""
+    """One number of a claim, None if a cell it needs has none; with a 95 % interval where it is of scores."""
 
     name: str
     cells: Sequence[Cell]
@@ -152,7 +154,12 @@ def _pair(claim: Claim, a: Cell, b: Cell, cells: Sequence[Cell]) -> Case:
 
 
 def _interval(claim: Claim, pair: Sequence[Cell]) -> tuple[float, float] | None:
-    """Return Welch's 95 % interval of a score, or of a difference of two (one score: its t interval)."""
+    """Return Welch's 95 % interval of a score, or of a difference of two (one score: its t interval).
+
+    That of a ratio of spreads is the F interval.
+    """
+    if claim.of == "spread" and claim.ratio:
+        return _spread_interval(*pair)
     if claim.of != "score" or claim.ratio:
         return None
     scores, errors = [cell.score for cell in pair], [standard_error(cell) for cell in pair]
@@ -164,6 +171,15 @@ def _interval(claim: Claim, pair: Sequence[Cell]) -> tuple[float, float] | None:
     number = means[0] - sum(means[1:])
     half = welch_quantile(deviations[0], runs[0], deviations[1], runs[1], 0.975)
     return number - half, number + half
+
+
+def _spread_interval(a: Cell, b: Cell) -> tuple[float, float] | None:
+    """Return the 95 % F interval of sd(a) / sd(b), which takes the scores as normally distributed."""
+    if a.score is None or b.score is None or not a.score.sd or not b.score.sd:
+        return None
+    ratio, freedom = a.score.sd / b.score.sd, (a.score.n - 1, b.score.n - 1)
+    low, high = (float(ratio / sqrt(fdtri(*freedom, level))) for level in (0.975, 0.025))
+    return low, high
 
 
 def _growths(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:

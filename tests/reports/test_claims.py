@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from pydantic import ValidationError
 
@@ -214,6 +215,29 @@ def test_a_spread_of_one_run_is_missing_for_that_reason(grid: Experiment) -> Non
     found = one(grid, cells, of="spread", ratio=[TS, RM], above=0)
     assert found.verdict == MISSING
     assert "no two runs" in found.ours
+
+
+def test_the_ratio_of_two_spreads_has_the_f_interval(grid: Experiment) -> None:
+    def wider(trial: Trial) -> Row:
+        factor = 3 if key(trial)[0] == "random_maclaurin" else 1
+        return fake_row(trial, 0.8 + 0.01 * factor * (trial.repeat - 1))
+
+    found = one(grid, made(grid, wider), of="spread", ratio=[RM, TS], above=1)
+    (low, high) = found.cases[0].interval or (0, 0)
+    assert found.cases[0].number == pytest.approx(3)
+    assert (low, high) == pytest.approx((3 / 39**0.5, 3 * 39**0.5), rel=1e-3)  # F(2, 2) at 0.975 is 39
+    assert found.verdict == REPRODUCED
+    assert "3× [0.48×, 18.7×] within noise" in found.ours
+
+
+def test_the_f_interval_covers_at_its_level(grid: Experiment) -> None:
+    random, inside, n = np.random.default_rng(0), 0, 400
+    for _ in range(n):
+        cells = made(grid, lambda trial: fake_row(trial, float(random.normal(0.8, 0.01))))
+        case = one(grid, cells, of="spread", ratio=[RM, TS], above=0).cases[0]
+        assert case.interval is not None
+        inside += case.interval[0] <= 1 <= case.interval[1]
+    assert abs(inside / n - 0.95) < 4 * (0.95 * 0.05 / n) ** 0.5  # false alarm: 1 in 16,000
 
 
 def test_across_compares_settings(grid: Experiment) -> None:
