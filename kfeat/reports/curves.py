@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from kfeat.experiments.file_model import FigureLayout, Quantity
 from kfeat.reports.cells import Cell
 from kfeat.reports.panels import Point, Series, d_equals_D, panels, points, styles, x_of
-from kfeat.reports.style import logarithmic, shared_legend
+from kfeat.reports.style import logarithmic, say_why_empty, shared_legend
 
 TITLES: dict[Quantity, str] = {
     "map": "CPU seconds, mapping",
@@ -83,8 +83,7 @@ def _scale(axes: Any, here: Sequence[Point], quantity: Quantity, in_decades: boo
     ]
     ends = [end for value, spread in found for end in (value - spread, value + spread) if end > 0]
     if not found:
-        reason = "not timed yet" if any(cell.rows for cell in cells) else "no rows yet"
-        axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", va="center")
+        say_why_empty(axes, cells)
         axes.set(xticks=[], yticks=[])
     elif in_decades and ends:
         logarithmic(axes, "y", ends)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from kfeat.reports.cells import PHASES, Cell, by_setting
 from kfeat.reports.labels import method, places
-from kfeat.reports.style import COLOURS, logarithmic, shared_legend
+from kfeat.reports.style import COLOURS, logarithmic, say_why_empty, shared_legend
 
 
 def methods(cells: Sequence[Cell]) -> Figure:
@@ -52,6 +52,8 @@ def _scores(axes: Any, cells: Sequence[Cell]) -> dict[str, Any]:
         xerr=[score.sd or 0 for _, score in ours],
         marker="o", color=COLOURS[0], label="kfeat, mean ± sd", linestyle="none",
     )  # fmt: skip
+    if not ours:
+        say_why_empty(axes, cells)
     if printed:
         handles["paper"] = axes.errorbar(
             [number.mean for _, number in printed],
@@ -71,4 +73,6 @@ def _seconds(axes: Any, cells: Sequence[Cell]) -> dict[str, Any]:
         if drawn:
             style = {"linestyle": "none", "marker": marker, "color": colour, "label": phase}
             (handles[phase],) = axes.plot(*zip(*drawn, strict=True), **style)
+    if not handles:
+        say_why_empty(axes, cells)
     return handles

@@ -7,6 +7,8 @@ from typing import Any, Literal
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter
 
+from kfeat.reports.cells import Cell
+
 # Okabe and Ito's colours in an order whose lightness differs, so that grey prints keep them apart; black is
 # the exact machine's.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
@@ -43,6 +45,12 @@ def logarithmic(axes: Any, direction: Literal["x", "y"], values: Sequence[float]
     axis.set_major_locator(FixedLocator([tick for tick in ticks if limits[0] <= tick <= limits[1]]))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
+
+
+def say_why_empty(axes: Any, cells: Sequence[Cell]) -> None:
+    """Write into a panel without a point why there is none: no rows, or none whose times count."""
+    reason = "not timed yet" if any(cell.rows for cell in cells) else "no rows yet"
+    axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", va="center")
 
 
 def shared_legend(figure: Figure, handles: Sequence[Any], inches: float) -> None:

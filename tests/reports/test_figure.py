@@ -196,6 +196,15 @@ def test_methods_of_several_settings_have_axes_each(load: Callable[[str], Experi
     assert figure.axes[1].get_xlim() == figure.axes[-1].get_xlim() == (0.2, 2)
 
 
+def test_a_setting_of_methods_without_numbers_says_so(load: Callable[[str], Experiment]) -> None:
+    experiment = load(KERNELS.replace("degree: [2, 3, 4]", "degree: 2").replace("[16, 64]", "16") + SOLVERS)
+    states = (cells_of(experiment), cells_of(experiment, timed=False), cells_of(experiment, lambda _: False))
+    cells = [states[line // 3 % 3][line] for line in range(len(states[0]))]  # three methods a setting
+    figure = methods(cells)
+    words = [[text.get_text() for text in axes.texts] for axes in figure.axes]
+    assert words == [[], [], [], ["not timed yet"], ["no rows yet"], ["no rows yet"], [], []]
+
+
 def test_reports_of_measures(load: Callable[[str], Experiment], tmp_path: Path) -> None:
     """A hundred cells: tables by setting, no empty columns, files of a sane size."""
     experiment = load(
