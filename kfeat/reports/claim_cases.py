@@ -174,7 +174,10 @@ def _interval(claim: Claim, pair: Sequence[Cell]) -> tuple[float, float] | None:
 
 
 def _spread_interval(a: Cell, b: Cell) -> tuple[float, float] | None:
-    """Return the 95 % F interval of sd(a) / sd(b), which takes the scores as normally distributed."""
+    """Return the 95 % F interval of r = sd(a) / sd(b), which takes the scores as normally distributed.
+
+    It is r / sqrt(F) with the quantiles F of 0.975 and 0.025 for n_a - 1 and n_b - 1 degrees of freedom.
+    """
     if a.score is None or b.score is None or not a.score.sd or not b.score.sd:
         return None
     ratio, freedom = a.score.sd / b.score.sd, (a.score.n - 1, b.score.n - 1)

@@ -21,19 +21,26 @@ def dataset(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str
         other.trial for other in cells if dataset_name(other.trial.source) == dataset_name(trial.source)
     ]
     sources = [_source(other) for other in namesakes]
-    protocols = [
-        other.protocol.model_dump(mode="json") for other in namesakes if other.source == trial.source
-    ]
+    protocols = [_protocol(other) for other in namesakes if other.source == trial.source]
     parts = [dataset_name(trial.source)]
-    for own, others in ((_source(trial), sources), (trial.protocol.model_dump(mode="json"), protocols)):
+    for own, others in ((_source(trial), sources), (_protocol(trial), protocols)):
         for key, value in own.items():
             if key != hidden and any(other.get(key) != value for other in others):
-                parts.append(f"{key} = {value or 'none'}")
+                parts.append(f"{key} = {'none' if value in (None, []) else value}")
     return ", ".join(parts)
 
 
 def _source(trial: Trial) -> dict[str, Any]:
     return {} if isinstance(trial.source, str) else trial.source.model_dump(mode="json")
+
+
+def _protocol(trial: Trial) -> dict[str, Any]:
+    """Return the switches by name, those of a split (`split.max_train`) each on its own if it is set."""
+    flat: dict[str, Any] = {}
+    for key, value in trial.protocol.model_dump(mode="json").items():
+        within = value.items() if isinstance(value, dict) else ()
+        flat |= {f"{key}.{name}": each for name, each in within if each is not None} or {key: value}
+    return flat
 
 
 def kernel(cell: Cell) -> str:

@@ -91,12 +91,11 @@ def cautions(cells: Sequence[Cell]) -> list[str]:
 
 def _failures(cells: Sequence[Cell]) -> list[str]:
     """Return which trials failed, and why: beside a count of runs that is too low nothing else tells."""
-    reasons = {
-        cell_name(cell, cells): " ".join(dict.fromkeys(row["reason"] for row in cell.failed))
+    return [
+        f"failed: {cell_name(cell, cells)}: {'; '.join({row['reason']: None for row in cell.failed})}"
         for cell in cells
         if cell.failed
-    }
-    return [f"failed: {name}: {reason}" for name, reason in reasons.items()]
+    ]
 
 
 def _where_run(cells: Sequence[Cell]) -> list[str]:

@@ -12,7 +12,8 @@ from kfeat.reports.text import time
 
 HEADERS = ("config", "rows from", "numbers", "cells", "claims", "time")
 LEGEND = (
-    "numbers that the paper prints: reproduced / differ, explained / differ, unexplained / missing",
+    "numbers that the paper prints: reproduced / differ, explained / differ, unexplained / missing; one that "
+    "several configs hold counts in each",
     "cells held against the published rows: same / regressed",
     "claims of the paper: reproduced / hold in direction, not in size / not reproduced, explained / not "
     "reproduced, unexplained / missing",

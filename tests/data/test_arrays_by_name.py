@@ -142,3 +142,10 @@ def test_options_are_checked_once_the_ending_tells_the_format(tmp_path: Path) ->
         read(saved(tmp_path, "npz", X=X, y=Y), target="y")
     with pytest.raises(DataError, match="does not tell the format"):
         read(tmp_path / "data.bin")
+
+
+def test_matlab_7_3_is_told_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "file.mat"  # the header alone: 124 bytes of text, the version 2.0, the byte order
+    path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + bytes(384))
+    with pytest.raises(DataError, match=r"expected MATLAB version 7 or earlier, got 7\.3; save it with -v7"):
+        read(path)

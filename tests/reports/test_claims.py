@@ -230,6 +230,18 @@ def test_the_ratio_of_two_spreads_has_the_f_interval(grid: Experiment) -> None:
     assert "3× [0.48×, 18.7×] within noise" in found.ours
 
 
+def test_the_f_interval_takes_each_sides_own_number_of_runs(grid: Experiment) -> None:
+    cells = made(
+        grid,
+        lambda t: None if key(t)[0] == "tensor_sketch" and t.repeat == 2 else scored(t),
+    )
+    case = one(grid, cells, of="spread", ratio=[RM, TS], above=0).cases[0]
+    assert case.number is not None
+    # F(2, 1) at 0.975 is 799.5, F(1, 2) there 38.51
+    limits = case.number / 799.5**0.5, case.number * 38.51**0.5
+    assert case.interval == pytest.approx(limits, rel=1e-3)
+
+
 def test_the_f_interval_covers_at_its_level(grid: Experiment) -> None:
     random, inside, n = np.random.default_rng(0), 0, 400
     for _ in range(n):

@@ -12,6 +12,7 @@ from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.store import Row, read_rows, write_rows
 from kfeat.reports.cells import Cell, summarise
 from kfeat.reports.files import FILES, is_current, publish, write_report
+from kfeat.reports.labels import dataset
 from kfeat.reports.table import MISSING, records, render, render_csv
 from tests.reports.conftest import fake_row
 
@@ -132,6 +133,19 @@ def test_a_grid_over_sizes_is_drawn_as_curves(write: Callable[..., Path], tmp_pa
     table = (tmp_path / "table.md").read_text()
     assert "Tensor Sketch, D = 64" in table
     assert "(1 + <x, y>)^3" in table
+
+
+def test_a_dataset_is_told_from_itself_by_the_switches_that_differ(write: Callable[..., Path]) -> None:
+    splits = ("{kind: sample, n_train: 300, n_test: 200, seed: 0}", "{kind: fraction, train: 0.5}")
+    protocols = ", ".join(f"{{split: {split}}}" for split in splits)
+    experiment = load_experiment(write(), [f"protocol=[{protocols}]", "kernel.degree=[2, 3]"])
+    cells = summarise(experiment, plan(experiment, dict.fromkeys(experiment.datasets, "f")), {})
+    assert {dataset(cell, cells) for cell in cells} == {
+        "digits, split.seed = 0, split.kind = sample, split.n_train = 300, split.n_test = 200",
+        "digits, split.kind = fraction, split.train = 0.5",
+    }
+    one = [cell for cell in cells if cell.trial.protocol == cells[0].trial.protocol]
+    assert {dataset(cell, one) for cell in one} == {"digits"}
 
 
 def test_missing_rows_leave_no_gap_in_the_figure(
