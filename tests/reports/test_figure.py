@@ -141,7 +141,7 @@ def test_a_long_row_of_panels_is_broken(load: Callable[[str], Experiment]) -> No
 
 
 @pytest.mark.parametrize("low", [1.1 * 10.0**k for k in range(-8, 9)])
-@pytest.mark.parametrize("high", [1.0, 9.0, 11.0, 3e4])
+@pytest.mark.parametrize("high", [1.0, 6.0, 9.0, 11.0, 100 / 1.21, 3e4])
 def test_a_logarithmic_axis_holds_its_values_whatever_rounding_does(low: float, high: float) -> None:
     # 0.11 / 1.1 is one rounding below 0.1, whose logarithm is -1 nevertheless
     axes = Figure().add_subplot()
