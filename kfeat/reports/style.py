@@ -33,16 +33,19 @@ RC: dict[Any, Any] = {
 def logarithmic(axes: Any, direction: Literal["x", "y"], values: Sequence[float]) -> None:
     """Make an axis logarithmic between two round numbers, so that its ends are labelled.
 
-    Round are the powers of ten; where these are too few, twice and five times as much too.
+    Round are the powers of ten; where these are few, twice and five times as much too.
     """
     low, high = min(values) / 1.1, max(values) * 1.1
     decades = range(floor(log10(low)) - 1, ceil(log10(high)) + 2)  # one more: 1 - 1e-16 has the logarithm 0
-    factors = (1,) if len(decades) > 6 else (1, 2, 5)
-    ticks = [factor * 10.0**k for k in decades for factor in factors]
-    limits = max(tick for tick in ticks if tick <= low), min(tick for tick in ticks if tick >= high)
-    axes.set(**{f"{direction}scale": "log", f"{direction}lim": limits})
+    for factors in ((1, 2, 5), (1,)):
+        round_numbers = [factor * 10.0**k for k in decades for factor in factors]
+        start, end = max(x for x in round_numbers if x <= low), min(x for x in round_numbers if x >= high)
+        ticks = [x for x in round_numbers if start <= x <= end]
+        if len(ticks) <= 7:  # what half a figure has room for
+            break
+    axes.set(**{f"{direction}scale": "log", f"{direction}lim": (start, end)})
     axis = getattr(axes, f"{direction}axis")
-    axis.set_major_locator(FixedLocator([tick for tick in ticks if limits[0] <= tick <= limits[1]]))
+    axis.set_major_locator(FixedLocator(ticks))
     axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())
 

@@ -1,8 +1,10 @@
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from kfeat.errors import ConfigError
@@ -14,7 +16,7 @@ from kfeat.reports.curves import curves
 from kfeat.reports.files import FIGURES, FILES, write_report
 from kfeat.reports.methods import methods
 from kfeat.reports.panels import panels, points, styles
-from kfeat.reports.style import logarithmic
+from kfeat.reports.style import RC, logarithmic
 from kfeat.reports.table import records, render
 from tests.reports.conftest import fake_row
 
@@ -151,6 +153,19 @@ def test_a_logarithmic_axis_holds_its_values_whatever_rounding_does(low: float, 
     assert bottom > low / 20
     assert top < low * high * 20
     assert {bottom, top} <= set(axes.get_yticks())
+
+
+@pytest.mark.parametrize("low", [0.0011, 0.0025, 7.0])
+@pytest.mark.parametrize("high", [1.0, 9.0, 90.0, 250.0, 3e4])
+def test_the_labels_of_a_logarithmic_axis_do_not_touch(low: float, high: float) -> None:
+    with rc_context(RC):
+        figure = Figure(figsize=(9, 3))
+        _, axes = figure.subplots(1, 2)
+        logarithmic(axes, "x", [low, low * high])
+        figure.draw_without_rendering()
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert len(boxes) > 1
+    assert all(left.x1 + 3 < right.x0 for left, right in pairwise(boxes))
 
 
 def test_seconds_against_the_dimension(load: Callable[[str], Experiment]) -> None:
