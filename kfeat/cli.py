@@ -87,7 +87,7 @@ def run(
 
     if dry_run:
         for experiment in experiments:
-            _show_plan(experiment, out, access)
+            _show_plan(experiment, out, access, again or "nothing")
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
     how = WorkerOptions(threads=threads, alone=jobs == 1, debug=debug, **access)
@@ -146,13 +146,15 @@ def plan(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path
         _show_plan(experiment, out, access)
 
 
-def _show_plan(experiment: "Experiment", out: Path, access: Access) -> None:
-    from kfeat.experiments.run import planned, rows_of
+def _show_plan(experiment: "Experiment", out: Path, access: Access, again: "Again" = "nothing") -> None:
+    from kfeat.experiments.run import pending, planned, rows_of
     from kfeat.progress import names
 
     trials = planned(experiment, **access)
     rows = rows_of(experiment, out)
-    states = [rows.get(trial.id, {}).get("status", "to run") for trial in trials]
+    todo = {trial.id for trial in pending(trials, rows, again)}
+    failed = {identity for identity in todo & rows.keys() if rows[identity]["status"] == "failed"}
+    states = ["failed" if t.id in failed else "to run" if t.id in todo else "done" for t in trials]
     click.echo(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done")
     for (identity, name), state in zip(names(trials).items(), states, strict=True):
         click.echo(f"{identity}  {state:<6}  {name}")

@@ -146,6 +146,10 @@ def test_dry_run_and_plan_show_identities_and_states(write: Write) -> None:
     planned = kfeat("plan", path).stdout
     assert "5 trials, 2 done" in planned
     assert all(row["id"] in planned for row in rows())
+    kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", "--jobs", "2", "--force", "-q")
+    assert "5 trials, 2 done" in kfeat("run", path, "--dry-run").stdout
+    assert kfeat("run", path, "--dry-run", "--retime").stdout.count("to run") == 5
+    assert kfeat("run", path, "--dry-run", "--force").stdout.count("to run") == 5
 
 
 def test_a_folder_stands_for_its_configs_and_one_that_fails_does_not_stop_the_others(
