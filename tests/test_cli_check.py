@@ -1,5 +1,6 @@
-"""`kfeat check --all` over a folder of configs as a user meets it."""
+"""`kfeat check --all` over a folder of configs as a user meets it, and the checks of the Makefile."""
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,3 +109,13 @@ def test_a_claim_about_nothing_stops_the_run_before_it_begins(configs: Path) -> 
 @pytest.mark.parametrize("text", ["", "configs --markdown", "--all --markdown --rerun-budget 1"])
 def test_what_makes_no_sense_is_refused(configs: Path, text: str) -> None:
     assert kfeat("check", *text.split()).exit_code == 2
+
+
+def test_the_checks_of_reproduce_fast_pass_on_the_published_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[1])
+    plan = subprocess.run(["make", "-n", "reproduce-fast"], capture_output=True, text=True, check=True).stdout
+    checks = [line.split()[1:] for line in plan.splitlines() if "kfeat check" in line]
+    assert len(checks) == 2
+    for words in checks:
+        result = kfeat(*words, "--out", "results")
+        assert result.exit_code == 0, result.output

@@ -3,14 +3,16 @@
 *reproduced*: the direction holds, and the size where one is given. *holds in direction, not in size*: the
 number is on the right side of the bound, outside the interval that counts as what the paper says. *not
 reproduced*: the direction does not hold, which the config has to explain. *missing*: what is there does not
-decide it, since a cell has no rows, no two of which to tell a spread, or no times that count. A case decides
-as soon as it can: one that fails refutes "in all cases" though others are missing, as one that holds settles
-"in any".
+decide it, since a cell has no rows, no two of which to tell a spread, or no times that count; or since the
+direction fails by no more than chance: the bound is inside the 95 % interval, or single draws have none. A
+case decides as soon as it can: one that fails refutes "in all cases" though others are missing, as one that
+holds settles "in any".
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
@@ -57,23 +59,34 @@ class Judged:
         """Return one of the five verdicts."""
         complete = len(self.known) == len(self.cases) > 0
         if self.claim.cases == "all":
-            refuted, settled = len(self.holding) < len(self.known), complete
+            failing = [case for case in self.known if case not in self.holding]
+            refuted, beyond, settled = bool(failing), any(map(self._beyond_chance, failing)), complete
         else:
             # The size is that of the most favourable case, which only all of them can tell.
-            refuted = complete and not self.holding
+            refuted, beyond = complete and not self.holding, all(map(self._beyond_chance, self.known))
             settled = bool(self.holding) and (complete or self.claim.size is None)
-        if refuted:
-            return EXPLAINED if self.claim.explanation else UNEXPLAINED
-        if not settled:
+        if refuted and self.claim.explanation:
+            return EXPLAINED
+        if refuted and beyond:
+            return UNEXPLAINED
+        if refuted or not settled:
             return MISSING
         return REPRODUCED if self._size_holds() else DIRECTION_ONLY
 
-    @property
-    def noise(self) -> bool:
-        """Tell whether the 95 % interval of the decisive case has the bound inside."""
-        interval = self.decisive.interval if self.decisive else None
+    def _noise(self, case: Case) -> bool:
+        """Tell whether the case's 95 % interval has the bound inside."""
         bounds = [bound for bound in (self.claim.above, self.claim.below) if bound is not None]
-        return interval is not None and any(interval[0] <= bound <= interval[1] for bound in bounds)
+        low, high = case.interval or (inf, -inf)
+        return any(low <= bound <= high for bound in bounds)
+
+    def _single(self, case: Case) -> bool:
+        """Tell whether the case is of scores that could have an interval, but for single draws."""
+        return (
+            case.interval is None and self.claim.of == "score" and not (self.claim.ratio or self.claim.growth)
+        )
+
+    def _beyond_chance(self, case: Case) -> bool:
+        return not (self._noise(case) or self._single(case))
 
     def _margin(self, case: Case) -> float:
         """Return how far the number is on the right side of the nearer bound."""
@@ -100,7 +113,7 @@ class Judged:
         text = self._text(case.number, case)
         if case.interval is not None:
             text += f" [{self._text(case.interval[0], case)}, {self._text(case.interval[1], case)}]"
-        text += " within noise" if self.noise else ""
+        text += " within noise" if self._noise(case) else " of single draws" if self._single(case) else ""
         if len(self.cases) > 1:
             which = "least" if self.claim.cases == "all" else "most"
             text = f"{len(self.holding)} of {len(self.known)} hold; {which} favourable: {case.name}: {text}"

@@ -99,10 +99,19 @@ def _failures(cells: Sequence[Cell]) -> list[str]:
 
 
 def _where_run(cells: Sequence[Cell]) -> list[str]:
-    environments = [row["environment"] for cell in cells for row in cell.rows]
-    machines = {
-        f"{e['processor']}, {e['cores']} cores, {e['system']}, Python {e['python']}, "
-        f"kfeat {e['commit'] or e['packages']['kfeat']}"
-        for e in environments
-    }
-    return [f"run on: {machine}." for machine in sorted(machines)]
+    """Return a line per machine and set of packages, with every version of kfeat that made rows there."""
+    versions: dict[str, set[str]] = {}
+    for environment in (row["environment"] for cell in cells for row in cell.rows):
+        packages = dict(environment["packages"])
+        kfeat = environment["commit"] or packages["kfeat"]
+        del packages["kfeat"]
+        machine = (
+            f"{environment['processor']}, {environment['cores']} cores, {environment['system']}, "
+            + ", ".join(
+                f"{name} {version}" for name, version in {"Python": environment["python"], **packages}.items()
+            )
+        )
+        versions.setdefault(machine, set()).add(kfeat)
+    return [
+        f"run on: {machine}; kfeat {', '.join(sorted(found))}." for machine, found in sorted(versions.items())
+    ]

@@ -148,6 +148,32 @@ def test_noise_is_told_where_the_interval_has_the_bound_inside(grid: Experiment)
     assert "within noise" in one(grid, made(grid, noisy), **keys).ours
 
 
+def test_a_failure_within_chance_is_no_refutation(grid: Experiment) -> None:
+    def far_apart(trial: Trial) -> Row:
+        return scored(trial) | {
+            "accuracy": 0.8 + 0.05 * (trial.repeat - 1) + 0.001 * (key(trial)[0] == TS["map"])
+        }
+
+    single = made(grid, lambda trial: scored(trial) if trial.repeat == 0 else None)
+    for cells, words in ((made(grid, far_apart), "within noise"), (single, "of single draws")):
+        keys: dict[str, Any] = {"difference": [RM, TS], "above": 0}
+        for which in ("all", "any"):
+            found = one(grid, cells, **keys, cases=which)
+            assert (found.verdict, words in found.ours) == (MISSING, True)
+            assert one(grid, cells, **keys, cases=which, explanation="Rain.").verdict == EXPLAINED
+            assert one(grid, cells, of="fit", ratio=[RM, TS], below=0.5, cases=which).verdict == UNEXPLAINED
+
+
+def test_one_case_that_fails_beyond_chance_refutes(grid: Experiment) -> None:
+    def one_far(trial: Trial) -> Row:
+        noise = 0.0 if key(trial)[1:] == (64, 0.0) else 0.5 * (trial.repeat - 1)
+        return scored(trial) | {"accuracy": scored(trial)["accuracy"] + noise}
+
+    keys: dict[str, Any] = {"difference": [RM, TS], "above": 0}
+    assert one(grid, made(grid, one_far), **keys).verdict == UNEXPLAINED
+    assert one(grid, made(grid, one_far), **keys, cases="any").verdict == MISSING
+
+
 def test_times_are_seconds_and_factors(grid: Experiment) -> None:
     cells = made(grid, scored)
     speed = one(grid, cells, of="train", ratio=[EXACT, TS], above=1, size=[3, 5])

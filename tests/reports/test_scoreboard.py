@@ -59,10 +59,10 @@ def test_a_claim_that_fails_unexplained_fails_the_check(experiment: Experiment, 
     text, passes = judged()
     assert passes
     assert "1. TS is good" in text
-    text, passes = judged(above=86.0)
+    text, passes = judged(above=90.0)
     assert not passes
     assert "unexplained" in text
-    text, passes = judged(above=86.0, explanation="It rained.")
+    text, passes = judged(above=90.0, explanation="It rained.")
     assert passes
     assert "1. It rained." in text
     assert judged(size=[90, None], printed="90 %")[1]
