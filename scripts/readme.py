@@ -1,7 +1,8 @@
-"""Bring the tables of README.md up to date with results/: `python -m scripts.readme`.
+"""Bring the tables of the README files up to date with results/: `python -m scripts.readme`.
 
-A block between `<!-- scoreboard -->` or `<!-- table NAME -->` and `<!-- end -->` holds the scoreboard over
-the published rows, or the first table of results/NAME/table.md.
+A block between `<!-- scoreboard -->`, `<!-- table NAME -->` or `<!-- verdicts NAME -->` and `<!-- end -->`
+holds the scoreboard over the published rows, the first table of results/NAME/table.md, or its printed numbers
+and claims with their verdicts.
 """
 
 import re
@@ -12,17 +13,24 @@ from click.testing import CliRunner
 
 from kfeat.cli import main
 
-README = Path("README.md")
-BLOCK = re.compile(r"<!-- (scoreboard|table (\S+)) -->\n.*?<!-- end -->", re.DOTALL)
+READMES = [Path("README.md"), Path("results/pham_pagh_2013/README.md")]
+BLOCK = re.compile(r"<!-- (scoreboard|table|verdicts)( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
+VERDICTS = ("## Printed numbers", "## Claims")
 
 
 def updated(text: str) -> str:
     """Return the text with every block as results/ has it."""
-    return BLOCK.sub(lambda block: f"<!-- {block[1]} -->\n{_content(block[2])}\n<!-- end -->", text)
+    return BLOCK.sub(_block, text)
 
 
-def _content(name: str | None) -> str:
-    return _scoreboard() if name is None else _first_table(Path("results") / name / "table.md")
+def _block(match: re.Match[str]) -> str:
+    kind, name = match[1], (match[2] or "").strip()
+    if kind == "scoreboard":
+        content = _scoreboard()
+    else:
+        table = (Path("results") / name / "table.md").read_text(encoding="utf-8")
+        content = _first_table(table) if kind == "table" else _verdicts(table)
+    return f"<!-- {match[1]}{match[2] or ''} -->\n{content}\n<!-- end -->"
 
 
 def _scoreboard() -> str:
@@ -33,11 +41,18 @@ def _scoreboard() -> str:
     return result.stdout.strip()
 
 
-def _first_table(path: Path) -> str:
-    lines = path.read_text(encoding="utf-8").splitlines()
+def _first_table(report: str) -> str:
+    lines = report.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("|"))
     return "\n".join(lines[start : lines.index("", start)])
 
 
+def _verdicts(report: str) -> str:
+    """Return the sections with verdicts, one level below the page's own."""
+    sections = re.split(r"^(?=## )", report, flags=re.MULTILINE)
+    return "\n".join(f"#{one.strip()}\n" for one in sections if one.startswith(VERDICTS)).strip()
+
+
 if __name__ == "__main__":
-    README.write_text(updated(README.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in READMES:
+        page.write_text(updated(page.read_text(encoding="utf-8")), encoding="utf-8")
