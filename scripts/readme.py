@@ -1,20 +1,22 @@
 """Bring the tables of the README files up to date with results/: `python -m scripts.readme`.
 
-A block between `<!-- scoreboard -->`, `<!-- table NAME -->` or `<!-- verdicts NAME -->` and `<!-- end -->`
-holds the scoreboard over the published rows, the first table of results/NAME/table.md, or its printed numbers
-and claims with their verdicts.
+The blocks, each up to `<!-- end -->`: `<!-- scoreboard -->` over the published rows; `<!-- table NAME -->`,
+the first table of results/NAME/table.md; `<!-- verdicts NAME -->`, its printed numbers and claims with their
+verdicts; `<!-- benchmarks -->`, the ratios of results/bench/ over the shapes measured.
 """
 
+import json
 import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from click.testing import CliRunner
+from tabulate import tabulate
 
 from kfeat.cli import main
 
 READMES = [Path("README.md"), Path("results/pham_pagh_2013/README.md")]
-BLOCK = re.compile(r"<!-- (scoreboard|table|verdicts)( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
+BLOCK = re.compile(r"<!-- (scoreboard|benchmarks|table|verdicts)( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
 VERDICTS = ("## Printed numbers", "## Claims")
 
 
@@ -27,6 +29,8 @@ def _block(match: re.Match[str]) -> str:
     kind, name = match[1], (match[2] or "").strip()
     if kind == "scoreboard":
         content = _scoreboard()
+    elif kind == "benchmarks":
+        content = _benchmarks()
     else:
         table = (Path("results") / name / "table.md").read_text(encoding="utf-8")
         content = _first_table(table) if kind == "table" else _verdicts(table)
@@ -51,6 +55,24 @@ def _verdicts(report: str) -> str:
     """Return the sections with verdicts, one level below the page's own."""
     sections = re.split(r"^(?=## )", report, flags=re.MULTILINE)
     return "\n".join(f"#{one.strip()}\n" for one in sections if one.startswith(VERDICTS)).strip()
+
+
+def _benchmarks() -> str:
+    """Return how many times as quick kfeat is as the others, from the least to the most over the shapes."""
+    parts = (json.loads(path.read_text()) for path in sorted(Path("results/bench").glob("*.json")))
+    ratios: dict[str, dict[int, list[float]]] = {}
+    for row in (row for part in parts for row in part["rows"]):
+        if row.get("ratio") and " : " in row["what"]:
+            ratios.setdefault(row["what"], {}).setdefault(row["threads"], []).append(row["ratio"])
+    threads = sorted({count for found in ratios.values() for count in found})
+    lines = [[what, *(_span(found[count]) for count in threads)] for what, found in ratios.items()]
+    headers = ["kfeat : other", *(f"{count} thread{'s'[: count - 1]}" for count in threads)]
+    return tabulate(lines, headers, tablefmt="github", disable_numparse=True)
+
+
+def _span(ratios: list[float]) -> str:
+    low, high = (f"{x:.0f}" if x >= 10 else f"{x:.2g}" for x in (min(ratios), max(ratios)))
+    return f"{low} to {high}×" if low != high else f"{low}×"
 
 
 if __name__ == "__main__":
