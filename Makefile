@@ -44,7 +44,7 @@ reproduce-fast: $(READY)  ## a subset in under ten minutes, and its verdicts
 	$(BIN)/kfeat check $(FAST_TABLES) --no-exact --repeats 1
 
 reproduce-all: $(READY)  ## run every config, go on where it stopped, and end with the scoreboard
-	-$(BIN)/kfeat run configs
+	-$(BIN)/kfeat run configs --time-limit 1h
 	$(BIN)/kfeat check --all
 
 check: $(READY)  ## the scoreboard: every printed number and claim of the papers, and what is published

@@ -5,6 +5,7 @@ Everything heavy is imported inside the commands, so that `kfeat --help` answers
 
 import logging
 import signal
+from math import inf
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -73,24 +74,33 @@ main.add_command(protocol)
 @click.option("--force", "again", flag_value="everything", help="Run again what is done already.")
 @click.option("--retime", "again", flag_value="untimed",
               help="Run again what is done but was not timed, since the machine was busy.")  # fmt: skip
+@click.option(
+    "--time-limit",
+    metavar="TIME",
+    help="Stop a trial that takes longer (90s, 30m, 2h); a longer limit, or none, runs it again.",
+)
 @click.option("--dry-run", is_flag=True, help="Show the plan, run nothing.")
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    jobs: int, threads: int, again: "Again | None", dry_run: bool,
+    jobs: int, threads: int, again: "Again | None", time_limit: str | None, dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
     Stop it whenever you like: finished trials are kept, and the same command goes on from there.
     """
+    from kfeat.experiments.rerun import seconds_of
     from kfeat.experiments.worker import WorkerOptions
 
+    limit = inf if time_limit is None else seconds_of(time_limit)
+    if limit <= 0:
+        raise click.BadParameter("expected more than 0 seconds", param_hint="--time-limit")
     if dry_run:
         for experiment in experiments:
-            _show_plan(experiment, out, access, again or "nothing")
+            _show_plan(experiment, out, access, again or "nothing", limit)
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
-    how = WorkerOptions(threads=threads, alone=jobs == 1, debug=debug, **access)
+    how = WorkerOptions(threads=threads, alone=jobs == 1, time_limit=limit, debug=debug, **access)
     status = 0
     for experiment in experiments:
         try:
@@ -127,6 +137,10 @@ def _run_one(
     failures = [row for cell in cells for row in cell.failed]
     for row in failures:
         click.echo(f"kfeat: trial {row['id']} failed: {row['reason']}", err=True)
+    for row in (row for cell in cells for row in cell.stopped):
+        click.echo(
+            f"kfeat: trial {row['id']} stopped: {row['reason']}; a longer limit runs it again", err=True
+        )
     return bool(failures)
 
 
@@ -146,18 +160,21 @@ def plan(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path
         _show_plan(experiment, out, access)
 
 
-def _show_plan(experiment: "Experiment", out: Path, access: Access, again: "Again" = "nothing") -> None:
+def _show_plan(
+    experiment: "Experiment", out: Path, access: Access, again: "Again" = "nothing", time_limit: float = inf
+) -> None:
     from kfeat.experiments.run import pending, planned, rows_of
     from kfeat.progress import names
 
     trials = planned(experiment, **access)
     rows = rows_of(experiment, out)
-    todo = {trial.id for trial in pending(trials, rows, again)}
-    failed = {identity for identity in todo & rows.keys() if rows[identity]["status"] == "failed"}
-    states = ["failed" if t.id in failed else "to run" if t.id in todo else "done" for t in trials]
+    todo = {trial.id for trial in pending(trials, rows, again, time_limit)}
+    ended = {trial.id: rows[trial.id]["status"] for trial in trials if trial.id in rows}
+    again_too = {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
+    states = [(ended | again_too)[trial.id] for trial in trials]
     click.echo(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done")
     for (identity, name), state in zip(names(trials).items(), states, strict=True):
-        click.echo(f"{identity}  {state:<6}  {name}")
+        click.echo(f"{identity}  {state:<7}  {name}")
 
 
 @main.command()

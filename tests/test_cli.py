@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kfeat.cli import main
-from kfeat.experiments.store import ROWS
+from kfeat.experiments.store import ROWS, read_rows
 from kfeat.reports.files import FILES
 
 Write = Callable[..., Path]
@@ -299,6 +299,28 @@ def running(process: psutil.Process) -> bool:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+@pytest.mark.slow
+def test_a_trial_is_stopped_at_the_time_limit_and_runs_again_with_a_longer_one(tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    path.write_text(LONG)
+    stopped = kfeat("run", path, "--time-limit", "8s")
+    assert stopped.exit_code == 0, stopped.output
+    assert [row["status"] for row in rows("long")] == ["done", "done", "stopped"]
+    why = "it had not ended after 8 seconds"
+    assert stopped.stderr.count(f"stopped: {why}") == 2  # as it runs, and once more at the end
+    assert f"- stopped: exact, LIBSVM: {why}" in Path("runs/long/table.md").read_text()
+    for limit, state in (("8s", "stopped"), ("9s", "to run")):
+        plan = kfeat("run", path, "--dry-run", "--time-limit", limit)
+        assert plan.stdout.splitlines()[-1].split("  ")[1].strip() == state
+    checked = kfeat("check", path)
+    assert checked.exit_code == 0
+    assert f"missing: exact, LIBSVM, stopped: {why}" in checked.stdout
+    assert kfeat("publish", path).exit_code == 0
+    assert read_rows(Path("results/long")) == read_rows(Path("runs/long"))
+    for wrong in ("soon", "0"):
+        assert kfeat("run", path, "--time-limit", wrong).exit_code == 2
 
 
 @pytest.mark.slow

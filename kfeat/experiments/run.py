@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
+from math import inf
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -84,7 +85,7 @@ def run_experiment(
     """
     access = {"mirror": options.mirror, "offline": options.offline, "progress": watcher.downloads()}
     trials = planned(experiment, **access)
-    todo = pending(trials, rows_of(experiment, root), again)
+    todo = pending(trials, rows_of(experiment, root), again, options.time_limit)
     fetch(todo, options, watcher)
     run_trials(todo, root / experiment.name, options, watcher, jobs=jobs, done=len(trials) - len(todo))
     return trials
@@ -96,15 +97,21 @@ def fetch(trials: Sequence[Trial], options: WorkerOptions, watcher: Watcher) -> 
         load_raw(source, mirror=options.mirror, offline=options.offline, progress=watcher.downloads())
 
 
-def pending(trials: Sequence[Trial], rows: dict[str, Row], again: Again = "nothing") -> list[Trial]:
-    """Return the trials without a row of status `done`, and those that are to run again."""
+def pending(
+    trials: Sequence[Trial], rows: dict[str, Row], again: Again = "nothing", time_limit: float = inf
+) -> list[Trial]:
+    """Return the trials without a row of status `done`, and those that are to run again.
+
+    One that was stopped is to run again if it may take longer now.
+    """
     if again == "everything":
         return list(trials)
 
-    def is_done(row: Row) -> bool:
-        return row["status"] == "done" and (row["timed"] or again == "nothing")
+    def is_settled(row: Row) -> bool:
+        ended = row["status"] == "done" or (row["status"] == "stopped" and row["limit_s"] >= time_limit)
+        return ended and (row["timed"] or again == "nothing")
 
-    return [trial for trial in trials if trial.id not in rows or not is_done(rows[trial.id])]
+    return [trial for trial in trials if trial.id not in rows or not is_settled(rows[trial.id])]
 
 
 def run_trials(
@@ -133,16 +140,17 @@ def run_trials(
                 busy.append(worker)
                 watcher.started(queue[-1])
                 worker.start(queue.pop())
-            for connection in wait([worker.connection for worker in busy]):
-                worker = next(worker for worker in busy if worker.connection is connection)
+            patience = max(0.0, min(worker.seconds_left for worker in busy))
+            answered = wait([worker.connection for worker in busy], None if patience == inf else patience)
+            for worker in [one for one in busy if one.connection in answered or one.seconds_left <= 0]:
                 trial = worker.trial
                 assert trial is not None
-                row = worker.answer()
+                row = worker.answer() if worker.connection in answered else header(trial) | worker.stop()
                 busy.remove(worker)
                 if row is None:
                     row = {**header(trial), "status": "failed", "reason": _death(worker)}
                     worker.kill()
-                else:
+                elif row["status"] != "stopped":
                     idle.append(worker)
                 store.append(row)
                 rows.append(row)

@@ -48,8 +48,10 @@ def gathered_rows(root: Path, names: Iterable[str]) -> dict[str, Row]:
     return rows
 
 
-def _worth(row: Row) -> tuple[bool, bool]:
-    return row["status"] == "done", bool(row.get("timed"))
+def _worth(row: Row) -> tuple[int, bool, float]:
+    """Return what tells the better of two rows: how it ended, if it was timed, how long it could take."""
+    ended = ("failed", "stopped", "done").index(row["status"])
+    return ended, bool(row.get("timed")), row.get("limit_s", 0.0)
 
 
 def _parse(line: bytes, path: Path, number: int) -> Row:

@@ -12,12 +12,17 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-import psutil
 from numpy.typing import NDArray
 
 from kfeat.data import Dataset, load
 from kfeat.errors import DataError, KfeatError, SolverError
-from kfeat.experiments.machine import environment, peak_memory_mb, reset_peak_memory
+from kfeat.experiments.machine import (
+    busy_seconds,
+    environment,
+    peak_memory_mb,
+    reset_peak_memory,
+    was_idle,
+)
 from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.experiments.store import SCHEMA
 
@@ -55,7 +60,7 @@ def run_trial(
     except (KfeatError, MemoryError, ArithmeticError, ValueError) as error:
         row |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
     row["seconds"] = clock.seconds
-    row["timed"] = alone and clock.others_share() < 0.1
+    row["timed"] = alone and clock.alone
     row["peak_memory_mb"] = peak_memory_mb()
     return row
 
@@ -148,21 +153,14 @@ class _Clock:
 
     @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:
-        busy, wall, cpu = _machine_busy(), perf_counter(), process_time()
+        busy, wall, cpu = busy_seconds(), perf_counter(), process_time()
         yield
-        cpu, wall, busy = process_time() - cpu, perf_counter() - wall, _machine_busy() - busy
+        cpu, wall, busy = process_time() - cpu, perf_counter() - wall, busy_seconds() - busy
         self.seconds[phase] = {"cpu": round(cpu, 4), "wall": round(wall, 4)}
         self._wall += wall
         self._others += busy - cpu
 
-    def others_share(self) -> float:
-        """Return the CPU seconds of other processes per wall second, over all phases.
-
-        The system counts in ticks of about 10 ms, so half a tenth of a second is beyond what it can tell.
-        """
-        return max(0.0, self._others - 0.05) / max(self._wall, 1e-9)
-
-
-def _machine_busy() -> float:
-    times = psutil.cpu_times()
-    return float(times.user + times.system + getattr(times, "nice", 0.0))
+    @property
+    def alone(self) -> bool:
+        """Tell whether the rest of the machine was idle over all phases."""
+        return was_idle(self._others, self._wall)

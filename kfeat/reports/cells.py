@@ -83,14 +83,17 @@ class Cell:
     trials: Sequence[Trial]
     rows: Sequence[Row]
     failed: Sequence[Row]
+    stopped: Sequence[Row]
     reported: ReportedNumber | None
 
     @classmethod
     def of(cls, trials: Sequence[Trial], rows: Mapping[str, Row], reported: ReportedNumber | None) -> "Cell":
         """Return the cell of these trials, with those of `rows` that are theirs."""
         there = [rows[trial.id] for trial in trials if trial.id in rows]
-        done = [row for row in there if row["status"] == "done"]
-        return cls(trials, done, [row for row in there if row["status"] != "done"], reported)
+        done, failed, stopped = (
+            [row for row in there if row["status"] == status] for status in ("done", "failed", "stopped")
+        )
+        return cls(trials, done, failed, stopped, reported)
 
     @property
     def trial(self) -> Trial:
@@ -134,6 +137,12 @@ class Cell:
         mapping = self.seconds("map", clock) if self.trial.map else 0.0
         training = self.seconds("train", clock)
         return None if mapping is None or training is None else mapping + training
+
+    @property
+    def more_than(self) -> float | None:
+        """Return the seconds after which its trials were stopped, where none has ended and that counts."""
+        limits = [row["limit_s"] for row in self.stopped if row["timed"]]
+        return min(limits) if limits and not self.rows else None
 
     def columns(self, kind: str) -> float | None:
         """Return the mean number of live, zero or constant features."""

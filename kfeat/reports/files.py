@@ -52,11 +52,11 @@ def publish(
 ) -> int:
     """Copy the rows of the plan from runs/ to results/, draw the report there, and return their number.
 
-    Raises StoreError if a planned trial has no row of status `done`, or, with `partial`, if none has one:
-    what is missing then shows as missing in the report.
+    Raises StoreError if a planned trial has neither ended nor been stopped at a time limit, or, with
+    `partial`, if none has: what is missing then shows as missing in the report.
     """
     rows = rows_of(experiment, runs)
-    missing = [trial for trial in trials if rows.get(trial.id, {}).get("status") != "done"]
+    missing = [trial for trial in trials if rows.get(trial.id, {}).get("status") not in ("done", "stopped")]
     if missing and not (partial and len(missing) < len(trials)):
         raise StoreError(
             f"{runs / experiment.name}: {len(missing)} of {len(trials)} planned trials are not done; "

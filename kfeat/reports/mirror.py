@@ -119,10 +119,14 @@ def _ours(choice: Choice, quantity: Quantity | None, column: Column) -> str:
     if quantity is None:
         return ""
     cell, over = choice.cell, choice.over
+    in_time = quantity in ("fit", "train")
+    if cell is not None and in_time and cell.more_than is not None and column.over is None:
+        return text.time(None, cell.more_than)
     if cell is None or not cell.rows:
         return text.MISSING
     if column.over is not None:
-        found = text.ratio(over.quantity(quantity) if over else None, cell.quantity(quantity))
+        at_least = over.more_than if over and in_time else None
+        found = text.ratio(over.quantity(quantity) if over else None, cell.quantity(quantity), at_least)
     elif quantity == "score":
         assert cell.score is not None
         found = text.score(cell.metric, cell.score.mean, cell.score.sd)
@@ -137,7 +141,8 @@ def _ours(choice: Choice, quantity: Quantity | None, column: Column) -> str:
 
 def _runs(*cells: Cell | None) -> str:
     """Return how many of the planned runs there are, where some are missing."""
-    counts = [f"{len(c.rows)}/{len(c.trials)}" for c in cells if c and len(c.rows) < len(c.trials)]
+    there = [cell for cell in cells if cell and cell.more_than is None]
+    counts = [f"{len(cell.rows)}/{len(cell.trials)}" for cell in there if len(cell.rows) < len(cell.trials)]
     return f" ({', '.join(counts)} runs)" if counts else ""
 
 

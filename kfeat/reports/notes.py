@@ -17,7 +17,7 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     lines = mirror_notes(experiment.table, cells) if experiment.table else []
     lines += [_of_metric(metric, cells) for metric in metrics(cells)]
     lines += _of_times(cells)
-    lines += cautions(cells) + _failures(cells)
+    lines += cautions(cells) + _unended(cells)
     if experiment.reported:
         lines.append(f"paper: {experiment.reported.source}.")
     return lines + _where_run(cells)
@@ -89,12 +89,13 @@ def cautions(cells: Sequence[Cell]) -> list[str]:
     return lines
 
 
-def _failures(cells: Sequence[Cell]) -> list[str]:
-    """Return which trials failed, and why: beside a count of runs that is too low nothing else tells."""
+def _unended(cells: Sequence[Cell]) -> list[str]:
+    """Return which trials failed or were stopped, and why: beside a low count of runs nothing else tells."""
     return [
-        f"failed: {cell_name(cell, cells)}: {'; '.join({row['reason']: None for row in cell.failed})}"
+        f"{status}: {cell_name(cell, cells)}: {'; '.join({row['reason']: None for row in rows})}"
         for cell in cells
-        if cell.failed
+        for status, rows in (("failed", cell.failed), ("stopped", cell.stopped))
+        if rows
     ]
 
 

@@ -6,7 +6,7 @@ from textwrap import fill
 
 from tabulate import tabulate
 
-from kfeat.reports.cells import ACCURACY
+from kfeat.reports.cells import ACCURACY, Cell
 from kfeat.reports.names import cell_name
 from kfeat.reports.standing import Standing
 from kfeat.reports.verdict import FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING, Comparison
@@ -31,7 +31,7 @@ def scoreboard(standing: Standing, folder: Path, *, published: bool) -> str:
     nothing = ["", "against the published rows: none are published"]
     lines += _against_published(standing) if published else nothing
     lines += _failed(standing)
-    lines += [f"missing: {cell_name(cell, cells)}" for cell in cells if not cell.rows and not cell.failed]
+    lines += [_missing(cell, cells) for cell in cells if not cell.rows and not cell.failed]
     return "\n".join(lines) + "\n"
 
 
@@ -80,6 +80,11 @@ def _against_published(standing: Standing) -> list[str]:
 
 def _failed(standing: Standing) -> list[str]:
     return [paragraph(f"failed: trial {row['id']}: {row['reason']}", "") for row in standing.failed]
+
+
+def _missing(cell: Cell, cells: Sequence[Cell]) -> str:
+    why = f", stopped: {cell.stopped[0]['reason']}" if cell.stopped else ""
+    return paragraph(f"missing: {cell_name(cell, cells)}{why}", "")
 
 
 def _change(item: Comparison) -> tuple[str, str]:

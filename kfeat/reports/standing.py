@@ -43,7 +43,7 @@ class Standing:
     @property
     def has_rows(self) -> bool:
         """Tell whether there is anything to judge."""
-        return any(cell.rows or cell.failed for cell in self.cells)
+        return any(cell.rows or cell.failed or cell.stopped for cell in self.cells)
 
     @property
     def failed(self) -> list[Row]:
@@ -53,7 +53,8 @@ class Standing:
     @property
     def seconds(self) -> float:
         """Return the wall seconds that all rows took together, whatever machine ran them."""
-        return sum(recorded_seconds(row) for cell in self.cells for row in cell.rows)
+        stopped = sum(row["limit_s"] for cell in self.cells for row in cell.stopped)
+        return stopped + sum(recorded_seconds(row) for cell in self.cells for row in cell.rows)
 
     @property
     def passes(self) -> bool:

@@ -100,9 +100,11 @@ def _record(
         "paper": MISSING if cell.reported is None else metric.text(cell.reported.mean, cell.reported.sd),
         "difference": _difference(cell),
         "map": text.seconds(cell.seconds("map") if cell.trial.map else None),
-        "train": text.seconds(cell.seconds("train")),
+        "train": text.seconds(cell.seconds("train"), cell.more_than),
         "test": text.seconds(cell.seconds("test")),
-        "speed-up": text.ratio(exact.fit_seconds() if exact else None, cell.fit_seconds()),
+        "speed-up": text.ratio(
+            exact.fit_seconds() if exact else None, cell.fit_seconds(), exact.more_than if exact else None
+        ),
         "paper's time": (cell.reported and cell.reported.time) or MISSING,
         "live features": text.count(cell.columns("live")),
         "runs": f"{len(cell.rows)}/{len(cell.trials)}",
@@ -154,4 +156,5 @@ def _flat(cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell]) -> dict[str,
         for phase in PHASES:
             seconds = cell.seconds(phase, clock)
             line[f"{phase}_{clock}_seconds"] = None if seconds is None else round(seconds, 4)
+    line["stopped_after_seconds"] = cell.more_than
     return line | {f"{kind}_features": cell.columns(kind) for kind in ("live", "zero", "constant")}

@@ -5,17 +5,17 @@ from kfeat.reports.cells import ACCURACY, Metric
 MISSING = "–"
 
 
-def seconds(value: float | None) -> str:
-    """Return seconds without their unit, as a column that names it has them."""
+def seconds(value: float | None, more_than: float | None = None) -> str:
+    """Return seconds without their unit, as a column that names it has them; or `> ` and a lower bound."""
     if value is None:
-        return MISSING
+        return MISSING if more_than is None else f"> {seconds(more_than)}"
     return f"{value:.3f}" if value < 1 else f"{value:.1f}"
 
 
-def time(value: float | None) -> str:
-    """Return seconds as Pham & Pagh print times: `8.1 secs`, `6.7 mins`, `1.5 hours`."""
+def time(value: float | None, more_than: float | None = None) -> str:
+    """Return seconds as Pham & Pagh print times: `8.1 secs`, `6.7 mins`, `> 1.5 hours` for a lower bound."""
     if value is None:
-        return MISSING
+        return MISSING if more_than is None else f"> {time(more_than)}"
     if value < 0.995:
         return f"{value:.2g} secs"
     for size, unit in ((1, "secs"), (60, "mins")):
@@ -24,8 +24,10 @@ def time(value: float | None) -> str:
     return f"{value / 3600:.1f} hours"
 
 
-def ratio(over: float | None, under: float | None) -> str:
-    """Return over / under to three digits, such as `49.2×` and `1612×`."""
+def ratio(over: float | None, under: float | None, more_than: float | None = None) -> str:
+    """Return over / under to three digits, such as `49.2×` and `1612×`, `> 12×` for a lower bound of over."""
+    if over is None and more_than is not None and under:
+        return f"> {ratio(more_than, under)}"
     if over is None or not under:
         return MISSING
     value = over / under

@@ -70,8 +70,17 @@ def test_rows_of_several_folders_are_gathered_the_better_first(tmp_path: Path) -
             named("a", "done", True, "other"),
             named("b", "failed", True, "other"),
             named("c", "failed", False, "x"),
+            named("d", "stopped", True, "other") | {"limit_s": 60.0},
         ],
     )
-    write_rows(tmp_path / "third", [named("b", "done", True, "third"), named("c", "done", False, "third")])
+    write_rows(
+        tmp_path / "third",
+        [
+            named("b", "done", True, "third"),
+            named("c", "done", False, "third"),
+            named("d", "stopped", True, "third") | {"limit_s": 90.0},
+        ],
+    )
     rows = gathered_rows(tmp_path, ["own", "other", "third", "absent"])
-    assert {key: value["where"] for key, value in rows.items()} == {"a": "other", "b": "own", "c": "third"}
+    best = {"a": "other", "b": "own", "c": "third", "d": "third"}
+    assert {key: value["where"] for key, value in rows.items()} == best

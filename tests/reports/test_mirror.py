@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,37 @@ table:
     score, seconds, *_ = mirror(experiment.table, cells_of(experiment)).lines
     assert score == ("<x, y>^2", "85.00 ± 1.41 %", "", "60")
     assert seconds == ("", "2.1 secs", "286×", "")
+
+
+def test_a_stopped_machine_gives_lower_bounds_if_its_time_counts(
+    two_kernels: Callable[..., Experiment],
+) -> None:
+    def stopped(timed: bool) -> tuple[Experiment, list[Cell]]:
+        experiment = two_kernels("""
+table:
+  lines: kernel
+  columns:
+    - {title: exact, for: {map: exact}}
+    - {title: exact / TS, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, show: fit}
+""")
+        trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
+        end = {"status": "stopped", "reason": "too long", "limit_s": 1800.0, "timed": timed}
+        rows = {t.id: row(t) | (end if t.map is None else {}) for t in trials}
+        return experiment, summarise(experiment, trials, rows)
+
+    experiment, cells = stopped(timed=True)
+    assert experiment.table
+    assert mirror(experiment.table, cells).lines[:2] == [
+        ("<x, y>^2", "–", "–", ""),
+        ("", "> 30.0 mins", "–", "> 857×"),
+    ]
+    text = render(experiment, cells, "markdown")
+    assert re.search(r"\| exact, LIBSVM .*\| > 1800\.0 \|", text)
+    assert "> 857× |" in text
+    assert "- stopped: <x, y>^2, exact, LIBSVM: too long" in text
+    experiment, cells = stopped(timed=False)
+    assert experiment.table
+    assert mirror(experiment.table, cells).lines[1] == ("", "–", "–", "–")
 
 
 def test_missing_cells_and_runs_show(two_kernels: Callable[..., Experiment]) -> None:
