@@ -119,24 +119,26 @@ def _ours(choice: Choice, quantity: Quantity | None, column: Column) -> str:
     if quantity is None:
         return ""
     cell, over = choice.cell, choice.over
-    in_time = quantity in ("fit", "train")
-    if cell is not None and in_time and cell.more_than is not None and column.over is None:
-        return text.time(None, cell.more_than)
-    if cell is None or not cell.rows:
+    if cell is None:
         return text.MISSING
     if column.over is not None:
-        at_least = over.more_than if over and in_time else None
-        found = text.ratio(over.quantity(quantity) if over else None, cell.quantity(quantity), at_least)
+        over_quantity = over.quantity(quantity) if over else None
+        found = text.ratio(over_quantity, cell.quantity(quantity), _more_than(over, quantity))
     elif quantity == "score":
-        assert cell.score is not None
-        found = text.score(cell.metric, cell.score.mean, cell.score.sd)
+        found = text.score(cell.metric, cell.score.mean, cell.score.sd) if cell.score else text.MISSING
     elif quantity == "live":
         found = text.count(cell.quantity(quantity))
     elif quantity in ("share", "spread"):
         found = text.short(cell.quantity(quantity))
     else:
-        found = text.time(cell.quantity(quantity))
+        found = text.time(cell.quantity(quantity), _more_than(cell, quantity))
     return found if found == text.MISSING else found + _runs(cell, over)
+
+
+def _more_than(cell: Cell | None, quantity: Quantity) -> float | None:
+    """Return the lower bound of a stopped cell's time; of a map's, how it falls into parts is not known."""
+    whole = quantity == "fit" or (quantity == "train" and cell is not None and cell.trial.map is None)
+    return cell.more_than if cell is not None and whole else None
 
 
 def _runs(*cells: Cell | None) -> str:

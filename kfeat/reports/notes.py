@@ -9,6 +9,10 @@ from kfeat.reports.mirror import mirror_notes
 from kfeat.reports.names import cell_name
 from kfeat.reports.text import MISSING
 
+BOUND = (
+    "after >: the time limit in wall seconds, of an idle machine, at which a trial was stopped; the start of "
+    "its process and the loading of its data are included."
+)
 SPREAD = "mean ± standard deviation over the runs"
 
 
@@ -18,6 +22,8 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     lines += [_of_metric(metric, cells) for metric in metrics(cells)]
     lines += _of_times(cells)
     lines += cautions(cells) + _unended(cells)
+    if any(cell.more_than is not None for cell in cells):
+        lines.append(BOUND)
     if experiment.reported:
         lines.append(f"paper: {experiment.reported.source}.")
     return lines + _where_run(cells)
@@ -102,17 +108,19 @@ def _unended(cells: Sequence[Cell]) -> list[str]:
 def _where_run(cells: Sequence[Cell]) -> list[str]:
     """Return a line per machine and set of packages, with every version of kfeat that made rows there."""
     versions: dict[str, set[str]] = {}
-    for environment in (row["environment"] for cell in cells for row in cell.rows):
-        packages = dict(environment["packages"])
-        kfeat = environment["commit"] or packages["kfeat"]
-        del packages["kfeat"]
-        machine = (
-            f"{environment['processor']}, {environment['cores']} cores, {environment['system']}, "
-            + ", ".join(
-                f"{name} {version}" for name, version in {"Python": environment["python"], **packages}.items()
-            )
+    for row in (row for cell in cells for row in (*cell.rows, *cell.stopped)):
+        environment, packages = row["environment"], row["environment"]["packages"]
+        software = {"Python": environment["python"], **packages}
+        del software["kfeat"]
+        machine = ", ".join(
+            [
+                environment["processor"],
+                f"{environment['cores']} cores",
+                environment["system"],
+                *(f"{name} {version}" for name, version in software.items()),
+            ]
         )
-        versions.setdefault(machine, set()).add(kfeat)
+        versions.setdefault(machine, set()).add(environment["commit"] or packages["kfeat"])
     return [
         f"run on: {machine}; kfeat {', '.join(sorted(found))}." for machine, found in sorted(versions.items())
     ]

@@ -100,7 +100,7 @@ def _record(
         "paper": MISSING if cell.reported is None else metric.text(cell.reported.mean, cell.reported.sd),
         "difference": _difference(cell),
         "map": text.seconds(cell.seconds("map") if cell.trial.map else None),
-        "train": text.seconds(cell.seconds("train"), cell.more_than),
+        "train": text.seconds(cell.seconds("train"), None if cell.trial.map else cell.more_than),
         "test": text.seconds(cell.seconds("test")),
         "speed-up": text.ratio(
             exact.fit_seconds() if exact else None, cell.fit_seconds(), exact.more_than if exact else None

@@ -157,35 +157,40 @@ table:
     assert seconds == ("", "2.1 secs", "286×", "")
 
 
-def test_a_stopped_machine_gives_lower_bounds_if_its_time_counts(
-    two_kernels: Callable[..., Experiment],
+@pytest.mark.parametrize(
+    ("kind", "timed", "lines"),
+    [
+        ("exact", True, [("> 30.0 mins", "–", "", "2.0 secs"), ("> 30.0 mins", "–", "> 857×", "2.1 secs")]),
+        ("exact", False, [("–", "–", "", "2.0 secs"), ("–", "–", "–", "2.1 secs")]),
+        # How a map's time falls into mapping and training is not known.
+        ("tensor_sketch", True, [("10.0 mins", "–", "", "–"), ("10.0 mins", "–", "–", "> 30.0 mins")]),
+    ],
+)
+def test_a_stopped_trial_gives_a_lower_bound_if_its_time_counts(
+    two_kernels: Callable[..., Experiment], kind: str, timed: bool, lines: list[tuple[str, ...]]
 ) -> None:
-    def stopped(timed: bool) -> tuple[Experiment, list[Cell]]:
-        experiment = two_kernels("""
+    experiment = two_kernels("""
 table:
   lines: kernel
+  show: [train, fit]
   columns:
     - {title: exact, for: {map: exact}}
     - {title: exact / TS, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, show: fit}
+    - {title: TS, for: {map: tensor_sketch, solver: newton}}
 """)
-        trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
-        end = {"status": "stopped", "reason": "too long", "limit_s": 1800.0, "timed": timed}
-        rows = {t.id: row(t) | (end if t.map is None else {}) for t in trials}
-        return experiment, summarise(experiment, trials, rows)
-
-    experiment, cells = stopped(timed=True)
+    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
+    end = {"status": "stopped", "reason": "too long", "limit_s": 1800.0, "timed": timed}
+    rows = {t.id: row(t) | (end if kind == (t.map.name if t.map else "exact") else {}) for t in trials}
+    cells = summarise(experiment, trials, rows)
     assert experiment.table
-    assert mirror(experiment.table, cells).lines[:2] == [
-        ("<x, y>^2", "–", "–", ""),
-        ("", "> 30.0 mins", "–", "> 857×"),
-    ]
+    assert [line[1:] for line in mirror(experiment.table, cells).lines[:2]] == lines
     text = render(experiment, cells, "markdown")
-    assert re.search(r"\| exact, LIBSVM .*\| > 1800\.0 \|", text)
-    assert "> 857× |" in text
-    assert "- stopped: <x, y>^2, exact, LIBSVM: too long" in text
-    experiment, cells = stopped(timed=False)
-    assert experiment.table
-    assert mirror(experiment.table, cells).lines[1] == ("", "–", "–", "–")
+    assert text.count("too long") == (
+        2 if kind == "exact" else 4
+    )  # of two kernels; two solvers on the sketch
+    assert ("- after >: the time limit" in text) == timed
+    assert bool(re.search(r"\| exact, LIBSVM .*\| > 1800\.0 \|", text)) == (kind == "exact" and timed)
+    assert text.count("> 857× |") == (6 if kind == "exact" and timed else 0)  # two here, four of all cells
 
 
 def test_missing_cells_and_runs_show(two_kernels: Callable[..., Experiment]) -> None:

@@ -5,6 +5,7 @@ from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
 from kfeat.reports.cells import Cell, summarise
 from kfeat.reports.notes import notes
+from kfeat.reports.standing import stand
 from tests.reports.conftest import fake_row
 
 MACHINE = {"processor": "Abacus", "cores": 2, "system": "Linux", "python": "3.11.7"}
@@ -41,3 +42,16 @@ def test_every_reason_of_a_failure_is_told_once(
     assert [line for line in notes(experiment, cells) if line.startswith("failed")] == [
         "failed: Tensor Sketch: it ran out of memory; it was killed"
     ]
+
+
+def test_a_stopped_trial_alone_is_something_to_judge_and_its_machine_is_named(
+    experiment: Experiment, trials: list[Trial]
+) -> None:
+    end = {"status": "stopped", "reason": "too long", "limit_s": 90.0}
+    row = fake_row(trials[-1], 0.8, environment=made_by("c2")) | end
+    cells = summarise(experiment, trials, {row["id"]: row})
+    assert notes(experiment, cells)[-1].endswith("; kfeat c2.")
+    standing = stand(experiment, cells, {})
+    assert standing.has_rows
+    assert standing.passes
+    assert standing.seconds == 90
