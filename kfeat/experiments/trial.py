@@ -24,7 +24,7 @@ from kfeat.experiments.machine import (
     was_idle,
 )
 from kfeat.experiments.plan import Trial, dataset_name
-from kfeat.experiments.store import SCHEMA
+from kfeat.experiments.row import SCHEMA
 
 Seconds = dict[str, dict[str, float]]
 
