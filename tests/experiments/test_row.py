@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 
 from kfeat.errors import StoreError
-from kfeat.experiments.row import SCHEMA, DamagedLineError, check_row, counts_as_timed, from_line, to_line
+from kfeat.experiments.measures import MEASURES
+from kfeat.experiments.row import (
+    _SCORES,
+    SCHEMA,
+    DamagedLineError,
+    check_row,
+    counts_as_timed,
+    from_line,
+    to_line,
+)
 from tests.experiments.rows import row
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -18,6 +27,10 @@ def test_every_published_row_is_read_as_it_was_written() -> None:
     ]
     assert len(lines) > 1000
     assert all(to_line(from_line(line)) == line for line in lines)
+
+
+def test_the_score_of_each_measure_is_known() -> None:
+    assert set(MEASURES) == _SCORES.keys() - {"solver"}
 
 
 @pytest.mark.parametrize("status", ["done", "failed", "stopped"])
