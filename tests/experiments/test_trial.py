@@ -65,6 +65,16 @@ def test_a_row_is_timed_only_on_an_idle_machine(trials: list[Trial], monkeypatch
     assert run_trial(trials[0], **{**HOW, "alone": False})["timed"] is False
 
 
+def test_a_row_is_timed_only_if_its_cpu_seconds_fit_its_threads(
+    trials: list[Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock, "busy_seconds", lambda: 0.0)
+    monkeypatch.setattr(clock, "perf_counter", count(0.0, 1.0).__next__)
+    monkeypatch.setattr(clock, "process_time", count(0.0, 1.8).__next__)  # as on two cores
+    one, two = (run_trial(trials[0], **{**HOW, "threads": threads}) for threads in (1, 2))
+    assert (one["timed"], two["timed"]) == (False, True)
+
+
 def test_a_width_is_the_same_for_the_map_and_the_exact_machine(write: Write) -> None:
     experiment = load_experiment(
         write(),
