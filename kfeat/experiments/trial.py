@@ -36,11 +36,16 @@ def run_trial(
 
     `alone` says that this process runs no other trial at the same time; the row is `timed` if, beside
     that, the rest of the machine was idle and the cap on threads held. Bad data raises, since no row could
-    be right.
+    be right, except where the split is drawn anew for each repeat: the next one may be good.
     """
-    data = load(
-        trial.source, trial.protocol, random_state=trial.seeds["data"], mirror=mirror, offline=offline
-    )
+    try:
+        data = load(
+            trial.source, trial.protocol, random_state=trial.seeds["data"], mirror=mirror, offline=offline
+        )
+    except DataError as error:
+        if trial.protocol.random:
+            return header(trial) | failure(error)
+        raise
     if data.fingerprint != trial.fingerprint:
         raise DataError(
             f"{data.name} changed while it was used: expected the fingerprint {trial.fingerprint}, "

@@ -45,6 +45,22 @@ def test_data_that_are_not_the_ones_planned_with_are_refused(trials: list[Trial]
         run_trial(replace(trials[0], fingerprint="0" * 64), **HOW)
 
 
+def test_a_split_that_cannot_be_learnt_from_fails_its_own_repeat_only(write: Write, tmp_path: Path) -> None:
+    """One of 40 rows is of the second class: a quarter of the splits leave it out of the training rows."""
+    rows = "".join(f"{a},{a % 3},{'ab'[a == 7]}\n" for a in range(40))
+    (tmp_path / "rare.csv").write_text(f"x,y,class\n{rows}")
+    experiment = load_experiment(
+        write(),
+        [f"dataset={{path: {tmp_path / 'rare.csv'}, target: class}}",
+         "protocol={split: {kind: fraction, train: 0.75}}"],
+        repeats=12, exact=False,
+    )  # fmt: skip
+    trials = plan(experiment, {source: load_raw(source).fingerprint for source in experiment.datasets})
+    rows_made = [run_trial(trial, **HOW) for trial in trials]
+    assert {row["status"] for row in rows_made} == {"done", "failed"}
+    assert {row["reason"][:9] for row in rows_made if row["status"] == "failed"} == {"DataError"}
+
+
 def test_a_solver_that_breaks_is_a_failed_row(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(self: object, X: object, y: object) -> None:
         raise MemoryError("too large")
