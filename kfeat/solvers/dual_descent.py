@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from kfeat.solvers.base import LinearSolver, Machine, Task, class_factors
+from kfeat.solvers.native import one_at_a_time
 from kfeat.solvers.objectives import linear_objective
 
 
@@ -61,7 +62,8 @@ class DualDescent(LinearSolver):
             random_state=self.random_state,
         )
         start = perf_counter()
-        with warnings.catch_warnings():
+        # The lock is for the random numbers inside, which all threads share, and for the list of filters.
+        with one_at_a_time(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # it is told by `stop_reason_`
             machine.fit(X, y)
         solved = perf_counter()

@@ -19,8 +19,8 @@ from kfeat.errors import ParameterError, SolverError
 from kfeat.solvers.base import Machine, Solver, Task, available_when, class_factors, classifies
 from kfeat.solvers.kernel_argument import resolved_kernel
 from kfeat.solvers.libsvm_kernel import LibsvmKernel, libsvm_kernel
-from kfeat.solvers.libsvm_model import SupportVectors, copy_model
-from kfeat.solvers.native import c_array, check_sizes, solving, thread_cap
+from kfeat.solvers.libsvm_model import SupportVectors, copy_model, kernel_fields
+from kfeat.solvers.native import c_array, check_sizes, solving, structure, thread_cap, weight_fields
 from kfeat.solvers.nodes import NodeRows
 
 MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is given
@@ -110,10 +110,12 @@ class Libsvm(Solver):
     def _train(self, rows: NodeRows, y: NDArray[Any], kernel: LibsvmKernel) -> tuple[SupportVectors, str]:
         """Run svm_train and copy its model out."""
         targets = self._targets(y)
-        problem = library.svm_problem.__new__(library.svm_problem)
-        problem.l = len(targets)
-        problem.y = c_array(targets, ctypes.c_double)
-        problem.x = c_array(rows.pointers, ctypes.POINTER(library.svm_node))
+        problem = structure(
+            library.svm_problem,
+            l=len(targets),
+            y=c_array(targets, ctypes.c_double),
+            x=c_array(rows.pointers, ctypes.POINTER(library.svm_node)),
+        )
         parameter = self._parameter(y, kernel)
         with thread_cap(), solving(library.libsvm.svm_set_print_string_function, None) as messages:
             refusal = library.libsvm.svm_check_parameter(problem, parameter)
@@ -133,21 +135,23 @@ class Libsvm(Solver):
         return y.astype(np.float64)
 
     def _parameter(self, y: NDArray[Any], kernel: LibsvmKernel) -> Any:
-        parameter = library.svm_parameter()
-        parameter.svm_type = self.solver_type
-        parameter.kernel_type = kernel.type
-        parameter.degree, parameter.gamma, parameter.coef0 = kernel.degree, kernel.gamma, kernel.coef0
-        parameter.C, parameter.eps, parameter.p = self.C, self.eps, self.p
-        parameter.shrinking = int(self.shrinking)
         self.cache_mb_ = float(self.cache_mb or fair_cache_mb(max(self._sizes(y))))
-        parameter.cache_size = self.cache_mb_
+        weights = {}
         if self.task == "classification" and self.class_weight is not None:
-            labels = np.unique(self._targets(y)).astype(int)
-            weights = class_factors(self.class_weight, self.classes_, y)
-            parameter.nr_weight = len(weights)
-            parameter.weight_label = (ctypes.c_int * len(labels))(*labels)
-            parameter.weight = (ctypes.c_double * len(weights))(*weights)
-        return parameter
+            labels = np.unique(self._targets(y)).astype(int).tolist()
+            factors = class_factors(self.class_weight, self.classes_, y).tolist()
+            weights = dict(zip(labels, factors, strict=True))
+        return structure(
+            library.svm_parameter,
+            svm_type=self.solver_type,
+            C=self.C,
+            eps=self.eps,
+            p=self.p,
+            shrinking=int(self.shrinking),
+            cache_size=self.cache_mb_,
+            **kernel_fields(kernel),
+            **weight_fields(weights),
+        )
 
     def _sizes(self, y: NDArray[Any]) -> list[int]:
         """Return how many rows each of LIBSVM's problems has, in no order: pairs of classes, or all rows."""
