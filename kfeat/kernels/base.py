@@ -8,11 +8,12 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from annotated_types import Gt, Lt
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import row_norms
 
 from kfeat.errors import DataError
+from kfeat.kernels.operands import as_operand
 
 TILE = 1024  # rows and columns; a float64 tile is 8 MB, all the memory a Gram block needs beyond itself
 DENSE_FROM = 0.05  # at this share of non-zeros a dense tile multiplies faster than a sparse one
@@ -65,17 +66,6 @@ class Kernel(BaseEstimator):
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return this kernel with every width heuristic replaced by the number learnt on X."""
         return self
-
-
-def as_operand(X: Any) -> Any:
-    """Return X as a dense or CSR array of float32 or float64; a view where it is one already.
-
-    Raises DataError where X is not a matrix of real numbers.
-    """
-    A = X if isinstance(X, csr_array) else csr_array(X) if issparse(X) else np.asarray(X)
-    if A.ndim != 2 or A.dtype.kind not in "fiub":
-        raise DataError(f"expected rows of real numbers, shape (n, d), got {A.dtype} of shape {A.shape}")
-    return A if A.dtype in (np.float32, np.float64) else A.astype(np.float64)
 
 
 def slices(n: int, step: int) -> Iterator[slice]:

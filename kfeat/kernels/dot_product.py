@@ -11,7 +11,8 @@ from scipy.special import comb, gammaln
 from sklearn.base import clone
 
 from kfeat.errors import DataError
-from kfeat.kernels.base import Kernel, Positive, as_operand, inner_products, squared_norms
+from kfeat.kernels.base import Kernel, Positive, inner_products, squared_norms
+from kfeat.kernels.operands import as_operand
 from kfeat.kernels.widths import WidthRule, euclidean_width, number, said
 
 

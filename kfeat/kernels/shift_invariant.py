@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics.pairwise import manhattan_distances
 
-from kfeat.kernels.base import Kernel, Positive, as_operand, squared_norms
+from kfeat.kernels.base import Kernel, Positive, squared_norms
 from kfeat.kernels.forks import openmp_for_forks
+from kfeat.kernels.operands import as_operand
 from kfeat.kernels.widths import WidthRule, euclidean_width, manhattan_width, number, said, squared_distances
 
 # Largest gamma ||y||^2 for which the rounding of a float32 distance moves a kernel value by 1e-4 at most.

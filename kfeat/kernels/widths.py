@@ -8,8 +8,9 @@ from scipy.sparse import issparse
 from sklearn.metrics.pairwise import manhattan_distances
 
 from kfeat.errors import DataError, KernelError
-from kfeat.kernels.base import as_operand, inner_products, squared_norms
+from kfeat.kernels.base import inner_products, squared_norms
 from kfeat.kernels.forks import openmp_for_forks
+from kfeat.kernels.operands import as_operand
 from kfeat.kernels.randomness import generator
 
 WidthRule = Literal["mean_distance", "median"]

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfeat.errors import DataError
 from kfeat.kernels import Kernel
+from kfeat.kernels.operands import canonical
 from kfeat.kernels.randomness import generator
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.maps.diagnostics import Diagnosis, diagnose
@@ -67,7 +68,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         for NaN, complex or misshapen data.
         """
         check_parameters(self)
-        X = validate_data(self, X, accept_sparse="csr")
+        X = validate_data(self, canonical(X), accept_sparse="csr")
         rng = generator(self.random_state)
         self.kernel_offset_ = 0.0
         self.kernel_ = self._kernel_for(X, rng)
@@ -88,7 +89,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         memory map), so neither X nor the features need fit in memory. Integer data convert block by block.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        X = validate_data(self, canonical(X), accept_sparse="csr", reset=False)
         dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         shape = (X.shape[0], self._n_features_out)
         features = np.empty(shape, dtype) if out is None else checked_output(out, shape, dtype)

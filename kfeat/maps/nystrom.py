@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_array
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
-from kfeat.kernels.base import as_operand, dense_if_quicker, slices
+from kfeat.kernels.base import dense_if_quicker, slices
+from kfeat.kernels.operands import as_operand, canonical
 from kfeat.maps.base import BlockMapper, FeatureMap
 from kfeat.maps.registry import register
 
@@ -100,7 +101,7 @@ class Nystrom(FeatureMap):
         n, c = X.shape[0], self.n_components
         self.landmark_indices_ = None
         if self.landmarks is not None:
-            given = check_array(self.landmarks, accept_sparse="csr")
+            given = check_array(canonical(self.landmarks), accept_sparse="csr", copy=True)
             if given.shape[1] != X.shape[1] or c not in (None, given.shape[0]):
                 raise DataError(
                     f"Nystrom: expected landmarks of shape ({c or 'any'}, {X.shape[1]}) "

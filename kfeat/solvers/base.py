@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfeat.errors import DataError, ParameterError
+from kfeat.kernels.operands import canonical
 from kfeat.parameters import check_parameters
 
 Task = Literal["classification", "regression"]
@@ -84,9 +85,14 @@ class Solver(BaseEstimator):
         check_parameters(self)
         regression = self.task == "regression"
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=regression
+            self,
+            canonical(X),
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            y_numeric=regression,
         )
-        X = _canonical(X)
         if regression:
             return X, np.asarray(y, dtype=np.float64)
         check_classification_targets(y)
@@ -109,10 +115,9 @@ class Solver(BaseEstimator):
     def _check_again(self, X: Any) -> Any:
         """Return X checked against what was seen in fit."""
         check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
+        return validate_data(
+            self, canonical(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
         )
-        return _canonical(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -186,16 +191,3 @@ def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
     for start in range(0, len(X), rows):
         np.matmul(X[start : start + rows].astype(W.dtype), W.T, out=values[start : start + rows])
     return values
-
-
-def _canonical(X: Any) -> Any:
-    """Return CSR with sorted indices, no duplicates, and short indices if they do; dense arrays pass."""
-    if isinstance(X, np.ndarray):
-        return X
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) < 2**31:
-        indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        X = type(X)((X.data, indices, indptr), shape=X.shape)
-    return X

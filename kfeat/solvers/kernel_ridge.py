@@ -47,7 +47,7 @@ class KernelRidge(Solver):
     def fit(self, X: Any, y: Any) -> "KernelRidge":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
-        X = X.astype(np.float64, copy=False)  # so is K, and then predictions
+        X = X.astype(np.float64)  # so is K, and then predictions; a copy, since X_fit_ keeps it
         n = X.shape[0]
         instead = "take fewer rows, or ridge regression on a map's features"
         check_memory(f"the Gram matrix of {n:,} rows", 8 * n * n, instead)

@@ -11,6 +11,7 @@ from pydantic import FiniteFloat
 from scipy.linalg import eigh
 
 from kfeat.errors import DataError, ParameterError
+from kfeat.kernels.operands import as_operand
 from kfeat.parameters import check_parameters
 from kfeat.solvers.base import LinearSolver, Machine, Task
 from kfeat.solvers.grid import geometric_grid
@@ -71,7 +72,8 @@ class RidgeCV(LinearSolver):
         parts: list[list[Moments]] = [[] for _ in range(self.folds or 0)]
         rng = np.random.default_rng(self.random_state or 0)
         n = 0
-        for X, y in batches:
+        for features, y in batches:
+            X = as_operand(features)
             # Whole rounds of all folds, each in random order: folds stay equal over batches of any size.
             rounds = len(y) // len(parts) + 2
             order = rng.permuted(np.tile(np.arange(len(parts)), (rounds, 1)), axis=1).reshape(-1)
