@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from kfeat.errors import DataError
@@ -13,7 +14,10 @@ def as_operand(X: Any) -> Any:
 
     Raises DataError where X is not a matrix of real numbers.
     """
-    A = canonical(X) if issparse(X) else np.asarray(X)
+    try:
+        A = canonical(X) if issparse(X) else np.asarray(X)
+    except ValueError as error:  # rows of different lengths
+        raise DataError(f"expected rows of real numbers, shape (n, d): {error}") from None
     if A.ndim != 2 or A.dtype.kind not in "fiub":
         raise DataError(f"expected rows of real numbers, shape (n, d), got {A.dtype} of shape {A.shape}")
     return A if A.dtype in (np.float32, np.float64) else A.astype(np.float64)
@@ -36,6 +40,10 @@ def canonical(X: Any) -> Any:
         raise DataError(f"the {X.format} matrix cannot be read as rows: {error}") from None
     if X.format not in ("csr", "csc", "bsr", "coo"):
         _check_indices(rows)
+    native = (
+        np.dtype(np.float64) if rows.dtype in (np.float16, np.longdouble) else rows.dtype.newbyteorder("=")
+    )
+    rows = rows.astype(native, copy=False)  # SciPy's own code takes no other
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -43,6 +51,17 @@ def canonical(X: Any) -> Any:
         short = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
         rows = csr_array(short, shape=rows.shape)
     return rows
+
+
+def check_finite(values: NDArray[Any], what: str) -> None:
+    """Raise DataError where `values` hold NaN or infinity; a finite sum tells that they do not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if not np.isfinite(total) and not np.isfinite(values).all():
+        raise DataError(
+            f"{what} are not finite in {values.dtype}: the rows hold NaN or infinity, or are so large that "
+            "numbers overflow; scale them down"
+        )
 
 
 def _check_indices(X: Any) -> None:

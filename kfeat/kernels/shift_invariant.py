@@ -33,6 +33,7 @@ class ShiftInvariantKernel(Kernel):
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return the kernel with gamma as a number, learnt from the distances between rows of X."""
+        self.check()
         if not isinstance(self.gamma, str):
             return self
         resolved: Self = clone(self).set_params(gamma=self._gamma_learnt(X, self.gamma, random_state))

@@ -17,6 +17,7 @@ from kfeat.kernels.base import dense_if_quicker, slices
 from kfeat.kernels.operands import as_operand, canonical
 from kfeat.maps.base import BlockMapper, FeatureMap
 from kfeat.maps.registry import register
+from kfeat.parameters import Components, Jobs
 
 DEFAULT_LANDMARKS = 100
 PANEL = 128  # columns per product with the trapezoid of components
@@ -45,11 +46,11 @@ class Nystrom(FeatureMap):
     def __init__(
         self,
         kernel: Any = None,
-        n_components: Annotated[int, Ge(1)] | None = None,
+        n_components: Components | None = None,
         rank: Annotated[int, Ge(1)] | None = None,
         landmarks: np.ndarray | sparray | spmatrix | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components

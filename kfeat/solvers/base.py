@@ -3,10 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
@@ -16,11 +18,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfeat.errors import DataError, ParameterError
+from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.kernels.operands import canonical
 from kfeat.parameters import check_parameters
 
 Task = Literal["classification", "regression"]
+LARGEST = float(np.sqrt(np.finfo(np.float64).max)) / 4  # whose square, times a few, is finite
 BLOCK_BYTES = 2**25  # of float64 scratch space while predicting
 
 
@@ -45,6 +48,29 @@ def available_when(condition: Callable[[Any], bool]) -> Callable[[Method], Metho
 def classifies(solver: "Solver") -> bool:
     """Tell whether decision values exist: for classifiers only."""
     return solver.task == "classification"
+
+
+def finite(fit: Method) -> Method:
+    """Return a method that fits, raising SolverError where the machine that it leaves is not finite."""
+
+    @wraps(fit)
+    def checked(self: Any, *data: Any, **more: Any) -> Any:
+        try:
+            with np.errstate(all="ignore"):  # what overflows is seen in the machine
+                fit(self, *data, **more)
+        except MemoryError as error:
+            raise SolverError(f"{type(self).__name__}: {error}: take fewer rows or features") from None
+        except ArithmeticError as error:
+            raise SolverError(f"{type(self).__name__}: {error}: scale the features nearer to 1") from None
+        for name in ("coef_", "dual_coef_", "intercept_"):
+            if not np.isfinite(getattr(self, name, 0.0)).all():
+                raise SolverError(
+                    f"{type(self).__name__}: numbers overflow, {name} is not finite: scale the features "
+                    "down, or take another C or alpha"
+                )
+        return self
+
+    return cast(Method, checked)
 
 
 class Solver(BaseEstimator):
@@ -93,8 +119,13 @@ class Solver(BaseEstimator):
             order="C",
             y_numeric=regression,
         )
+        check_size("features", X)
         if regression:
-            return X, np.asarray(y, dtype=np.float64)
+            if np.asarray(y).dtype.kind not in "fiub":
+                raise DataError(f"{type(self).__name__} needs numbers as targets, got {np.asarray(y).dtype}")
+            y = np.asarray(y, dtype=np.float64)
+            check_size("targets", y)
+            return X, y
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -170,6 +201,14 @@ class LinearSolver(Solver):
     def _values(self, X: Any) -> NDArray[np.float64]:
         values = self._scores(self._check_again(X))
         return values[:, 0] if values.shape[1] == 1 else values
+
+
+def check_size(what: str, values: Any) -> None:
+    """Raise DataError where values are NaN, or sums of their squares overflow double precision."""
+    stored = values.data if issparse(values) else values
+    largest = max(abs(float(stored.max(initial=0))), abs(float(stored.min(initial=0))))
+    if not largest <= LARGEST / np.sqrt(max(stored.size, 1)):
+        raise DataError(f"{what} reach {largest:.3g}, and sums of their squares overflow: scale them down")
 
 
 def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:

@@ -11,9 +11,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kfeat.errors import SolverError
 from kfeat.kernels import Kernel
-from kfeat.solvers.base import Machine, Solver, Task
+from kfeat.memory import check_memory
+from kfeat.solvers.base import Machine, Solver, Task, finite
 from kfeat.solvers.kernel_argument import resolved_kernel
-from kfeat.solvers.memory import check_memory
 
 BLOCK_VALUES = 2**22  # kernel values held while predicting
 
@@ -44,6 +44,7 @@ class KernelRidge(Solver):
         """Regression."""
         return "regression"
 
+    @finite
     def fit(self, X: Any, y: Any) -> "KernelRidge":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)

@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from kfeat.kernels.operands import as_operand
 from kfeat.parameters import check_parameters
-from kfeat.solvers.base import LinearSolver, Machine, Task
+from kfeat.solvers.base import LinearSolver, Machine, Task, finite
 from kfeat.solvers.moments import Moments, sum_of
 
 
@@ -32,11 +32,13 @@ class Ridge(LinearSolver):
         """Regression."""
         return "regression"
 
+    @finite
     def fit(self, X: Any, y: Any) -> "Ridge":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
         return self._fit_moments(Moments.of(X, y))
 
+    @finite
     def fit_batches(self, batches: Iterable[tuple[Any, Any]]) -> "Ridge":
         """Train on batches of (features (m, d), targets (m,))."""
         check_parameters(self)
