@@ -10,9 +10,11 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+import numpy as np
+from annotated_types import Ge, Le
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, create_model
 
 from kfeat.errors import ParameterError
 
@@ -20,29 +22,43 @@ from kfeat.errors import ParameterError
 HANDED_IN = frozenset({"kernel", "random_state", "n_jobs"})
 
 
-@cache
-def parameter_model(cls: Any, strict: bool = True) -> type[BaseModel]:
-    """Return the pydantic model of `cls`'s constructor, without the parameters in HANDED_IN.
+def _not_zero(value: int) -> int:
+    if value == 0:
+        raise ValueError("expected the number of threads, or -1 for all cores")
+    return value
 
-    Strict: no unknown keys and no conversions but int to float. With `strict=False`, values that convert
-    without loss (NumPy scalars) pass too, as an estimator's own parameters may.
+
+# What several constructors take.
+Components = Annotated[int, Ge(1), Le(2**31 - 1)]
+Degree = Annotated[int, Ge(1), Le(4096)]  # beyond it every kernel is 0 or beyond double precision
+Folds = Annotated[int, Ge(2), Le(10**6)]
+Iterations = Annotated[int, Ge(1), Le(2**31 - 1)]
+Jobs = Annotated[int, AfterValidator(_not_zero)] | None
+Seed = Annotated[int, Ge(0), Le(2**32 - 1)]
+
+
+@cache
+def parameter_model(cls: Any, without: frozenset[str] = HANDED_IN) -> type[BaseModel]:
+    """Return the strict pydantic model of `cls`'s constructor, `without` the parameters of these names.
+
+    Strict: no unknown keys and no conversions but int to float.
     """
     hints = get_type_hints(cls.__init__, include_extras=True)
     fields: dict[str, Any] = {
-        name: (hints[name], ... if parameter.default is inspect.Parameter.empty else parameter.default)
-        for name, parameter in inspect.signature(cls).parameters.items()
-        if name not in HANDED_IN
+        name: (hints.get(name, Any), ... if given.default is inspect.Parameter.empty else given.default)
+        for name, given in inspect.signature(cls).parameters.items()
+        if name not in without
     }
-    config = ConfigDict(extra="forbid", strict=strict, frozen=True, arbitrary_types_allowed=True)
+    config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
     return create_model(cls.__name__, __config__=config, **fields)
 
 
 def check_parameters(estimator: Any) -> None:
     """Raise ParameterError for the first constructor parameters whose value is not allowed."""
     cls: Any = type(estimator)
-    model = parameter_model(cls, strict=False)
+    model = parameter_model(cls, frozenset({"kernel"}))  # which has an error of its own
     values = {
-        name: value.item() if hasattr(value, "item") and getattr(value, "ndim", 0) == 0 else value
+        name: plain(value)
         for name, value in estimator.get_params(deep=False).items()
         if name in model.model_fields
     }
@@ -51,6 +67,15 @@ def check_parameters(estimator: Any) -> None:
     except ValidationError as error:
         problems = "; ".join(describe(problem) for problem in error.errors())
         raise ParameterError(f"{type(estimator).__name__}: {problems}") from None
+
+
+def plain(value: Any) -> Any:
+    """Return NumPy's numbers as Python's, also inside lists and mappings."""
+    if isinstance(value, list):
+        return [plain(element) for element in value]
+    if isinstance(value, dict):
+        return {plain(key): plain(element) for key, element in value.items()}
+    return value.item() if isinstance(value, np.generic | np.ndarray) and value.ndim == 0 else value
 
 
 def describe(problem: Any, prefix: str = "", path: Sequence[str | int] | None = None) -> str:

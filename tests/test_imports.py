@@ -10,11 +10,12 @@ import pytest
 import kfeat
 
 ROOT = Path(kfeat.__file__).parent
-FOUNDATION = {"errors", "parameters"}
+FOUNDATION = {"errors", "parameters", "memory"}
 CLI = {"cli_check", "cli_options", "cli_data", "cli_protocol"}
 MAY_IMPORT = {
     "errors": set(),
     "parameters": {"errors"},
+    "memory": {"errors"},
     "kernels": FOUNDATION,
     "maps": {*FOUNDATION, "kernels"},
     "solvers": {*FOUNDATION, "kernels"},

@@ -110,7 +110,7 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
     feature_map = trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=threads)
     if trial.measure is not None:
         measure = trial.measure.build()
-        return measure.of(feature_map, data.X_train, clock, trial.seeds["data"])
+        return measure.of(feature_map, data.X_train, clock, trial.seeds["data"]) | _rank(feature_map)
     with clock("map_fit"):
         feature_map.fit(data.X_train)
     with clock("map_train"):
@@ -118,7 +118,13 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
     columns = column_counts(Z_train)
     with clock("map_test"):
         Z_test = feature_map.transform(data.X_test)
-    return _train(trial, data, clock, kernel, Z_train, Z_test) | {"columns": columns._asdict()}
+    trained = _train(trial, data, clock, kernel, Z_train, Z_test)
+    return trained | {"columns": columns._asdict()} | _rank(feature_map)
+
+
+def _rank(feature_map: Any) -> dict[str, int]:
+    """Return the numerical rank that a map found, where it has one: it may be below what was asked for."""
+    return {"rank": feature_map.rank_} if hasattr(feature_map, "rank_") else {}
 
 
 def _train(

@@ -8,11 +8,13 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from annotated_types import Gt, Lt
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import row_norms
 
 from kfeat.errors import DataError
+from kfeat.kernels.operands import as_operand, check_finite
+from kfeat.parameters import check_parameters
 
 TILE = 1024  # rows and columns; a float64 tile is 8 MB, all the memory a Gram block needs beyond itself
 DENSE_FROM = 0.05  # at this share of non-zeros a dense tile multiplies faster than a sparse one
@@ -29,17 +31,33 @@ class Kernel(BaseEstimator):
         """Return the Gram block K[i, j] = k(X[i], Y[j]), with Y = X by default.
 
         X (n, d) and Y (m, d) are dense or sparse; the block (n, m) is dense, and float32 where both are.
+        Raises ParameterError, and DataError for data of different widths and values that are not finite.
         """
+        self.check()
         A = as_operand(X)
         B = A if Y is None else as_operand(Y)
         if A.shape[1] != B.shape[1]:
             raise DataError(f"X has {A.shape[1]} features and Y has {B.shape[1]}: give both the same")
-        if Y is not None and max(A.shape[0], B.shape[0]) <= TILE:
+        try:
+            with np.errstate(all="ignore"):  # what overflows is seen in the values
+                K = self._block(A, B, symmetric=Y is None)
+        except MemoryError as error:
+            raise DataError(f"{self!r}: {error}: give fewer rows or features at once") from None
+        check_finite(K, f"values of {self!r}")
+        return K
+
+    def check(self) -> None:
+        """Raise ParameterError where a parameter is not valid."""
+        check_parameters(self)
+
+    def _block(self, A: Any, B: Any, symmetric: bool) -> NDArray[Any]:
+        """Return the block tile by tile; half of the tiles where it is `symmetric`."""
+        if not symmetric and max(A.shape[0], B.shape[0]) <= TILE:
             return self._tile(A, B)
         K: NDArray[Any] = np.empty((A.shape[0], B.shape[0]), dtype=np.result_type(A.dtype, B.dtype))
         for rows in slices(A.shape[0], TILE):
             for columns in slices(B.shape[0], TILE):
-                if Y is not None or columns.start > rows.start:
+                if not symmetric or columns.start > rows.start:
                     K[rows, columns] = self._tile(A[rows], B[columns])
                 elif columns == rows:
                     tile = A[rows]
@@ -65,17 +83,6 @@ class Kernel(BaseEstimator):
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return this kernel with every width heuristic replaced by the number learnt on X."""
         return self
-
-
-def as_operand(X: Any) -> Any:
-    """Return X as a dense or CSR array of float32 or float64; a view where it is one already.
-
-    Raises DataError where X is not a matrix of real numbers.
-    """
-    A = X if isinstance(X, csr_array) else csr_array(X) if issparse(X) else np.asarray(X)
-    if A.ndim != 2 or A.dtype.kind not in "fiub":
-        raise DataError(f"expected rows of real numbers, shape (n, d), got {A.dtype} of shape {A.shape}")
-    return A if A.dtype in (np.float32, np.float64) else A.astype(np.float64)
 
 
 def slices(n: int, step: int) -> Iterator[slice]:

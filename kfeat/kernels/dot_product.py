@@ -11,8 +11,10 @@ from scipy.special import comb, gammaln
 from sklearn.base import clone
 
 from kfeat.errors import DataError
-from kfeat.kernels.base import Kernel, Positive, as_operand, inner_products, squared_norms
+from kfeat.kernels.base import Kernel, Positive, inner_products, squared_norms
+from kfeat.kernels.operands import as_operand, check_finite
 from kfeat.kernels.widths import WidthRule, euclidean_width, number, said
+from kfeat.parameters import Degree
 
 
 class DotProductKernel(Kernel):
@@ -35,10 +37,14 @@ class DotProductKernel(Kernel):
 
     def diagonal(self, X: Any) -> NDArray[Any]:
         """Return f(||X[i]||^2), shape (n,)."""
+        self.check()
         A = as_operand(X)
         t = squared_norms(A)
         self.check_radius(t)
-        return self._f(t).astype(A.dtype)
+        with np.errstate(all="ignore"):
+            values = self._f(t).astype(A.dtype)
+        check_finite(values, f"values of {self!r}")
+        return values
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
         t = inner_products(X, Y)
@@ -82,7 +88,7 @@ class Polynomial(DotProductKernel):
 
     def __init__(
         self,
-        degree: Annotated[int, Ge(1)] = 2,
+        degree: Degree = 2,
         gamma: Positive = 1.0,
         coef0: Annotated[float, Ge(0), Lt(inf)] = 0.0,
     ) -> None:
@@ -131,6 +137,7 @@ class Exponential(DotProductKernel):
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return the kernel with sigma as a number: the mean or median distance between rows of X."""
+        self.check()
         if not isinstance(self.sigma, str):
             return self
         resolved: Self = clone(self).set_params(sigma=euclidean_width(X, self.sigma, random_state))
@@ -142,14 +149,14 @@ class Exponential(DotProductKernel):
         return np.exp(-gammaln(n + 1) - 2 * n * np.log(number(self, "sigma")))
 
     def _f(self, t: NDArray[Any]) -> NDArray[Any]:
-        t /= number(self, "sigma") ** 2
+        t /= np.float64(number(self, "sigma")) ** 2  # which may overflow, and Python's own would raise
         return np.exp(t, out=t)
 
 
 class VovkReal(DotProductKernel):
     """Vovk's real polynomial kernel (1 - <x, y>^degree) / (1 - <x, y>) = sum_{n < degree} <x, y>^n."""
 
-    def __init__(self, degree: Annotated[int, Ge(1)] = 2) -> None:
+    def __init__(self, degree: Degree = 2) -> None:
         self.degree = degree
 
     @property

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from kfeat.errors import ParameterError
+
 
 def generator(random_state: Any) -> np.random.Generator:
     """Return a Generator for None, an int, a SeedSequence, a Generator (itself) or a RandomState.
@@ -12,4 +14,10 @@ def generator(random_state: Any) -> np.random.Generator:
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
-    return np.random.default_rng(random_state)
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"random_state: expected None, an integer of at least 0 or a random generator of NumPy's "
+            f"(got {random_state!r}): {error}"
+        ) from None

@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics.pairwise import manhattan_distances
 
-from kfeat.kernels.base import Kernel, Positive, as_operand, squared_norms
+from kfeat.kernels.base import Kernel, Positive, squared_norms
+from kfeat.kernels.forks import openmp_for_forks
+from kfeat.kernels.operands import as_operand
 from kfeat.kernels.widths import WidthRule, euclidean_width, manhattan_width, number, said, squared_distances
 
 # Largest gamma ||y||^2 for which the rounding of a float32 distance moves a kernel value by 1e-4 at most.
@@ -31,6 +33,7 @@ class ShiftInvariantKernel(Kernel):
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return the kernel with gamma as a number, learnt from the distances between rows of X."""
+        self.check()
         if not isinstance(self.gamma, str):
             return self
         resolved: Self = clone(self).set_params(gamma=self._gamma_learnt(X, self.gamma, random_state))
@@ -85,6 +88,7 @@ class Laplacian(ShiftInvariantKernel):
         return 1 / manhattan_width(X, rule, random_state)
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
-        distances = manhattan_distances(X, Y)  # float64, by SciPy (dense) or scikit-learn (CSR)
+        with openmp_for_forks():
+            distances = manhattan_distances(X, Y)  # float64, by SciPy (dense) or scikit-learn (CSR)
         distances *= -number(self, "gamma")
         return np.exp(distances, out=distances).astype(np.result_type(X.dtype, Y.dtype), copy=False)

@@ -1,13 +1,13 @@
 """Weighted sums of kernels."""
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from kfeat.errors import ParameterError
 from kfeat.kernels.base import Kernel
-from kfeat.parameters import check_parameters
 
 
 class Sum(Kernel):
@@ -25,17 +25,22 @@ class Sum(Kernel):
     def terms(self) -> list[tuple[float, Kernel]]:
         """Return the pairs (w_i, k_i), or raise ParameterError where they do not match."""
         weights = [1.0] * len(self.kernels) if self.weights is None else self.weights
-        if not self.kernels or len(weights) != len(self.kernels) or not all(w > 0 for w in weights):
+        if not self.kernels or len(weights) != len(self.kernels) or not all(0 < w < inf for w in weights):
             raise ParameterError(
                 f"Sum: expected at least one kernel and a weight above 0 for each, "
                 f"got {len(self.kernels)} kernels and weights {self.weights}"
             )
         return list(zip(weights, self.kernels, strict=True))
 
+    def check(self) -> None:
+        """Raise ParameterError where a parameter is not valid, of the sum or of one of its kernels."""
+        super().check()
+        for _, kernel in self.terms():
+            kernel.check()
+
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return the sum with every kernel's width as a number."""
-        for _, kernel in self.terms():
-            check_parameters(kernel)
+        self.check()
         return type(self)([kernel.resolve(X, random_state) for kernel in self.kernels], self.weights)
 
     def diagonal(self, X: Any) -> NDArray[Any]:

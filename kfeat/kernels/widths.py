@@ -8,7 +8,9 @@ from scipy.sparse import issparse
 from sklearn.metrics.pairwise import manhattan_distances
 
 from kfeat.errors import DataError, KernelError
-from kfeat.kernels.base import as_operand, inner_products, squared_norms
+from kfeat.kernels.base import inner_products, squared_norms
+from kfeat.kernels.forks import openmp_for_forks
+from kfeat.kernels.operands import as_operand
 from kfeat.kernels.randomness import generator
 
 WidthRule = Literal["mean_distance", "median"]
@@ -24,7 +26,8 @@ def euclidean_width(X: Any, rule: str, random_state: Any) -> float:
 def manhattan_width(X: Any, rule: str, random_state: Any) -> float:
     """Return the mean or median of ||x - y||_1 over the distinct pairs of (at most MAX_ROWS) rows of X."""
     A = sampled(X, random_state)
-    return width(manhattan_distances(A, A), rule)
+    with openmp_for_forks():
+        return width(manhattan_distances(A, A), rule)
 
 
 def width(distances: NDArray[Any], rule: str) -> float:

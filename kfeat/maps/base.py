@@ -12,12 +12,14 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfeat.errors import DataError
+from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Kernel
+from kfeat.kernels.operands import canonical
 from kfeat.kernels.randomness import generator
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.maps.diagnostics import Diagnosis, diagnose
 from kfeat.maps.registry import check_supported
+from kfeat.memory import check_memory
 from kfeat.parameters import check_parameters
 
 BlockMapper = Callable[[Any, NDArray[Any]], None]  # (rows of X, rows of the output to fill)
@@ -67,17 +69,24 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         for NaN, complex or misshapen data.
         """
         check_parameters(self)
-        X = validate_data(self, X, accept_sparse="csr")
+        X = validate_data(self, canonical(X), accept_sparse="csr")
         rng = generator(self.random_state)
         self.kernel_offset_ = 0.0
         self.kernel_ = self._kernel_for(X, rng)
-        self._n_features_out = self._draw(X, rng)
+        try:
+            with np.errstate(all="ignore"):  # what overflows is seen in the features
+                self._n_features_out = self._draw(X, rng)
+        except MemoryError as error:
+            name = type(self).__name__
+            raise ParameterError(
+                f"{name}: {error}: take fewer components, or data of fewer features"
+            ) from None
         return self
 
     def _kernel_for(self, X: Any, rng: np.random.Generator) -> Kernel:
         kernel = self.default_kernel() if self.kernel is None else self.kernel
         check_supported(type(self), kernel)
-        check_parameters(kernel)
+        kernel.check()
         resolved: Kernel = kernel.resolve(X, rng)
         return resolved
 
@@ -88,9 +97,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         memory map), so neither X nor the features need fit in memory. Integer data convert block by block.
         """
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        X = validate_data(self, canonical(X), accept_sparse="csr", reset=False)
         dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         shape = (X.shape[0], self._n_features_out)
+        if out is None:
+            what = f"the matrix of {shape[0]:,} rows of {shape[1]:,} features"
+            check_memory(what, shape[0] * shape[1] * dtype.itemsize, "give `out`, or take fewer", DataError)
         features = np.empty(shape, dtype) if out is None else checked_output(out, shape, dtype)
         step = rows_per_block(self._row_bytes(dtype.itemsize), self.min_rows)
         map_in_blocks(self._block_mapper(dtype), X, features, step, self.n_jobs)

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from threadpoolctl import ThreadpoolController
 
+from kfeat.kernels.operands import check_finite
+
 CACHE_BYTES = 2**21  # of working memory per block: measured best where a core has 1 MB of second-level cache
 MAX_BYTES = 2**24  # where even the fewest rows that are worth a block are large
 
@@ -30,14 +32,17 @@ def map_in_blocks(
     """Call `mapper(rows of X, rows of out)` for every `step` rows, in `n_jobs` threads.
 
     Blocks reach the mapper in out's dtype, dense blocks C-contiguous and sparse ones as CSR. `n_jobs` follows
-    joblib: None is one thread unless `joblib.parallel_config` says otherwise, -1 all cores.
+    joblib: None is one thread unless `joblib.parallel_config` says otherwise, -1 all cores. Raises DataError
+    where a feature is not finite.
     """
     starts = range(0, X.shape[0], step)
     threads = min(effective_n_jobs(n_jobs), len(starts))
 
     def map_one(start: int) -> None:
         rows = slice(start, min(start + step, X.shape[0]))
-        mapper(block_of(X, rows, out.dtype), out[rows])
+        with np.errstate(all="ignore"):
+            mapper(block_of(X, rows, out.dtype), out[rows])
+        check_finite(out[rows], "features")
 
     if threads <= 1:
         for start in starts:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 from sklearn.utils.validation import check_array
 
+from kfeat.kernels.operands import canonical
 from kfeat.kernels.randomness import generator
 from kfeat.maps.columns import column_counts
 
@@ -74,7 +75,7 @@ def diagnose(fitted: "FeatureMap", X: Any, n_rows: int = 1000, random_state: Any
 
 def sampled_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, float]:
     """Return up to `n_rows` rows of X, drawn without replacement, and the share of rows that stay unseen."""
-    X = check_array(X, accept_sparse="csr")
+    X = check_array(canonical(X), accept_sparse="csr")
     n = X.shape[0]
     if n_rows < 3 or n < 3:
         raise ValueError(f"a diagnosis needs at least 3 rows, got n_rows={n_rows} of n_samples={n}")

@@ -1,9 +1,11 @@
 """The Nystrom approximation: any kernel, seen from a sample of the rows (Drineas & Mahoney 2005)."""
 
+import warnings
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge
+from numpy.exceptions import RankWarning
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 from scipy.sparse import sparray, spmatrix
@@ -11,9 +13,11 @@ from sklearn.utils.validation import check_array
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
-from kfeat.kernels.base import as_operand, dense_if_quicker, slices
+from kfeat.kernels.base import dense_if_quicker, slices
+from kfeat.kernels.operands import as_operand, canonical
 from kfeat.maps.base import BlockMapper, FeatureMap
 from kfeat.maps.registry import register
+from kfeat.parameters import Components, Jobs
 
 DEFAULT_LANDMARKS = 100
 PANEL = 128  # columns per product with the trapezoid of components
@@ -25,24 +29,28 @@ class Nystrom(FeatureMap):
 
     z(x) = k(x, landmarks) V_k L_k^(-1/2), up to a rotation, with W_k = V_k L_k V_k^T the best rank-k
     approximation of the landmarks' Gram matrix W, so that Z Z^T = C W_k^+ C^T; exact where all rows are
-    landmarks, at full rank. (The slides' exponent 1/2 belongs to W^+.) Eigenvalues that are zero to the
-    precision of the data are left out, so that there may be fewer columns than `rank`.
+    landmarks, at full rank. (The slides' exponent 1/2 belongs to W^+.) Eigenvalues that are zero to double
+    precision are left out: then there are fewer columns than `rank`, and a RankWarning says so. Kernel values
+    and products are computed in double precision whatever the data, since L_k^(-1/2) magnifies their rounding
+    by up to 10^6; features of float32 data are rounded to float32 at the end.
 
     n_components: the number c of landmarks, rows of X drawn uniformly without replacement; None: 100, or all
     rows where there are fewer. landmarks: rows given in their place, c of them. rank: k <= c; None: c.
-    Fitted: `landmarks_`, and `landmark_indices_`, their places in X (None for given ones).
+    Fitted: `landmarks_`, `landmark_indices_`, their places in X (None for given ones), and `rank_`, the
+    numerical rank, which is the number of columns.
     """
 
+    algorithm_version: ClassVar[int] = 2
     min_rows: ClassVar[int] = 512  # each block looks at all landmarks again
 
     def __init__(
         self,
         kernel: Any = None,
-        n_components: Annotated[int, Ge(1)] | None = None,
+        n_components: Components | None = None,
         rank: Annotated[int, Ge(1)] | None = None,
         landmarks: np.ndarray | sparray | spmatrix | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
@@ -62,7 +70,6 @@ class Nystrom(FeatureMap):
         return Gaussian()
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        dtype = X.dtype if X.dtype == np.float32 else np.dtype(np.float64)
         self.landmarks_ = self._choose_landmarks(X, rng)
         c = self.landmarks_.shape[0]
         rank = c if self.rank is None else self.rank
@@ -72,21 +79,30 @@ class Nystrom(FeatureMap):
             self.kernel_(self.landmarks_.astype(np.float64)), subset_by_index=[c - rank, c - 1]
         )
         # Smaller eigenvalues are rounding, which their inverse would blow up.
-        kept = values > max(values[-1], 0) * c * np.finfo(dtype).eps
-        if not kept.any():
+        kept = values > max(values[-1], 0) * c * np.finfo(np.float64).eps
+        self.rank_ = int(kept.sum())
+        if not self.rank_:
             raise DataError(f"Nystrom: {self.kernel_!r} is 0 on all landmarks: choose others")
+        asked = any(given is not None for given in (self.n_components, self.rank, self.landmarks))
+        if asked and self.rank_ < rank:
+            warnings.warn(
+                f"Nystrom: the kernel has the numerical rank {self.rank_} on the landmarks, {rank} was asked "
+                f"for: there are {self.rank_} columns",
+                RankWarning,
+                stacklevel=3,  # of the call to fit
+            )
         # Turned to lower trapezoidal form by an LQ decomposition: inner products do not see the rotation, the
         # zeros above the diagonal save half of the product in `transform`, and a positive diagonal makes the
         # features unique, whatever signs and bases LAPACK gives the eigenvectors.
         R = qr((vectors[:, kept] / np.sqrt(values[kept])).T, mode="r")[0]
         self.components_ = np.ascontiguousarray(R.T * np.where(np.diagonal(R) < 0, -1, 1))
-        return int(kept.sum())
+        return self.rank_
 
     def _choose_landmarks(self, X: Any, rng: np.random.Generator) -> Any:
         n, c = X.shape[0], self.n_components
         self.landmark_indices_ = None
         if self.landmarks is not None:
-            given = check_array(self.landmarks, accept_sparse="csr")
+            given = check_array(canonical(self.landmarks), accept_sparse="csr", copy=True)
             if given.shape[1] != X.shape[1] or c not in (None, given.shape[0]):
                 raise DataError(
                     f"Nystrom: expected landmarks of shape ({c or 'any'}, {X.shape[1]}) "
@@ -103,12 +119,14 @@ class Nystrom(FeatureMap):
         return as_operand(X[self.landmark_indices_])
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        landmarks = dense_if_quicker(self.landmarks_.astype(dtype))
-        components = self.components_.astype(dtype)
+        landmarks = dense_if_quicker(self.landmarks_.astype(np.float64))
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
-            K = self.kernel_(X, landmarks)
-            for columns in slices(components.shape[1], PANEL):
-                np.matmul(K[:, columns.start :], components[columns.start :, columns], out=out[:, columns])
+            K = self.kernel_(X.astype(np.float64, copy=False), landmarks)
+            for columns in slices(self.rank_, PANEL):
+                out[:, columns] = K[:, columns.start :] @ self.components_[columns.start :, columns]
 
         return map_block
+
+    def _row_bytes(self, itemsize: int) -> int:
+        return 8 * (int(self.n_features_in_) + self.landmarks_.shape[0])

@@ -1,14 +1,16 @@
 """Random Fourier features: shift-invariant kernels by random waves (Rahimi & Recht 2007)."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from annotated_types import Ge
 from numpy.typing import NDArray
 
+from kfeat.errors import ParameterError
 from kfeat.kernels import Gaussian, Kernel, ShiftInvariantKernel
 from kfeat.maps.base import BlockMapper, FeatureMap
 from kfeat.maps.registry import register
+from kfeat.memory import check_memory
+from kfeat.parameters import Components, Jobs
 
 
 @register("random_fourier")
@@ -25,10 +27,10 @@ class RandomFourier(FeatureMap):
     def __init__(
         self,
         kernel: Any = None,
-        n_components: Annotated[int, Ge(1)] = 100,
+        n_components: Components = 100,
         features: Literal["pairs", "offset"] = "pairs",
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
@@ -48,6 +50,8 @@ class RandomFourier(FeatureMap):
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
         n_frequencies = self.n_components - self._n_pairs()
+        needed = 8 * X.shape[1] * n_frequencies
+        check_memory(f"a map of {n_frequencies:,} frequencies", needed, "take fewer", ParameterError)
         self.frequencies_ = self.kernel_.sample_frequencies(rng, (X.shape[1], n_frequencies))
         self.offsets_ = rng.uniform(0, 2 * np.pi, n_frequencies - self._n_pairs())
         return self.n_components

@@ -4,14 +4,17 @@ from math import inf
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt, Lt
+from annotated_types import Gt, Lt
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from kfeat.errors import ParameterError
 from kfeat.kernels import DotProductKernel, Kernel, Polynomial
 from kfeat.maps.base import BlockMapper, FeatureMap
 from kfeat.maps.degree_laws import Degrees, coefficients, geometric, proportional, truncated
 from kfeat.maps.registry import register
+from kfeat.memory import check_memory
+from kfeat.parameters import Components, Jobs
 
 
 @register("random_maclaurin")
@@ -34,13 +37,13 @@ class RandomMaclaurin(FeatureMap):
     def __init__(
         self,
         kernel: Any = None,
-        n_components: Annotated[int, Ge(1)] = 100,
+        n_components: Components = 100,
         degree_law: Literal["geometric", "truncated", "proportional"] = "geometric",
         base: Annotated[float, Gt(1), Lt(inf)] = 2.0,
         h01: bool = False,
         constant: bool = True,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
@@ -66,6 +69,8 @@ class RandomMaclaurin(FeatureMap):
         self.exact_ = coefficients(self.kernel_, 2)
         if not self.constant:
             self.kernel_offset_, self.exact_[0] = float(self.exact_[0]), 0.0
+        what = f"a map of {self.n_components:,} degrees"
+        check_memory(what, 64 * self.n_components, "take fewer components", ParameterError)
         degrees, weights = self._draw_degrees(X, rng)
         # By degree, so that the features with a j-th factor are the last ones; a zero column has no factors,
         # however large its degree.
@@ -73,6 +78,8 @@ class RandomMaclaurin(FeatureMap):
         order = np.argsort(factors, kind="stable")
         self.degrees_, self.n_factors_ = degrees[order], factors[order]
         self.scales_ = np.sqrt(weights[order] / self.n_components)
+        what = f"a map of {int(factors.sum()):,} vectors of signs"
+        check_memory(what, 9 * int(factors.sum()) * X.shape[1], "take fewer components", ParameterError)
         self.signs_ = 2 * rng.integers(2, size=(int(factors.sum()), X.shape[1]), dtype=np.int8) - 1
         return self.n_components + (self.constant + X.shape[1] if self.h01 else 0)
 

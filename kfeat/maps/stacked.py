@@ -12,6 +12,7 @@ from kfeat.maps.base import BlockMapper, FeatureMap
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.registry import check_supported, register
 from kfeat.maps.tensor_sketch import TensorSketch
+from kfeat.parameters import Jobs
 
 
 @register("stacked")
@@ -28,7 +29,7 @@ class Stacked(FeatureMap):
         kernel: Any = None,
         maps: list[FeatureMap] | None = None,
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
         self.kernel = kernel
         self.maps = maps

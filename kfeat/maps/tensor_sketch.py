@@ -1,9 +1,8 @@
 """Tensor Sketch: polynomial kernels by the fast convolution of count sketches (Pham & Pagh 2013)."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from annotated_types import Ge
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 from sklearn.base import clone
@@ -12,6 +11,7 @@ from kfeat.kernels import Kernel, Linear, Polynomial
 from kfeat.maps.base import BlockMapper, FeatureMap
 from kfeat.maps.count_sketch import CountSketch, arranged, random_tables, universal_tables
 from kfeat.maps.registry import register
+from kfeat.parameters import Components, Jobs
 
 
 @register("tensor_sketch")
@@ -33,12 +33,12 @@ class TensorSketch(FeatureMap):
     def __init__(
         self,
         kernel: Any = None,
-        n_components: Annotated[int, Ge(1)] = 100,
+        n_components: Components = 100,
         domain: Literal["real", "frequency"] = "real",
         hashing: Literal["table", "universal"] = "table",
         constant: Literal["sqrt", "published"] = "sqrt",
         random_state: Any = None,
-        n_jobs: int | None = None,
+        n_jobs: Jobs = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components

@@ -3,10 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
@@ -16,10 +18,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfeat.errors import DataError, ParameterError
+from kfeat.errors import DataError, ParameterError, SolverError
+from kfeat.kernels.operands import canonical
 from kfeat.parameters import check_parameters
 
 Task = Literal["classification", "regression"]
+LARGEST = float(np.sqrt(np.finfo(np.float64).max)) / 4  # whose square, times a few, is finite
 BLOCK_BYTES = 2**25  # of float64 scratch space while predicting
 
 
@@ -44,6 +48,29 @@ def available_when(condition: Callable[[Any], bool]) -> Callable[[Method], Metho
 def classifies(solver: "Solver") -> bool:
     """Tell whether decision values exist: for classifiers only."""
     return solver.task == "classification"
+
+
+def finite(fit: Method) -> Method:
+    """Return a method that fits, raising SolverError where the machine that it leaves is not finite."""
+
+    @wraps(fit)
+    def checked(self: Any, *data: Any, **more: Any) -> Any:
+        try:
+            with np.errstate(all="ignore"):  # what overflows is seen in the machine
+                fit(self, *data, **more)
+        except MemoryError as error:
+            raise SolverError(f"{type(self).__name__}: {error}: take fewer rows or features") from None
+        except ArithmeticError as error:
+            raise SolverError(f"{type(self).__name__}: {error}: scale the features nearer to 1") from None
+        for name in ("coef_", "dual_coef_", "intercept_"):
+            if not np.isfinite(getattr(self, name, 0.0)).all():
+                raise SolverError(
+                    f"{type(self).__name__}: numbers overflow, {name} is not finite: scale the features "
+                    "down, or take another C or alpha"
+                )
+        return self
+
+    return cast(Method, checked)
 
 
 class Solver(BaseEstimator):
@@ -84,11 +111,21 @@ class Solver(BaseEstimator):
         check_parameters(self)
         regression = self.task == "regression"
         X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", y_numeric=regression
+            self,
+            canonical(X),
+            y,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+            y_numeric=regression,
         )
-        X = _canonical(X)
+        check_size("features", X)
         if regression:
-            return X, np.asarray(y, dtype=np.float64)
+            if np.asarray(y).dtype.kind not in "fiub":
+                raise DataError(f"{type(self).__name__} needs numbers as targets, got {np.asarray(y).dtype}")
+            y = np.asarray(y, dtype=np.float64)
+            check_size("targets", y)
+            return X, y
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
@@ -109,10 +146,9 @@ class Solver(BaseEstimator):
     def _check_again(self, X: Any) -> Any:
         """Return X checked against what was seen in fit."""
         check_is_fitted(self)
-        X = validate_data(
-            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
+        return validate_data(
+            self, canonical(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
         )
-        return _canonical(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -167,6 +203,14 @@ class LinearSolver(Solver):
         return values[:, 0] if values.shape[1] == 1 else values
 
 
+def check_size(what: str, values: Any) -> None:
+    """Raise DataError where values are NaN, or sums of their squares overflow double precision."""
+    stored = values.data if issparse(values) else values
+    largest = max(abs(float(stored.max(initial=0))), abs(float(stored.min(initial=0))))
+    if not largest <= LARGEST / np.sqrt(max(stored.size, 1)):
+        raise DataError(f"{what} reach {largest:.3g}, and sums of their squares overflow: scale them down")
+
+
 def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
     """Return the factor of C for each class, y being positions in `classes`; all must be above 0."""
     factors = compute_class_weight(class_weight, classes=classes, y=classes[y])
@@ -186,16 +230,3 @@ def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
     for start in range(0, len(X), rows):
         np.matmul(X[start : start + rows].astype(W.dtype), W.T, out=values[start : start + rows])
     return values
-
-
-def _canonical(X: Any) -> Any:
-    """Return CSR with sorted indices, no duplicates, and short indices if they do; dense arrays pass."""
-    if isinstance(X, np.ndarray):
-        return X
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    if X.indices.dtype != np.int32 and max(X.nnz, *X.shape) < 2**31:
-        indices, indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        X = type(X)((X.data, indices, indptr), shape=X.shape)
-    return X

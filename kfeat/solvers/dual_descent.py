@@ -5,12 +5,14 @@ from time import perf_counter
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt
+from annotated_types import Gt
 from pydantic import FiniteFloat
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from kfeat.solvers.base import LinearSolver, Machine, Task, class_factors
+from kfeat.parameters import Iterations, Seed
+from kfeat.solvers.base import LinearSolver, Machine, Task, class_factors, finite
+from kfeat.solvers.native import one_at_a_time
 from kfeat.solvers.objectives import linear_objective
 
 
@@ -30,9 +32,9 @@ class DualDescent(LinearSolver):
         C: Annotated[FiniteFloat, Gt(0)] = 1.0,
         eps: Annotated[FiniteFloat, Gt(0)] = 0.1,
         bias: FiniteFloat = -1.0,
-        max_iter: Annotated[int, Ge(1)] = 1000,
+        max_iter: Iterations = 1000,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        random_state: Any = None,
+        random_state: Seed | np.random.RandomState | None = None,
     ) -> None:
         self.C = C
         self.eps = eps
@@ -46,6 +48,7 @@ class DualDescent(LinearSolver):
         """Classification."""
         return "classification"
 
+    @finite
     def fit(self, X: Any, y: Any) -> "DualDescent":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
@@ -61,7 +64,8 @@ class DualDescent(LinearSolver):
             random_state=self.random_state,
         )
         start = perf_counter()
-        with warnings.catch_warnings():
+        # The lock is for the random numbers inside, which all threads share, and for the list of filters.
+        with one_at_a_time(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # it is told by `stop_reason_`
             machine.fit(X, y)
         solved = perf_counter()

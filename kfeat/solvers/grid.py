@@ -1,27 +1,33 @@
 """Cross-validation over one parameter, C say: folds are cut once, each walks along all values."""
 
 from collections.abc import Iterable
+from math import floor, log
 from time import perf_counter
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt
+from annotated_types import Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from kfeat.errors import DataError, ParameterError
-from kfeat.solvers.base import LinearSolver, Solver, Task
+from kfeat.parameters import Folds, Iterations, Seed
+from kfeat.solvers.base import LinearSolver, Solver, Task, finite
 from kfeat.solvers.newton import Newton
+
+MOST_STEPS = 10_000
 
 
 def geometric_grid(smallest: float, largest: float, factor: float) -> NDArray[np.float64]:
     """Return smallest * factor^k, k = 0, 1 ..., up to the largest (to rounding), or raise ParameterError."""
     if largest < smallest:
         raise ParameterError(f"a grid from {smallest} up to {largest} is empty: exchange the two")
-    steps = int(np.floor(np.log(largest / smallest) / np.log(factor) + 1e-9))
-    return smallest * factor ** np.arange(steps + 1.0)
+    steps = floor((log(largest) - log(smallest)) / log(factor) + 1e-9)
+    if steps > MOST_STEPS:
+        raise ParameterError(f"a grid of {steps:,} steps by {factor} is too long: take a larger factor")
+    return smallest * float(factor) ** np.arange(steps + 1.0)
 
 
 def grid_scores(
@@ -63,13 +69,13 @@ class NewtonCV(LinearSolver):
         C_min: Annotated[FiniteFloat, Gt(0)] = 2.0**-6,
         C_max: Annotated[FiniteFloat, Gt(0)] = 2.0**6,
         C_factor: Annotated[FiniteFloat, Gt(1)] = 4.0,
-        folds: Annotated[int, Ge(2)] = 5,
+        folds: Folds = 5,
         loss: Literal["squared_hinge", "logistic"] = "squared_hinge",
         eps: Annotated[FiniteFloat, Gt(0)] = 1e-3,
         bias: FiniteFloat = -1.0,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        max_iter: Annotated[int, Ge(1)] = 300,
-        random_state: int | None = None,
+        max_iter: Iterations = 300,
+        random_state: Seed | None = None,
     ) -> None:
         self.C_min = C_min
         self.C_max = C_max
@@ -92,6 +98,7 @@ class NewtonCV(LinearSolver):
         """Whether scores are log odds."""
         return self.loss == "logistic"
 
+    @finite
     def fit(self, X: Any, y: Any) -> "NewtonCV":
         """Choose C on X (n, d) and y (n,), and train with it on all rows."""
         X, y = self._check(X, y)
@@ -106,7 +113,7 @@ class NewtonCV(LinearSolver):
         options = {name: getattr(self, name) for name in ("loss", "eps", "bias", "class_weight", "max_iter")}
         self.Cs_ = geometric_grid(self.C_min, self.C_max, self.C_factor)
         path = Newton(warm_start=True, **options)
-        self.cv_scores_ = grid_scores(path, X, y, "C", self.Cs_, self.folds, self.random_state or 0)
+        self.cv_scores_ = grid_scores(path, X, y, "C", self.Cs_, self.folds, int(self.random_state or 0))
         self.C_ = float(self.Cs_[np.argmax(self.cv_scores_.mean(axis=0))])
         searched = perf_counter()
         machine = Newton(C=self.C_, **options).fit(X, y)

@@ -4,7 +4,6 @@ from typing import Any
 
 from kfeat.errors import KernelError
 from kfeat.kernels import Kernel, Linear
-from kfeat.parameters import check_parameters
 
 
 def resolved_kernel(kernel: Any, X: Any) -> Kernel:
@@ -13,5 +12,5 @@ def resolved_kernel(kernel: Any, X: Any) -> Kernel:
         return Linear()
     if not isinstance(kernel, Kernel):
         raise KernelError(f"kernel: expected one of kfeat.kernels, Polynomial(2) say, got {kernel!r}")
-    check_parameters(kernel)
+    kernel.check()
     return kernel.resolve(X, 0)

@@ -11,9 +11,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kfeat.errors import SolverError
 from kfeat.kernels import Kernel
-from kfeat.solvers.base import Machine, Solver, Task
+from kfeat.memory import check_memory
+from kfeat.solvers.base import Machine, Solver, Task, finite
 from kfeat.solvers.kernel_argument import resolved_kernel
-from kfeat.solvers.memory import check_memory
 
 BLOCK_VALUES = 2**22  # kernel values held while predicting
 
@@ -44,10 +44,11 @@ class KernelRidge(Solver):
         """Regression."""
         return "regression"
 
+    @finite
     def fit(self, X: Any, y: Any) -> "KernelRidge":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
-        X = X.astype(np.float64, copy=False)  # so is K, and then predictions
+        X = X.astype(np.float64)  # so is K, and then predictions; a copy, since X_fit_ keeps it
         n = X.shape[0]
         instead = "take fewer rows, or ridge regression on a map's features"
         check_memory(f"the Gram matrix of {n:,} rows", 8 * n * n, instead)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
 from kfeat.errors import ParameterError, SolverError
-from kfeat.solvers.base import LinearSolver, Task, class_factors
+from kfeat.solvers.base import LinearSolver, Task, class_factors, finite
 from kfeat.solvers.liblinear_call import CRAMMER_SINGER, REGRESSION, Call, Found, Settings, Trained
 from kfeat.solvers.liblinear_log import read_log
 from kfeat.solvers.native import check_sizes
@@ -72,6 +72,7 @@ class Liblinear(LinearSolver):
         """Whether scores are log odds."""
         return self.solver_type in LOGISTIC
 
+    @finite
     def fit(self, X: Any, y: Any) -> "Liblinear":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
@@ -131,7 +132,7 @@ class Liblinear(LinearSolver):
         if self.class_weight is not None and (factors := self._factors(y)) is not None:
             weights = dict(zip(np.unique(targets).astype(int).tolist(), factors.tolist(), strict=True))
         settings = Settings(
-            solver_type=self.solver_type,
+            solver_type=int(self.solver_type),  # which may be given as 1.0
             C=self.C,
             eps=DEFAULT_EPS[self.solver_type] if self.eps is None else self.eps,
             p=self.p,

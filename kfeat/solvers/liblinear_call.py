@@ -10,7 +10,7 @@ from liblinear import liblinear as library
 from numpy.typing import NDArray
 
 from kfeat.errors import ParameterError
-from kfeat.solvers.native import c_array, solving
+from kfeat.solvers.native import c_array, solving, structure, weight_fields
 from kfeat.solvers.nodes import node_rows
 
 TRIED = re.compile(r"log2c= *(\S+)\t(?:p= *(\S+)\t)?(?:rate|Mean squared error)=(\S+)")
@@ -61,12 +61,14 @@ class Call:
         self._rows = node_rows(X, settings.bias if settings.bias >= 0 else None)
         self._targets = np.ascontiguousarray(targets)
         self._settings = settings
-        self._problem = library.problem.__new__(library.problem)
-        self._problem.l = len(targets)
-        self._problem.n = X.shape[1] + (settings.bias >= 0)
-        self._problem.y = c_array(self._targets, ctypes.c_double)
-        self._problem.x = c_array(self._rows.pointers, ctypes.POINTER(library.feature_node))
-        self._problem.bias = settings.bias
+        self._problem = structure(
+            library.problem,
+            l=len(targets),
+            n=X.shape[1] + (settings.bias >= 0),
+            y=c_array(self._targets, ctypes.c_double),
+            x=c_array(self._rows.pointers, ctypes.POINTER(library.feature_node)),
+            bias=settings.bias,
+        )
 
     def train(self) -> Trained:
         """Run LIBLINEAR's train and copy its model out."""
@@ -109,11 +111,13 @@ class Call:
             raise ParameterError(f"Liblinear: {refusal.decode()}")
 
     def _parameter(self) -> Any:
-        settings, parameter = self._settings, library.parameter()
-        for name in ("solver_type", "C", "eps", "p"):
-            setattr(parameter, name, getattr(settings, name))
-        parameter.regularize_bias = int(settings.regularize_bias)
-        parameter.nr_weight = len(settings.weights)
-        parameter.weight_label = (ctypes.c_int * len(settings.weights))(*settings.weights)
-        parameter.weight = (ctypes.c_double * len(settings.weights))(*settings.weights.values())
-        return parameter
+        settings = self._settings
+        return structure(
+            library.parameter,
+            solver_type=settings.solver_type,
+            C=settings.C,
+            eps=settings.eps,
+            p=settings.p,
+            regularize_bias=int(settings.regularize_bias),
+            **weight_fields(settings.weights),
+        )

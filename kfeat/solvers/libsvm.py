@@ -16,13 +16,15 @@ from pydantic import FiniteFloat
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
-from kfeat.solvers.base import Machine, Solver, Task, available_when, class_factors, classifies
+from kfeat.kernels.base import TILE, slices
+from kfeat.solvers.base import Machine, Solver, Task, available_when, class_factors, classifies, finite
 from kfeat.solvers.kernel_argument import resolved_kernel
 from kfeat.solvers.libsvm_kernel import LibsvmKernel, libsvm_kernel
-from kfeat.solvers.libsvm_model import SupportVectors, copy_model
-from kfeat.solvers.native import c_array, check_sizes, solving, thread_cap
+from kfeat.solvers.libsvm_model import SupportVectors, copy_model, kernel_fields
+from kfeat.solvers.native import c_array, check_sizes, solving, structure, thread_cap, weight_fields
 from kfeat.solvers.nodes import NodeRows
 
+FIRST_VIOLATION = 2.0  # of the conditions of optimality, where C-SVC starts
 MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is given
 
 
@@ -71,11 +73,18 @@ class Libsvm(Solver):
         """Regression for -s 3, otherwise classification."""
         return "regression" if self.solver_type == 3 else "classification"
 
+    @finite
     def fit(self, X: Any, y: Any) -> "Libsvm":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
+        if self.task == "classification" and self.eps > FIRST_VIOLATION:
+            raise ParameterError(
+                f"Libsvm: eps: expected at most {FIRST_VIOLATION:g} for classification, which otherwise ends "
+                f"before it begins (got {self.eps})"
+            )
         check_sizes("LIBSVM", rows_times_two=2 * X.shape[0], features=X.shape[1] + 1)
         self.kernel_ = resolved_kernel(self.kernel, X)
+        self._check_kernel(X)
         self._kernel = libsvm_kernel(self.kernel_)
         start = perf_counter()
         rows = self._kernel.training_rows(X)
@@ -107,13 +116,25 @@ class Libsvm(Solver):
             return self._model.decision_values(X, self._kernel)[:, 0]
         return self.classes_[self._model.labels(X, self._kernel)]
 
+    def _check_kernel(self, X: Any) -> None:
+        """Raise SolverError where k(x, x), and with it a value in LIBSVM's cache, is beyond float32."""
+        parts = (X[rows].astype(np.float64) for rows in slices(X.shape[0], TILE))
+        largest = max(float(np.abs(self.kernel_.diagonal(part)).max()) for part in parts)
+        if not largest <= np.finfo(np.float32).max:
+            raise SolverError(
+                f"values of {self.kernel_!r} reach {largest:.3g}, beyond the single precision in which "
+                "LIBSVM keeps them: scale the features down, or take a lower degree or gamma"
+            )
+
     def _train(self, rows: NodeRows, y: NDArray[Any], kernel: LibsvmKernel) -> tuple[SupportVectors, str]:
         """Run svm_train and copy its model out."""
         targets = self._targets(y)
-        problem = library.svm_problem.__new__(library.svm_problem)
-        problem.l = len(targets)
-        problem.y = c_array(targets, ctypes.c_double)
-        problem.x = c_array(rows.pointers, ctypes.POINTER(library.svm_node))
+        problem = structure(
+            library.svm_problem,
+            l=len(targets),
+            y=c_array(targets, ctypes.c_double),
+            x=c_array(rows.pointers, ctypes.POINTER(library.svm_node)),
+        )
         parameter = self._parameter(y, kernel)
         with thread_cap(), solving(library.libsvm.svm_set_print_string_function, None) as messages:
             refusal = library.libsvm.svm_check_parameter(problem, parameter)
@@ -133,21 +154,23 @@ class Libsvm(Solver):
         return y.astype(np.float64)
 
     def _parameter(self, y: NDArray[Any], kernel: LibsvmKernel) -> Any:
-        parameter = library.svm_parameter()
-        parameter.svm_type = self.solver_type
-        parameter.kernel_type = kernel.type
-        parameter.degree, parameter.gamma, parameter.coef0 = kernel.degree, kernel.gamma, kernel.coef0
-        parameter.C, parameter.eps, parameter.p = self.C, self.eps, self.p
-        parameter.shrinking = int(self.shrinking)
         self.cache_mb_ = float(self.cache_mb or fair_cache_mb(max(self._sizes(y))))
-        parameter.cache_size = self.cache_mb_
+        weights = {}
         if self.task == "classification" and self.class_weight is not None:
-            labels = np.unique(self._targets(y)).astype(int)
-            weights = class_factors(self.class_weight, self.classes_, y)
-            parameter.nr_weight = len(weights)
-            parameter.weight_label = (ctypes.c_int * len(labels))(*labels)
-            parameter.weight = (ctypes.c_double * len(weights))(*weights)
-        return parameter
+            labels = np.unique(self._targets(y)).astype(int).tolist()
+            factors = class_factors(self.class_weight, self.classes_, y).tolist()
+            weights = dict(zip(labels, factors, strict=True))
+        return structure(
+            library.svm_parameter,
+            svm_type=int(self.solver_type),  # which may be given as 0.0
+            C=self.C,
+            eps=self.eps,
+            p=self.p,
+            shrinking=int(self.shrinking),
+            cache_size=self.cache_mb_,
+            **kernel_fields(kernel),
+            **weight_fields(weights),
+        )
 
     def _sizes(self, y: NDArray[Any]) -> list[int]:
         """Return how many rows each of LIBSVM's problems has, in no order: pairs of classes, or all rows."""
@@ -164,7 +187,7 @@ class Libsvm(Solver):
         self.intercept_ = -model.rho
         iterations = [int(count) for count in re.findall(r"optimization finished, #iter = (\d+)", log)]
         objectives = [float(value) for value in re.findall(r"obj = (\S+),", log)]
-        if not iterations or not np.isfinite(model.coefficients).all():
+        if not iterations or not np.isfinite([*objectives, *model.rho, *model.coefficients.flat]).all():
             raise SolverError(f"LIBSVM returned no usable model; its messages were: {log[-500:]!r}")
         self.objective_ = -sum(objectives)
         # LIBSVM says on stderr, not here, that it gave up; epsilon-SVR has two variables per row.

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
-from kfeat.solvers.memory import check_memory
+from kfeat.memory import check_memory
 from kfeat.solvers.nodes import MERGED_BELOW, NODE, NodeRows, node_rows
 
 LINEAR, POLYNOMIAL, RBF, PRECOMPUTED = 0, 1, 2, 4

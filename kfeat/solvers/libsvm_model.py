@@ -11,7 +11,7 @@ from libsvm import svm as library
 from numpy.typing import NDArray
 
 from kfeat.solvers.libsvm_kernel import LibsvmKernel
-from kfeat.solvers.native import c_array, thread_cap
+from kfeat.solvers.native import c_array, structure, thread_cap
 
 BLOCK_VALUES = 2**22  # kernel values in a block: 32 MB
 
@@ -101,20 +101,31 @@ class SupportVectors:
             np.uintp
         )
         labels, counts = self.order.astype(np.intc), self.counts.astype(np.intc)
-        model = library.svm_model()
-        model.param = library.svm_parameter()
-        model.param.svm_type, model.param.kernel_type = 0, kernel.type
-        model.param.degree, model.param.gamma, model.param.coef0 = kernel.degree, kernel.gamma, kernel.coef0
-        model.nr_class, model.l = len(labels), len(self.rows)
-        model.SV = c_array(vectors.pointers, ctypes.POINTER(library.svm_node))
-        model.sv_coef = c_array(starts, ctypes.POINTER(ctypes.c_double))
-        model.rho = c_array(self.rho, ctypes.c_double)
-        model.label = c_array(labels, ctypes.c_int)
-        model.nSV = c_array(counts, ctypes.c_int)
+        model = structure(
+            library.svm_model,
+            param=structure(library.svm_parameter, svm_type=0, **kernel_fields(kernel)),
+            nr_class=len(labels),
+            l=len(self.rows),
+            SV=c_array(vectors.pointers, ctypes.POINTER(library.svm_node)),
+            sv_coef=c_array(starts, ctypes.POINTER(ctypes.c_double)),
+            rho=c_array(self.rho, ctypes.c_double),
+            label=c_array(labels, ctypes.c_int),
+            nSV=c_array(counts, ctypes.c_int),
+        )
         node = ctypes.POINTER(library.svm_node)
         with thread_cap():
             found = [library.libsvm.svm_predict(model, ctypes.cast(int(row), node)) for row in rows.pointers]
         return np.array(found).astype(np.intp)
+
+
+def kernel_fields(kernel: LibsvmKernel) -> dict[str, Any]:
+    """Return the fields of LIBSVM's parameters that say the kernel."""
+    return {
+        "kernel_type": kernel.type,
+        "degree": kernel.degree,
+        "gamma": kernel.gamma,
+        "coef0": kernel.coef0,
+    }
 
 
 def copy_model(model: Any, targets: NDArray[np.float64]) -> SupportVectors:

@@ -54,6 +54,8 @@ class Moments:
 
     def __add__(self, other: "Moments") -> Self:
         """Return the moments of both sets of rows together."""
+        if len(self.xy) != len(other.xy):
+            raise DataError(f"batches of {len(self.xy)} and of {len(other.xy)} features: give all the same")
         n = self.n + other.n
         x_step, y_step = other.x_mean - self.x_mean, other.y_mean - self.y_mean
         between = self.n * other.n / n

@@ -4,11 +4,12 @@ from time import perf_counter
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt
+from annotated_types import Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
-from kfeat.solvers.base import LinearSolver, Machine, Task, class_factors
+from kfeat.parameters import Iterations
+from kfeat.solvers.base import LinearSolver, Machine, Task, class_factors, finite
 from kfeat.solvers.losses import LOSSES
 from kfeat.solvers.newton_method import Problem, minimise
 from kfeat.solvers.objectives import linear_objective
@@ -38,7 +39,7 @@ class Newton(LinearSolver):
         eps: Annotated[FiniteFloat, Gt(0)] = 1e-3,
         bias: FiniteFloat = -1.0,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        max_iter: Annotated[int, Ge(1)] = 300,
+        max_iter: Iterations = 300,
         warm_start: bool = False,
     ) -> None:
         self.loss = loss
@@ -59,6 +60,7 @@ class Newton(LinearSolver):
         """Whether scores are log odds."""
         return self.loss == "logistic"
 
+    @finite
     def fit(self, X: Any, y: Any) -> "Newton":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from kfeat.solvers.memory import check_memory
+from kfeat.memory import check_memory
 
 # struct {int index; double value;}: both libraries, 4 bytes of padding between the two.
 NODE = np.dtype({"names": ["index", "value"], "formats": ["i4", "f8"], "offsets": [0, 8], "itemsize": 16})

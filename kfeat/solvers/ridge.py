@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
+from kfeat.kernels.operands import as_operand
 from kfeat.parameters import check_parameters
-from kfeat.solvers.base import LinearSolver, Machine, Task
+from kfeat.solvers.base import LinearSolver, Machine, Task, finite
 from kfeat.solvers.moments import Moments, sum_of
 
 
@@ -31,15 +32,17 @@ class Ridge(LinearSolver):
         """Regression."""
         return "regression"
 
+    @finite
     def fit(self, X: Any, y: Any) -> "Ridge":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
         return self._fit_moments(Moments.of(X, y))
 
+    @finite
     def fit_batches(self, batches: Iterable[tuple[Any, Any]]) -> "Ridge":
         """Train on batches of (features (m, d), targets (m,))."""
         check_parameters(self)
-        return self._fit_moments(sum_of(Moments.of(X, np.asarray(y)) for X, y in batches))
+        return self._fit_moments(sum_of(Moments.of(as_operand(X), np.asarray(y)) for X, y in batches))
 
     def _fit_moments(self, moments: Moments) -> "Ridge":
         start = perf_counter()

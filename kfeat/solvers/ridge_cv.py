@@ -5,14 +5,15 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import numpy as np
-from annotated_types import Ge, Gt
+from annotated_types import Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from scipy.linalg import eigh
 
 from kfeat.errors import DataError, ParameterError
-from kfeat.parameters import check_parameters
-from kfeat.solvers.base import LinearSolver, Machine, Task
+from kfeat.kernels.operands import as_operand
+from kfeat.parameters import Folds, Seed, check_parameters
+from kfeat.solvers.base import LinearSolver, Machine, Task, finite
 from kfeat.solvers.grid import geometric_grid
 from kfeat.solvers.moments import BLOCK, Moments, sum_of
 from kfeat.solvers.ridge import ridge, ridge_objective, ridge_path
@@ -33,9 +34,9 @@ class RidgeCV(LinearSolver):
         alpha_min: Annotated[FiniteFloat, Gt(0)] = 1e-6,
         alpha_max: Annotated[FiniteFloat, Gt(0)] = 1e3,
         alpha_factor: Annotated[FiniteFloat, Gt(1)] = 10.0,
-        folds: Annotated[int, Ge(2)] | None = 5,
+        folds: Folds | None = 5,
         fit_intercept: bool = True,
-        random_state: int | None = None,
+        random_state: Seed | None = None,
     ) -> None:
         self.alpha_min = alpha_min
         self.alpha_max = alpha_max
@@ -49,6 +50,7 @@ class RidgeCV(LinearSolver):
         """Regression."""
         return "regression"
 
+    @finite
     def fit(self, X: Any, y: Any) -> "RidgeCV":
         """Choose alpha on X (n, d) and y (n,), and train with it on all rows."""
         X, y = self._check(X, y)
@@ -59,6 +61,7 @@ class RidgeCV(LinearSolver):
         self.cv_errors_ = leave_one_out_errors(moments, X, y, self._alphas(), self.fit_intercept)
         return self._train(moments, start)
 
+    @finite
     def fit_batches(self, batches: Iterable[tuple[Any, Any]]) -> "RidgeCV":
         """Choose alpha and train on batches of (features (m, d), targets (m,)); needs `folds`."""
         check_parameters(self)
@@ -69,9 +72,10 @@ class RidgeCV(LinearSolver):
     def _fit_folds(self, batches: Iterable[tuple[Any, Any]]) -> "RidgeCV":
         start = perf_counter()
         parts: list[list[Moments]] = [[] for _ in range(self.folds or 0)]
-        rng = np.random.default_rng(self.random_state or 0)
+        rng = np.random.default_rng(int(self.random_state or 0))
         n = 0
-        for X, y in batches:
+        for features, y in batches:
+            X = as_operand(features)
             # Whole rounds of all folds, each in random order: folds stay equal over batches of any size.
             rounds = len(y) // len(parts) + 2
             order = rng.permuted(np.tile(np.arange(len(parts)), (rounds, 1)), axis=1).reshape(-1)

@@ -46,7 +46,7 @@ class Rows:
     def squares(self) -> NDArray[np.float64]:
         """Return the diagonal of `gram()`: the sum of each column's squares."""
         n, d = self.X.shape
-        total = np.full(self.shape[1], n * self.bias**2)
+        total = np.full(self.shape[1], n * float(self.bias) ** 2)
         total[:d] = 0
         for start in range(0, n, BLOCK):
             rows = self.X[start : start + BLOCK].astype(np.float64)

@@ -102,6 +102,20 @@ def test_a_width_is_the_same_for_the_map_and_the_exact_machine(write: Write) -> 
     assert abs(mapped["accuracy"] - exact["accuracy"]) < 0.05
 
 
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
+def test_a_row_says_the_numerical_rank_of_a_map_that_has_one(write: Write) -> None:
+    changes = ["kernel={name: linear}", "maps=[{name: nystrom, n_components: 100}, {name: tensor_sketch}]"]
+    for more in ([], ["measure={name: kernel_error, n_rows: 50}", "solvers={}"]):
+        experiment = load_experiment(write(), changes + more)
+        trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+        nystrom, sketch = (
+            next(t for t in trials if t.map and t.map.name == name) for name in ("nystrom", "tensor_sketch")
+        )
+        row = run_trial(nystrom, **HOW)
+        assert row["rank"] == sum(row["columns"].values()) < 64  # digits have 64 features, some always zero
+        assert "rank" not in run_trial(sketch, **HOW)
+
+
 def test_map_and_solver_draw_from_the_seeds_that_the_row_names(
     trials: list[Trial], monkeypatch: pytest.MonkeyPatch
 ) -> None:

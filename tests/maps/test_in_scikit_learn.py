@@ -10,7 +10,7 @@ from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from kfeat.kernels import Exponential, Gaussian, Kernel, Laplacian, Linear, Polynomial
-from kfeat.kernels.base import as_operand
+from kfeat.kernels.operands import as_operand
 from kfeat.maps import MAPS, Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
 
 rng = np.random.default_rng(0)

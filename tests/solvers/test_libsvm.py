@@ -7,9 +7,10 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from kfeat import memory
 from kfeat.errors import DataError, KernelError, ParameterError, SolverError
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sum
-from kfeat.solvers import KernelRidge, Libsvm, libsvm_kernel, memory
+from kfeat.solvers import KernelRidge, Libsvm, libsvm_kernel
 from kfeat.solvers.libsvm_kernel import GivenKernel, NativeKernel
 from tests.solvers.problems import features, labels, values
 

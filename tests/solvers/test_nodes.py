@@ -9,8 +9,8 @@ from liblinear import liblinear
 from libsvm import svm
 from scipy.sparse import csr_array, csr_matrix
 
+from kfeat import memory
 from kfeat.errors import SolverError
-from kfeat.solvers import memory
 from kfeat.solvers import nodes as module
 from kfeat.solvers.nodes import NODE, node_rows
 from tests.solvers.problems import features

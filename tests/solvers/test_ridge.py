@@ -6,9 +6,10 @@ from scipy.sparse import csr_array
 from sklearn.kernel_ridge import KernelRidge as TheirKernelRidge
 from sklearn.linear_model import Ridge as TheirRidge
 
+from kfeat import memory
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.kernels import Gaussian, Linear, Polynomial
-from kfeat.solvers import KernelRidge, Ridge, RidgeCV, kernel_ridge, memory, regression_errors, relative_error
+from kfeat.solvers import KernelRidge, Ridge, RidgeCV, kernel_ridge, regression_errors, relative_error
 from kfeat.solvers.moments import Moments
 from tests.solvers.problems import features, values
 

@@ -1,0 +1,101 @@
+"""The edge where data come in: sparse matrices are checked and brought into one form."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from kfeat.errors import DataError
+
+
+def as_operand(X: Any) -> Any:
+    """Return X as a dense or canonical CSR array of float32 or float64; a view where it is one already.
+
+    Raises DataError where X is not a matrix of real numbers.
+    """
+    try:
+        A = canonical(X) if issparse(X) else np.asarray(X)
+    except ValueError as error:  # rows of different lengths
+        raise DataError(f"expected rows of real numbers, shape (n, d): {error}") from None
+    if A.ndim != 2 or A.dtype.kind not in "fiub":
+        raise DataError(f"expected rows of real numbers, shape (n, d), got {A.dtype} of shape {A.shape}")
+    return A if A.dtype in (np.float32, np.float64) else A.astype(np.float64)
+
+
+def canonical(X: Any) -> Any:
+    """Return a sparse matrix as CSR with sorted short indices and duplicates summed; anything else as it is.
+
+    X itself is never changed, and its arrays are shared where they are in this form. Raises DataError where
+    they contradict each other: the C code of all libraries trusts them, and would read outside.
+    """
+    if not issparse(X):
+        return X
+    if X.ndim != 2 or X.dtype.kind not in "fiubc":
+        raise DataError(f"expected a sparse matrix of numbers, shape (n, d), got {X.dtype} of {X.shape}")
+    _check_indices(X)
+    try:
+        rows = csr_array(X)
+    except (ValueError, TypeError, IndexError) as error:
+        raise DataError(f"the {X.format} matrix cannot be read as rows: {error}") from None
+    if X.format not in ("csr", "csc", "bsr", "coo"):
+        _check_indices(rows)
+    native = (
+        np.dtype(np.float64) if rows.dtype in (np.float16, np.longdouble) else rows.dtype.newbyteorder("=")
+    )
+    rows = rows.astype(native, copy=False)  # SciPy's own code takes no other
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    if rows.indices.dtype != np.int32 and max(rows.nnz, *rows.shape) < 2**31:
+        short = (rows.data, rows.indices.astype(np.int32), rows.indptr.astype(np.int32))
+        rows = csr_array(short, shape=rows.shape)
+    return rows
+
+
+def check_finite(values: NDArray[Any], what: str) -> None:
+    """Raise DataError where `values` hold NaN or infinity; a finite sum tells that they do not."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = values.sum()
+    if not np.isfinite(total) and not np.isfinite(values).all():
+        raise DataError(
+            f"{what} are not finite in {values.dtype}: the rows hold NaN or infinity, or are so large that "
+            "numbers overflow; scale them down"
+        )
+
+
+def _check_indices(X: Any) -> None:
+    """Raise DataError where the indices of a CSR, CSC, BSR or COO matrix do not fit its shape and data."""
+    if X.format == "coo":
+        sound = all(
+            _within(index, bound) and len(index) == len(X.data)
+            for index, bound in zip(X.coords, X.shape, strict=True)
+        )
+    elif X.format in ("csr", "csc", "bsr"):
+        block = X.blocksize if X.format == "bsr" else (1, 1)
+        rows, columns = (n // size for n, size in zip(X.shape, block, strict=True))
+        major, minor = (columns, rows) if X.format == "csc" else (rows, columns)
+        pointers = np.asarray(X.indptr)
+        sound = (
+            _within(pointers, len(X.indices) + 1)
+            and len(pointers) == major + 1
+            and pointers[0] == 0
+            and bool((pointers[1:] >= pointers[:-1]).all())
+            and _within(X.indices, minor)
+            and len(X.indices) == len(X.data)
+        )
+    else:
+        return
+    if not sound:
+        raise DataError(
+            f"the {X.format} matrix of shape {X.shape} is damaged: its indices are not integers within that "
+            "shape, or do not match its data (SciPy's X.check_format() tells more); build it anew"
+        )
+
+
+def _within(index: Any, bound: int) -> bool:
+    """Tell whether `index` is a vector of integers, all of them in range(bound)."""
+    index = np.asarray(index)
+    if index.ndim != 1 or index.dtype.kind not in "iu":
+        return False
+    return not index.size or bool(index.min() >= 0 and index.max() < bound)

@@ -1,0 +1,107 @@
+"""Fits in several threads, and in forked children, give what a fit alone gives."""
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+from kfeat.kernels import Gaussian, Laplacian
+from kfeat.solvers import DualDescent, Liblinear, Libsvm
+from tests.solvers.problems import features, labels
+
+SOLVERS = [
+    Liblinear(),
+    Liblinear(solver_type=2, class_weight={0: 2.0}),
+    DualDescent(random_state=0),
+    Libsvm(Gaussian(0.3)),
+    Libsvm(Laplacian(0.3), class_weight="balanced"),
+]
+each_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
+
+
+@each_solver
+def test_a_fit_beside_others_is_the_fit_alone(solver):
+    X = features(300, 10)
+    y = labels(X, 3)
+
+    def fit(_):
+        machine = clone(solver).fit(X, y)
+        weights = machine.dual_coef_ if isinstance(machine, Libsvm) else machine.coef_
+        return weights.tobytes(), machine.objective_, machine.n_iter_, machine.predict(X).tobytes()
+
+    alone = fit(0)
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(fit, range(24))) == {alone}
+
+
+@each_solver
+def test_cross_validation_in_threads_is_cross_validation_alone(solver):
+    X = features(200, 8)
+    y = labels(X, 2)
+    alone = cross_val_score(solver, X, y, cv=10, error_score="raise")
+    with parallel_config("threading", n_jobs=4):
+        np.testing.assert_array_equal(cross_val_score(solver, X, y, cv=10, error_score="raise"), alone)
+
+
+IN_CHILDREN = """
+import multiprocessing, sys, threading
+import numpy as np
+from scipy.sparse import csr_array
+from kfeat.kernels import Gaussian, Laplacian
+from kfeat.solvers import KernelRidge, Liblinear, Libsvm
+from kfeat.solvers.native import one_at_a_time
+from tests.solvers.problems import features, labels
+
+X = features(300, 10, density=0.5)
+y = labels(X, 3)
+solvers = [Libsvm(Gaussian(0.3)), Libsvm(Laplacian(0.3)), KernelRidge(Laplacian("median")), Liblinear()]
+
+def predictions():
+    return np.concatenate([solver.fit(csr_array(X), y).predict(csr_array(X)) for solver in solvers])
+
+alone = predictions()
+
+def child():
+    sys.exit(0 if np.array_equal(predictions(), alone) else 3)
+
+def join(process):
+    process.start()
+    process.join(25)
+    code = process.exitcode
+    process.kill()
+    return code
+
+context = multiprocessing.get_context("fork")
+after = join(context.Process(target=child))
+busy, done = threading.Event(), threading.Event()
+
+def hold():  # as a fit in another thread does
+    with one_at_a_time():
+        busy.set()
+        done.wait()
+
+threading.Thread(target=hold).start()
+busy.wait()
+during = join(context.Process(target=child))
+done.set()
+print(after, during)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_children_forked_after_and_during_a_fit_end_with_the_same_predictions():
+    run = subprocess.run(
+        [sys.executable, "-c", IN_CHILDREN],
+        env=os.environ | {"OMP_NUM_THREADS": "2"},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert run.stdout.split() == ["0", "0"], run.stderr
