@@ -8,7 +8,7 @@ from typing import Any
 
 from kfeat.data.content import hashed_content, stamp_path, write_stamp
 from kfeat.data.fingerprints import fingerprint_of
-from kfeat.data.parsed import load_kept
+from kfeat.data.parsed import load_kept, read_kept
 from kfeat.data.places import OWN, Folder, cache_folder, mirror_place
 from kfeat.data.registered import cached_files, form_folder, is_hashed, load_entry
 from kfeat.data.registry import Entry, Form, RemoteFile, entry, registry
@@ -100,6 +100,10 @@ def verify(name: str, cache: Folder = None) -> Status:
             raise DataError(f"{name} is not in the cache {folder}; fetch it first")
         for file in form.files.values():
             verify_file(folder / file.path, file)
+        try:
+            read_kept(form_folder(name, form, folder), cached_files(form, folder))
+        except DataError as error:
+            raise DataError(f"{name}: {error}; clean the dataset and fetch it anew") from None
     raw = load_entry(name, folder, mirror=None, offline=True)
     met = fingerprint_of(raw.parts, raw.label_names)
     if met != raw.fingerprint:

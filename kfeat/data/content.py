@@ -48,9 +48,9 @@ def content_sha256(path: Path) -> str:
     """Return the SHA-256 of a file's content: that recorded beside it, or computed where the file changed."""
     try:
         known = json.loads(stamp_path(path).read_text())
-        if known["state"] == file_state(path):
+        if known["state"] == stamp_state(path):
             return str(known["sha256"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         logger.debug("%s: no content hash is recorded", path)
     sha256 = hashed_content(path)
     try:
@@ -67,13 +67,18 @@ def hashed_content(path: Path) -> str:
 
 
 def write_stamp(path: Path, sha256: str) -> None:
-    """Record a file's content hash beside it, valid while the file's size and time stay the same."""
-    stamp_path(path).write_text(json.dumps({"state": file_state(path), "sha256": sha256}))
+    """Record a file's content hash beside it, valid until the file is written to."""
+    stamp_path(path).write_text(json.dumps({"state": stamp_state(path), "sha256": sha256}))
 
 
 def stamp_path(path: Path) -> Path:
     """Return where the content hash of a file is recorded."""
     return path.with_name(path.name + ".sha256.json")
+
+
+def stamp_state(path: Path) -> list[int]:
+    """Return a file's state and the time of its last change, which nobody can set back."""
+    return [*file_state(path), path.stat().st_ctime_ns]
 
 
 def file_state(path: Path) -> list[int]:

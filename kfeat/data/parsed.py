@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from kfeat.data.arrays import load_notes, load_parts, save_parts
 from kfeat.data.content import file_state
 from kfeat.data.fingerprints import fingerprint_of
 from kfeat.data.formats import Contents
-from kfeat.data.models import Part
+from kfeat.data.saying import say_once
 from kfeat.errors import DataError
 
 READER_VERSION = 1  # raised when a reader's arrays change
@@ -70,21 +71,33 @@ def make_and_keep(folder: Path, files: Mapping[str, Path], make: Callable[[], Co
 
 
 def load_kept(folder: Path, files: Mapping[str, Path]) -> Parsed | None:
-    """Return the contents kept in a folder, or None when there are none for the files as they are."""
-    notes = load_notes(folder)
-    if notes is None or notes.get("states") != states_of(files):
-        return None
+    """Return the contents kept in a folder, or None when there are none for the files as they are.
+
+    Damaged arrays or notes are as good as none, and a warning says so.
+    """
     try:
-        parts: dict[str, Part] = load_parts(folder, notes["layout"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return read_kept(folder, files)
+    except DataError as error:
+        say_once(logging.WARNING, f"{error}; the data are parsed anew from their files")
         return None
+
+
+def read_kept(folder: Path, files: Mapping[str, Path]) -> Parsed | None:
+    """Return the same; raises DataError for damaged arrays or notes."""
+    notes = load_notes(folder)
+    if notes is None or notes["states"] != states_of(files):
+        return None
+    parts = load_parts(folder, notes)
     return Parsed(parts, notes["task"], tuple(notes["label_names"]), notes["fingerprint"])
 
 
 def known_fingerprint(folder: Path, files: Mapping[str, Path]) -> str | None:
     """Return the fingerprint recorded with kept arrays, if they are up to date."""
-    notes = load_notes(folder)
-    return notes["fingerprint"] if notes and notes.get("states") == states_of(files) else None
+    try:
+        notes = load_notes(folder)
+    except DataError:
+        return None  # whoever needs it loads the data next, and is told then
+    return notes["fingerprint"] if notes and notes["states"] == states_of(files) else None
 
 
 def states_of(files: Mapping[str, Path]) -> dict[str, list[int] | None]:
