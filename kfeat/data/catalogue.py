@@ -1,5 +1,6 @@
 """What the registry and the cache hold: listing, fetching, verifying and clearing datasets by name."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ def describe(name: str, cache: Folder = None) -> Status:
     form = present_form(name, known, folder)
     data = load_kept(form_folder(name, form, folder), cached_files(form, folder)) if form else None
     files = tuple(
-        (file, folder / file.path, (folder / file.path).is_file())
+        (file, folder / file.path, os.path.isfile(folder / file.path))
         for form in known.forms
         for file in form.files.values()
     )
@@ -66,10 +67,8 @@ def describe(name: str, cache: Folder = None) -> Status:
 
 def present_form(name: str, known: Entry, folder: Path) -> Form | None:
     """Return the form in use: the first whose arrays are kept, else the first whose files are all there."""
-    whole = [
-        form for form in known.forms if all(path.is_file() for path in cached_files(form, folder).values())
-    ]
-    kept = (form for form in whole if form_folder(name, form, folder).is_dir())
+    whole = [form for form in known.forms if all(map(os.path.isfile, cached_files(form, folder).values()))]
+    kept = (form for form in whole if os.path.isdir(form_folder(name, form, folder)))
     return next(kept, whole[0] if whole else None)
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,14 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from kfeat.data.arrays import load_notes, load_parts, save_parts
-from kfeat.data.content import file_state
+from kfeat.data.content import check_regular, file_state
 from kfeat.data.fingerprints import fingerprint_of
 from kfeat.data.formats import Contents
 from kfeat.data.saying import say_once
 from kfeat.errors import DataError
 
 READER_VERSION = 1  # raised when a reader's arrays change
+MOST_OF_A_NAME = 50  # characters; a file's name and what is put behind it may have 255 bytes
 LOCK_TIMEOUT_S = 3600
 
 
@@ -39,8 +41,7 @@ def kept(folder: Path, files: Mapping[str, Path], make: Callable[[], Contents]) 
     if found is not None:
         return found
     for path in files.values():
-        if not path.is_file():
-            raise DataError(f"{path}: no such file")
+        check_regular(path)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{folder}.lock", timeout=LOCK_TIMEOUT_S):
@@ -102,10 +103,10 @@ def known_fingerprint(folder: Path, files: Mapping[str, Path]) -> str | None:
 
 def states_of(files: Mapping[str, Path]) -> dict[str, list[int] | None]:
     """Return each file's size and modification time, None for a missing one."""
-    return {role: file_state(path) if path.is_file() else None for role, path in files.items()}
+    return {role: file_state(path) if os.path.isfile(path) else None for role, path in files.items()}
 
 
 def arrays_folder(parent: Path, stem: str, determined_by: Any) -> Path:
     """Return the folder of arrays for what determines them: files, how they are read, reader version."""
     text = json.dumps([to_jsonable_python(determined_by), READER_VERSION], sort_keys=True)
-    return parent / f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    return parent / f"{stem[:MOST_OF_A_NAME]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

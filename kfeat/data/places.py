@@ -1,8 +1,11 @@
 """Where files are looked for and kept: the cache folder and the mirror."""
 
 import os
+import re
 from pathlib import Path
 from typing import TypeAlias
+
+from kfeat.errors import DataError
 
 Folder: TypeAlias = str | os.PathLike[str] | None
 OWN = "files"  # the folder of the cache for arrays of the user's own files
@@ -12,7 +15,20 @@ def cache_folder(cache: Folder = None) -> Path:
     """Return the cache folder: `cache`, else KFEAT_CACHE, else the platform's cache folder for kfeat."""
     from platformdirs import user_cache_dir
 
-    return Path(cache or os.environ.get("KFEAT_CACHE") or user_cache_dir("kfeat")).expanduser().absolute()
+    place = cache or os.environ.get("KFEAT_CACHE") or user_cache_dir("kfeat")
+    return local_path(place, "set KFEAT_CACHE to a folder that can be written to")
+
+
+def local_path(path: str | os.PathLike[str], hint: str = "give a path that exists") -> Path:
+    """Return a path as an absolute one, `~` expanded; raises DataError when it cannot be any file's path."""
+    text = os.fspath(path)
+    try:
+        if "\0" in text or not text.encode():
+            raise ValueError("a path is not empty and has no NUL character")
+        return Path(text).expanduser().absolute()
+    # RuntimeError: there is no such home folder; OSError: the working directory is gone.
+    except (ValueError, RuntimeError, OSError) as error:
+        raise DataError(f"{text!a} cannot be used as a path ({error}); {hint}") from None
 
 
 def mirror_place(mirror: Folder = None) -> str | None:
@@ -23,4 +39,9 @@ def mirror_place(mirror: Folder = None) -> str | None:
 
 def is_url(place: str) -> bool:
     """Return whether a mirror or source is fetched over the network rather than read from a folder."""
-    return place.startswith(("http://", "https://"))
+    return place.lower().startswith(("http://", "https://"))
+
+
+def shown(place: str) -> str:
+    """Return a place as it may be printed: a URL without the name and password in it."""
+    return re.sub(r"://.*@", "://***@", place, flags=re.DOTALL)

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Discriminator, Tag, TypeAdapter, Validation
 
 from kfeat.data.generators import GeneratorSource
 from kfeat.data.models import Model, Task
+from kfeat.data.places import local_path
 from kfeat.data.reading import Reading
 from kfeat.data.registry import entry
 from kfeat.errors import ConfigError
@@ -39,14 +40,14 @@ class FileSource(Reading):
 
     @property
     def files(self) -> dict[str, Path]:
-        """The files by role, as absolute paths."""
+        """The files by role, as absolute paths; raises DataError for what cannot be a path."""
         roles = {
             "train": self.path,
             "test": self.test,
             "train_labels": self.labels,
             "test_labels": self.test_labels,
         }
-        return {role: Path(path).expanduser().absolute() for role, path in roles.items() if path is not None}
+        return {role: local_path(path) for role, path in roles.items() if path is not None}
 
 
 def known_name(name: str) -> str:
