@@ -2,6 +2,7 @@
 
 import os
 import re
+import stat
 from pathlib import Path
 from typing import TypeAlias
 
@@ -9,17 +10,37 @@ from kfeat.errors import DataError
 
 Folder: TypeAlias = str | os.PathLike[str] | None
 OWN = "files"  # the folder of the cache for arrays of the user's own files
+CACHE_HINT = "set KFEAT_CACHE to a folder that can be read and written"
 
 
 def cache_folder(cache: Folder = None) -> Path:
-    """Return the cache folder: `cache`, else KFEAT_CACHE, else the platform's cache folder for kfeat."""
+    """Return the cache folder: `cache`, else KFEAT_CACHE, else the platform's cache folder for kfeat.
+
+    Raises DataError when that cannot be a folder, or is one that may not be read.
+    """
+    path = local_path(cache or os.environ.get("KFEAT_CACHE") or default_cache(), CACHE_HINT)
+    try:
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
+    except FileNotFoundError:
+        return path  # it is made when there is something to put into it
+    except OSError as error:
+        raise DataError(f"{path}: cannot be the cache folder ({error.strerror}); {CACHE_HINT}") from None
+    if not is_folder or not os.access(path, os.R_OK | os.X_OK):
+        raise DataError(f"{path}: expected a cache folder that may be read; {CACHE_HINT}")
+    return path
+
+
+def default_cache() -> str:
+    """Return the platform's cache folder for kfeat, which may begin with an unknown home folder."""
     from platformdirs import user_cache_dir
 
-    place = cache or os.environ.get("KFEAT_CACHE") or user_cache_dir("kfeat")
-    return local_path(place, "set KFEAT_CACHE to a folder that can be written to")
+    try:
+        return user_cache_dir("kfeat")
+    except RuntimeError as error:
+        raise DataError(f"no folder for caches is known ({error}); {CACHE_HINT}") from None
 
 
-def local_path(path: str | os.PathLike[str], hint: str = "give a path that exists") -> Path:
+def local_path(path: str | os.PathLike[str], hint: str = "give the path of a file") -> Path:
     """Return a path as an absolute one, `~` expanded; raises DataError when it cannot be any file's path."""
     text = os.fspath(path)
     try:

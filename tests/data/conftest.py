@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.data import transfer
+from kfeat.data.saying import say_once
 from tests.data.web import Web, running_web
 
 
@@ -22,6 +23,12 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "TIMEOUT_S", (2, 0.5))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+
+@pytest.fixture(autouse=True)
+def nothing_said() -> None:
+    """Let each test hear what a process says once."""
+    say_once.cache_clear()
 
 
 @pytest.fixture(scope="session")
