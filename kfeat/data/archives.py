@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from kfeat.data.content import open_content
+from kfeat.data.saying import printable
 from kfeat.errors import DownloadError
 
 
@@ -22,11 +23,13 @@ def extract_member(archive: Path, member: str, target: Path, limit: int) -> None
                 copy(stream, target, limit)
         else:
             extract_from_tar(archive, member, target, limit)
-    except DownloadError:
-        raise
+    except DownloadError as error:
+        raise DownloadError(printable(error)) from None
     # What the archive modules raise on damaged bytes is open-ended.
     except Exception as error:
-        raise DownloadError(f"expected an archive with {member}, got one not readable ({error})") from None
+        raise DownloadError(
+            f"expected an archive with {member}, got one not readable ({printable(error)})"
+        ) from None
 
 
 def extract_from_tar(archive: Path, member: str, target: Path, limit: int) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from kfeat.data.models import MOST_SIDE
+from kfeat.data.saying import printable
 from kfeat.errors import DataError
 
 NUMERIC = {"double", "single", "sparse", "logical"} | {
@@ -23,7 +24,7 @@ def main(names: list[str], transposed: bool) -> None:
         arrays = decoded(sys.stdin.buffer.read(), names, transposed)
     # SciPy's reader raises anything at all on damaged bytes.
     except Exception as error:
-        reason = " ".join(str(error).split()) or type(error).__name__
+        reason = printable(error) or type(error).__name__
         sys.exit(reason if isinstance(error, DataError) else f"cannot be read as mat ({reason})")
     np.savez(sys.stdout.buffer, **arrays)
 
