@@ -157,3 +157,18 @@ def test_own_data_are_said_to_be_unverified_once(tmp_path: Path, caplog: pytest.
     for repeat in range(3):
         load({"path": str(path), "target": "y"}, {"split": "all"}, cache=tmp_path, random_state=repeat)
     assert caplog.text.count("good.csv is unverified") == 1
+
+
+@pytest.mark.parametrize(
+    "content", ["a,y\n1e300,0\n2,1\n", "a,b,y\n1e300,0,0\n0,0,1\n0,0,0\n0,0,1\n0,0,0\n0,0,1\n"]
+)
+@pytest.mark.parametrize("scale", ["none", {"divide": 2}, "zscore"])
+def test_values_that_single_precision_cannot_hold(tmp_path: Path, content: str, scale: Any) -> None:
+    own = tmp_path / "large.csv"
+    own.write_text(content)
+    protocol = {"split": "all", "scale": scale}
+    source = {"path": str(own), "target": "y"}
+    with pytest.raises(DataError, match=r"large\.csv: expected values that float32 can hold"):
+        load(source, protocol, cache=tmp_path / "cache")
+    if scale != "zscore":
+        assert load(source, {**protocol, "dtype": "float64"}, cache=tmp_path / "cache").X_train.max() >= 5e299
