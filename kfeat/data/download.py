@@ -66,6 +66,7 @@ def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool
     failures: list[str] = []
     try:
         for place in places(file, mirror, offline):
+            part.unlink(missing_ok=True)  # what a killed process left there may be a link or a pipe
             try:
                 bring(place, part, file.limit, progress)
                 sha256 = verified_sha256(part, file)

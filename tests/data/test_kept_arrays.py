@@ -132,6 +132,7 @@ def test_damaged_stamps_cost_a_hash_only(web: Web, fetched: Raw, tmp_path: Path,
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_covertype_loads_again_within_half_a_second(mirror: str, real_cache: Path) -> None:
     load_raw("covertype", mirror=mirror, cache=real_cache, offline=True)
     seconds = []

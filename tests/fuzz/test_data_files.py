@@ -167,6 +167,7 @@ def faults(cases: list[Case], folder: Path) -> Iterator[tuple[Case, str]]:
     child.end()
 
 
+@pytest.mark.slow
 def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
     cases = [(KINDS[number % len(KINDS)], number // len(KINDS)) for number in range(N_CASES)]
     wrong = list(faults(cases, tmp_path))
