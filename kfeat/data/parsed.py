@@ -79,7 +79,7 @@ def load_kept(folder: Path, files: Mapping[str, Path]) -> Parsed | None:
     try:
         return read_kept(folder, files)
     except DataError as error:
-        say_once(logging.WARNING, f"{error}; the data are parsed anew from their files")
+        say_once(logging.WARNING, f"{error}; the data will be parsed anew from their files")
         return None
 
 

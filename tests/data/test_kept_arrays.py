@@ -52,7 +52,7 @@ def test_flipped_arrays_are_made_anew(fetched: Raw, tmp_path: Path, caplog: pyte
         again = load_raw("toy", cache=tmp_path)
         assert {name: (part.X.tolist(), part.y.tolist()) for name, part in again.parts.items()} == expected
         assert caplog.text.count(f"{array}: expected the array with the SHA-256") == 1
-    assert "the data are parsed anew from their files" in caplog.text
+    assert "the data will be parsed anew from their files" in caplog.text
 
 
 def test_arrays_changed_in_use_are_noticed_by_the_next_load(fetched: Raw, tmp_path: Path) -> None:
