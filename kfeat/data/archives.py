@@ -6,33 +6,42 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from kfeat.data.content import open_content
+from kfeat.data.saying import printable
 from kfeat.errors import DownloadError
 
 
-def extract_member(archive: Path, member: str, target: Path) -> None:
-    """Write the archive's regular file `member` to `target`.
+def extract_member(archive: Path, member: str, target: Path, limit: int) -> None:
+    """Write the archive's regular file `member`, of `limit` bytes at most, to `target`.
 
     Raises DownloadError for something that is not an archive, an archive without that file, and one with a
     member whose path leads outside of it (nothing of such an archive is used).
     """
     try:
         if zipfile.is_zipfile(archive):
-            with zipfile.ZipFile(archive) as pack:
-                copy(pack.open(choose(member, pack.namelist())), target)
+            with zipfile.ZipFile(archive) as pack, pack.open(choose(member, pack.namelist())) as stream:
+                copy(stream, target, limit)
         else:
-            with tarfile.open(archive) as tar:
-                names = [item.name for item in tar.getmembers()]
-                stream = tar.extractfile(choose(member, names))
-                if stream is None:
-                    raise DownloadError(
-                        f"expected {member} to be a file of the archive, got a folder or link"
-                    )
-                copy(stream, target)
-    except DownloadError:
-        raise
+            extract_from_tar(archive, member, target, limit)
+    except DownloadError as error:
+        raise DownloadError(printable(error)) from None
     # What the archive modules raise on damaged bytes is open-ended.
     except Exception as error:
-        raise DownloadError(f"expected an archive with {member}, got one not readable ({error})") from None
+        raise DownloadError(
+            f"expected an archive with {member}, got one not readable ({printable(error)})"
+        ) from None
+
+
+def extract_from_tar(archive: Path, member: str, target: Path, limit: int) -> None:
+    """Do so for a .tar file, packed or not, read twice as a stream: for its names, then for the file."""
+    with open_content(archive) as content, tarfile.open(fileobj=content, mode="r|") as tar:
+        chosen = choose(member, [item.name for item in tar])
+    with open_content(archive) as content, tarfile.open(fileobj=content, mode="r|") as tar:
+        item = next(item for item in tar if item.name == chosen)
+        stream = tar.extractfile(item) if item.isfile() else None
+        if stream is None:
+            raise DownloadError(f"expected {member} to be a file of the archive, got a folder or link")
+        copy(stream, target, limit)
 
 
 def choose(member: str, names: list[str]) -> str:
@@ -46,7 +55,24 @@ def choose(member: str, names: list[str]) -> str:
     return found[0]
 
 
-def copy(stream: IO[bytes], target: Path) -> None:
-    """Write a stream's bytes to a file."""
-    with stream, target.open("wb") as file:
-        shutil.copyfileobj(stream, file)
+class Capped:
+    """A file to write to, which raises DownloadError instead of growing beyond `limit` bytes."""
+
+    def __init__(self, file: IO[bytes], limit: int) -> None:
+        self.file, self.limit = file, limit
+
+    def write(self, data: bytes) -> int:
+        """Write the bytes and return their number."""
+        if self.file.tell() + len(data) > self.limit:
+            raise DownloadError(f"expected {self.limit:,} bytes at most, got more")
+        return self.file.write(data)
+
+    def flush(self) -> None:
+        """Hand what is written to the system."""
+        self.file.flush()
+
+
+def copy(stream: IO[bytes], target: Path, limit: int) -> None:
+    """Write a stream's bytes, `limit` at most, to a file."""
+    with target.open("wb") as file:
+        shutil.copyfileobj(stream, Capped(file, limit))

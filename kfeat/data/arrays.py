@@ -1,14 +1,22 @@
-"""Parsed parts on disk: memory-mappable .npy arrays in one folder, written whole or not at all."""
+"""Parsed parts on disk: memory-mappable .npy arrays in one folder, written whole or not at all.
 
+The notes beside the arrays hold the SHA-256 of every array, and their own. What is read is held against them,
+each array once per process, so that damaged or altered bytes never reach an experiment. Whoever rewrites an
+array and the notes with it gets past that; `kfeat data verify` holds the numbers against the fingerprint.
+"""
+
+import hashlib
 import json
 import shutil
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kfeat.data.models import Matrix, Part
+from kfeat.errors import DataError
 
 DENSE_FROM = 0.2  # a sparse matrix with more non-zeros than this is kept dense: faster, and hardly larger
 CSR_ARRAYS = ("data", "indices", "indptr")
@@ -23,7 +31,10 @@ def save_parts(folder: Path, parts: Mapping[str, Part], notes: Mapping[str, Any]
     for name, part in parts.items():
         layout[name] = {"shape": list(part.X.shape), "sparse": save_matrix(building, f"{name}.X", part.X)}
         np.save(building / f"{name}.y.npy", part.y)
-    (building / "notes.json").write_text(json.dumps({**notes, "layout": layout}, indent=1))
+    hashes = {path.name: array_sha256(path, whole_state(path)) for path in sorted(building.glob("*.npy"))}
+    held = {**notes, "layout": layout, "arrays": hashes}
+    text = json.dumps({**held, "sha256": sha256_of(held)}, indent=1)
+    (building / "notes.json").write_text(text, encoding="utf-8")
     if folder.exists():
         shutil.rmtree(folder)
     building.rename(folder)
@@ -40,23 +51,33 @@ def save_matrix(folder: Path, stem: str, X: Matrix) -> bool:
 
 
 def load_notes(folder: Path) -> dict[str, Any] | None:
-    """Return the notes saved with a folder of parts, or None where there are none to be read."""
+    """Return the notes saved with a folder of parts, or None where there are none.
+
+    Raises DataError when they are not the ones that were written.
+    """
+    path = folder / "notes.json"
     try:
-        notes = json.loads((folder / "notes.json").read_text())
-    except (OSError, ValueError):
+        notes = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
         return None
-    return notes if isinstance(notes, dict) else None
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from None
+    if not isinstance(notes, dict) or notes.pop("sha256", None) != sha256_of(notes):
+        raise DataError(f"{path}: expected the notes that kfeat wrote, got others or those of an older kfeat")
+    return notes
 
 
-def load_parts(folder: Path, layout: Mapping[str, Any]) -> dict[str, Part]:
+def load_parts(folder: Path, notes: Mapping[str, Any]) -> dict[str, Part]:
     """Return the parts saved in `folder`, mapped into memory read-only.
 
-    Raises OSError or ValueError when an array is missing or cut short.
+    Raises DataError when an array is missing or is not the one that was written.
     """
     from scipy.sparse import csr_array
 
+    for name, sha256 in notes["arrays"].items():
+        check_array(folder / name, sha256)
     parts = {}
-    for name, form in layout.items():
+    for name, form in notes["layout"].items():
         if form["sparse"]:
             arrays = [np.load(folder / f"{name}.X.{array}.npy", mmap_mode="r") for array in CSR_ARRAYS]
             X = csr_array(tuple(arrays), shape=tuple(form["shape"]), copy=False)
@@ -64,6 +85,34 @@ def load_parts(folder: Path, layout: Mapping[str, Any]) -> dict[str, Part]:
             X = np.load(folder / f"{name}.X.npy", mmap_mode="r")
         parts[name] = Part(X, np.load(folder / f"{name}.y.npy"))
     return parts
+
+
+def check_array(path: Path, sha256: str) -> None:
+    """Raise DataError unless a file has the hash noted for it."""
+    try:
+        met = array_sha256(path, whole_state(path))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+    if met != sha256:
+        raise DataError(f"{path}: expected the array with the SHA-256 {sha256}, got {met}")
+
+
+@cache
+def array_sha256(path: Path, state: tuple[int, ...]) -> str:
+    """Return the SHA-256 of a file, computed once per process for each state of it."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def whole_state(path: Path) -> tuple[int, ...]:
+    """Return what changes with any write to a file: the time of the last change cannot be set back."""
+    status = path.stat()
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def sha256_of(notes: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of notes, however their text is laid out."""
+    return hashlib.sha256(json.dumps(notes, sort_keys=True).encode()).hexdigest()
 
 
 def canonical(parts: Mapping[str, Part]) -> dict[str, Part]:

@@ -1,5 +1,6 @@
 """What the registry and the cache hold: listing, fetching, verifying and clearing datasets by name."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Any
 
 from kfeat.data.content import hashed_content, stamp_path, write_stamp
 from kfeat.data.fingerprints import fingerprint_of
-from kfeat.data.parsed import load_kept
+from kfeat.data.parsed import load_kept, read_kept
 from kfeat.data.places import OWN, Folder, cache_folder, mirror_place
 from kfeat.data.registered import cached_files, form_folder, is_hashed, load_entry
 from kfeat.data.registry import Entry, Form, RemoteFile, entry, registry
@@ -44,7 +45,7 @@ def describe(name: str, cache: Folder = None) -> Status:
     form = present_form(name, known, folder)
     data = load_kept(form_folder(name, form, folder), cached_files(form, folder)) if form else None
     files = tuple(
-        (file, folder / file.path, (folder / file.path).is_file())
+        (file, folder / file.path, os.path.isfile(folder / file.path))
         for form in known.forms
         for file in form.files.values()
     )
@@ -66,10 +67,8 @@ def describe(name: str, cache: Folder = None) -> Status:
 
 def present_form(name: str, known: Entry, folder: Path) -> Form | None:
     """Return the form in use: the first whose arrays are kept, else the first whose files are all there."""
-    whole = [
-        form for form in known.forms if all(path.is_file() for path in cached_files(form, folder).values())
-    ]
-    kept = (form for form in whole if form_folder(name, form, folder).is_dir())
+    whole = [form for form in known.forms if all(map(os.path.isfile, cached_files(form, folder).values()))]
+    kept = (form for form in whole if os.path.isdir(form_folder(name, form, folder)))
     return next(kept, whole[0] if whole else None)
 
 
@@ -100,6 +99,10 @@ def verify(name: str, cache: Folder = None) -> Status:
             raise DataError(f"{name} is not in the cache {folder}; fetch it first")
         for file in form.files.values():
             verify_file(folder / file.path, file)
+        try:
+            read_kept(form_folder(name, form, folder), cached_files(form, folder))
+        except DataError as error:
+            raise DataError(f"{name}: {error}; clean the dataset and fetch it anew") from None
     raw = load_entry(name, folder, mirror=None, offline=True)
     met = fingerprint_of(raw.parts, raw.label_names)
     if met != raw.fingerprint:

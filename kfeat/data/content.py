@@ -7,9 +7,11 @@ wrapper is recognised by its first bytes, not by the file's name, and hashes are
 import bz2
 import gzip
 import hashlib
+import io
 import json
 import logging
 import lzma
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,37 +24,79 @@ logger = logging.getLogger("kfeat")
 
 WRAPPERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 CORRUPT = (EOFError, OSError, zlib.error, lzma.LZMAError)
+MOST_PACKED = 100  # times its own size that a packed file may unpack to; text packs 20 times at most
+LEAST_LIMIT = 1 << 30  # bytes that any packed file may unpack to
+
+
+def check_regular(path: Path) -> None:
+    """Raise DataError unless there is a file to read, and not a folder, a pipe or a device."""
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise DataError(f"{path}: no such file") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+        raise DataError(f"{path}: expected a file, got {kind}")
 
 
 @contextmanager
-def open_content(path: Path) -> Iterator[IO[bytes]]:
-    """Open a plain, gzip, bzip2 or xz file for reading its content.
+def open_content(path: Path, limit: int | None = None) -> Iterator[IO[bytes]]:
+    """Open a plain, gzip, bzip2 or xz file for reading its content, of `limit` bytes at most.
 
-    Raises DataError when the file is missing, or its compressed bytes are cut short or corrupt.
+    Without a limit, a packed file may unpack to MOST_PACKED times its size. Raises DataError when the file is
+    missing or not a file, its compressed bytes are cut short or corrupt, or its content is too long.
     """
+    check_regular(path)
     try:
         with path.open("rb") as file:
             start = file.read(6)
         opener = next((opener for magic, opener in WRAPPERS.items() if start.startswith(magic)), open)
+        if limit is None and opener is not open:
+            limit = most_content(path)
         with opener(path, "rb") as content:
-            yield content
-    except FileNotFoundError:
-        raise DataError(f"{path}: no such file") from None
+            yield content if limit is None else io.BufferedReader(Limited(content, limit, path), 1 << 18)
     except CORRUPT as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise DataError(f"{path}: cannot be read ({error.strerror})") from None
         raise DataError(f"{path}: cut short or corrupt ({error}); get the file anew") from None
 
 
-def content_sha256(path: Path) -> str:
+def most_content(path: Path) -> int:
+    """Return how many bytes a packed file may unpack to, where nobody knows its content's length."""
+    return max(LEAST_LIMIT, MOST_PACKED * path.stat().st_size)
+
+
+class Limited(io.RawIOBase):
+    """A stream that raises DataError once it has given more than `limit` bytes."""
+
+    def __init__(self, content: Any, limit: int, path: Path) -> None:
+        self.content, self.limit, self.path = content, limit, path
+        self.n_read = 0
+
+    def readable(self) -> bool:
+        """Return that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer and return the number of bytes."""
+        n = int(self.content.readinto(buffer))
+        self.n_read += n
+        if self.n_read > self.limit:
+            raise DataError(f"{self.path}: expected {self.limit:,} bytes of content at most, got more")
+        return n
+
+
+def content_sha256(path: Path, limit: int | None = None) -> str:
     """Return the SHA-256 of a file's content: that recorded beside it, or computed where the file changed."""
     try:
         known = json.loads(stamp_path(path).read_text())
-        if known["state"] == file_state(path):
+        if known["state"] == stamp_state(path):
             return str(known["sha256"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         logger.debug("%s: no content hash is recorded", path)
-    sha256 = hashed_content(path)
+    sha256 = hashed_content(path, limit)
     try:
         write_stamp(path, sha256)
     except OSError as error:  # a cache that cannot be written still serves; it only hashes anew each time
@@ -60,20 +104,25 @@ def content_sha256(path: Path) -> str:
     return sha256
 
 
-def hashed_content(path: Path) -> str:
+def hashed_content(path: Path, limit: int | None = None) -> str:
     """Return the SHA-256 of a file's content, computed from its bytes."""
-    with open_content(path) as content:
+    with open_content(path, limit) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def write_stamp(path: Path, sha256: str) -> None:
-    """Record a file's content hash beside it, valid while the file's size and time stay the same."""
-    stamp_path(path).write_text(json.dumps({"state": file_state(path), "sha256": sha256}))
+    """Record a file's content hash beside it, valid until the file is written to."""
+    stamp_path(path).write_text(json.dumps({"state": stamp_state(path), "sha256": sha256}))
 
 
 def stamp_path(path: Path) -> Path:
     """Return where the content hash of a file is recorded."""
     return path.with_name(path.name + ".sha256.json")
+
+
+def stamp_state(path: Path) -> list[int]:
+    """Return a file's state and the time of its last change, which nobody can set back."""
+    return [*file_state(path), path.stat().st_ctime_ns]
 
 
 def file_state(path: Path) -> list[int]:

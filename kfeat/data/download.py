@@ -2,24 +2,19 @@
 
 import logging
 import os
-import shutil
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kfeat.data.archives import extract_member
-from kfeat.data.content import content_sha256, hashed_content, open_content, write_stamp
-from kfeat.data.places import is_url
-from kfeat.data.progress import Bar
-from kfeat.data.registry import RemoteFile
+from kfeat.data.archives import copy, extract_member
+from kfeat.data.content import check_regular, content_sha256, hashed_content, open_content, write_stamp
+from kfeat.data.places import is_url, shown
+from kfeat.data.registry import UNKNOWN, RemoteFile
+from kfeat.data.transfer import download
 from kfeat.errors import DataError, DownloadError
 
 logger = logging.getLogger("kfeat")
 
-ATTEMPTS = 4
-BACK_OFF_S = 0.5  # doubled after each attempt
-TIMEOUT_S = (10, 60)  # to connect, and between bytes
 LOCK_TIMEOUT_S = 3600
 
 
@@ -52,10 +47,10 @@ def ensure_file(
 
 def is_good(target: Path, file: RemoteFile) -> bool:
     """Return whether the cache holds the file with the content expected of it."""
-    if not target.is_file():
+    if not os.path.isfile(target):
         return False
     try:
-        met = content_sha256(target)
+        met = content_sha256(target, file.limit)
     except DataError as error:
         logger.warning("%s; fetching it again", error)
         return False
@@ -71,17 +66,19 @@ def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool
     failures: list[str] = []
     try:
         for place in places(file, mirror, offline):
+            part.unlink(missing_ok=True)  # what a killed process left there may be a link or a pipe
             try:
-                bring(place, part, progress)
+                bring(place, part, file.limit, progress)
                 sha256 = verified_sha256(part, file)
             except DownloadError as error:
-                failures.append(f"{place}: {error}")
+                failures.append(f"{shown(place)}: {error}")
                 continue
             part.replace(target)
             write_stamp(target, sha256)
-            logger.info("%s: from %s", file.path, place)
+            logger.info("%s: from %s", file.path, shown(place))
             if failures:
-                logger.warning("%s: taken from %s, not from %s", file.path, place, "; ".join(failures))
+                failed = "; ".join(failures)
+                logger.warning("%s: taken from %s, not from %s", file.path, shown(place), failed)
             return
     finally:
         part.unlink(missing_ok=True)
@@ -104,84 +101,46 @@ def places(file: RemoteFile, mirror: str | None, offline: bool) -> Iterator[str]
         yield from file.urls
 
 
-def bring(place: str, part: Path, progress: Any) -> None:
+def bring(place: str, part: Path, limit: int, progress: Any) -> None:
     """Copy or download one place's file to `part`; a `#member` is taken out of its archive."""
     if not is_url(place):
-        if not os.path.isfile(place):
-            raise DownloadError("no such file")
-        shutil.copyfile(place, part)
+        copy_local(Path(place), part, limit)
         return
     url, _, member = place.partition("#")
     if not member:
-        download(url, part, progress)
+        download(url, part, limit, progress)
         return
     archive = part.with_name(part.name + ".archive")
     try:
-        download(url, archive, progress)
-        extract_member(archive, member, part)
+        download(url, archive, UNKNOWN, progress)
+        extract_member(archive, member, part, limit)
     finally:
         archive.unlink(missing_ok=True)
 
 
-def download(url: str, path: Path, progress: Any) -> None:
-    """Download one URL, trying again with back-off on 5xx, time-outs and cut connections."""
-    import requests
-    from pooch import HTTPDownloader
-
-    for attempt in range(1, ATTEMPTS + 1):
-        bar = Bar(progress, url.rsplit("/", 1)[-1]) if progress is not None else None
-        fetch = HTTPDownloader(progressbar=bar or False, chunk_size=1 << 16, timeout=TIMEOUT_S)
-        try:
-            fetch(url, os.fspath(path), None)
-            return
-        except requests.RequestException as error:
-            if not is_passing(error) or attempt == ATTEMPTS:
-                raise DownloadError(reason(error)) from None
-            logger.info("%s: %s, trying again", url, reason(error))
-            time.sleep(BACK_OFF_S * 2 ** (attempt - 1))
-        finally:
-            if bar:
-                bar.close()
+def copy_local(path: Path, part: Path, limit: int) -> None:
+    """Copy a mirror's file to `part`; raises DownloadError when there is none that can be read."""
+    try:
+        check_regular(path)
+        file = path.open("rb")
+    except (DataError, OSError, ValueError) as error:
+        raise DownloadError(without_path(error, path)) from None
+    with file:
+        copy(file, part, limit)
 
 
-def is_passing(error: Exception) -> bool:
-    """Return whether the same request may succeed soon: a busy or broken server, a slow or cut connection."""
-    import requests
-    from urllib3.exceptions import ProtocolError, TimeoutError
-
-    if isinstance(error, requests.HTTPError):
-        return error.response.status_code == 429 or error.response.status_code >= 500
-    passing = (requests.Timeout, requests.exceptions.ChunkedEncodingError)
-    return isinstance(error, passing) or isinstance(cause(error), ProtocolError | TimeoutError)
-
-
-def cause(error: Exception) -> Any:
-    """Return what requests wrapped: it reports a connection that was cut or that stalls as no connection."""
-    return error.args[0] if error.args else None
-
-
-def reason(error: Exception) -> str:
-    """Return what went wrong with a request in a few words."""
-    import requests
-    from urllib3.exceptions import ProtocolError, TimeoutError
-
-    if isinstance(error, requests.HTTPError):
-        return f"HTTP status {error.response.status_code}"
-    if isinstance(error, requests.Timeout) or isinstance(cause(error), TimeoutError):
-        return "timed out"
-    if isinstance(error, requests.exceptions.ChunkedEncodingError) or isinstance(cause(error), ProtocolError):
-        return "the connection was cut"
-    if isinstance(error, requests.ConnectionError):
-        return "no connection"
-    return f"{type(error).__name__}: {error}"
+def without_path(error: Exception, path: Path) -> str:
+    """Return an error's message without the path at its beginning, which whoever prints it names."""
+    message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return message.removeprefix(f"{path}: ")
 
 
 def verified_sha256(part: Path, file: RemoteFile) -> str:
     """Return the content hash of a fetched file; raises DownloadError for one that was not expected."""
     try:
-        with open_content(part) as content:
+        with open_content(part, file.limit) as content:
             start = content.read(256).lstrip().lower()
-        sha256 = hashed_content(part)
+        sha256 = hashed_content(part, file.limit)
     except DataError as error:
         raise DownloadError(str(error).replace(str(part), "the file")) from None
     if not start:

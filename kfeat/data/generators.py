@@ -6,11 +6,13 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from annotated_types import Ge
+from annotated_types import Ge, Lt
 from numpy.typing import NDArray
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from kfeat.data.models import Model, Part
+from kfeat.data.models import MOST_SEED, Model, Part
+
+MOST_VALUES = 2_000_000_000  # 16 GB
 
 
 class Generator(Model):
@@ -23,7 +25,14 @@ class Generator(Model):
 
     n: Annotated[int, Ge(2)]
     d: Annotated[int, Ge(1)]
-    seed: Annotated[int, Ge(0)] = 0
+    seed: Annotated[int, Ge(0), Lt(MOST_SEED)] = 0
+
+    @model_validator(mode="after")
+    def fits_into_memory(self) -> "Generator":
+        """Refuse numbers of rows and features that no machine holds."""
+        if self.n * self.d > MOST_VALUES:
+            raise ValueError(f"expected n * d to be {MOST_VALUES:,} at most")
+        return self
 
 
 class UnitBall(Generator):

@@ -14,10 +14,9 @@ from kfeat.data.places import OWN, Folder, cache_folder, mirror_place
 from kfeat.data.prepare import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.data.registered import load_entry, recorded_fingerprint
+from kfeat.data.saying import say_once
 from kfeat.data.source import FileSource, PinnedSource, Source, validated
 from kfeat.errors import DataError
-
-logger = logging.getLogger("kfeat")
 
 
 def load(
@@ -41,11 +40,11 @@ def load(
     rules: Protocol = validated(Protocol, protocol or {}, "protocol")
     raw = load_raw(source, mirror=mirror, cache=cache, offline=offline, progress=progress)
     if not raw.verified:
-        logger.log(
-            logging.INFO if isinstance(validated(Source, source, "dataset"), FileSource) else logging.WARNING,
-            "%s is unverified: no published hash is known; the fingerprint to pin is %s",
-            raw.name,
-            raw.fingerprint,
+        own = isinstance(validated(Source, source, "dataset"), FileSource)
+        say_once(
+            logging.INFO if own else logging.WARNING,
+            f"{raw.name} is unverified: no published hash is known; "
+            f"the fingerprint to pin is {raw.fingerprint}",
         )
     return prepare(raw, rules, random_state)
 

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import logging
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,13 +12,14 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from kfeat.data.arrays import load_notes, load_parts, save_parts
-from kfeat.data.content import file_state
+from kfeat.data.content import check_regular, file_state
 from kfeat.data.fingerprints import fingerprint_of
 from kfeat.data.formats import Contents
-from kfeat.data.models import Part
+from kfeat.data.saying import say_once
 from kfeat.errors import DataError
 
 READER_VERSION = 1  # raised when a reader's arrays change
+MOST_OF_A_NAME = 50  # characters; a file's name and what is put behind it may have 255 bytes
 LOCK_TIMEOUT_S = 3600
 
 
@@ -38,8 +41,7 @@ def kept(folder: Path, files: Mapping[str, Path], make: Callable[[], Contents]) 
     if found is not None:
         return found
     for path in files.values():
-        if not path.is_file():
-            raise DataError(f"{path}: no such file")
+        check_regular(path)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{folder}.lock", timeout=LOCK_TIMEOUT_S):
@@ -70,29 +72,41 @@ def make_and_keep(folder: Path, files: Mapping[str, Path], make: Callable[[], Co
 
 
 def load_kept(folder: Path, files: Mapping[str, Path]) -> Parsed | None:
-    """Return the contents kept in a folder, or None when there are none for the files as they are."""
-    notes = load_notes(folder)
-    if notes is None or notes.get("states") != states_of(files):
-        return None
+    """Return the contents kept in a folder, or None when there are none for the files as they are.
+
+    Damaged arrays or notes are as good as none, and a warning says so.
+    """
     try:
-        parts: dict[str, Part] = load_parts(folder, notes["layout"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return read_kept(folder, files)
+    except DataError as error:
+        say_once(logging.WARNING, f"{error}; the data will be parsed anew from their files")
         return None
+
+
+def read_kept(folder: Path, files: Mapping[str, Path]) -> Parsed | None:
+    """Return the same; raises DataError for damaged arrays or notes."""
+    notes = load_notes(folder)
+    if notes is None or notes["states"] != states_of(files):
+        return None
+    parts = load_parts(folder, notes)
     return Parsed(parts, notes["task"], tuple(notes["label_names"]), notes["fingerprint"])
 
 
 def known_fingerprint(folder: Path, files: Mapping[str, Path]) -> str | None:
     """Return the fingerprint recorded with kept arrays, if they are up to date."""
-    notes = load_notes(folder)
-    return notes["fingerprint"] if notes and notes.get("states") == states_of(files) else None
+    try:
+        notes = load_notes(folder)
+    except DataError:
+        return None  # whoever needs it loads the data next, and is told then
+    return notes["fingerprint"] if notes and notes["states"] == states_of(files) else None
 
 
 def states_of(files: Mapping[str, Path]) -> dict[str, list[int] | None]:
     """Return each file's size and modification time, None for a missing one."""
-    return {role: file_state(path) if path.is_file() else None for role, path in files.items()}
+    return {role: file_state(path) if os.path.isfile(path) else None for role, path in files.items()}
 
 
 def arrays_folder(parent: Path, stem: str, determined_by: Any) -> Path:
     """Return the folder of arrays for what determines them: files, how they are read, reader version."""
     text = json.dumps([to_jsonable_python(determined_by), READER_VERSION], sort_keys=True)
-    return parent / f"{stem}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+    return parent / f"{stem[:MOST_OF_A_NAME]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

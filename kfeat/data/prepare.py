@@ -20,8 +20,21 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int) -> Dataset:
     """Return the dataset under a protocol; `random_state` draws what the protocol does not fix.
 
     Works in blocks of rows in float64 and writes the result once, so memory beyond the result stays small.
-    Raises DataError when the split asks for too many rows or the training rows hold a single class.
+    Raises DataError when the split asks for too many rows, the training rows hold a single class, or a value
+    is too large for the protocol's dtype.
     """
+    try:
+        with np.errstate(over="raise"):
+            return prepared(raw, protocol, random_state)
+    except FloatingPointError:
+        raise DataError(
+            f"{raw.name}: expected values that {protocol.dtype} can hold once they are scaled, "
+            "got larger ones; scale them another way, or set `dtype` to float64"
+        ) from None
+
+
+def prepared(raw: Raw, protocol: Protocol, random_state: int) -> Dataset:
+    """Return the dataset; raises FloatingPointError for a value that is too large."""
     train_rows, test_rows = split_rows(protocol.split, raw.parts, raw.name, random_state)
     y = np.concatenate([part.y for part in raw.parts.values()])
     if raw.task == "classification":

@@ -5,7 +5,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from annotated_types import Ge, Gt, Lt
 from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
-from kfeat.data.models import Model
+from kfeat.data.models import MOST_SEED, MOST_SIDE, Model
+
+Count = Annotated[int, Ge(1), Lt(MOST_SIDE)]  # of rows
+Seed = Annotated[int, Ge(0), Lt(MOST_SEED)]
 
 
 class Divide(Model):
@@ -20,9 +23,9 @@ class Split(Model):
     `seed: null` draws anew from the random_state of each repeat; a number fixes the draw for all repeats.
     """
 
-    max_train: Annotated[int, Ge(1)] | None = None
-    max_test: Annotated[int, Ge(1)] | None = None
-    seed: Annotated[int, Ge(0)] | None = None
+    max_train: Count | None = None
+    max_test: Count | None = None
+    seed: Seed | None = None
 
 
 class Official(Split):
@@ -48,8 +51,15 @@ class Sample(Split):
     """Train and test files merged; n_train random rows to train, n_test others (or all the rest) to test."""
 
     kind: Literal["sample"]
-    n_train: Annotated[int, Ge(1)]
-    n_test: Annotated[int, Ge(1)] | None = None
+    n_train: Count
+    n_test: Count | None = None
+
+
+def one_fold(fold: Any) -> Any:
+    """Refuse several folds: one protocol tests on one of them."""
+    if isinstance(fold, list | tuple):
+        raise ValueError("expected one fold; a list is a grid, which an experiment's file can have")
+    return fold
 
 
 class KFold(Split):
@@ -59,9 +69,9 @@ class KFold(Split):
     """
 
     kind: Literal["k_fold"]
-    k: Annotated[int, Ge(2)] = 5
-    fold: Annotated[int, Ge(0)] = 0
-    seed: Annotated[int, Ge(0)] = 0
+    k: Annotated[int, Ge(2), Lt(MOST_SIDE)] = 5
+    fold: Annotated[int, Ge(0), Lt(MOST_SIDE), BeforeValidator(one_fold)] = 0
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def fold_is_one_of_k(self) -> "KFold":
@@ -74,13 +84,13 @@ class KFold(Split):
 class Against(Model):
     """One class becomes +1, all others -1."""
 
-    positive: int | float | str
+    positive: Annotated[int, Ge(-(2**63)), Lt(2**63)] | float | str
 
 
 class RandomHalf(Model):
     """A random half of the classes, fixed by this seed, becomes +1, the other half -1."""
 
-    random_half: Annotated[int, Ge(0)]
+    random_half: Seed
 
 
 def binarise_tag(binarise: Any) -> str:

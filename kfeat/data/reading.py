@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from annotated_types import Ge, MinLen
+from annotated_types import Ge, Le, MinLen
 from pydantic import model_validator
 
-from kfeat.data.models import Model
+from kfeat.data.models import MOST_SIDE, Model
 from kfeat.errors import DataError
 
 Format = Literal["svmlight", "idx", "csv", "tsv", "arff", "mat", "npz"]
@@ -56,8 +56,8 @@ class Reading(Model):
     """
 
     format: Format | None = None
-    n_features: Annotated[int, Ge(1)] | None = None
-    target: int | str | None = None
+    n_features: Annotated[int, Ge(1), Le(MOST_SIDE)] | None = None
+    target: Annotated[int, Ge(-MOST_SIDE), Le(MOST_SIDE)] | str | None = None
     categorical: Literal["ordinal", "one_hot"] | None = None
     levels: dict[str, list[str]] | None = None
     header: bool | None = None
@@ -65,7 +65,7 @@ class Reading(Model):
     delimiter: Annotated[str, MinLen(1)] | None = None
     variables: Variables | None = None
     samples_in_columns: bool | None = None
-    n_train: Annotated[int, Ge(1)] | None = None
+    n_train: Annotated[int, Ge(1), Le(MOST_SIDE)] | None = None
 
     @model_validator(mode="after")
     def only_options_of_the_format(self) -> "Reading":

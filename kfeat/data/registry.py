@@ -12,6 +12,9 @@ from kfeat.data.reading import Reading
 from kfeat.errors import ConfigError
 from kfeat.parameters import did_you_mean
 
+MARGIN = 16 << 20  # bytes beyond the known size that a place may send: it may pack what upstream does not
+UNKNOWN = 2 << 30  # the most bytes of a file whose size is not known
+
 
 class RegistryModel(BaseModel):
     """A frozen record of registry.yaml: no unknown keys."""
@@ -23,13 +26,20 @@ class RemoteFile(RegistryModel):
     """One upstream file.
 
     `path` is its place in the cache and in a mirror. A URL may end in `#member`: the file inside that .tgz,
-    .tar or .zip. `sha256` is the hash of the content, without the compression wrapper.
+    .tar or .zip. `sha256` is the hash of the content, without the compression wrapper, and `content_size` its
+    length where that is not `size`, the length of the file upstream.
     """
 
     path: str
     sha256: str | None = None
     urls: tuple[str, ...] = ()
     size: int | None = None
+    content_size: int | None = None
+
+    @property
+    def limit(self) -> int:
+        """The most bytes that are taken from any place, and the most that the content may have."""
+        return UNKNOWN if self.size is None else max(self.size, self.content_size or 0) + MARGIN
 
 
 class Form(RegistryModel):

@@ -3,14 +3,17 @@
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Discriminator, Tag, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Discriminator, StringConstraints, Tag, TypeAdapter, ValidationError
 
 from kfeat.data.generators import GeneratorSource
 from kfeat.data.models import Model, Task
+from kfeat.data.places import local_path
 from kfeat.data.reading import Reading
 from kfeat.data.registry import entry
 from kfeat.errors import ConfigError
 from kfeat.parameters import describe
+
+Fingerprint = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
 class FileSource(Reading):
@@ -25,7 +28,7 @@ class FileSource(Reading):
     labels: str | None = None
     test_labels: str | None = None
     task: Task | None = None
-    fingerprint: str | None = None
+    fingerprint: Fingerprint | None = None
 
     @property
     def name(self) -> str:
@@ -39,14 +42,14 @@ class FileSource(Reading):
 
     @property
     def files(self) -> dict[str, Path]:
-        """The files by role, as absolute paths."""
+        """The files by role, as absolute paths; raises DataError for what cannot be a path."""
         roles = {
             "train": self.path,
             "test": self.test,
             "train_labels": self.labels,
             "test_labels": self.test_labels,
         }
-        return {role: Path(path).expanduser().absolute() for role, path in roles.items() if path is not None}
+        return {role: local_path(path) for role, path in roles.items() if path is not None}
 
 
 def known_name(name: str) -> str:
@@ -59,7 +62,7 @@ class PinnedSource(Model):
     """A registered dataset by name, and the fingerprint it must have: verifies one nobody has published."""
 
     name: Annotated[str, AfterValidator(known_name)]
-    fingerprint: str
+    fingerprint: Fingerprint
 
 
 def source_tag(source: Any) -> str:
@@ -87,5 +90,12 @@ def validated(kind: Any, value: Any, name: str) -> Any:
     try:
         return TypeAdapter(kind).validate_python(value)
     except ValidationError as error:
-        problems = "; ".join(describe(problem, name) for problem in error.errors())
-        raise ConfigError(problems) from None
+        raise ConfigError(problems_of(error, name)) from None
+
+
+def problems_of(error: ValidationError, name: str) -> str:
+    """Return every problem with its path, in one line."""
+    try:
+        return "; ".join(describe(problem, name) for problem in error.errors())
+    except ValueError:  # Python does not print a whole number of more than 4,300 digits
+        return f"{name}: expected numbers of a few digits, got one of thousands"

@@ -61,7 +61,7 @@ def test_member_of_an_archive(
         (tgz({"other": GOOD}), "expected one file data.txt in the archive, got 0"),
         (tgz({"a/data.txt": GOOD, "b/data.txt": GOOD}), "got 2"),
         (tgz({"data.txt": GOOD})[:-30], "not readable"),
-        (linked(), "not readable"),
+        (linked(), "got a folder or link"),
         (b"not an archive", "not readable"),
         (zipped({"data.txt": GOOD})[:-30], "not readable"),
     ],

@@ -1,5 +1,7 @@
 """MATLAB and NumPy files: named arrays come out, and nothing that would have to be unpickled."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +10,7 @@ import pytest
 from scipy.io import savemat
 from scipy.sparse import csc_array
 
+from kfeat.data import load, load_raw
 from kfeat.data.formats import read_files
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
@@ -149,3 +152,54 @@ def test_matlab_7_3_is_told_what_to_do(tmp_path: Path) -> None:
     path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + bytes(384))
     with pytest.raises(DataError, match=r"expected MATLAB version 7 or earlier, got 7\.3; save it with -v7"):
         read(path)
+
+
+def damaged_sparse(folder: Path) -> Path:
+    """A .mat file that crashes SciPy's reader: eight of its bytes stand twice, and the last eight are cut."""
+    X = csc_array((np.ones(480), (np.arange(480) * 7 % 60, np.arange(480) // 12)))
+    path = saved(folder, "mat", y=np.arange(60) % 2, X=X)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:900] + whole[900:908] + whole[900:-8])
+    return path
+
+
+def test_a_crash_of_the_reader_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(
+        DataError, match=r"file\.mat: cannot be read as mat \(SciPy's reader ended with signal"
+    ):
+        read(damaged_sparse(tmp_path))
+
+
+def test_sparse_matlab_of_absurd_height(tmp_path: Path) -> None:
+    path = saved(tmp_path, "mat", X=csc_array(([1.0], ([1], [1])), shape=(0x717171, 2)), y=Y)
+    path.write_bytes(path.read_bytes().replace(b"\x71\x71\x71\x00", b"\x71\x71\x71\x71"))
+    with pytest.raises(DataError, match="expected 100,000,000 rows and columns at most"):
+        read(path)
+
+
+@pytest.mark.parametrize("kind", ["npz", "mat"])
+def test_a_script_without_a_main_guard_can_read(tmp_path: Path, kind: str) -> None:
+    path = saved(tmp_path, kind, X=X, y=Y)
+    code = (
+        "from kfeat.data import load_raw\n"
+        f"raw = load_raw({{'path': {str(path)!r}}}, cache={str(tmp_path / 'cache')!r})\n"
+        "print(raw.parts['train'].X.sum())"
+    )
+    (tmp_path / "script.py").write_text(f"import sys; sys.path[:0] = {sys.path!r}\n{code}\n")
+    run = subprocess.run(
+        [sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=False
+    )
+    assert (run.stdout, run.stderr) == ("15.0\n", "")
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8", "i2", "u4", "i8", "g"])
+def test_every_order_and_precision_of_numbers(tmp_path: Path, order: str, kind: str) -> None:
+    path = saved(tmp_path, "npz", X=X.astype(np.dtype(kind).newbyteorder(order)), y=Y.astype(order + "i4"))
+    half = {"split": {"kind": "all"}}
+    data = load({"path": str(path)}, half, cache=tmp_path / "cache")
+    assert data.X_train.tolist() == X.tolist()
+    assert data.X_train.dtype == np.float32
+    part = load_raw({"path": str(path)}, cache=tmp_path / "cache").parts["train"]
+    assert part.X.dtype.isnative
+    assert part.X.dtype.char not in "eg"

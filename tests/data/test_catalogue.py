@@ -75,7 +75,7 @@ def test_verify_finds_changed_arrays(tmp_path: Path) -> None:
     content = bytearray(array.read_bytes())
     content[-1] ^= 1
     array.write_bytes(bytes(content))
-    with pytest.raises(DataError, match="expected arrays with the fingerprint"):
+    with pytest.raises(DataError, match="expected the array with the SHA-256"):
         verify("toy", tmp_path)
 
 

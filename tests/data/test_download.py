@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from kfeat.data.content import content_sha256, open_content
-from kfeat.data.download import ATTEMPTS, ensure_file
+from kfeat.data.download import ensure_file
+from kfeat.data.transfer import ATTEMPTS
 from kfeat.errors import DownloadError
 from tests.data.web import Answer, Web, remote
 

@@ -91,10 +91,18 @@ def test_sparse_indices_are_short(tmp_path: Path) -> None:
 
 
 def test_folder_instead_of_a_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="cannot be read \\(Is a directory\\)"):
+    with pytest.raises(DataError, match="expected a file, got a folder"):
         read_files({"train": tmp_path}, READING)
 
 
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such file"):
         read_files({"train": tmp_path / "none"}, READING)
+
+
+def test_absurd_indices_are_refused_at_once(tmp_path: Path) -> None:
+    path = write(tmp_path, "1 1:1 2000000000:1\n-1 2:1\n", "wide.svm")
+    with pytest.raises(
+        DataError, match=r"wide\.svm: expected feature indices up to 100,000,000, got 2,000,000,000"
+    ):
+        read_files({"train": path}, Reading())

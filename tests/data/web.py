@@ -15,7 +15,10 @@ from kfeat.data.registry import Entry, Form, RemoteFile
 
 @dataclass
 class Answer:
-    """What the server sends for one path: a status, a body, and what goes wrong on the way."""
+    """What the server sends for one path: a status, a body, and what goes wrong on the way.
+
+    `endless` repeats the body until the client hangs up; `headers` replace those of that name.
+    """
 
     body: bytes = b""
     status: int = 200
@@ -24,6 +27,8 @@ class Answer:
     delay_s: float = 0.0
     stall_at: int | None = None
     stall_s: float = 1.0
+    endless: bool = False
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -33,6 +38,7 @@ class Web:
     url: str
     answers: dict[str, list[Answer]] = field(default_factory=dict)
     requests: list[str] = field(default_factory=list)
+    sent: int = 0
 
     def serve(self, path: str, *answers: Answer) -> str:
         self.answers[path] = list(answers)
@@ -51,10 +57,14 @@ class Handler(BaseHTTPRequestHandler):
         answer = self.web.next_answer(self.path)
         time.sleep(answer.delay_s)
         self.send_response(answer.status)
-        self.send_header("Content-Length", str(len(answer.body)))
+        headers = {} if answer.endless else {"Content-Length": str(len(answer.body))}
         if answer.location:
-            self.send_header("Location", answer.location)
+            headers["Location"] = answer.location
+        for name, value in {**headers, **answer.headers}.items():
+            self.send_header(name, value)
         self.end_headers()
+        while answer.endless:
+            self.web.sent += self.wfile.write(answer.body)
         start = answer.body[: answer.stall_at] if answer.stall_at is not None else b""
         if start:
             self.wfile.write(start)

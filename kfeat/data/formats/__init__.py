@@ -13,6 +13,7 @@ from kfeat.data.arrays import canonical
 from kfeat.data.formats.checks import check_finite
 from kfeat.data.models import Part, Task, as_labels
 from kfeat.data.reading import Reading, format_of
+from kfeat.data.saying import printable
 from kfeat.errors import DataError, KfeatError
 
 MODULES = {"csv": "delimited", "tsv": "delimited"}  # the others are named as their formats
@@ -43,11 +44,11 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
             parts = cut(parts, reading.n_train, str(files["train"]))
         for role, part in parts.items():
             check_part(part, str(files.get(role, files["train"])))
-    except KfeatError:
-        raise
+    except KfeatError as error:
+        raise DataError(printable(error)) from error
     # The readers are other libraries' parsers: what they raise on damaged bytes is open-ended.
     except Exception as error:
-        raise DataError(f"{files['train']}: cannot be read as {name} ({error})") from error
+        raise DataError(f"{files['train']}: cannot be read as {name} ({printable(error)})") from error
     labels = {role: as_labels(part.y) for role, part in parts.items()}
     task = task or ("classification" if label_names else inferred_task(labels["train"]))
     if task == "regression":

@@ -24,10 +24,13 @@ def read(files: Mapping[str, Path], reading: Reading) -> tuple[dict[str, Part], 
 def read_frame(path: Path) -> tuple[Any, dict[str, list[str]]]:
     """Return one file as a data frame, and the declared words of its nominal attributes."""
     from pandas import DataFrame
-    from scipy.io.arff import loadarff
+    from scipy.io.arff import ArffError, loadarff
 
-    with open_content(path) as content, io.TextIOWrapper(content, encoding="utf-8") as text:
-        rows, meta = loadarff(text)
+    try:
+        with open_content(path) as content, io.TextIOWrapper(content, encoding="utf-8") as text:
+            rows, meta = loadarff(text)
+    except ArffError as error:
+        raise DataError(f"{path}: cannot be read as arff ({error})") from None
     columns, levels = {}, {}
     for name, kind in zip(meta.names(), meta.types(), strict=True):
         values = rows[name]

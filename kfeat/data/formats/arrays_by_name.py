@@ -37,8 +37,17 @@ def part_of(arrays: Mapping[str, Any], X_name: str, y_name: str, file: str) -> P
     for name, array in ((X_name, X), (y_name, y)):
         if array.dtype.kind not in "biuf":
             raise DataError(f"{file}: expected real numbers in {name}, got {array.dtype}")
+    X, y = native(X), native(y)
     if issparse(X):
         # SciPy's conversion to CSR trusts the indices in the file, and crashes on wrong ones.
         X.check_format(full_check=True)
         X = csr_array(X)
     return Part(X, y)
+
+
+def native(array: Any) -> Any:
+    """Return an array in this machine's byte order and a precision that every solver knows."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "f" and size not in (4, 8):
+        return array.astype(np.float32 if size < 4 else np.float64)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)

@@ -62,6 +62,8 @@ def read_frame(path: Path, reading: Reading) -> Any:
                 encoding="utf-8-sig",
                 **exact,
             )
+    except DataError:
+        raise
     except (ValueError, OverflowError, Warning) as error:
         diagnose(path, reading, header)
         raise DataError(f"{path}: cannot be read as delimited text ({error})") from error

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kfeat.data.content import open_content
+from kfeat.data.content import most_content, open_content
 from kfeat.data.formats.arrays_by_name import parts_of
 from kfeat.data.models import Part
 from kfeat.data.reading import Reading, Variables
@@ -26,8 +26,16 @@ def read(files: Mapping[str, Path], reading: Reading) -> tuple[dict[str, Part], 
     stored.seek(0)
     with np.load(stored, allow_pickle=False) as archive:
         wanted = set(names.model_dump().values()) & set(archive.files)
+        check_sizes(archive.zip, most_content(path), path)
         arrays = {name: read_array(archive, name, path) for name in sorted(wanted)}
     return parts_of(arrays, names, str(path)), ()
+
+
+def check_sizes(archive: zipfile.ZipFile, limit: int, path: Path) -> None:
+    """Raise DataError when the arrays would take more bytes than a packed file of this size may hold."""
+    size = sum(member.file_size for member in archive.infolist())
+    if size > limit:
+        raise DataError(f"{path}: expected {limit:,} bytes of arrays at most, got {size:,}")
 
 
 def read_array(archive: "np.lib.npyio.NpzFile", name: str, path: Path) -> np.ndarray:

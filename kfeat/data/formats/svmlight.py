@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kfeat.data.content import open_content
-from kfeat.data.models import Part
+from kfeat.data.models import MOST_SIDE, Part
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
@@ -35,9 +35,13 @@ def read_one(path: Path) -> Part:
     try:
         with open_content(path) as content:
             X, y = load_svmlight_file(content, zero_based=False)
+    except DataError:
+        raise
     except (ValueError, OverflowError) as error:
         diagnose(path)
         raise DataError(f"{path}: cannot be read as svmlight ({error})") from error
+    if X.shape[1] > MOST_SIDE:
+        raise DataError(f"{path}: expected feature indices up to {MOST_SIDE:,}, got {X.shape[1]:,}")
     if not X.nnz:
         raise DataError(f"{path}: expected lines of `label index:value ...`, got no values at all")
     return Part(csr_array(X), y)

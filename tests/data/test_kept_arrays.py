@@ -1,0 +1,145 @@
+"""Arrays are kept between runs, and none is believed that is not the one that was written."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+from kfeat.data import Raw, fingerprint, load_raw, verify
+from kfeat.data.arrays import array_sha256
+from kfeat.data.registry import registry
+from kfeat.data.saying import say_once
+from kfeat.errors import DataError
+from tests.data.web import Web, toy
+
+
+def as_another_process() -> None:
+    """Forget what this process has hashed and said."""
+    array_sha256.cache_clear()
+    say_once.cache_clear()
+
+
+def rewrite(path: Path, content: bytes) -> None:
+    """Change a file and set its time back."""
+    status = path.stat()
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def flipped(content: bytes) -> bytes:
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+@pytest.fixture
+def fetched(web: Web, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Raw:
+    monkeypatch.setitem(registry(), "toy", toy(web))
+    raw = load_raw("toy", cache=tmp_path)
+    as_another_process()
+    return raw
+
+
+def test_flipped_arrays_are_made_anew(fetched: Raw, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    expected = {name: (part.X.tolist(), part.y.tolist()) for name, part in fetched.parts.items()}
+    arrays = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.npy"))
+    assert len(arrays) == 4
+    for array in arrays:
+        rewrite(tmp_path / array, flipped((tmp_path / array).read_bytes()))
+        again = load_raw("toy", cache=tmp_path)
+        assert {name: (part.X.tolist(), part.y.tolist()) for name, part in again.parts.items()} == expected
+        assert caplog.text.count(f"{array}: expected the array with the SHA-256") == 1
+    assert "the data will be parsed anew from their files" in caplog.text
+
+
+def test_arrays_changed_in_use_are_noticed_by_the_next_load(fetched: Raw, tmp_path: Path) -> None:
+    load_raw("toy", cache=tmp_path)
+    array = next(tmp_path.rglob("test.X.npy"))
+    time.sleep(0.02)  # longer than the grain of the clock that files are stamped with
+    rewrite(array, flipped(array.read_bytes()))
+    assert load_raw("toy", cache=tmp_path).parts["test"].X.tolist() == [[0.25, 0, 0, 0], [0, 4, 0, 0]]
+
+
+def test_each_array_is_hashed_once_per_process(fetched: Raw, tmp_path: Path) -> None:
+    for _ in range(3):
+        load_raw("toy", cache=tmp_path)
+    assert array_sha256.cache_info().misses == 4
+
+
+def other_task(content: bytes) -> bytes:
+    return content.replace(b"classification", b"regression")
+
+
+def without_hash(content: bytes) -> bytes:
+    notes = json.loads(content)
+    return json.dumps({key: value for key, value in notes.items() if key != "sha256"}).encode()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        flipped,
+        other_task,
+        without_hash,
+        lambda content: content[:40],
+        lambda content: b"[" * 100_000,
+        lambda content: b"[]",
+        lambda content: b"\xff\xfe",
+        lambda content: b"",
+    ],
+)
+def test_damaged_notes_are_a_warning_and_a_new_parse(
+    fetched: Raw, tmp_path: Path, caplog: pytest.LogCaptureFixture, damage: Callable[[bytes], bytes]
+) -> None:
+    notes = next(tmp_path.rglob("notes.json"))
+    good = notes.read_bytes()
+    rewrite(notes, damage(good))
+    assert fingerprint("toy", tmp_path) is None
+    again = load_raw("toy", cache=tmp_path)
+    assert (again.task, again.fingerprint) == (fetched.task, fetched.fingerprint)
+    assert caplog.text.count(str(notes)) == 1
+    assert notes.read_bytes() == good
+
+
+def test_verify_reports_damage_instead_of_undoing_it(fetched: Raw, tmp_path: Path) -> None:
+    array = next(tmp_path.rglob("test.y.npy"))
+    rewrite(array, flipped(array.read_bytes()))
+    with pytest.raises(DataError, match=r"toy: .*test\.y\.npy: expected the array .* clean the dataset"):
+        verify("toy", tmp_path)
+
+
+def test_flipped_file_with_its_old_time_is_fetched_anew(
+    web: Web, fetched: Raw, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "toy" / "train"
+    rewrite(file, file.read_bytes().replace(b"0.5", b"0.6"))
+    for notes in tmp_path.rglob("notes.json"):
+        notes.unlink()
+    assert load_raw("toy", cache=tmp_path).fingerprint == fetched.fingerprint
+    assert "fetching it again" in caplog.text
+
+
+@pytest.mark.parametrize("stamp", [b"", b"{}", b"[" * 100_000, b'{"state": 1e999}', b"\xff"])
+def test_damaged_stamps_cost_a_hash_only(web: Web, fetched: Raw, tmp_path: Path, stamp: bytes) -> None:
+    (tmp_path / "toy" / "train.sha256.json").write_bytes(stamp)
+    for notes in tmp_path.rglob("notes.json"):
+        notes.unlink()
+    assert load_raw("toy", cache=tmp_path).fingerprint == fetched.fingerprint
+    assert sorted(web.requests) == ["/test", "/train"]
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_covertype_loads_again_within_half_a_second(mirror: str, real_cache: Path) -> None:
+    load_raw("covertype", mirror=mirror, cache=real_cache, offline=True)
+    seconds = []
+    for _ in range(3):
+        as_another_process()
+        start = perf_counter()
+        raw = load_raw("covertype", cache=real_cache, offline=True)
+        seconds.append(perf_counter() - start)
+    assert min(seconds) < 0.5
+    assert isinstance(raw.parts["train"].X, np.memmap)

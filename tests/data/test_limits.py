@@ -1,0 +1,190 @@
+"""What does not end is stopped, what is no file is refused, and a bad mirror costs a sentence."""
+
+import bz2
+import gzip
+import lzma
+import os
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+import pytest
+
+from kfeat.data import load
+from kfeat.data.content import Limited, open_content
+from kfeat.data.download import ensure_file
+from kfeat.data.registry import MARGIN, UNKNOWN, RemoteFile, registry
+from kfeat.errors import DataError, DownloadError, KfeatError
+from tests.data.test_archives import tgz, zipped
+from tests.data.web import Answer, Web, remote
+
+GOOD = b"+1 1:0.5 3:1\n-1 2:1\n" * 1000
+PACKERS = [gzip.compress, bz2.compress, lzma.compress]
+
+
+def sized(*urls: str, known: bool = True) -> RemoteFile:
+    return remote(GOOD, *urls, known=known).model_copy(update={"size": len(GOOD)})
+
+
+def test_every_known_size_is_that_of_the_file_it_limits() -> None:
+    limits = {
+        name: [f.limit for form in e.forms for f in form.files.values()] for name, e in registry().items()
+    }
+    assert limits["adult"] == [2329875 + MARGIN, 1164628 + MARGIN]
+    assert limits["covertype_uci"] == [75169317 + MARGIN]
+    assert limits["census"] == [UNKNOWN]
+
+
+def test_endless_download_is_stopped(web: Web, tmp_path: Path) -> None:
+    url = web.serve("/file", Answer(b"1 1:1\n" * 50_000, endless=True))
+    with pytest.raises(DownloadError, match="expected 16,797,216 bytes at most, got more"):
+        ensure_file(sized(url), tmp_path, None)
+    assert web.requests == ["/file"]
+    assert web.sent < 3 * MARGIN
+    assert [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".lock"] == []
+
+
+@pytest.mark.parametrize("pack", PACKERS)
+@pytest.mark.parametrize("known", [True, False])
+def test_bomb_is_not_unpacked(web: Web, tmp_path: Path, pack: Callable[[bytes], bytes], known: bool) -> None:
+    url = web.serve("/file", Answer(pack(bytes(2 * MARGIN))))
+    with pytest.raises(DownloadError, match="expected 16,797,216 bytes of content at most, got more"):
+        ensure_file(sized(url, known=known), tmp_path, None)
+
+
+@pytest.mark.parametrize("pack", [tgz, zipped])
+def test_bomb_in_an_archive_is_not_unpacked(
+    web: Web, tmp_path: Path, pack: Callable[[dict[str, bytes]], bytes]
+) -> None:
+    url = web.serve("/pack", Answer(pack({"data": bytes(2 * MARGIN)})))
+    with pytest.raises(DownloadError, match="expected 16,797,216 bytes at most, got more"):
+        ensure_file(sized(url + "#data"), tmp_path, None)
+
+
+@pytest.mark.parametrize("ending", ["csv", "svm", "arff", "mat", "npz", "idx"])
+def test_bomb_among_own_files_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    monkeypatch.setattr("kfeat.data.content.LEAST_LIMIT", 1000)
+    path = tmp_path / f"bomb.{ending}.gz"
+    path.write_bytes(gzip.compress(b"1 1:1\n" * 200_000))
+    source = {"path": str(path)} | ({"labels": str(path)} if ending == "idx" else {})
+    with pytest.raises(DataError, match=r"bomb.* bytes of content at most, got more"):
+        load(source, cache=tmp_path / "cache")
+
+
+def test_bomb_of_arrays_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kfeat.data.content.LEAST_LIMIT", 1000)
+    np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((100_000, 2)), y=np.zeros(100_000))
+    with pytest.raises(DataError, match=r"bomb\.npz.*expected .* bytes of arrays at most, got 2,400,256"):
+        load({"path": str(tmp_path / "bomb.npz")}, cache=tmp_path / "cache")
+
+
+def test_what_packs_well_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "zeros.gz"
+    path.write_bytes(gzip.compress(bytes(5_000_000)))
+    with open_content(path) as content:
+        assert len(content.read()) == 5_000_000
+        assert isinstance(content.raw, Limited)  # type: ignore[attr-defined]
+
+
+def special(folder: Path, kind: str) -> Path:
+    path = folder / "special.csv"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+@pytest.mark.parametrize("role", ["path", "test"])
+def test_pipes_and_devices_are_not_data(tmp_path: Path, kind: str, role: str) -> None:
+    (tmp_path / "good.csv").write_text("a,y\n1,0\n2,1\n")
+    source = {"path": str(tmp_path / "good.csv"), "target": "y", role: str(special(tmp_path, kind))}
+    start = perf_counter()
+    with pytest.raises(DataError, match=r"special\.csv: expected a file, got a pipe or a device"):
+        load(source, cache=tmp_path / "cache")
+    assert perf_counter() - start < 1
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_pipes_and_devices_are_no_mirror(
+    web: Web, tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "mirror" / "toy").mkdir(parents=True)
+    special(tmp_path, kind).rename(tmp_path / "mirror" / "toy" / "file")
+    url = web.serve("/file", Answer(GOOD))
+    ensure_file(sized(url), tmp_path / "cache", str(tmp_path / "mirror"))
+    assert "toy/file: expected a file, got a pipe or a device" in caplog.text
+
+
+def test_mirror_with_a_file_that_is_too_long(
+    web: Web, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = tmp_path / "mirror" / "toy" / "file"
+    place.parent.mkdir(parents=True)
+    with place.open("wb") as file:
+        file.truncate(1 << 40)
+    ensure_file(sized(web.serve("/file", Answer(GOOD))), tmp_path / "cache", str(tmp_path / "mirror"))
+    assert "expected 16,797,216 bytes at most, got more" in caplog.text
+
+
+BAD = {
+    "length that is no number": Answer(GOOD, headers={"Content-Length": "a lot"}),
+    "length that is too short": Answer(GOOD, headers={"Content-Length": "17"}),
+    "two lengths": Answer(GOOD, headers={"Content-Length": "17, 18"}),
+    "circle": Answer(status=302, location="/mirror/toy/file"),
+    "away to a file": Answer(status=302, location="file:///etc/hostname"),
+    "away to nowhere": Answer(status=302, location="http://127.0.0.1:9/x"),
+    "away to no URL": Answer(status=302, location="http://[::1"),
+    "away to a bad port": Answer(status=302, location="http://127.0.0.1:99999999/x"),
+    "away to a bad name": Answer(status=302, location="http://" + "a" * 70 + ".example/\udcff"),
+    "redirect without a place": Answer(b"moved", status=302),
+    "packed, it says": Answer(GOOD, headers={"Content-Encoding": "gzip"}),
+    "in chunks, it says": Answer(GOOD, headers={"Transfer-Encoding": "chunked"}),
+    "other numbers": Answer(GOOD.replace(b"0.5", b"0.6")),
+    "garbage": Answer(os.urandom(3000)),
+    "nothing": Answer(b""),
+}
+
+
+@pytest.mark.parametrize("fault", BAD)
+def test_bad_mirror_leaves_the_upstream(
+    web: Web, tmp_path: Path, fault: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    web.serve("/mirror/toy/file", BAD[fault])
+    url = web.serve("/file", Answer(GOOD))
+    assert ensure_file(sized(url), tmp_path, web.url + "/mirror").read_bytes() == GOOD
+    assert f"toy/file: taken from {url}, not from http://" in caplog.text
+    assert "Traceback" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "mirror",
+    ["http://", "https://[::1", "http://\udcff/", "http://a b/", "ftp://x", "\0", "~nobody", "x" * 5000],
+)
+def test_mirror_that_is_no_place(
+    web: Web, tmp_path: Path, mirror: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = web.serve("/file", Answer(GOOD))
+    assert ensure_file(sized(url), tmp_path, mirror).read_bytes() == GOOD
+    assert "not from" in caplog.text
+
+
+@pytest.mark.parametrize("secret", ["ge%2Fheim", "ge@heim", "ge/heim", "ge heim"])
+def test_passwords_are_not_told(
+    web: Web, tmp_path: Path, secret: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(0)
+    web.serve("/mirror/toy/file", Answer(status=503))
+    mirror = web.url.replace("//", f"//anna:{secret}@") + "/mirror"
+    with pytest.raises(KfeatError) as caught:
+        ensure_file(sized(), tmp_path, mirror)
+    ensure_file(sized(web.serve("/file", Answer(GOOD))), tmp_path, mirror)
+    kept = " ".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    for text in (str(caught.value), caplog.text, kept):
+        assert "anna" not in text
+        assert "heim" not in text
+    assert "://***@127.0.0.1" in caplog.text

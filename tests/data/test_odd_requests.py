@@ -1,0 +1,174 @@
+"""Paths that cannot be, folders that cannot be used, numbers that mean nothing: each is a sentence."""
+
+import logging
+import math
+import os
+import pwd
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kfeat.data import clean, describe, fetch, fingerprint, list_datasets, load, path, verify
+from kfeat.data.places import cache_folder
+from kfeat.errors import DataError, KfeatError
+
+SPEC = {"name": "dense", "n": 40, "d": 3}
+HALF = {"kind": "fraction", "train": 0.5}
+GIANT = 10**5000
+UNUSABLE = {
+    "NUL": ("a\0.csv", "no NUL character"),
+    "surrogate": ("a\ud800.csv", "cannot be used as a path|valid string"),
+    "byte": ("a\udcff.csv", "cannot be used as a path|valid string"),
+    "long name": ("x" * 300 + ".csv", "File name too long"),
+    "long path": ("x/" * 3000 + "a.csv", "File name too long"),
+    "no such home": ("~nobody-at-all/a.csv", "home directory"),
+    "empty": ("", "a path is not empty"),
+    "below a file": ("/etc/hostname/a.csv", "no such file"),
+    "folder": ("/", "expected a file, got a folder"),
+}
+
+
+@pytest.mark.parametrize("kind", UNUSABLE)
+@pytest.mark.parametrize("role", ["path", "test"])
+def test_paths_that_cannot_be(tmp_path: Path, kind: str, role: str) -> None:
+    path, message = UNUSABLE[kind]
+    (tmp_path / "good.csv").write_text("a,y\n1,0\n2,1\n")
+    source = {"path": str(tmp_path / "good.csv"), "format": "csv", "target": "y", role: path}
+    with pytest.raises(KfeatError, match=message) as caught:
+        load(source, cache=tmp_path / "cache")
+    str(caught.value).encode()  # can be printed
+    try:
+        assert fingerprint(source, tmp_path / "cache") is None
+    except KfeatError as error:
+        str(error).encode()
+
+
+def test_long_names_that_can_be(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 240 + ".csv")
+    path.write_text("a,y\n1,0\n2,1\n")
+    data = load({"path": str(path), "target": "y"}, {"split": "all"}, cache=tmp_path / "cache")
+    assert data.name == path.name
+
+
+def test_no_home_and_no_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(uid: int) -> Any:
+        raise KeyError(uid)
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    for name in ("HOME", "KFEAT_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(DataError, match=r"home directory.*; set KFEAT_CACHE to a folder"):
+        cache_folder()
+
+
+def test_working_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with pytest.raises(DataError, match=r"'my\.csv' cannot be used as a path"):
+        load({"path": "my.csv", "target": "y"}, cache=tmp_path / "cache")
+
+
+def bad_cache(folder: Path, kind: str) -> Path:
+    """A path that cannot serve as the cache folder."""
+    cache = {"below a file": folder / "file" / "cache", "long": folder / ("x" * 300)}.get(
+        kind, folder / "file"
+    )
+    if kind == "a pipe":
+        os.mkfifo(folder / "file")
+    elif kind == "unreadable":
+        cache.mkdir(mode=0)
+    else:
+        (folder / "file").write_text("")
+    return cache
+
+
+@pytest.mark.parametrize("kind", ["a file", "a pipe", "below a file", "long", "unreadable"])
+def test_cache_folders_that_cannot_be_used(tmp_path: Path, kind: str) -> None:
+    if kind == "unreadable" and os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    cache = bad_cache(tmp_path, kind)
+    acts = [load, fetch, describe, verify, path, clean, fingerprint]
+    for act in [*(partial(act, "adult", cache=cache) for act in acts), partial(list_datasets, cache)]:
+        with pytest.raises(DataError, match=f"{cache.name}: .*cache folder.*set KFEAT_CACHE"):
+            act()
+
+
+def test_a_cache_that_is_full_or_read_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = tmp_path / "good.csv"
+    own.write_text("a,y\n1,0\n2,1\n")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(30, "Read-only file system")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    with pytest.raises(DataError, match=r"Read-only file system.*KFEAT_CACHE"):
+        load({"path": str(own), "target": "y"}, {"split": "all"}, cache=tmp_path / "cache")
+    with pytest.raises(KfeatError, match=r"Read-only file system.*KFEAT_CACHE"):
+        fetch("adult", cache=tmp_path / "cache", offline=True, mirror=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "message"),
+    [
+        ({"scale": {"divide": math.inf}}, r"protocol\.scale.*finite number \(got inf\)"),
+        ({"scale": {"divide": math.nan}}, r"protocol\.scale.*finite number \(got nan\)"),
+        ({"split": {**HALF, "train": math.nan}}, r"protocol\.split\.fraction\.train.*finite"),
+        ({"split": {**HALF, "seed": 10**30}}, r"protocol\.split\.fraction\.seed.*less than"),
+        ({"split": {**HALF, "max_train": 10**30}}, r"protocol\.split\.fraction\.max_train.*less than"),
+        ({"split": {"kind": "sample", "n_train": 10**30}}, r"protocol\.split\.sample\.n_train.*less than"),
+        ({"split": {"kind": "k_fold", "k": 10**30}}, r"protocol\.split\.k_fold\.k.*less than"),
+        ({"split": {"kind": "k_fold", "fold": [0, 1]}}, r"k_fold\.fold: expected one fold; a list is a grid"),
+        ({"split": HALF, "binarise": {"positive": math.nan}}, r"protocol\.binarise.*finite"),
+        ({"split": HALF, "binarise": {"positive": GIANT}}, "protocol: expected numbers of a few digits"),
+        ({"split": {**HALF, "seed": GIANT}}, "protocol: expected numbers of a few digits"),
+        ({"scale": GIANT}, "protocol: expected numbers of a few digits"),
+    ],
+)
+def test_numbers_without_meaning_in_a_protocol(protocol: Any, message: str) -> None:
+    with pytest.raises(KfeatError, match=message):
+        load(SPEC, protocol)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ({**SPEC, "n": 10**12}, "n [*] d to be 2,000,000,000 at most"),
+        ({**SPEC, "seed": 10**30}, "less than"),
+        ({**SPEC, "n": GIANT}, "dataset: expected numbers of a few digits"),
+        ({"path": "a.csv", "target": GIANT}, "dataset: expected numbers of a few digits"),
+        ({"path": "a.csv", "n_train": 10**30}, "less than"),
+        ({"path": "a.svm", "n_features": 10**30}, "less than"),
+        ({"path": "a.csv", "fingerprint": "\ud800"}, "fingerprint"),
+        ({"name": "adult", "fingerprint": "00"}, "fingerprint"),
+    ],
+)
+def test_numbers_without_meaning_in_a_source(source: Any, message: str, tmp_path: Path) -> None:
+    with pytest.raises(KfeatError, match=message):
+        load(source, cache=tmp_path)
+
+
+def test_own_data_are_said_to_be_unverified_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "good.csv"
+    path.write_text("a,y\n1,0\n2,1\n")
+    caplog.set_level(logging.INFO, "kfeat")
+    for repeat in range(3):
+        load({"path": str(path), "target": "y"}, {"split": "all"}, cache=tmp_path, random_state=repeat)
+    assert caplog.text.count("good.csv is unverified") == 1
+
+
+@pytest.mark.parametrize(
+    "content", ["a,y\n1e300,0\n2,1\n", "a,b,y\n1e300,0,0\n0,0,1\n0,0,0\n0,0,1\n0,0,0\n0,0,1\n"]
+)
+@pytest.mark.parametrize("scale", ["none", {"divide": 2}, "zscore"])
+def test_values_that_single_precision_cannot_hold(tmp_path: Path, content: str, scale: Any) -> None:
+    own = tmp_path / "large.csv"
+    own.write_text(content)
+    protocol = {"split": "all", "scale": scale}
+    source = {"path": str(own), "target": "y"}
+    with pytest.raises(DataError, match=r"large\.csv: expected values that float32 can hold"):
+        load(source, protocol, cache=tmp_path / "cache")
+    if scale != "zscore":
+        assert load(source, {**protocol, "dtype": "float64"}, cache=tmp_path / "cache").X_train.max() >= 5e299

@@ -1,0 +1,208 @@
+"""Damaged data files of every kind give finite arrays or a sentence: no traceback, no crash, no hang.
+
+`KFEAT_FUZZ=20000 pytest tests/fuzz` tries as many cases; a case is its kind and its number, and comes back.
+"""
+
+import gzip
+import logging
+import multiprocessing
+import os
+import random
+import shutil
+import traceback
+from collections import Counter
+from collections.abc import Iterator
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kfeat.data import load, load_raw
+from kfeat.data.archives import extract_member
+from kfeat.data.arrays import array_sha256
+from kfeat.data.formats import mat, mat_child
+from kfeat.errors import DataError, KfeatError
+from tests.data.test_idx import idx
+from tests.fuzz.data_samples import ARCHIVES, FILES, Y, damaged
+
+N_CASES = int(os.environ.get("KFEAT_FUZZ", "400"))
+PATIENCE_S = 20.0
+NAME = "damaged.dat"
+CACHED = "cache"  # the kind of case that damages what the cache keeps
+KINDS = [*FILES, *ARCHIVES, CACHED]
+LIMIT = 10_000  # bytes that an archive's file may have
+Case = tuple[str, int]
+
+
+def in_this_process(stored: bytes, names: list[str], transposed: bool, path: Path) -> dict[str, Any]:
+    """Decode a .mat file here, where a crash is looked for: a process per file would take too long."""
+    try:
+        return mat.unpacked(mat_child.decoded(stored, names, transposed), names)
+    except Exception as error:
+        raise DataError(f"{path}: {error}") from None
+
+
+def serve(connection: Connection, folder: Path, own_process: bool) -> None:
+    """Answer each case with what is wrong about how it went, or with nothing."""
+    logging.disable()
+    os.chdir(folder / "empty")
+    if not own_process:
+        mat.arrays_in = in_this_process
+    while case := connection.recv():
+        for part in ("in", "cache"):
+            shutil.rmtree(folder / part, ignore_errors=True)
+            (folder / part).mkdir()
+        connection.send(fault_of(case, folder))
+
+
+def fault_of(case: Case, folder: Path) -> str:
+    """Carry out one case; return what is wrong about how it went, or nothing."""
+    kind, number = case
+    culprit = "archive" if kind in ARCHIVES else NAME
+    rng = random.Random(f"{kind} {number}")
+    try:
+        if kind == CACHED:
+            after_damage_in_the_cache(folder, rng)
+        elif kind in ARCHIVES:
+            from_archive(folder, damaged(ARCHIVES[kind], rng))
+        else:
+            from_file(folder, kind, damaged(FILES[kind][0], rng))
+    except KfeatError as error:
+        if culprit not in str(error) or "\n" in str(error) or not str(error).isprintable():
+            return f"not a sentence about the file: {str(error)!a}"
+    except Exception:
+        return traceback.format_exc()
+    written = {path.name for path in folder.iterdir()} | set(os.listdir(folder / "empty"))
+    return "" if written == {"in", "cache", "empty"} else f"it wrote {sorted(written)}"
+
+
+def from_file(folder: Path, kind: str, content: bytes) -> None:
+    path, labels = folder / "in" / NAME, folder / "in" / "labels"
+    path.write_bytes(content)
+    source = {"path": str(path), **FILES[kind][1]}
+    if source["format"] == "idx":
+        labels.write_bytes(idx(Y))
+        source["labels"] = str(labels)
+    data = load(source, {"split": "all"}, cache=folder / "cache")
+    values = data.X_train if isinstance(data.X_train, np.ndarray) else data.X_train.data
+    assert values.dtype == np.float32
+    assert data.X_train.shape[0] == len(data.y_train) > 0
+    assert np.isfinite(values).all()
+    assert np.isfinite(data.y_train).all()
+
+
+def from_archive(folder: Path, content: bytes) -> None:
+    archive = folder / "in" / "archive"
+    archive.write_bytes(content)
+    extract_member(archive, "data.txt", folder / "cache" / "target", LIMIT)
+    assert (folder / "cache" / "target").stat().st_size <= LIMIT
+
+
+def after_damage_in_the_cache(folder: Path, rng: random.Random) -> None:
+    """Damage one kept file, its time set back: the next process gets the numbers of the file all the same."""
+    kind = rng.choice(["csv", "svmlight"])
+    path = folder / "in" / NAME
+    path.write_bytes(FILES[kind][0])
+    source = {"path": str(path), **FILES[kind][1]}
+    good = load_raw(source, cache=folder / "cache")
+    kept = rng.choice(
+        sorted(item for item in (folder / "cache").rglob("*") if item.suffix in (".npy", ".json"))
+    )
+    status, content = kept.stat(), kept.read_bytes()
+    kept.unlink()  # the arrays in hand are mapped: they keep the old bytes
+    kept.write_bytes(damaged(content, rng))
+    os.utime(kept, ns=(status.st_atime_ns, status.st_mtime_ns))
+    array_sha256.cache_clear()
+    again = load_raw(source, cache=folder / "cache")
+    assert (again.fingerprint, again.task) == (good.fingerprint, good.task)
+    assert (again.parts["train"].X != good.parts["train"].X).sum() == 0
+    assert (again.parts["train"].y == good.parts["train"].y).all()
+
+
+class Child:
+    """A process that carries out cases, and is replaced when one crashes or hangs it."""
+
+    def __init__(self, folder: Path, own_process: bool = False) -> None:
+        (folder / "empty").mkdir(parents=True, exist_ok=True)
+        context = multiprocessing.get_context("spawn")
+        self.connection, theirs = context.Pipe()
+        self.process = context.Process(target=serve, args=(theirs, folder, own_process))
+        self.process.start()
+        theirs.close()
+
+    def fault_of(self, case: Case) -> str:
+        """Return what is wrong about how a case went; a process that is gone counts as wrong."""
+        self.connection.send(case)
+        try:
+            if self.connection.poll(PATIENCE_S):
+                return str(self.connection.recv())
+        except (EOFError, ConnectionError):
+            self.process.join()
+            return f"it crashed with status {self.process.exitcode}"
+        self.process.kill()
+        return f"it took longer than {PATIENCE_S:g} seconds"
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+
+def faults(cases: list[Case], folder: Path) -> Iterator[tuple[Case, str]]:
+    """Yield the cases that went wrong; one of a .mat file that crashed goes its usual way once more."""
+    child = Child(folder / "first")
+    for case in cases:
+        fault = child.fault_of(case)
+        if fault and not child.process.is_alive():
+            child.end()
+            child = Child(folder / "first")
+            if FILES.get(case[0], (b"", {}))[1].get("format") == "mat":
+                usual = Child(folder / "usual", own_process=True)
+                fault = usual.fault_of(case)
+                usual.end()
+        if fault:
+            yield case, fault
+    child.end()
+
+
+@pytest.mark.slow
+def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
+    cases = [(KINDS[number % len(KINDS)], number // len(KINDS)) for number in range(N_CASES)]
+    wrong = list(faults(cases, tmp_path))
+    per_kind = dict(Counter(kind for (kind, _), _ in wrong))
+    told = "\n".join(f"{case}: {fault}" for case, fault in wrong[:10])
+    assert not wrong, f"{len(wrong)} of {len(cases)} cases {per_kind}\n{told}"
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_samples_are_read_undamaged(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mat, "arrays_in", in_this_process)
+    for part in ("in", "cache"):
+        (tmp_path / part).mkdir()
+    from_file(tmp_path, kind, FILES[kind][0])
+
+
+def test_archives_are_read_undamaged(tmp_path: Path) -> None:
+    for part in ("in", "cache"):
+        (tmp_path / part).mkdir()
+    for content in ARCHIVES.values():
+        from_archive(tmp_path, content)
+    assert gzip.decompress(ARCHIVES["tgz"]) == ARCHIVES["tar"]
+
+
+def test_the_search_notices_what_it_looks_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for part in ("in", "cache", "empty"):
+        (tmp_path / part).mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    wrong: dict[str, Any] = {"raises": ZeroDivisionError("x"), "names no culprit": DataError("it is bad")}
+    for name, error in wrong.items():
+
+        def fail(*_: Any, error: Exception = error) -> None:
+            raise error
+
+        monkeypatch.setattr("tests.fuzz.test_data_files.from_file", fail)
+        assert fault_of(("csv", 0), tmp_path), name
+    monkeypatch.setattr("tests.fuzz.test_data_files.from_file", lambda *_: Path("stray").write_text(""))
+    assert "stray" in fault_of(("csv", 0), tmp_path)
