@@ -62,15 +62,21 @@ def _configs(required: bool) -> Callable[[Command], Command]:
     return click.argument("configs", nargs=-1, required=required, type=click.Path(path_type=Path))
 
 
-_set = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE",
-                    help="Change any key of the config, as in --set maps.0.n_components=500; repeatable.",
-                    )  # fmt: skip
+_set = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change any key of the config in every setting that has it: --set maps.0.n_components=500 of the "
+    "first map, maps.n_components=500 of all; repeatable.",
+)
 configs = options(_configs(required=True), _set)
 
 _changes = options(
     _set,
     click.option("--repeats", type=click.IntRange(min=1), help="Repeat each map this often."),
-    click.option("--maps", metavar="A,B", help="Only these maps."),
+    click.option("--maps", metavar="A,B",
+                 help="Run these maps only; `exact` among them is the exact kernel machine."),
     click.option("--no-exact", is_flag=True, help="Leave the exact kernel machine out."),
 )  # fmt: skip
 
@@ -127,7 +133,7 @@ def _with_experiments(command: Command) -> Command:
 
 def map_names(maps: str | None) -> list[str] | None:
     """Return the names in the value of --maps."""
-    return [name.strip() for name in maps.split(",")] if maps else None
+    return None if maps is None else [name.strip() for name in maps.split(",")]
 
 
 def config_files(configs: tuple[Path, ...]) -> list[Path]:

@@ -1,6 +1,7 @@
 """An experiment file: YAML -> typed, every problem of the file reported at once with its path."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +19,12 @@ from kfeat.experiments.file_model import (
     Switch,
     TableLayout,
 )
-from kfeat.experiments.overrides import apply_override
+from kfeat.experiments.overrides import apply_override, refuse_idle, settings_of
 from kfeat.experiments.validation import validated
 from kfeat.experiments.yaml_file import read_mapping
 from kfeat.parameters import did_you_mean
+
+EXACT = "exact"  # what `map` is called where there is none, in `for:` and in --maps
 
 
 @dataclass(frozen=True)
@@ -82,24 +85,19 @@ def load_experiment(
 
     Raises ConfigError that lists every problem of the file with its path.
     """
-    raw = read_file(path)
-    for override in overrides:
-        apply_override(raw, override)
-    if repeats is not None:
-        for part in (raw, *_parts(raw)):
-            part["repeats"] = repeats
-    experiment = _typed(raw, path)
-    if maps is not None:
-        experiment = _only_maps(experiment, maps)
-    if not exact:
-        settings = [replace(setting, exact_solvers=()) for setting in experiment.settings]
-        experiment = replace(experiment, settings=settings)
-    experiment = replace(experiment, changed=bool(overrides or maps is not None or not exact))
-    if not any(_runs_something(setting) for setting in experiment.settings):
-        raise ConfigError(
-            f"{path}: nothing to run: no map with a `mapped` solver or a `measure`, and no `exact` solver"
-        )
-    return experiment
+    file = read_file(path)
+    shared = SettingKeys.model_fields.keys()
+
+    def typed(some: Sequence[str]) -> tuple[Experiment, Experiment]:
+        raw = deepcopy(file)
+        for override in some:
+            apply_override(raw, override, shared)
+        whole = _typed(raw, path)
+        return whole, _selected(whole, maps, exact, repeats)
+
+    experiment = typed(overrides)[1]
+    refuse_idle(overrides, typed)
+    return replace(experiment, changed=bool(overrides or maps is not None or not exact))
 
 
 def read_file(path: Path) -> dict[str, Any]:
@@ -126,16 +124,6 @@ def read_file(path: Path) -> dict[str, Any]:
     return raw
 
 
-def _runs_something(setting: Setting) -> bool:
-    return bool(setting.exact_solvers or (setting.maps and (setting.mapped_solvers or setting.measures)))
-
-
-def _parts(raw: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the settings of a file as they stand there, without what is no mapping."""
-    parts = raw.get("settings")
-    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-
-
 def _typed(raw: dict[str, Any], path: Path) -> Experiment:
     problems: list[str] = []
     setting_keys = SettingKeys.model_fields.keys()
@@ -145,7 +133,7 @@ def _typed(raw: dict[str, Any], path: Path) -> Experiment:
     if raw.get("settings") is None:
         settings.append(_setting(common, {}, "", problems))
     else:
-        for i, part in enumerate(_parts(raw)):
+        for i, part in enumerate(settings_of(raw)):
             settings.append(_setting(common, part, f"settings[{i}].", problems))
     if problems or file is None:
         lines = "".join(f"\n  {problem}" for problem in dict.fromkeys(problems))
@@ -208,15 +196,38 @@ def _setting(
     return Setting(keys.dataset, keys.protocol, kernels, maps, mapped, exact, measures, keys.repeats)
 
 
-def _only_maps(experiment: Experiment, names: Sequence[str]) -> Experiment:
+def _selected(
+    experiment: Experiment, names: Sequence[str] | None, exact: bool, repeats: int | None
+) -> Experiment:
+    """Return what of the experiment is run: the methods named (all for None), and the exact ones if `exact`.
+
+    `repeats` replaces that of every setting.
+    Raises ConfigError for a name that the experiment does not have, and where nothing is left.
+    """
     there = list(dict.fromkeys(item.name for setting in experiment.settings for item in setting.maps))
+    if any(setting.exact_solvers for setting in experiment.settings):
+        there.append(EXACT)
+    names = there if names is None else names
     if unknown := [name for name in names if name not in there]:
         raise ConfigError(
             f"--maps: '{unknown[0]}' is not in {experiment.path}{did_you_mean(unknown[0], there)}; "
             f"there are: {', '.join(there) or 'none'}"
         )
-    settings = [
-        replace(setting, maps=[item for item in setting.maps if item.name in names])
-        for setting in experiment.settings
-    ]
-    return replace(experiment, settings=settings)
+    settings = [_of_setting(setting, names, exact and EXACT in names) for setting in experiment.settings]
+    running = [setting for setting in settings if setting.maps or setting.exact_solvers]
+    if not running:
+        raise ConfigError(
+            f"{experiment.path}: nothing to run: no map with a `mapped` solver or a `measure`, "
+            "and no `exact` solver"
+        )
+    if repeats is not None:
+        running = [replace(setting, repeats=repeats) for setting in running]
+    return replace(experiment, settings=running)
+
+
+def _of_setting(setting: Setting, names: Sequence[str], exact: bool) -> Setting:
+    """Return the setting with what it runs of these methods, and nothing else."""
+    maps = [item for item in setting.maps if item.name in names]
+    if not maps or not (setting.mapped_solvers or setting.measures):
+        setting, maps = replace(setting, mapped_solvers=(), measures=()), []
+    return replace(setting, maps=maps, exact_solvers=setting.exact_solvers if exact else ())
