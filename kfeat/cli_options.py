@@ -49,6 +49,27 @@ verbosity = options(
                  help="Show the traceback of an error."),
 )  # fmt: skip
 
+
+_YEAR = 365 * 86400.0  # longer ones overflow what the system waits with
+
+
+def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Return the seconds in a duration such as 90s, 30m or 2h."""
+    from kfeat.experiments.rerun import seconds_of
+
+    seconds = None if value is None else seconds_of(value)
+    if seconds is not None and not 0 < seconds <= _YEAR:
+        raise click.BadParameter("expected more than 0 seconds and at most 365 days", ctx, parameter)
+    return seconds
+
+
+time_limit = click.option(
+    "--time-limit",
+    metavar="TIME",
+    callback=_seconds,
+    help="Stop a trial that takes longer (90s, 30m, 2h); a longer limit, or none, runs it again.",
+)
+
 _FOLDER: Any = {"type": click.Path(path_type=Path), "show_default": True}
 out = click.option(
     "--out", default=Path("runs"), help="The folder of your rows, one below it per config.", **_FOLDER
