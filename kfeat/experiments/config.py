@@ -8,7 +8,7 @@ from typing import Any
 
 from kfeat.data import Protocol, Source
 from kfeat.errors import ConfigError
-from kfeat.experiments.compatibility import mismatches, wrong_tasks
+from kfeat.experiments.compatibility import known_task, mismatches, wrong_tasks
 from kfeat.experiments.component import Component, read_components
 from kfeat.experiments.file_model import (
     Claim,
@@ -19,9 +19,11 @@ from kfeat.experiments.file_model import (
     Switch,
     TableLayout,
 )
+from kfeat.experiments.grid import MAX_TRIALS, count_trials
+from kfeat.experiments.including import read_file
+from kfeat.experiments.names import experiment_name
 from kfeat.experiments.overrides import apply_override, refuse_idle, settings_of
 from kfeat.experiments.validation import validated
-from kfeat.experiments.yaml_file import read_mapping
 from kfeat.parameters import did_you_mean
 
 EXACT = "exact"  # what `map` is called where there is none, in `for:` and in --maps
@@ -64,15 +66,6 @@ class Experiment:
         return list(dict.fromkeys(source for setting in self.settings for source in setting.datasets))
 
 
-def experiment_name(path: Path) -> str:
-    """Return the folder of an experiment below runs/ and results/: its path below `configs`, or its stem."""
-    parts = path.with_suffix("").parts
-    if "configs" in parts:
-        start = len(parts) - parts[::-1].index("configs")
-        return "/".join(parts[start:])
-    return parts[-1]
-
-
 def load_experiment(
     path: Path,
     overrides: Sequence[str] = (),
@@ -92,6 +85,7 @@ def load_experiment(
         raw = deepcopy(file)
         for override in some:
             apply_override(raw, override, shared)
+        _refuse_giant(raw, path, repeats)
         whole = _typed(raw, path)
         return whole, _selected(whole, maps, exact, repeats)
 
@@ -100,28 +94,15 @@ def load_experiment(
     return replace(experiment, changed=bool(overrides or maps is not None or not exact))
 
 
-def read_file(path: Path) -> dict[str, Any]:
-    """Return the mapping of an experiment file, completed by the file that it includes.
-
-    Keys of the file come first. What both hold as a mapping (`reported`) is completed key by key, and
-    `switches` by the keys that they speak of.
-    """
-    raw = read_mapping(path)
-    include = raw.pop("include", None)
-    if include is None:
-        return raw
-    if not isinstance(include, str):
-        raise ConfigError(f"{path}: include: expected the name of a file beside this one (got {include!r})")
-    shared = read_mapping(path.parent / include)
-    for key, value in shared.items():
-        if key in ("reported", "solvers") and isinstance(value, dict) and isinstance(raw.get(key), dict):
-            raw[key] = {**value, **raw[key]}
-        elif key == "switches" and isinstance(value, list) and isinstance(raw.get(key), list):
-            own = [switch.get("key") for switch in raw[key] if isinstance(switch, dict)]
-            raw[key] += [switch for switch in value if switch.get("key") not in own]
-        else:
-            raw.setdefault(key, value)
-    return raw
+def _refuse_giant(raw: dict[str, Any], path: Path, repeats: int | None) -> None:
+    """Raise ConfigError where the file's grids have too many points, before they are laid out."""
+    parts = settings_of(raw) if raw.get("settings") is not None else [{}]
+    trials = sum(count_trials({**raw, **part}, repeats) for part in parts)
+    if trials > MAX_TRIALS:
+        raise ConfigError(
+            f"{path}: its grids have up to {trials:,} trials, and {MAX_TRIALS:,} are allowed; "
+            "use shorter lists or fewer repeats"
+        )
 
 
 def _typed(raw: dict[str, Any], path: Path) -> Experiment:
@@ -190,10 +171,11 @@ def _setting(
     problems += mismatches(kernels, maps, mapped, exact)
     if measures and (mapped or exact):
         problems.append(f"{place('measure')}: stands in the place of `solvers`, not beside them")
-    problems += wrong_tasks(keys.dataset if keys else [], [*mapped, *exact])
+    problems += wrong_tasks(keys.dataset if keys else [], [*mapped, *exact], known_task)
     if keys is None:
         return None
-    return Setting(keys.dataset, keys.protocol, kernels, maps, mapped, exact, measures, keys.repeats)
+    protocols = [protocol for grid in keys.protocol for protocol in grid]
+    return Setting(keys.dataset, protocols, kernels, maps, mapped, exact, measures, keys.repeats)
 
 
 def _selected(

@@ -93,6 +93,8 @@ class Trial:
         flat: dict[str, Any] = {"dataset": dataset_name(self.source)}
         for key, value in self.protocol.model_dump(mode="json").items():
             flat[f"protocol.{key}"] = value
+            inner = value if isinstance(value, dict) else {}
+            flat |= {f"protocol.{key}.{name}": each for name, each in inner.items()}
         for part, component in {"kernel": self.kernel, **self.components}.items():
             flat[part] = component.name if component else "exact"
             for key, value in (component.parameters if component else {}).items():
