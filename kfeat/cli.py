@@ -163,8 +163,8 @@ def _show_plan(
     rows = rows_of(experiment, out)
     todo = {trial.id for trial in pending(trials, rows, again, time_limit)}
     ended = {trial.id: rows[trial.id]["status"] for trial in trials if trial.id in rows}
-    to_run = {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
-    states = [(ended | to_run)[trial.id] for trial in trials]
+    state = ended | {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
+    states = [state[trial.id] for trial in trials]
     click.echo(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done")
     for (identity, name), state in zip(names(trials).items(), states, strict=True):
         click.echo(f"{identity}  {state:<7}  {name}")

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -51,12 +52,12 @@ class Trial:
             "seed": self.seed,
         }
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Return the identity, 16 hex digits."""
         return digest({**self._cell_identity, "repeat": self.repeat, "seed": self.seed})[:16]
 
-    @property
+    @cached_property
     def cell(self) -> str:
         """Return the identity of all repeats together, 16 hex digits."""
         return digest(self._cell_identity)[:16]
