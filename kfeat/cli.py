@@ -74,28 +74,20 @@ main.add_command(protocol)
 @click.option("--force", "again", flag_value="everything", help="Run again what is done already.")
 @click.option("--retime", "again", flag_value="untimed",
               help="Run again what is done but was not timed, since the machine was busy.")  # fmt: skip
-@click.option(
-    "--time-limit",
-    metavar="TIME",
-    help="Stop a trial whose own work takes more CPU time (90s, 30m, 2h); a longer limit, or none, runs it "
-    "again.",
-)
+@options.time_limit
 @click.option("--dry-run", is_flag=True, help="Show the plan, run nothing.")
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    jobs: int, threads: int, again: "Again | None", time_limit: str | None, dry_run: bool,
+    jobs: int, threads: int, again: "Again | None", time_limit: float | None, dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
     Stop it whenever you like: finished trials are kept, and the same command goes on from there.
     """
-    from kfeat.experiments.rerun import seconds_of
     from kfeat.experiments.worker import WorkerOptions
 
-    limit = inf if time_limit is None else seconds_of(time_limit)
-    if limit <= 0:
-        raise click.BadParameter("expected more than 0 seconds", param_hint="--time-limit")
+    limit = inf if time_limit is None else time_limit
     if dry_run:
         for experiment in experiments:
             _show_plan(experiment, out, access, again or "nothing", limit)
@@ -171,8 +163,8 @@ def _show_plan(
     rows = rows_of(experiment, out)
     todo = {trial.id for trial in pending(trials, rows, again, time_limit)}
     ended = {trial.id: rows[trial.id]["status"] for trial in trials if trial.id in rows}
-    to_run = {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
-    states = [(ended | to_run)[trial.id] for trial in trials]
+    state = ended | {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
+    states = [state[trial.id] for trial in trials]
     click.echo(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done")
     for (identity, name), state in zip(names(trials).items(), states, strict=True):
         click.echo(f"{identity}  {state:<7}  {name}")

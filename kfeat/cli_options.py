@@ -49,6 +49,28 @@ verbosity = options(
                  help="Show the traceback of an error."),
 )  # fmt: skip
 
+
+_YEAR = 365 * 86400.0  # longer ones overflow what the system waits with
+
+
+def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Return the seconds in a duration such as 90s, 30m or 2h."""
+    from kfeat.experiments.rerun import seconds_of
+
+    seconds = None if value is None else seconds_of(value)
+    if seconds is not None and not 0 < seconds <= _YEAR:
+        raise click.BadParameter("expected more than 0 seconds and at most 365 days", ctx, parameter)
+    return seconds
+
+
+time_limit = click.option(
+    "--time-limit",
+    metavar="TIME",
+    callback=_seconds,
+    help="Stop a trial whose own work takes more CPU time (90s, 30m, 2h); a longer limit, or none, runs it "
+    "again.",
+)
+
 _FOLDER: Any = {"type": click.Path(path_type=Path), "show_default": True}
 out = click.option(
     "--out", default=Path("runs"), help="The folder of your rows, one below it per config.", **_FOLDER
@@ -62,15 +84,21 @@ def _configs(required: bool) -> Callable[[Command], Command]:
     return click.argument("configs", nargs=-1, required=required, type=click.Path(path_type=Path))
 
 
-_set = click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE",
-                    help="Change any key of the config, as in --set maps.0.n_components=500; repeatable.",
-                    )  # fmt: skip
+_set = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change any key of the config in every setting that has it: --set maps.0.n_components=500 of the "
+    "first map, maps.n_components=500 of all; repeatable.",
+)
 configs = options(_configs(required=True), _set)
 
 _changes = options(
     _set,
     click.option("--repeats", type=click.IntRange(min=1), help="Repeat each map this often."),
-    click.option("--maps", metavar="A,B", help="Only these maps."),
+    click.option("--maps", metavar="A,B",
+                 help="Run these maps only; `exact` among them is the exact kernel machine."),
     click.option("--no-exact", is_flag=True, help="Leave the exact kernel machine out."),
 )  # fmt: skip
 
@@ -127,7 +155,7 @@ def _with_experiments(command: Command) -> Command:
 
 def map_names(maps: str | None) -> list[str] | None:
     """Return the names in the value of --maps."""
-    return [name.strip() for name in maps.split(",")] if maps else None
+    return None if maps is None else [name.strip() for name in maps.split(",")]
 
 
 def config_files(configs: tuple[Path, ...]) -> list[Path]:

@@ -224,9 +224,9 @@ def test_a_failing_solver_is_a_row_and_an_exit_status(write: Write) -> None:
     lines = "\n".join(f"{a % 7},{'ox' if a % 3 else 'ax'}" for a in range(600))
     Path("words.csv").write_text(f"a,b\n{lines}\n")
     own = ("--set", "dataset={path: words.csv, target: b}", "--set", "protocol.scale=none")
-    result = kfeat("run", path, *own, "--set", "solvers.mapped={name: ridge, alpha: 1}")
+    result = kfeat("run", path, *own, "--set", "solvers.mapped.regularize_bias=false")
     assert result.exit_code == 1
-    why = "SolverError: ridge is for regression, the data for classification"
+    why = "ParameterError: Liblinear: To not regularize bias, must specify -B 1 along with -R"
     assert [row.get("reason") for row in rows()] == [why] * 4 + [None]
     assert result.stderr.count(f"failed: {why}") == 8  # as they run, and once more at the end
     table = Path("runs/small/table.md").read_text()
@@ -302,6 +302,14 @@ def running(process: psutil.Process) -> bool:
         return False
 
 
+def test_a_time_limit_is_one_that_a_clock_can_hold(write: Write) -> None:
+    for wrong in ("soon", "0", "366000h", "9" * 400, "1e9", "-5", "nan"):
+        refused = kfeat("run", write(), "--time-limit", wrong)
+        assert refused.exit_code == 2, refused.output
+        assert "expected" in refused.stderr
+    assert not Path("runs").exists()
+
+
 @pytest.mark.slow
 def test_a_trial_is_stopped_at_the_time_limit_and_runs_again_with_a_longer_one(tmp_path: Path) -> None:
     path = tmp_path / "long.yaml"
@@ -320,8 +328,6 @@ def test_a_trial_is_stopped_at_the_time_limit_and_runs_again_with_a_longer_one(t
     assert f"missing: exact, LIBSVM, stopped: {why}" in checked.stdout
     assert kfeat("publish", path).exit_code == 0
     assert read_rows(Path("results/long")) == read_rows(Path("runs/long"))
-    for wrong in ("soon", "0"):
-        assert kfeat("run", path, "--time-limit", wrong).exit_code == 2
 
 
 @pytest.mark.slow
@@ -368,3 +374,22 @@ def test_any_solver_runs_and_regression_has_its_own_score(write: Write) -> None:
     result = kfeat("run", path, "--set", source, "--set", split, "--set", regression, "-q", "--out", "other")
     assert result.exit_code == 0, result.stderr
     assert "relative error" in result.stdout
+
+
+def test_files_of_the_wrong_task_are_refused_before_any_trial(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    (tmp_path / "own.csv").write_text("x,y\n" + "".join(f"{i},{i * 0.37}\n" for i in range(40)))
+    path.write_text(
+        "title: Own\ndataset: {path: own.csv, target: y}\n"
+        "protocol: {split: {kind: fraction, train: 0.5}}\nkernel: {name: gaussian, gamma: 1}\n"
+        "maps: [{name: random_fourier, n_components: 8}]\nsolvers: {mapped: {name: newton}}\n"
+    )
+    for command in ("run", "plan", "run"):  # once with the file just read, once with what is kept of it
+        refused = kfeat(command, path)
+        assert refused.exit_code == 2
+        assert (
+            "newton with these parameters is for classification, own.csv is for regression" in refused.stderr
+        )
+        assert "liblinear with solver_type 11 or 12 or 13, ridge, ridge_cv" in refused.stderr
+    assert not Path("runs").exists()
+    assert kfeat("plan", path, "--set", "solvers.mapped={name: ridge}").exit_code == 0

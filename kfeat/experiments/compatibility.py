@@ -1,10 +1,16 @@
 """What does not go together in an experiment: maps and kernels, solvers and their roles, solvers and data."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, get_args, get_type_hints
 
-from kfeat.data import Source
+from kfeat.data import FileSource, PinnedSource, Source
+from kfeat.data.models import Task
 from kfeat.data.registry import entry
+from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component
+
+if TYPE_CHECKING:
+    from kfeat.experiments.config import Setting
 
 
 def mismatches(
@@ -33,12 +39,52 @@ def mismatches(
     return problems
 
 
-def wrong_tasks(sources: Sequence[Source], solvers: list[Component]) -> list[str]:
+def known_task(source: Source) -> Task | None:
+    """Return what data are for, or None for files of one's own, where only their labels tell it."""
+    if isinstance(source, FileSource):
+        return source.task
+    if isinstance(source, str | PinnedSource):
+        return entry(source if isinstance(source, str) else source.name).task
+    return "classification"
+
+
+def wrong_tasks(
+    sources: Sequence[Source], solvers: Sequence[Component], task_of: Callable[[Source], Task | None]
+) -> list[str]:
     """Return which solver is for classification and which data for regression, or the other way."""
+    tasks = {source: task_of(source) for source in sources} if solvers else {}
     return [
-        f"solvers: {solver.name} with these parameters is for {solver.build().task}, {source} is for {task}"
-        for source in sources
-        if isinstance(source, str) and (task := entry(source).task)
+        f"solvers: {solver.name} with these parameters is for {solver.build().task}, "
+        f"{source if isinstance(source, str) else source.name} is for {task}; solvers that fit: "
+        f"{', '.join(_fitting(task, solver.cls.needs_kernel))}"
+        for source, task in tasks.items()
         for solver in solvers
-        if solver.build().task != task
+        if task is not None and solver.build().task != task
     ]
+
+
+def check_tasks(settings: "Sequence[Setting]", task_of: Callable[[Source], Task | None]) -> None:
+    """Raise ConfigError for the solvers of `wrong_tasks` in any setting."""
+    problems = [
+        problem
+        for setting in settings
+        for problem in wrong_tasks(
+            setting.datasets, [*setting.mapped_solvers, *setting.exact_solvers], task_of
+        )
+    ]
+    if problems:
+        raise ConfigError("\n  ".join(dict.fromkeys(problems)))
+
+
+def _fitting(task: Task, needs_kernel: bool) -> Iterator[str]:
+    """Yield the solvers for a task, with the solver_type that makes them so if it is not the default."""
+    from kfeat.solvers import SOLVERS
+
+    for name, cls in SOLVERS.items():
+        if cls.needs_kernel == needs_kernel:
+            kinds = get_args(get_type_hints(cls.__init__).get("solver_type"))
+            fitting = [str(kind) for kind in kinds if cls(solver_type=kind).task == task]
+            if cls().task == task:
+                yield name
+            elif fitting:
+                yield f"{name} with solver_type {' or '.join(fitting)}"

@@ -6,9 +6,12 @@ from inspect import signature
 from itertools import product
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from kfeat.experiments.file_model import Line
 from kfeat.parameters import describe, did_you_mean, parameter_model
+
+_LABEL: TypeAdapter[str] = TypeAdapter(Line, config=ConfigDict(strict=True))
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,10 @@ def read_components(
         problems.append(f"{path}.name: unknown {kind} '{name}'{near}; known: {', '.join(registry)}")
         return
     label = entry.get("label")
-    if not isinstance(label, str | None):
-        problems.append(f"{path}.label: expected text (got {label!r})")
+    try:
+        label = None if label is None else _LABEL.validate_python(label)
+    except ValidationError as error:
+        problems += [describe(problem, f"{path}.label") for problem in error.errors()]
     axes = {key: value for key, value in entry.items() if key not in ("name", "label")}
     if empty := [key for key, value in axes.items() if value == []]:
         problems.append(f"{path}.{empty[0]}: an empty list is a grid without points")

@@ -1,13 +1,14 @@
 """An experiment file: YAML -> typed, every problem of the file reported at once with its path."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from kfeat.data import Protocol, Source
 from kfeat.errors import ConfigError
-from kfeat.experiments.compatibility import mismatches, wrong_tasks
+from kfeat.experiments.compatibility import known_task, mismatches, wrong_tasks
 from kfeat.experiments.component import Component, read_components
 from kfeat.experiments.file_model import (
     Claim,
@@ -18,10 +19,14 @@ from kfeat.experiments.file_model import (
     Switch,
     TableLayout,
 )
-from kfeat.experiments.overrides import apply_override
+from kfeat.experiments.grid import MAX_TRIALS, count_trials
+from kfeat.experiments.including import read_file
+from kfeat.experiments.names import experiment_name
+from kfeat.experiments.overrides import apply_override, refuse_idle, settings_of
 from kfeat.experiments.validation import validated
-from kfeat.experiments.yaml_file import read_mapping
 from kfeat.parameters import did_you_mean
+
+EXACT = "exact"  # what `map` is called where there is none, in `for:` and in --maps
 
 
 @dataclass(frozen=True)
@@ -61,15 +66,6 @@ class Experiment:
         return list(dict.fromkeys(source for setting in self.settings for source in setting.datasets))
 
 
-def experiment_name(path: Path) -> str:
-    """Return the folder of an experiment below runs/ and results/: its path below `configs`, or its stem."""
-    parts = path.with_suffix("").parts
-    if "configs" in parts:
-        start = len(parts) - parts[::-1].index("configs")
-        return "/".join(parts[start:])
-    return parts[-1]
-
-
 def load_experiment(
     path: Path,
     overrides: Sequence[str] = (),
@@ -82,58 +78,31 @@ def load_experiment(
 
     Raises ConfigError that lists every problem of the file with its path.
     """
-    raw = read_file(path)
-    for override in overrides:
-        apply_override(raw, override)
-    if repeats is not None:
-        for part in (raw, *_parts(raw)):
-            part["repeats"] = repeats
-    experiment = _typed(raw, path)
-    if maps is not None:
-        experiment = _only_maps(experiment, maps)
-    if not exact:
-        settings = [replace(setting, exact_solvers=()) for setting in experiment.settings]
-        experiment = replace(experiment, settings=settings)
-    experiment = replace(experiment, changed=bool(overrides or maps is not None or not exact))
-    if not any(_runs_something(setting) for setting in experiment.settings):
+    file = read_file(path)
+    shared = SettingKeys.model_fields.keys()
+
+    def typed(some: Sequence[str]) -> tuple[Experiment, Experiment]:
+        raw = deepcopy(file)
+        for override in some:
+            apply_override(raw, override, shared)
+        _refuse_giant(raw, path, repeats)
+        whole = _typed(raw, path)
+        return whole, _selected(whole, maps, exact, repeats)
+
+    experiment = typed(overrides)[1]
+    refuse_idle(overrides, typed)
+    return replace(experiment, changed=bool(overrides or maps is not None or not exact))
+
+
+def _refuse_giant(raw: dict[str, Any], path: Path, repeats: int | None) -> None:
+    """Raise ConfigError where the file's grids have too many points, before they are laid out."""
+    parts = settings_of(raw) if raw.get("settings") is not None else [{}]
+    trials = sum(count_trials({**raw, **part}, repeats) for part in parts)
+    if trials > MAX_TRIALS:
         raise ConfigError(
-            f"{path}: nothing to run: no map with a `mapped` solver or a `measure`, and no `exact` solver"
+            f"{path}: its grids have up to {trials:,} trials, and {MAX_TRIALS:,} are allowed; "
+            "use shorter lists or fewer repeats"
         )
-    return experiment
-
-
-def read_file(path: Path) -> dict[str, Any]:
-    """Return the mapping of an experiment file, completed by the file that it includes.
-
-    Keys of the file come first. What both hold as a mapping (`reported`) is completed key by key, and
-    `switches` by the keys that they speak of.
-    """
-    raw = read_mapping(path)
-    include = raw.pop("include", None)
-    if include is None:
-        return raw
-    if not isinstance(include, str):
-        raise ConfigError(f"{path}: include: expected the name of a file beside this one (got {include!r})")
-    shared = read_mapping(path.parent / include)
-    for key, value in shared.items():
-        if key in ("reported", "solvers") and isinstance(value, dict) and isinstance(raw.get(key), dict):
-            raw[key] = {**value, **raw[key]}
-        elif key == "switches" and isinstance(value, list) and isinstance(raw.get(key), list):
-            own = [switch.get("key") for switch in raw[key] if isinstance(switch, dict)]
-            raw[key] += [switch for switch in value if switch.get("key") not in own]
-        else:
-            raw.setdefault(key, value)
-    return raw
-
-
-def _runs_something(setting: Setting) -> bool:
-    return bool(setting.exact_solvers or (setting.maps and (setting.mapped_solvers or setting.measures)))
-
-
-def _parts(raw: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the settings of a file as they stand there, without what is no mapping."""
-    parts = raw.get("settings")
-    return [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
 
 
 def _typed(raw: dict[str, Any], path: Path) -> Experiment:
@@ -145,7 +114,7 @@ def _typed(raw: dict[str, Any], path: Path) -> Experiment:
     if raw.get("settings") is None:
         settings.append(_setting(common, {}, "", problems))
     else:
-        for i, part in enumerate(_parts(raw)):
+        for i, part in enumerate(settings_of(raw)):
             settings.append(_setting(common, part, f"settings[{i}].", problems))
     if problems or file is None:
         lines = "".join(f"\n  {problem}" for problem in dict.fromkeys(problems))
@@ -202,21 +171,45 @@ def _setting(
     problems += mismatches(kernels, maps, mapped, exact)
     if measures and (mapped or exact):
         problems.append(f"{place('measure')}: stands in the place of `solvers`, not beside them")
-    problems += wrong_tasks(keys.dataset if keys else [], [*mapped, *exact])
+    problems += wrong_tasks(keys.dataset if keys else [], [*mapped, *exact], known_task)
     if keys is None:
         return None
-    return Setting(keys.dataset, keys.protocol, kernels, maps, mapped, exact, measures, keys.repeats)
+    protocols = [protocol for grid in keys.protocol for protocol in grid]
+    return Setting(keys.dataset, protocols, kernels, maps, mapped, exact, measures, keys.repeats)
 
 
-def _only_maps(experiment: Experiment, names: Sequence[str]) -> Experiment:
+def _selected(
+    experiment: Experiment, names: Sequence[str] | None, exact: bool, repeats: int | None
+) -> Experiment:
+    """Return what of the experiment is run: the methods named (all for None), and the exact ones if `exact`.
+
+    `repeats` replaces that of every setting.
+    Raises ConfigError for a name that the experiment does not have, and where nothing is left.
+    """
     there = list(dict.fromkeys(item.name for setting in experiment.settings for item in setting.maps))
+    if any(setting.exact_solvers for setting in experiment.settings):
+        there.append(EXACT)
+    names = there if names is None else names
     if unknown := [name for name in names if name not in there]:
         raise ConfigError(
             f"--maps: '{unknown[0]}' is not in {experiment.path}{did_you_mean(unknown[0], there)}; "
             f"there are: {', '.join(there) or 'none'}"
         )
-    settings = [
-        replace(setting, maps=[item for item in setting.maps if item.name in names])
-        for setting in experiment.settings
-    ]
-    return replace(experiment, settings=settings)
+    settings = [_of_setting(setting, names, exact and EXACT in names) for setting in experiment.settings]
+    running = [setting for setting in settings if setting.maps or setting.exact_solvers]
+    if not running:
+        raise ConfigError(
+            f"{experiment.path}: nothing to run: no map with a `mapped` solver or a `measure`, "
+            "and no `exact` solver"
+        )
+    if repeats is not None:
+        running = [replace(setting, repeats=repeats) for setting in running]
+    return replace(experiment, settings=running)
+
+
+def _of_setting(setting: Setting, names: Sequence[str], exact: bool) -> Setting:
+    """Return the setting with what it runs of these methods, and nothing else."""
+    maps = [item for item in setting.maps if item.name in names]
+    if not maps or not (setting.mapped_solvers or setting.measures):
+        setting, maps = replace(setting, mapped_solvers=(), measures=()), []
+    return replace(setting, maps=maps, exact_solvers=setting.exact_solvers if exact else ())

@@ -3,18 +3,20 @@
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, MinLen
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from kfeat.data import Protocol, Source
+from kfeat.experiments.grid import one_or_many, protocols
+from kfeat.experiments.lines import one_line
+from kfeat.experiments.names import safe_name
 
 # What can be read off a cell of trials: its score and the standard deviation of it, seconds of a phase (map:
 # fitting the map and mapping the training rows; fit: map + train), the share of map in fit, live features.
 Quantity = Literal["score", "spread", "map", "train", "fit", "test", "share", "live"]
 
-
-def one_or_many(value: Any) -> Any:
-    """Return a list: the value where it is one, else the value alone in one."""
-    return value if isinstance(value, list) else [value]
+Line = Annotated[str, AfterValidator(one_line)]
+Name = Annotated[str, AfterValidator(safe_name)]
+ProtocolGrid = Annotated[list[Protocol], BeforeValidator(protocols)]
 
 
 class Strict(BaseModel):
@@ -102,7 +104,7 @@ class Column(Strict):
     `show` is the quantity of this column alone. `printed` has the paper's words for a ratio, by line.
     """
 
-    title: str
+    title: Line
     cell: dict[str, Any] = Field(alias="for")
     over: dict[str, Any] | None = None
     show: Quantity | None = None
@@ -165,7 +167,7 @@ class SettingKeys(Strict):
     """What one setting of an experiment says: the data, and what is run on them."""
 
     dataset: Annotated[list[Source], BeforeValidator(one_or_many), MinLen(1)]
-    protocol: Annotated[list[Protocol], BeforeValidator(one_or_many), MinLen(1)] = [Protocol()]
+    protocol: Annotated[list[ProtocolGrid], BeforeValidator(one_or_many), MinLen(1)] = [[Protocol()]]
     kernel: Any
     maps: list[Any] = []
     solvers: Solvers = Solvers()
@@ -176,10 +178,10 @@ class SettingKeys(Strict):
 class FileKeys(Strict):
     """What stands beside the settings."""
 
-    title: str
+    title: Line
     settings: Annotated[list[dict[str, Any]], MinLen(1)] | None = None
     seed: Annotated[int, Ge(0)] = 0
-    rows_from: list[str] = []
+    rows_from: list[Name] = []
     reported: Reported | None = None
     claims: list[Claim] = []
     switches: list[Switch] = []

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -51,12 +52,12 @@ class Trial:
             "seed": self.seed,
         }
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Return the identity, 16 hex digits."""
         return digest({**self._cell_identity, "repeat": self.repeat, "seed": self.seed})[:16]
 
-    @property
+    @cached_property
     def cell(self) -> str:
         """Return the identity of all repeats together, 16 hex digits."""
         return digest(self._cell_identity)[:16]
@@ -93,6 +94,8 @@ class Trial:
         flat: dict[str, Any] = {"dataset": dataset_name(self.source)}
         for key, value in self.protocol.model_dump(mode="json").items():
             flat[f"protocol.{key}"] = value
+            inner = value if isinstance(value, dict) else {}
+            flat |= {f"protocol.{key}.{name}": each for name, each in inner.items()}
         for part, component in {"kernel": self.kernel, **self.components}.items():
             flat[part] = component.name if component else "exact"
             for key, value in (component.parameters if component else {}).items():

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 from kfeat.data import Source, fingerprint, load_raw
 from kfeat.errors import DownloadError
+from kfeat.experiments.compatibility import check_tasks, known_task
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Trial, dataset_name, plan
 from kfeat.experiments.row import Row, counts_as_timed
@@ -37,7 +38,11 @@ class Watcher(Protocol):
 
 
 def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
-    """Return the content hash of each dataset; one that nobody has pinned is fetched and read for that."""
+    """Return the content hash of each dataset; one that nobody has pinned is fetched and read for that.
+
+    Raises ConfigError where a solver is for another task than the data.
+    """
+    check_tasks(experiment.settings, lambda source: known_task(source) or load_raw(source, **access).task)
     return {
         source: fingerprint(source) or load_raw(source, **access).fingerprint
         for source in experiment.datasets

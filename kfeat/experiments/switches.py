@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from kfeat.data import Protocol
 from kfeat.errors import ConfigError
-from kfeat.experiments.compatibility import mismatches, wrong_tasks
+from kfeat.experiments.compatibility import known_task, mismatches, wrong_tasks
 from kfeat.experiments.component import Component
 from kfeat.experiments.config import Experiment, Setting
 from kfeat.experiments.file_model import Switch
@@ -137,7 +137,7 @@ def _wrong_alternatives(experiment: Experiment, switch: Switch, place: str) -> l
             continue
         for s in settings:
             wrong = mismatches(*map(list, (s.kernels, s.maps, s.mapped_solvers, s.exact_solvers)))
-            wrong += wrong_tasks(s.datasets, [*s.mapped_solvers])
+            wrong += wrong_tasks(s.datasets, s.mapped_solvers, known_task)
             problems += [f"{here}: {text}" for text in wrong]
     return list(dict.fromkeys(problems))
 

@@ -1,60 +1,135 @@
-"""Reading a YAML mapping strictly: duplicate keys and unreadable files are errors with a line and column."""
+"""Reading a YAML mapping strictly: plain values only, within limits; errors have a line and column."""
 
 import re
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 import yaml
 
 from kfeat.errors import ConfigError
 
+MAX_BYTES = 1_000_000
+MAX_VALUES = 20_000  # with every alias counted as what it stands for
+MAX_DEPTH = 50
+
+# C0 but tab and newline, C1, surrogates: they garble a terminal, or no file can hold them.
+_NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_YAML = "tag:yaml.org,2002:"
+
 
 class _StrictLoader(yaml.SafeLoader):
-    """YAML as people write it: `1e-3` is a number, and a key that stands twice is an error."""
+    """YAML as people write it: `1e-3` is a number, and a key that stands twice is an error.
+
+    Values are texts, finite numbers, booleans, null, lists and mappings, as in JSON.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.depth = self.count = 0
+        self.sizes: dict[yaml.Node, int] = {}
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """Return the next node, within the limits; it is told from its size whether aliases multiply it."""
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        self.depth, self.count = self.depth + 1, self.count + 1
+        if self.depth > MAX_DEPTH:
+            _refuse(event, f"more than {MAX_DEPTH} levels deep")
+        if getattr(event, "tag", None) is not None:
+            _refuse(event, f"the tag {event.tag} has no meaning here; leave it out")
+        node: Any = super().compose_node(parent, index)
+        if not isinstance(event, yaml.AliasEvent):
+            self.sizes[node] = 1 + sum(self.sizes[child] for child in _children(node))
+        elif node not in self.sizes:
+            _refuse(event, f"*{event.anchor} stands inside of what it stands for")
+        if max(self.count, self.sizes[node]) > MAX_VALUES:
+            _refuse(event, f"more than {MAX_VALUES:,} values")
+        self.depth -= 1
+        return node
 
 
-def _mapping(loader: _StrictLoader, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [part for pair in node.value for part in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+
+
+def _refuse(where: Any, problem: str) -> None:
+    raise yaml.constructor.ConstructorError(None, None, problem, where.start_mark)
+
+
+def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
     seen = set()
     for key_node, _ in node.value:
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):
-            raise yaml.constructor.ConstructorError(
-                None, None, f"key {key!r} is not a word", key_node.start_mark
-            )
+            _refuse(key_node, f"key {key!r} is not a word")
         if key in seen:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"key '{key}' stands twice", key_node.start_mark
-            )
+            _refuse(key_node, f"key '{key}' stands twice")
         seen.add(key)
     return loader.construct_mapping(node, deep=True)
 
 
-_StrictLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+def _text(loader: _StrictLoader, node: yaml.ScalarNode) -> str:
+    text = str(loader.construct_yaml_str(node))
+    if found := _NO_TEXT.search(text):
+        _refuse(node, f"the character U+{ord(found[0]):04X} has no place in a text")
+    return text
+
+
+def _integer(loader: _StrictLoader, node: yaml.ScalarNode) -> int:
+    number = int(loader.construct_yaml_int(node))
+    if not -(2**63) <= number < 2**63:
+        _refuse(node, "an integer of more than 64 bits")
+    return number
+
+
+def _number(loader: _StrictLoader, node: yaml.ScalarNode) -> float:
+    number = float(loader.construct_yaml_float(node))
+    if not abs(number) < float("inf"):
+        _refuse(node, f"{node.value} is not a finite number")
+    return number
+
+
+def _date(_: _StrictLoader, node: yaml.ScalarNode) -> None:
+    _refuse(node, f"{node.value} is a date; put it in quotes to have it as a text")
+
+
+_CONSTRUCTORS: dict[str, Any] = {
+    "map": _mapping, "str": _text, "int": _integer, "float": _number, "timestamp": _date,
+}  # fmt: skip
+for _tag, _constructor in _CONSTRUCTORS.items():
+    _StrictLoader.add_constructor(_YAML + _tag, _constructor)
 _StrictLoader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
+    _YAML + "float", re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$"), list("-+0123456789")
 )
 
 
 def parse(text: str, origin: str) -> Any:
     """Return the value of one YAML document; raise ConfigError with `origin`, line and column."""
     try:
-        return yaml.load(text, Loader=_StrictLoader)
+        return _own(yaml.load(text, Loader=_StrictLoader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         raise ConfigError(f"{origin}{place}: not valid YAML: {error.problem or error.context}") from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{origin}: not valid YAML: {str(error).splitlines()[0]}") from None
+
+
+def _own(value: Any) -> Any:
+    """Return the value with a copy of its own for every alias, so that changing one leaves the others."""
+    if isinstance(value, dict):
+        return {key: _own(item) for key, item in value.items()}
+    return [_own(item) for item in value] if isinstance(value, list) else value
 
 
 def read_mapping(path: Path) -> dict[str, Any]:
     """Return the mapping in the YAML file `path`; raise ConfigError if there is none."""
     try:
-        text = path.read_bytes().decode("utf-8")
+        text = _content(path).decode("utf-8")
     except FileNotFoundError:
         raise ConfigError(f"{path}: no such file; `ls configs` shows the experiments there are") from None
-    except IsADirectoryError:
-        raise ConfigError(f"{path}: a folder, where a YAML file is expected") from None
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path}: not a text file (byte {error.start} is not UTF-8)") from None
     except OSError as error:
@@ -64,3 +139,20 @@ def read_mapping(path: Path) -> dict[str, Any]:
         found = "nothing" if value is None else type(value).__name__
         raise ConfigError(f"{path}: expected keys such as `dataset:` and `maps:`, found {found}")
     return value
+
+
+def _content(path: Path) -> bytes:
+    try:
+        mode = path.stat().st_mode
+    except ValueError as error:  # a null character, or what the file system has no bytes for
+        raise ConfigError(f"{str(path)!r}: not the path of a file ({error})") from None
+    if S_ISDIR(mode):
+        raise ConfigError(f"{path}: a folder, where a YAML file is expected")
+    if not S_ISREG(mode):
+        # Opening a pipe waits for its other end, and a device may have no end.
+        raise ConfigError(f"{path}: a pipe or a device, where a YAML file is expected")
+    with path.open("rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise ConfigError(f"{path}: larger than {MAX_BYTES:,} bytes, which no experiment file is")
+    return content

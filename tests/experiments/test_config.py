@@ -1,10 +1,13 @@
+import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import experiment_name, load_experiment
+from kfeat.experiments.config import load_experiment
+from kfeat.experiments.names import experiment_name
 from kfeat.experiments.plan import plan
 from kfeat.reports.cells import summarise
 
@@ -192,3 +195,167 @@ def test_switches_of_an_included_file_yield_to_the_files_own(write: Write) -> No
     path.write_text("include: _shared.yaml\n" + path.read_text() + own)
     found = [(switch.key, switch.evidence) for switch in load_experiment(path).switches]
     assert found == [("solver.C", "z"), ("repeats", "y")]
+
+
+@pytest.mark.parametrize("name", ["...yaml", "..yaml", ".yaml", "a b.yaml", "a\nb.yaml", "x;y.yaml"])
+def test_a_name_that_leads_out_of_the_folder_of_rows_is_refused(write: Write, name: str) -> None:
+    path = write().rename(write().with_name(name))
+    with pytest.raises(ConfigError, match="its name is that of a folder of rows; expected letters, digits"):
+        load_experiment(path)
+
+
+def test_names_that_are_safe_are_kept() -> None:
+    for name in ("table1", "table.1-b_c", "größe", "configs"):
+        assert experiment_name(Path(f"/x/configs/y/{name}.yaml")) == f"y/{name}"
+    with pytest.raises(ConfigError):
+        experiment_name(Path("/x/configs/my folder/table1.yaml"))
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc", "a//b", "", "..", "a\nb"])
+def test_rows_come_from_below_the_folder_of_rows_only(write: Write, name: str) -> None:
+    path = write()
+    path.write_text(path.read_text() + f"rows_from: [{name!r}]\n")
+    with pytest.raises(ConfigError, match=r"rows_from\[0\]: expected letters, digits"):
+        load_experiment(path)
+
+
+def test_included_files_lie_beside_the_config(write: Write) -> None:
+    path = write()
+    outside = path.parent.parent / "secret.yaml"
+    outside.write_text("password: hunter2\n")
+    (path.parent / "link.yaml").symlink_to(outside)
+    (path.parent / "below").mkdir()
+    (path.parent / "below" / "link").symlink_to(path.parent.parent)
+    own = path.read_text()
+    for name in (
+        str(outside), "../secret.yaml", "link.yaml", "below/link/secret.yaml", "~/x", "/etc/passwd", ".",
+        f"../{path.parent.name}/small.yaml", "5", "[a]", "missing.yaml",
+    ):  # fmt: skip
+        path.write_text(f"include: {name}\n" + own)
+        with pytest.raises(ConfigError) as error:
+            load_experiment(path)
+        assert "hunter2" not in str(error.value)
+        assert "root:" not in str(error.value)
+    (path.parent / "below" / "_shared.yaml").write_text("seed: 7\n")
+    path.write_text("include: below/_shared.yaml\n" + own)
+    assert load_experiment(path).seed == 7
+
+
+@pytest.mark.parametrize(
+    ("shared", "words"),
+    [
+        ("switches: [5]", "switches[1]: input should be a valid dictionary"),
+        ("switches: {}", "switches: expected a list"),
+        ("reported: [1]", "reported: expected a mapping"),
+        ("solvers: 5", "solvers: expected a mapping"),
+        ("include: x.yaml", "an included file cannot include another"),
+        ("- 1", "found list"),
+    ],
+)
+def test_an_included_file_of_the_wrong_shape_is_told(write: Write, shared: str, words: str) -> None:
+    path = write()
+    (path.parent / "_shared.yaml").write_text(shared)
+    own = "switches: [{key: solver.C, status: open, evidence: z}]\n"
+    path.write_text("include: _shared.yaml\n" + path.read_text() + own)
+    with pytest.raises(ConfigError) as error:
+        load_experiment(path)
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("addition", "words"),
+    [
+        ("settings: 5", "settings: input should be a valid list (got 5)"),
+        ("settings: [5, {}]", "settings[0]: input should be a valid dictionary (got 5)"),
+        ("settings: []", "settings"),
+        ("settings: [{maps: 5}]", "settings[0].maps: input should be a valid list (got 5)"),
+        ("settings: [{protocol: {split: {kind: k_fold, fold: []}}}]", "a grid without points"),
+        ("claims: {}", "claims"),
+    ],
+)
+def test_a_key_of_the_wrong_shape_is_told(write: Write, addition: str, words: str) -> None:
+    path = write()
+    path.write_text(path.read_text() + addition + "\n")
+    with pytest.raises(ConfigError) as error:
+        load_experiment(path)
+    assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "repeats", "number"),
+    [
+        ("repeats=1000000000000", None, "3,000,000,000,000"),
+        ("repeats=3", 10**9, "3,000,000,000"),
+        (f"kernel.coef0={[*range(1000)]}", 10**5, "300,000,000"),
+        (
+            f"maps=[{{name: random_maclaurin, base: {[2] * 3000}, n_components: {[1] * 3000}}}]",
+            1,
+            "9,000,001",
+        ),
+        (f"protocol.split={{kind: k_fold, k: {[5] * 3000}, fold: {[1] * 3000}}}", 1, "27,000,000"),
+    ],
+)
+def test_a_grid_is_counted_before_it_is_laid_out(
+    write: Write, override: str, repeats: int | None, number: str
+) -> None:
+    started = time.monotonic()
+    words = f"its grids have up to {number} trials, and 100,000 are allowed"
+    with pytest.raises(ConfigError, match=words):
+        load_experiment(write(), [override], repeats=repeats)
+    assert time.monotonic() - started < 2  # a second on a machine with nothing else to do
+
+
+TITLES = ["two\nlines", "a\ttab", "\u2028", r"$\frac{1}$", "$x^$", "x" * 501, "$" + "{" * 300 + "$"]
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_a_title_or_label_that_cannot_be_drawn_is_told(write: Write, title: str) -> None:
+    path = write()
+    good = path.read_text()
+    text = json.dumps(title)
+    for key, old, new in (
+        ("title", "title: Digits, small", f"title: {text}"),
+        ("maps[0].label", "n_components: 64}", f"n_components: 64, label: {text}}}"),
+        ("table.columns[0].title", "repeats: 2",
+         f"table: {{lines: kernel, columns: [{{title: {text}, for: {{map: exact}}}}]}}"),
+    ):  # fmt: skip
+        path.write_text(good.replace(old, new, 1))
+        with pytest.raises(ConfigError) as error:
+            load_experiment(path)
+        assert f"{key}: " in str(error.value)
+
+
+def test_mathematics_and_dollars_can_be_drawn(write: Write) -> None:
+    for title in (r"$(1 + \langle x, y \rangle)^4$", "price in $", r"\$5 or \$6", "κ, 'x' & <y>"):
+        assert load_experiment(write(), [f"title={json.dumps(title)}"]).title == title
+
+
+@pytest.mark.parametrize(
+    ("dataset", "solver", "words"),
+    [
+        ("cpu", "liblinear", "liblinear with solver_type 11 or 12 or 13, ridge, ridge_cv"),
+        ("digits", "ridge", "solvers that fit: liblinear, dual_descent, newton, newton_cv"),
+        ("{name: cpu, fingerprint: x}", "newton", "cpu is for regression"),
+        ("{name: dense, n: 10, d: 2}", "ridge", "dense is for classification"),
+        ("{path: x.csv, task: regression}", "newton", "x.csv is for regression"),
+    ],
+)
+def test_a_solver_of_the_wrong_task_is_told_with_those_that_fit(
+    write: Write, dataset: str, solver: str, words: str
+) -> None:
+    overrides = [f"dataset={dataset}", f"solvers={{mapped: {{name: {solver}}}}}"]
+    with pytest.raises(ConfigError) as error:
+        load_experiment(write(), overrides)
+    assert f"solvers: {solver} with these parameters is for" in str(error.value)
+    assert words in str(error.value)
+
+
+def test_the_readme_example_states_its_switches() -> None:
+    configs = Path(__file__).parents[2] / "configs"
+    experiment = load_experiment(configs / "adult_poly4.yaml")
+    stated = {switch.key: switch.status for switch in experiment.switches}
+    assert stated["protocol.scale"] == "inferred"
+    assert stated["map.h01"] == "known"
+    assert len(stated) >= 20
+    assert experiment.reported is not None
+    assert experiment.reported.source == "Pham & Pagh 2013, Tables 1 and 3"

@@ -1,6 +1,9 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import Trial, plan
 
@@ -77,3 +80,33 @@ def test_the_identities_of_the_house_do_not_drift(write: Write) -> None:
 
 
 FIRST_ID = "c925ef79ad30be09"
+
+
+def test_folds_are_a_grid_like_any_list(write: Write) -> None:
+    trials = planned(write(), "protocol.split={kind: k_fold, k: 3, fold: [0, 1, 2]}")
+    folds = [trial.describe()["protocol.split.fold"] for trial in trials if trial.repeat == 0]
+    assert folds == [0, 0, 0, 1, 1, 1, 2, 2, 2]  # two maps and the exact machine on each
+    assert len(ids(trials)) == 3 * (2 * 2 + 1)
+    one = planned(write(), "protocol.split={kind: k_fold, k: 3, fold: 1}")
+    assert ids(one) < ids(trials)
+
+
+def test_every_key_of_the_protocol_is_a_grid_and_a_chain_of_scaling_is_none(write: Write) -> None:
+    trials = planned(
+        write(),
+        "protocol={dtype: [float32, float64], scale: [{divide: [8, 16]}, unit_rows], "
+        "constant_features: [keep, drop], split: [all, {kind: sample, n_train: [300, 400], seed: 0}]}",
+        "repeats=1",
+    )
+    protocols = {trial.protocol: None for trial in trials}
+    assert len(protocols) == 2 * 2 * 2 * 3
+    assert {len(protocol.scale) for protocol in protocols} == {2}
+    keys = {trial.describe().get("protocol.split.n_train") for trial in trials}
+    assert keys == {None, 300, 400}
+
+
+def test_a_problem_in_a_grid_of_protocols_is_told_with_its_path(write: Write) -> None:
+    with pytest.raises(ConfigError, match=r"protocol\.split\.k_fold: expected a fold from 0 to k - 1 = 4"):
+        planned(write(), "protocol.split={kind: k_fold, fold: [0, 7]}")
+    with pytest.raises(ConfigError, match=r"protocol\[1\]\.dtype: .* \(got 'float8'\)"):
+        planned(write(), "protocol=[{}, {dtype: [float32, float8]}]")

@@ -1,9 +1,15 @@
+import os
 from pathlib import Path
 
 import pytest
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.yaml_file import parse, read_mapping
+
+# Nine levels, each nine times the one below: 400 million values in 400 bytes.
+BOMB = "\n".join(
+    f"k{level}: &l{level} [{', '.join([f'*l{level - 1}' if level else '1'] * 9)}]" for level in range(9)
+)
 
 
 def test_numbers_are_read_as_people_write_them() -> None:
@@ -31,7 +37,24 @@ def test_numbers_are_read_as_people_write_them() -> None:
         (b"a: *b\n", ["line 1, column 4", "undefined alias"]),
         (b"a: !!python/object:os.system {}\n", ["line 1, column 4"]),
         (b"a: 2020-99-99\n", ["not valid YAML"]),
-        (b"[" * 5000, ["not valid YAML"]),
+        (b"[" * 5000, ["not valid YAML", "more than 50 levels deep"]),
+        (BOMB.encode(), ["line 5", "more than 20,000 values"]),
+        (b"a: &x [1, *x]\n", ["line 1, column 11", "*x stands inside of what it stands for"]),
+        (b"a: [" + b"1," * 30_000 + b"]\n", ["more than 20,000 values"]),
+        (b"#" + b" " * 2_000_000, ["larger than 1,000,000 bytes"]),
+        (b"a: [.nan]\n", ["line 1, column 5", "not a finite number"]),
+        (b"a: -.inf\n", ["not a finite number"]),
+        (b"a: 1e999\n", ["not a finite number"]),
+        (b"a: 0x" + b"f" * 5000, ["more than 64 bits"]),
+        (b"a: " + b"9" * 5000, ["not valid YAML"]),
+        (b"a: !!int ''\n", ["line 1, column 4", "tag:yaml.org,2002:int has no meaning"]),
+        (b"a: !!bool x\n", ["has no meaning"]),
+        (b"a: !mine x\n", ["the tag !mine has no meaning"]),
+        (b"a: !!binary aGk=\n", ["has no meaning"]),
+        (b"a: 2020-01-02\n", ["2020-01-02 is a date; put it in quotes"]),
+        (rb'a: "x\0"', ["U+0000 has no place"]),
+        (rb'a: {"\uD800": 1}', ["U+D800 has no place"]),
+        (rb'a: "\e[2J"', ["U+001B has no place"]),
     ],
 )
 def test_a_bad_file_is_one_clear_error(tmp_path: Path, content: bytes, words: list[str]) -> None:
@@ -50,3 +73,23 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
         read_mapping(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match="a folder"):
         read_mapping(tmp_path)
+
+
+def test_aliases_are_copies_of_their_own() -> None:
+    value = parse("{a: &x [{b: 1}], c: *x}", "x")
+    value["a"][0]["b"] = 2
+    assert value == {"a": [{"b": 2}], "c": [{"b": 1}]}
+
+
+def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    for path in (tmp_path / "pipe.yaml", Path("/dev/zero")):
+        with pytest.raises(ConfigError, match="a pipe or a device"):
+            read_mapping(path)
+
+
+def test_what_is_no_path_is_told() -> None:
+    with pytest.raises(ConfigError, match="not the path of a file"):
+        read_mapping(Path("a\0b.yaml"))
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_mapping(Path("a" * 5000))

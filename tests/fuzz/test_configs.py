@@ -1,0 +1,270 @@
+"""Mutated configs and options: the command line answers at once and in a sentence, and writes no file.
+
+A few hundred cases; KFEAT_FUZZ=5000 (`make fuzz`) makes it thousands. A case is its seed.
+"""
+
+import os
+import random
+import shutil
+import signal
+import socket
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from kfeat.cli import main
+
+CASES = int(os.environ.get("KFEAT_FUZZ", "400"))
+BATCH = 50
+SECONDS = 20  # after which a case hangs
+CONFIGS = Path(__file__).parents[2] / "configs"
+SEEDS = sorted(CONFIGS.rglob("[!_]*.yaml"))
+INCLUDED = Path("configs/pham_pagh_2013/_paper.yaml")
+MUTATED = Path("configs/pham_pagh_2013/mutated.yaml")
+
+NUMBERS = [0, 1, -1, 2, 3.5, 64, 10**9, 10**12, 2**63 - 1, 2**63, 10**30, 0.5, -0.0, 1e-320, 1e30, 1e308,
+           float("nan"), float("inf")]  # fmt: skip
+VALUES: list[Any] = [
+    *NUMBERS, None, True, False, "", " ", "none", "exact", "all", "k_fold", "median", "balanced", "x" * 1000,
+    "\0", "\ud800", "\x1b[2J", "a\nb", "é😀\u202e", "$x^$", "$", r"$\frac{1}{2}$", "{", "../../x", "x.csv",
+    "/etc/passwd", "1e5", ".5", [], {}, [[]], [1, 2], [0, "a", None], {"name": "x"}, {"path": "x.csv"},
+    {"name": "dense", "n": 50, "d": 3}, {"kind": "k_fold", "fold": [0, 1]}, {"divide": 0}, {"for": {}},
+    {"name": "sum"}, [{"name": "newton"}], list(range(500)), {"positive": [1]}, {"": {"": ""}},
+]  # fmt: skip
+FRAGMENTS = [
+    "&a ", "*a", "!!python/object:os.system ", "!!int ", "!!binary aGk=", "<<: *a", "? ", "- ", ": ", "{",
+    "[", "]", "}", "'", '"', "|\n", "\t", "#", "\0", "%YAML 9.9\n", "---\n", "...\n", "é", "\ufeff", "\u2028",
+    "2020-01-01", "0x", "1:59", "=", "[" * 70, "{a: " * 60, "a: &a [*a]\n", "include: /etc/passwd\n",
+    "title: twice\n",
+]  # fmt: skip
+STRANGE = ["", " ", "²", "-1", "x", "a,b", ",", "10" * 40, "{", "nan", "9e9h", "\0", "\udcff", "0", "1e3"]
+OPTIONS = {
+    "--set": [*STRANGE, "3", "[1, 2]", "null", "{name: newton}", "[8, 16]", "exact", "median", "true"],
+    "--maps": [*STRANGE, "exact", "tensor_sketch", "exact,tensor_sketch", "random_maclaurin"],
+    "--repeats": [*STRANGE, "1", "2", "1000", "1000000000"],
+    "--time-limit": [*STRANGE, "90", "2h", "1e9", "9999999h"],
+}
+NEW_KEYS = ["label", "measure", "settings", "rows_from", "figure", "table", "include", "seed", "\0", "a.b", 7]
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder with the configs in it, from which nothing reaches the network."""
+    place = tmp_path_factory.mktemp("fuzz") / "inside"
+    shutil.copytree(CONFIGS, place / "configs")
+    before = Path.cwd()
+    os.chdir(place)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", _no_network)
+        yield place
+    os.chdir(before)
+
+
+def _no_network(*_: object) -> None:
+    raise AssertionError("the network was used")
+
+
+class Hang(BaseException):
+    """A case that took too long; no `except Exception` catches it."""
+
+
+def _hangs(*_: object) -> None:
+    raise Hang
+
+
+@pytest.mark.parametrize("first", range(0, CASES, BATCH))
+def test_any_config_and_any_option_is_answered_with_a_sentence(workplace: Path, first: int) -> None:
+    known = everything(workplace.parent)
+    old = signal.signal(signal.SIGALRM, _hangs)
+    try:
+        for seed in range(first, min(first + BATCH, CASES)):
+            arguments = prepare(random.Random(seed))
+            signal.alarm(SECONDS)
+            result = CliRunner().invoke(main, arguments)
+            signal.alarm(0)
+            assert (problem := wrong(result)) is None, f"case {seed}: {arguments}\n{problem}"
+            (workplace / MUTATED).unlink(missing_ok=True)
+            assert everything(workplace.parent) == known, f"case {seed}: {arguments} wrote a file"
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def wrong(result: Result) -> str | None:
+    """What is wrong with an answer: a traceback, a hang, a strange exit status, no sentence."""
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        return "".join(traceback.format_exception(result.exception))[-3000:]
+    if result.exit_code not in (0, 1, 2) or "Traceback" in result.output:
+        return f"exit status {result.exit_code}: {result.output[-3000:]}"
+    if result.exit_code == 2 and not result.stderr.startswith(("kfeat: ", "Usage: ")):
+        return f"no sentence: {result.output[-3000:]}"
+    return None
+
+
+def everything(place: Path) -> set[Path]:
+    return set(place.rglob("*"))
+
+
+def prepare(draw: random.Random) -> list[str]:
+    """Write a mutated config, perhaps with a mutated file that it includes; return a command line for it."""
+    tree = yaml.safe_load(draw.choice(SEEDS).read_text())
+    if "include" in tree:
+        tree["include"] = INCLUDED.name
+    for _ in range(draw.choice([0, 1, 1, 1, 2, 4])):
+        mutate(tree, draw)
+    MUTATED.write_bytes(garbled(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True), draw))
+    if draw.random() < 0.1:
+        shared = yaml.safe_load((CONFIGS.parent / INCLUDED).read_text())
+        mutate(shared, draw)
+        INCLUDED.write_text(yaml.safe_dump(shared))
+    else:
+        shutil.copyfile(CONFIGS.parent / INCLUDED, INCLUDED)
+    words = command(draw)
+    return [*words, str(MUTATED), *options(tree, draw, words[0])]
+
+
+def command(draw: random.Random) -> list[str]:
+    name = draw.choice(["plan", "run", "protocol", "report"])
+    found = [name, *{"run": ["--dry-run"]}.get(name, []), "--offline"]
+    if name == "run" and draw.random() < 0.3:
+        found += ["--time-limit", draw.choice(OPTIONS["--time-limit"])]
+    return found
+
+
+def options(tree: Any, draw: random.Random, name: str) -> list[str]:
+    """Options that change the config: of existing keys, of keys nearly so, of nothing."""
+    found: list[str] = []
+    while draw.random() < 0.3:
+        option = draw.choice(["--set", "--set", "--set", "--maps", "--repeats"])
+        value = draw.choice(OPTIONS[option])
+        if option == "--set":
+            parts = [str(part) for part in draw.choice(list(places(tree)) or [("title",)])]
+            if draw.random() < 0.2:
+                parts[draw.randrange(len(parts))] = draw.choice(STRANGE)
+            value = f"{'.'.join(parts)}={value}"
+        if option == "--set" or name != "protocol":  # whose others belong to a search
+            found += [option, value]
+    return found
+
+
+def places(tree: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every value in the tree."""
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, value in items:
+        yield (*above, key)
+        yield from places(value, (*above, key))
+
+
+def mutate(tree: Any, draw: random.Random) -> None:
+    """Change one place of the tree: drop, replace, copy another value there, add a key, nest, repeat."""
+    all_places = list(places(tree))
+    if not all_places:
+        return
+    *above, key = draw.choice(all_places)
+    holder = tree
+    for part in above:
+        holder = holder[part]
+    draw.choice(CHANGES)(tree, holder, key, draw)
+
+
+def _drop(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+    del holder[key]
+
+
+def _replace(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+    holder[key] = draw.choice(VALUES)
+
+
+def _tune(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+    """Replace every number at or below the place by another, so that the config's shape stays."""
+    value = holder[key]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        holder[key] = draw.choice(NUMBERS)
+    for *above, last in places(value):
+        inner = value
+        for part in above:
+            inner = inner[part]
+        if isinstance(inner[last], int | float) and draw.random() < 0.3:
+            inner[last] = draw.choice(NUMBERS)
+
+
+def _exchange(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+    """Replace a value by one that another config of the house has under the same key."""
+    other = yaml.safe_load(draw.choice(SEEDS).read_text())
+    found = [other]
+    for *above, last in places(other):
+        inner = other
+        for part in above:
+            inner = inner[part]
+        found += [inner[last]] if last == key else []
+    holder[key] = draw.choice(found[1:] or [None])
+
+
+def _copy(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+    other = tree
+    for part in draw.choice(list(places(tree))):
+        other = other[part]
+    holder[key] = other if other is not tree and not _holds(other, holder) else None
+
+
+def _holds(tree: Any, wanted: Any) -> bool:
+    inside = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return tree is wanted or any(_holds(item, wanted) for item in inside)
+
+
+def _add(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+    if isinstance(holder, dict):
+        known = [
+            "label",
+            "measure",
+            "settings",
+            "rows_from",
+            "figure",
+            "table",
+            "include",
+            "seed",
+            "\0",
+            "é",
+            "a.b",
+            7,
+        ]
+        holder[draw.choice(known)] = draw.choice(VALUES)
+    else:
+        holder.insert(key, draw.choice(VALUES))
+
+
+def _nest(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+    for _ in range(draw.choice([1, 2, 60])):
+        holder[key] = [holder[key]] if draw.random() < 0.5 else {"a": holder[key]}
+
+
+def _repeat(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+    holder[key] = [holder[key]] * draw.choice([2, 30, 3000])
+
+
+CHANGES: list[Callable[..., None]] = [
+    _drop, _replace, _tune, _tune, _exchange, _exchange, _exchange, _copy, _add, _nest, _repeat,
+]  # fmt: skip
+
+
+def garbled(text: str, draw: random.Random) -> bytes:
+    """The text, one time in six with a few lines and bytes changed."""
+    if draw.random() < 0.85:
+        return text.encode("utf-8", "surrogatepass")
+    lines = text.splitlines(keepends=True)
+    for _ in range(draw.randint(1, 4)):
+        at = draw.randrange(len(lines) + 1)
+        line = lines[at] if at < len(lines) else ""
+        cut = draw.randint(0, len(line))
+        change = draw.randrange(3)
+        new = line[:cut] + draw.choice(FRAGMENTS) + line[cut:] if change else line * draw.choice([0, 2])
+        lines[at : at + 1] = [new]
+    content = bytearray("".join(lines).encode("utf-8", "surrogatepass"))
+    if content and draw.random() < 0.1:
+        content[draw.randrange(len(content))] = draw.randrange(256)
+    return bytes(content)
