@@ -335,7 +335,7 @@ def test_mathematics_and_dollars_can_be_drawn(write: Write) -> None:
     [
         ("cpu", "liblinear", "liblinear with solver_type 11 or 12 or 13, ridge, ridge_cv"),
         ("digits", "ridge", "solvers that fit: liblinear, dual_descent, newton, newton_cv"),
-        ("{name: cpu, fingerprint: x}", "newton", "cpu is for regression"),
+        (f"{{name: cpu, fingerprint: {'a' * 64}}}", "newton", "cpu is for regression"),
         ("{name: dense, n: 10, d: 2}", "ridge", "dense is for classification"),
         ("{path: x.csv, task: regression}", "newton", "x.csv is for regression"),
     ],
