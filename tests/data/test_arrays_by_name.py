@@ -61,6 +61,10 @@ def test_sparse_matlab_with_samples_in_columns(tmp_path: Path) -> None:
         ({"X": X}, "expected an array y"),
         ({"y": Y}, "expected an array X"),
         ({"X": X, "y": Y, "X_test": X}, "expected an array y_test"),
+        (
+            {"X": X, "y": Y, "X_test": X[:, :1], "y_test": Y},
+            "rows of 3 features as in the training part, got 1",
+        ),
         ({"X": X, "y": np.arange(3)}, "label for each of its 2 rows, got 3"),
         ({"X": X * np.nan, "y": Y}, "row 1, column 1: expected a finite number, got nan"),
         ({"X": X * 1j, "y": Y}, "real numbers|complex"),

@@ -43,7 +43,7 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
         if reading.n_train is not None:
             parts = cut(parts, reading.n_train, str(files["train"]))
         for role, part in parts.items():
-            check_part(part, str(files.get(role, files["train"])))
+            check_part(part, str(files.get(role, files["train"])), parts["train"].X.shape[1])
     except KfeatError as error:
         raise DataError(printable(error)) from error
     # The readers are other libraries' parsers: what they raise on damaged bytes is open-ended.
@@ -75,9 +75,11 @@ def inferred_task(y: NDArray[Any]) -> Task:
     return "classification" if few else "regression"
 
 
-def check_part(part: Part, file: str) -> None:
-    """Raise DataError unless X and y are finite, not empty, and as long as one another."""
+def check_part(part: Part, file: str, width: int) -> None:
+    """Raise DataError unless X and y are finite, not empty, as long as one another, and X of this width."""
     n, d = part.X.shape
+    if d != width:
+        raise DataError(f"{file}: expected rows of {width} features as in the training part, got {d}")
     if len(part.y) != n:
         raise DataError(f"{file}: expected a label for each of its {n} rows, got {len(part.y)} labels")
     if n == 0 or d == 0:
