@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test lint format data reproduce-fast reproduce-all check bench clean
+.PHONY: help quickstart test fuzz lint format data reproduce-fast reproduce-all check bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -20,6 +20,9 @@ quickstart: $(READY)  ## run the main job on bundled data: table and figure in h
 
 test: $(READY)  ## run all tests (no network; real data where KFEAT_MIRROR is set)
 	$(BIN)/python -m pytest
+
+fuzz: $(READY)  ## attack configs, rows, data files and the library with thousands of mutations
+	KFEAT_FUZZ=5000 $(BIN)/python -m pytest tests/fuzz
 
 lint: $(READY)  ## check style and types
 	$(BIN)/ruff check .

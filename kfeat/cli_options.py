@@ -163,7 +163,10 @@ def config_files(configs: tuple[Path, ...]) -> list[Path]:
     files: list[Path] = []
     for path in configs:
         # A file whose name begins with _ is there for others to include.
-        below = sorted(path.rglob("[!_]*.yaml")) if path.is_dir() else [path]
+        try:
+            below = sorted(path.rglob("[!_]*.yaml")) if path.is_dir() else [path]
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
         if not below:
             raise ConfigError(f"{path}: no .yaml file below this folder")
         files += below

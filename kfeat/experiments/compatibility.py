@@ -8,6 +8,7 @@ from kfeat.data.models import Task
 from kfeat.data.registry import entry
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component
+from kfeat.experiments.lines import one_line
 
 if TYPE_CHECKING:
     from kfeat.experiments.config import Setting
@@ -37,6 +38,16 @@ def mismatches(
         if not s.cls.needs_kernel
     ]
     return problems
+
+
+def unfit_names(sources: Sequence[Source]) -> Iterator[str]:
+    """Yield what tables and figures cannot show of the names that files of one's own have."""
+    for source in sources:
+        if isinstance(source, FileSource):
+            try:
+                one_line(source.name)
+            except ValueError as error:
+                yield f"the file's name: {error} (got {source.name[:100]!r}); rename the file"
 
 
 def known_task(source: Source) -> Task | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from kfeat.data import Protocol, Source
 from kfeat.errors import ConfigError
-from kfeat.experiments.compatibility import known_task, mismatches, wrong_tasks
+from kfeat.experiments.compatibility import known_task, mismatches, unfit_names, wrong_tasks
 from kfeat.experiments.component import Component, read_components
 from kfeat.experiments.file_model import (
     Claim,
@@ -171,6 +171,7 @@ def _setting(
     problems += mismatches(kernels, maps, mapped, exact)
     if measures and (mapped or exact):
         problems.append(f"{place('measure')}: stands in the place of `solvers`, not beside them")
+    problems += [f"{place('dataset')}: {text}" for text in unfit_names(keys.dataset if keys else [])]
     problems += wrong_tasks(keys.dataset if keys else [], [*mapped, *exact], known_task)
     if keys is None:
         return None

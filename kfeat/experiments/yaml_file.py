@@ -1,5 +1,6 @@
 """Reading a YAML mapping strictly: plain values only, within limits; errors have a line and column."""
 
+import os
 import re
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
@@ -151,8 +152,9 @@ def _content(path: Path) -> bytes:
     if not S_ISREG(mode):
         # Opening a pipe waits for its other end, and a device may have no end.
         raise ConfigError(f"{path}: a pipe or a device, where a YAML file is expected")
-    with path.open("rb") as file:
-        content = file.read(MAX_BYTES + 1)
+    # Some files of the kernel look regular, and reading them waits too.
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        content = file.read(MAX_BYTES + 1) or b""
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{path}: larger than {MAX_BYTES:,} bytes, which no experiment file is")
     return content

@@ -325,6 +325,12 @@ def test_a_title_or_label_that_cannot_be_drawn_is_told(write: Write, title: str)
         assert f"{key}: " in str(error.value)
 
 
+def test_a_data_file_whose_name_cannot_be_drawn_is_told(write: Write) -> None:
+    for name in ("$x^$.csv", "x" * 600 + ".csv", "two\nlines.csv"):
+        with pytest.raises(ConfigError, match="dataset: the file's name: "):
+            load_experiment(write(), [f"dataset={{path: {json.dumps(name)}}}"])
+
+
 def test_mathematics_and_dollars_can_be_drawn(write: Write) -> None:
     for title in (r"$(1 + \langle x, y \rangle)^4$", "price in $", r"\$5 or \$6", "κ, 'x' & <y>"):
         assert load_experiment(write(), [f"title={json.dumps(title)}"]).title == title

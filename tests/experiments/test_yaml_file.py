@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from kfeat.cli_options import config_files
 from kfeat.errors import ConfigError
 from kfeat.experiments.yaml_file import parse, read_mapping
 
@@ -93,3 +94,8 @@ def test_what_is_no_path_is_told() -> None:
         read_mapping(Path("a\0b.yaml"))
     with pytest.raises(ConfigError, match="cannot be read"):
         read_mapping(Path("a" * 5000))
+
+
+def test_a_path_too_long_is_told_by_the_command_line() -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        config_files((Path("a" * 5000),))

@@ -49,7 +49,26 @@ OPTIONS = {
     "--repeats": [*STRANGE, "1", "2", "1000", "1000000000"],
     "--time-limit": [*STRANGE, "90", "2h", "1e9", "9999999h"],
 }
-NEW_KEYS = ["label", "measure", "settings", "rows_from", "figure", "table", "include", "seed", "\0", "a.b", 7]
+TARGETS: dict[Any, list[Any]] = {
+    "title": ["", "$x^$", r"$\frac{1}$", "$" * 2, "a\nb", "\0", "x" * 10_000, r"$\alpha$", ["a", "b"]],
+    "include": ["/etc/passwd", "../adult_poly4.yaml", "..", ".", "", "_paper.yaml", "mutated.yaml", "\0",
+                "x" * 5000],
+    "repeats": [10**12, 99_999, 10**30, -1, 1.0, True],
+    "rows_from": [["../x"], ["/etc"], ["x" * 5000], ["a/b"], "x", [""]],
+    "settings": [5, [5], [{}], [{}] * 2000, [[]], [{"settings": []}], {}, [None], [{"solvers": None}]],
+    "protocol": [{"split": {"kind": "k_fold", "k": [2] * 99, "fold": [0] * 99}}, [[]], {"scale": [[]]},
+                 {"scale": [{"divide": [1, 2]}]}, {"split": [[], []]}, {"binarise": {"positive": [1, 2]}}],
+    "kernel": [{"name": "gaussian", "gamma": "median"}, {"name": "polynomial", "degree": [10**18, 1]},
+               {"name": "sum", "terms": []}, [], {"name": "polynomial", "label": "$x^$"}],
+    "measure": [{"name": "kernel_error"}, {"name": "map_time"}, {"name": "bound_ratio"}, "kernel_error"],
+    "maps": [[{"name": "stacked"}], [{"name": "nystrom", "n_components": [*range(1, 999)]}] * 9, [None]],
+    "dataset": ["cpu", "census", {"path": "x.csv"}, {"path": "\0"}, {"name": "dense", "n": 10**12, "d": 9},
+                {"path": "x" * 5000 + ".csv"}, [], ["digits"] * 3000, {"name": "digits", "fingerprint": "x"}],
+    "figure": ["curves", {"kind": "methods", "rows": [], "y": ["share"] * 99}, 5],
+    "switches": [5, [5], {}, [{"key": "x"}]],
+    "label": ["$x^$", "\n", 5], "seed": [2**62], "\0": [1], "a.b": [1], 7: [1],
+}  # fmt: skip
+NAMES = ["...yaml", "..yaml", ".yaml", "a b.yaml", "é.yaml", "a\nb.yaml", "$x^$.yaml", "-o.yaml"]
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +107,8 @@ def test_any_config_and_any_option_is_answered_with_a_sentence(workplace: Path, 
             result = CliRunner().invoke(main, arguments)
             signal.alarm(0)
             assert (problem := wrong(result)) is None, f"case {seed}: {arguments}\n{problem}"
-            (workplace / MUTATED).unlink(missing_ok=True)
+            for name in (MUTATED.name, *NAMES):
+                MUTATED.with_name(name).unlink(missing_ok=True)
             assert everything(workplace.parent) == known, f"case {seed}: {arguments} wrote a file"
     finally:
         signal.alarm(0)
@@ -124,8 +144,15 @@ def prepare(draw: random.Random) -> list[str]:
         INCLUDED.write_text(yaml.safe_dump(shared))
     else:
         shutil.copyfile(CONFIGS.parent / INCLUDED, INCLUDED)
-    words = command(draw)
-    return [*words, str(MUTATED), *options(tree, draw, words[0])]
+    words, path = command(draw), MUTATED
+    if draw.random() < 0.05:
+        path = MUTATED.with_name(draw.choice(NAMES))
+        MUTATED.rename(path)
+    return (
+        [*words, "--", str(path)]
+        if draw.random() < 0.5
+        else [*words, str(path), *options(tree, draw, words[0])]
+    )
 
 
 def command(draw: random.Random) -> list[str]:
@@ -139,7 +166,7 @@ def command(draw: random.Random) -> list[str]:
 def options(tree: Any, draw: random.Random, name: str) -> list[str]:
     """Options that change the config: of existing keys, of keys nearly so, of nothing."""
     found: list[str] = []
-    while draw.random() < 0.3:
+    while draw.random() < 0.2:
         option = draw.choice(["--set", "--set", "--set", "--maps", "--repeats"])
         value = draw.choice(OPTIONS[option])
         if option == "--set":
@@ -219,23 +246,18 @@ def _holds(tree: Any, wanted: Any) -> bool:
 
 def _add(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
     if isinstance(holder, dict):
-        known = [
-            "label",
-            "measure",
-            "settings",
-            "rows_from",
-            "figure",
-            "table",
-            "include",
-            "seed",
-            "\0",
-            "é",
-            "a.b",
-            7,
-        ]
-        holder[draw.choice(known)] = draw.choice(VALUES)
+        holder[draw.choice(list(TARGETS))] = draw.choice(VALUES)
     else:
         holder.insert(key, draw.choice(VALUES))
+
+
+def _aim(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
+    """Set a key of the file, or of a setting, to what is meant to break it."""
+    settings = tree.get("settings")
+    parts = [part for part in settings if isinstance(part, dict)] if isinstance(settings, list) else []
+    at = draw.choice([tree, *parts])
+    name = draw.choice(list(TARGETS))
+    at[name] = draw.choice(TARGETS[name])
 
 
 def _nest(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
@@ -248,7 +270,8 @@ def _repeat(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
 
 
 CHANGES: list[Callable[..., None]] = [
-    _drop, _replace, _tune, _tune, _exchange, _exchange, _exchange, _copy, _add, _nest, _repeat,
+    _drop, _replace, _tune, _tune, _exchange, _exchange, _exchange, _copy, _add, _nest, _repeat, _aim,
+    _aim, _aim,
 ]  # fmt: skip
 
 
