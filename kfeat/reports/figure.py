@@ -10,8 +10,16 @@ from kfeat.experiments.config import Experiment
 from kfeat.experiments.file_model import FigureLayout
 from kfeat.reports.cells import Cell
 from kfeat.reports.curves import curves
+from kfeat.reports.escapes import plain
 from kfeat.reports.methods import methods
+from kfeat.reports.panels import points
 from kfeat.reports.style import RC
+
+
+def check_figure(experiment: Experiment, cells: Sequence[Cell]) -> None:
+    """Raise ConfigError if the figure that the experiment asks for cannot be drawn of its planned cells."""
+    if experiment.figure is not None and experiment.figure.kind == "curves":
+        points(experiment.figure, cells)
 
 
 def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -> None:
@@ -21,7 +29,7 @@ def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -
     """
     with matplotlib.rc_context(RC):
         figure = _figure(experiment.figure, cells)
-        figure.suptitle(experiment.title)
+        figure.suptitle(plain(experiment.title))
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
             figure.savefig(path, dpi=150, metadata=metadata)

@@ -66,7 +66,7 @@ def _scores(axes: Any, cells: Sequence[Cell]) -> dict[str, Any]:
 
 def _seconds(axes: Any, cells: Sequence[Cell]) -> dict[str, Any]:
     """Draw the phases as points: on a logarithmic scale the length of a bar would mean nothing."""
-    handles = {}
+    handles: dict[str, Any] = {}
     for phase, colour, marker in zip(PHASES, (COLOURS[2], COLOURS[1], COLOURS[3]), "os^", strict=True):
         points = [(cell.seconds(phase), line) for line, cell in enumerate(cells)]
         drawn = [(seconds, line) for seconds, line in points if seconds]

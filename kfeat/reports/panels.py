@@ -72,7 +72,7 @@ def points(layout: FigureLayout, cells: Sequence[Cell]) -> list[Point]:
     unnamed = [name for name in ("dataset", "kernel") if name not in named]
     found = []
     for cell, where in zip(cells, places(cells, unnamed, of_data), strict=True):
-        words = {"dataset": dataset(cell, cells, of_data), "kernel": kernel(cell)}
+        words = {"dataset": dataset(cell, cells, of_data), "kernel": kernel(cell, cells)}
         found.append(
             Point(
                 cell=cell,

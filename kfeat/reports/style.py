@@ -25,6 +25,7 @@ RC: dict[Any, Any] = {
     "lines.markersize": 4.5,
     "errorbar.capsize": 3,
     "legend.frameon": False,
+    "text.parse_math": False,  # a label may hold any text, dollars too
     "svg.fonttype": "none",
     "svg.hashsalt": "kfeat",
 }

@@ -255,7 +255,8 @@ def test_data_of_one_name_are_told_apart(load: Callable[[str], Experiment]) -> N
     assert list(found[0]) == ["dataset", "method", "mean ‖z(x)‖²", "map", "live features", "runs"]
     assert [record["map"] for record in found] == ["2.0", "4.0"]
     text = render(experiment, cells_of(experiment, timed=False), "terminal")
-    assert "did not run alone" in text
+    assert "~2.0" in text
+    assert "~: a time of a busy machine" in text
 
 
 def test_an_experiment_without_rows_is_drawn(load: Callable[[str], Experiment], tmp_path: Path) -> None:
