@@ -84,8 +84,8 @@ class Bars(Quiet):
             expand=True, speed_estimate_period=inf,
         )  # fmt: skip
         self._in_hand = Progress(_text("  {task.description}", ratio=1), TimeElapsedColumn(), expand=True)
-        shown = Group(self._files, self._trials, self._in_hand)
-        self._live = Live(shown, console=self.console, transient=True)
+        self.shown = Group(self._files, self._trials, self._in_hand)
+        self._live = Live(self.shown, console=self.console, transient=True)
 
     def __enter__(self) -> "Bars":
         self._live.start()

@@ -129,7 +129,7 @@ def _missing(cells: Sequence[Cell]) -> list[str]:
     )
     if not 0 < there < planned:
         return []
-    return [f"missing: {planned - there} of the {planned} planned trials have not run."]
+    return [f"missing: {planned - there} of {planned} planned trials."]
 
 
 def _unended(cells: Sequence[Cell]) -> list[str]:

@@ -3,9 +3,8 @@
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from itertools import zip_longest
 from textwrap import wrap
-
-from tabulate import tabulate
 
 from kfeat.reports.escapes import plain
 
@@ -44,7 +43,8 @@ def table(
     widths = [_longest(column) for column in columns]
     blocks = [list(range(len(columns)))]
     if width is not None:
-        widths = _narrowed(columns, widths, width, text)
+        narrow = _narrowed(columns, widths, width, text)
+        widths = _widened(narrow, widths, width, keys)
         blocks = _blocks(widths, width, keys)
     return "\n\n".join(_block(cells, widths, block, right) for block in blocks)
 
@@ -62,7 +62,7 @@ def _narrowed(
         words = [word for cell in cells for word in cell.split()] if i in text else cells
         longest = _longest([*words, *header.split()])
         least.append(max(NARROWEST, min(longest, width // 3)) if i in text else longest)
-    while sum(found) + GAP * (len(found) - 1) > width:
+    while _length(found, range(len(found))) > width:
         spare = [i for i in range(len(found)) if found[i] > least[i]]
         if not spare:
             break
@@ -70,13 +70,29 @@ def _narrowed(
     return found
 
 
+def _widened(narrow: Sequence[int], natural: Sequence[int], width: int, keys: int) -> list[int]:
+    """Return the widths, each as near to what is natural as the same number of tables has room for."""
+    found, count = list(narrow), len(_blocks(narrow, width, keys))
+    for i, most in enumerate(natural):
+        for wider in range(most, found[i], -1):
+            tried = [*found[:i], wider, *found[i + 1 :]]
+            blocks = _blocks(tried, width, keys)
+            if len(blocks) == count and all(_length(tried, block) <= width for block in blocks):
+                found = tried
+                break
+    return found
+
+
+def _length(widths: Sequence[int], block: Sequence[int]) -> int:
+    return sum(widths[i] for i in block) + GAP * (len(block) - 1)
+
+
 def _blocks(widths: Sequence[int], width: int, keys: int) -> list[list[int]]:
     """Return which columns stand in which table: the keys in all of them, of the others as many as fit."""
     first = list(range(keys))
     blocks = [list(first)]
     for i in range(keys, len(widths)):
-        left = sum(widths[j] + GAP for j in blocks[-1])
-        if left + widths[i] > width and len(blocks[-1]) > keys:
+        if _length(widths, [*blocks[-1], i]) > width and len(blocks[-1]) > keys:
             blocks.append(list(first))
         blocks[-1].append(i)
     return blocks
@@ -85,6 +101,16 @@ def _blocks(widths: Sequence[int], width: int, keys: int) -> list[list[int]]:
 def _block(
     cells: Sequence[Sequence[str]], widths: Sequence[int], block: Sequence[int], right: Collection[int]
 ) -> str:
-    headers, *lines = [["\n".join(wrap(line[i], widths[i])) for i in block] for line in cells]
-    align = ["right" if i in right else "left" for i in block]
-    return tabulate(lines, headers, "simple", disable_numparse=True, colalign=align if lines else None)
+    """Return the lines of one table: headers, a rule, and each line in as many as its longest cell needs."""
+    printed = []
+    for line in cells:
+        parts = [wrap(line[i], widths[i]) for i in block]
+        for texts in zip_longest(*parts, fillvalue=""):
+            aligned = [
+                text.rjust(widths[i]) if i in right else text.ljust(widths[i])
+                for i, text in zip(block, texts, strict=True)
+            ]
+            printed.append((" " * GAP).join(aligned).rstrip())
+        if line is cells[0]:
+            printed.append((" " * GAP).join("-" * widths[i] for i in block))
+    return "\n".join(printed)
