@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from statistics import fmean, stdev
+from statistics import fmean, mean, stdev
 from typing import Any, Literal
 
 from kfeat.experiments.config import Experiment
@@ -20,6 +20,9 @@ PHASES: dict[Phase, tuple[str, ...]] = {
     "train": ("train",),
     "test": ("map_test", "predict"),
 }
+
+
+MANY_DIGITS = 1e7  # from here on a score is written with an exponent
 
 
 @dataclass(frozen=True)
@@ -44,12 +47,17 @@ class Metric:
 
     def text(self, mean: float, sd: float | None) -> str:
         """Return `mean ± sd`."""
-        spread = "" if sd is None else f" ± {sd:.{self.decimals}{self.form}}"
-        return f"{mean:.{self.decimals}{self.form}}{spread}"
+        spread = "" if sd is None else f" ± {self._number(sd)}"
+        return f"{self._number(mean)}{spread}"
+
+    def _number(self, value: float) -> str:
+        if self.form == "g" or abs(value) < MANY_DIGITS:
+            return f"{value:.{self.decimals}{self.form}}"
+        return f"{value:.{self.decimals + 1}g}"
 
     def change(self, difference: float) -> str:
         """Return a difference with its sign."""
-        return f"{difference:+.{self.decimals}{self.form}}"
+        return "+" * (difference >= 0) + self._number(difference)
 
 
 ACCURACY = Metric(("accuracy",), "accuracy (%)", 100.0, 2)
@@ -73,7 +81,11 @@ class Estimate:
     @classmethod
     def of(cls, values: Sequence[float]) -> "Estimate":
         """Return mean and sample standard deviation of at least one value."""
-        return cls(fmean(values), stdev(values) if len(values) > 1 else None, len(values))
+        try:
+            middle = fmean(values)
+        except OverflowError:  # of the sum: errors of a regression have no upper end
+            middle = mean(values)
+        return cls(middle, stdev(values) if len(values) > 1 else None, len(values))
 
     @property
     def standard_error(self) -> float | None:

@@ -106,7 +106,7 @@ def _told_apart(
     if any(other.name != item.name for other in namesakes):
         parts.append(_name(item))
     for key, value in item.parameters.items():
-        others = [other.parameters.get(key) for other in namesakes]
+        others = [other.parameters[key] for other in namesakes if other.name == item.name]
         if key != hidden and any(other != value for other in others):
             parts += _part(key, value, others)
     return plain(", ".join(parts))
