@@ -385,7 +385,7 @@ def test_a_part_of_a_config_leaves_the_files_of_the_whole(write: Write) -> None:
     part = kfeat("run", path, "-q", "--maps", "tensor_sketch", "--no-exact", "--repeats", "1")
     assert part.exit_code == 0, part.output
     assert "Random Maclaurin" not in part.stdout
-    assert "of 1 of the config's 5 trials; the others have not run" in part.stdout
+    assert "(1 of the config's 5 trials; the others have not run)" in part.stdout
     assert "- missing: 4 of 5 planned trials." in table.read_text()
     assert re.search(r"\| exact, LIBSVM  *\| *– ", table.read_text())
 

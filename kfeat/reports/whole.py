@@ -56,5 +56,5 @@ def update_report(experiment: Experiment, root: Path, *, anew: bool = False, **a
         return f"tables and figure: none, since no trial of {experiment.path} as it stands has run"
     if anew or not is_current(whole, cells, folder):
         write_report(whole, cells, folder)
-    lacking = f" of {there} of the config's {planned} trials; the others have not run" * (there < planned)
+    lacking = f" ({there} of the config's {planned} trials; the others have not run)" * (there < planned)
     return f"tables and figure: {folder}/{lacking}"
