@@ -18,13 +18,12 @@ from kfeat.cli_check import check
 from kfeat.cli_data import data
 from kfeat.cli_protocol import protocol
 from kfeat.errors import KfeatError, StoreError
+from kfeat.reports.escapes import plain, plain_lines
 
 if TYPE_CHECKING:
     from kfeat.experiments.config import Experiment
-    from kfeat.experiments.plan import Trial
     from kfeat.experiments.run import Again
     from kfeat.experiments.worker import WorkerOptions
-    from kfeat.reports.cells import Cell
 
 Access = dict[str, Any]
 
@@ -41,7 +40,7 @@ class _Group(click.Group):
         except KfeatError as error:
             if ctx.meta.get("kfeat.debug"):
                 raise
-            click.echo(f"kfeat: {error}", err=True)
+            click.echo(f"kfeat: {plain_lines(str(error))}", err=True)
             ctx.exit(2)
         except KeyboardInterrupt:
             click.echo("kfeat: interrupted; finished trials are kept, the same command goes on", err=True)
@@ -103,7 +102,7 @@ def run(
             # One experiment that cannot run must not keep the others of a long list from running.
             if len(experiments) == 1 or debug:
                 raise
-            click.echo(f"kfeat: {experiment.path}: {error}", err=True)
+            click.echo(f"kfeat: {plain_lines(f'{experiment.path}: {error}')}", err=True)
             status = 2
     ctx.exit(status)
 
@@ -114,34 +113,23 @@ def _run_one(
     """Run one experiment, write its report, show its table; return whether a trial failed."""
     from kfeat.experiments.run import run_experiment
     from kfeat.progress import watcher
-    from kfeat.reports.claims import check_claims
-    from kfeat.reports.files import is_current, write_report
+    from kfeat.reports.files import check_report
+    from kfeat.reports.notes import untold
     from kfeat.reports.table import render
+    from kfeat.reports.terminal import terminal_width
+    from kfeat.reports.whole import cells_at_hand, update_report, whole_of
 
-    check_claims(experiment)  # before hours of work, not after them
-    folder = out / experiment.name
+    for one in (experiment, whole_of(experiment)):
+        check_report(one)  # before hours of work, not after them
     with watcher(quiet) as watching:
         trials = run_experiment(experiment, out, how, watching, jobs=jobs, again=again)
-    cells = _cells(experiment, trials, out)
-    if not is_current(experiment, cells, folder):
-        write_report(experiment, cells, folder)
-    click.echo(render(experiment, cells, "terminal"))
-    click.echo(f"tables and figure: {folder}/")
-    failures = [row for cell in cells for row in cell.failed]
-    for row in failures:
-        click.echo(f"kfeat: trial {row['id']} failed: {row['reason']}", err=True)
-    for row in (row for cell in cells for row in cell.stopped):
-        click.echo(
-            f"kfeat: trial {row['id']} stopped: {row['reason']}; a longer limit runs it again", err=True
-        )
-    return bool(failures)
-
-
-def _cells(experiment: "Experiment", trials: "list[Trial]", root: Path) -> "list[Cell]":
-    from kfeat.experiments.run import rows_of
-    from kfeat.reports.cells import summarise
-
-    return summarise(experiment, trials, rows_of(experiment, root))
+    cells = cells_at_hand(experiment, out, trials)
+    files = update_report(experiment, out, mirror=how.mirror)
+    click.echo(render(experiment, cells, "terminal", terminal_width()))
+    click.echo(plain(files))
+    for line in untold(cells, watching.told):
+        click.echo(plain(f"kfeat: {line}"), err=True)
+    return any(cell.failed for cell in cells)
 
 
 @main.command()
@@ -165,7 +153,7 @@ def _show_plan(
     ended = {trial.id: rows[trial.id]["status"] for trial in trials if trial.id in rows}
     state = ended | {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
     states = [state[trial.id] for trial in trials]
-    click.echo(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done")
+    click.echo(plain(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done"))
     for (identity, name), state in zip(names(trials).items(), states, strict=True):
         click.echo(f"{identity}  {state:<7}  {name}")
 
@@ -174,19 +162,23 @@ def _show_plan(
 @options.selects_experiments
 @options.out
 def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
-    """Draw the tables and figures of CONFIGS anew from the rows there are; compute nothing."""
-    from kfeat.experiments.run import planned
-    from kfeat.reports.files import write_report
+    """Draw the tables and figures of CONFIGS anew from the rows there are; compute nothing.
+
+    They show the whole config. With --maps, --set, --repeats or --no-exact the terminal shows that part.
+    """
     from kfeat.reports.table import render
+    from kfeat.reports.terminal import terminal_width
+    from kfeat.reports.whole import cells_at_hand, update_report
 
     for experiment in experiments:
-        folder = out / experiment.name
-        cells = _cells(experiment, planned(experiment, **access), out)
-        if not any(cell.rows for cell in cells):
-            raise StoreError(f"{folder}: no rows yet; `kfeat run {experiment.path}` makes them")
-        write_report(experiment, cells, folder)
+        cells = cells_at_hand(experiment, out, **access)
+        if not any(cell.there for cell in cells):
+            raise StoreError(
+                f"{out / experiment.name}: no rows yet; `kfeat run {experiment.path}` makes them"
+            )
+        update_report(experiment, out, anew=True, **access)
         if not quiet:
-            click.echo(render(experiment, cells, "terminal"))
+            click.echo(render(experiment, cells, "terminal", terminal_width()))
 
 
 @main.command()
@@ -197,12 +189,18 @@ def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Pa
 def publish(
     experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path, partial: bool
 ) -> None:
-    """Copy the rows of CONFIGS to results/, with their tables and figures; every trial must be done."""
+    """Copy the rows of CONFIGS to results/, with their tables and figures; every trial must be done.
+
+    All of CONFIGS are published, or none of them, and each as its file has it.
+    """
     from kfeat.experiments.run import planned
     from kfeat.reports.files import publish as copy
+    from kfeat.reports.whole import refuse_a_part
 
     for experiment in experiments:
-        number = copy(experiment, planned(experiment, **access), out, results, partial)
+        refuse_a_part(experiment)
+    plans = [(experiment, planned(experiment, **access)) for experiment in experiments]
+    for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
         click.echo(f"{number} rows -> {results / experiment.name}/")
 
 

@@ -10,6 +10,7 @@ from kfeat import cli_options as options
 if TYPE_CHECKING:
     from kfeat.experiments.config import Experiment
     from kfeat.experiments.plan import Trial
+    from kfeat.reports.standing import Standing
 
 Access = dict[str, Any]
 
@@ -29,17 +30,18 @@ def check(
 ) -> None:  # fmt: skip
     """Hold the rows of CONFIGS against the paper's numbers and claims, and against the published rows.
 
-    With --all: one line per config, from your rows where it has some, else from the published ones. It
-    downloads nothing; what has no rows is missing.
+    A config without rows of yours is judged by its published ones, and the text says so. With --maps,
+    --set, --repeats or --no-exact only that part of a config is judged and listed. With --all: one line per
+    config. Nothing is downloaded; what has no rows is missing.
 
-    Exits with 1 if there are no rows (with --all: none of any config), if a number or a claim does not
-    stand as the paper prints it and the config does not explain why, if a trial failed, or if a published
-    result is not met any more.
+    Exits with 1 if there are no rows, neither yours nor published ones (with --all: none of any config), if
+    a number or a claim does not stand as the paper prints it and the config does not explain why, if a
+    trial failed, or if a published result is not met any more. Published rows that pass exit with 0.
     """
     if markdown and (rerun_budget is not None or not every):
         raise click.UsageError("--markdown renders the scoreboard of --all")
     if rerun_budget is not None:
-        plans = {one.name: _plan(one, out, results, access, download=not every) for one in experiments}
+        plans = {one.name: _plan(one, out, results, access) for one in experiments}
         passed = _rerun(experiments, plans, access, results, rerun_budget, quiet)
     elif every:
         passed = _overview(experiments, access, out, results, markdown)
@@ -49,26 +51,19 @@ def check(
 
 
 def _each(experiments: "list[Experiment]", access: Access, out: Path, results: Path, quiet: bool) -> bool:
-    """Show the verdicts on each experiment's own rows, and tell whether all pass."""
-    from kfeat.experiments.run import rows_of
-    from kfeat.experiments.store import read_rows
-    from kfeat.reports.cells import summarise
-    from kfeat.reports.scoreboard import scoreboard
-    from kfeat.reports.standing import stand
-    from kfeat.reports.verdict import number_compared
+    """Show the verdicts on each experiment's rows, or the published ones; tell whether all pass."""
+    from kfeat.reports.scoreboard import published_scoreboard, scoreboard
+    from kfeat.reports.terminal import terminal_width
 
-    published = [read_rows(results / one.name) for one in experiments]
-    cells = [
-        summarise(one, _plan(one, out, results, access, download=True), rows_of(one, out))
-        for one in experiments
-    ]
-    tests = number_compared(cells, published)
-    passed = True
-    for one, here, theirs in zip(experiments, cells, published, strict=True):
-        standing = stand(one, here, theirs, tests)
+    passed, width = True, terminal_width()
+    for one, standing in zip(experiments, _standings(experiments, access, out, results), strict=True):
         good = standing.has_rows and standing.passes
         if not (quiet and good):
-            click.echo(scoreboard(standing, out / one.name, published=bool(theirs)))
+            if standing.place == str(results) and standing.has_rows:
+                shown = published_scoreboard(standing, out / one.name, results, width)
+            else:
+                shown = scoreboard(standing, out / one.name, published=standing.has_published, width=width)
+            click.echo(shown)
         passed &= good
     return passed
 
@@ -77,16 +72,26 @@ def _overview(
     experiments: "list[Experiment]", access: Access, out: Path, results: Path, as_markdown: bool
 ) -> bool:
     """Show one line per experiment and what differs, and tell whether all pass."""
+    from kfeat.reports.overview import markdown, passes, terminal
+    from kfeat.reports.terminal import terminal_width
+
+    standings = _standings(experiments, access, out, results)
+    shown = markdown(standings, results) if as_markdown else terminal(standings, terminal_width())
+    click.echo(shown, nl=False)
+    return passes(standings)
+
+
+def _standings(experiments: "list[Experiment]", access: Access, out: Path, results: Path) -> "list[Standing]":
+    """Return how each experiment stands by its own rows, or by the published ones where it has none."""
     from kfeat.experiments.run import rows_of
     from kfeat.experiments.store import read_rows
     from kfeat.reports.cells import summarise
-    from kfeat.reports.overview import markdown, passes, terminal
     from kfeat.reports.standing import stand
     from kfeat.reports.verdict import number_compared
 
     cells, published, places = [], [], []
     for one in experiments:
-        trials = _plan(one, out, results, access, download=False)
+        trials = _plan(one, out, results, access)
         own, theirs = rows_of(one, out), read_rows(results / one.name)
         mine = any(trial.id in own for trial in trials)
         cells.append(summarise(one, trials, own if mine else theirs))
@@ -94,24 +99,18 @@ def _overview(
         published.append(theirs if mine else {})
         places.append(str(out if mine else results))
     tests = number_compared(cells, published)
-    standings = [
+    return [
         stand(one, here, theirs, tests, place)
         for one, here, theirs, place in zip(experiments, cells, published, places, strict=True)
     ]
-    click.echo(markdown(standings, results) if as_markdown else terminal(standings), nl=False)
-    return passes(standings)
 
 
-def _plan(
-    experiment: "Experiment", out: Path, results: Path, access: Access, *, download: bool
-) -> "list[Trial]":
-    """Return the trials; without `download`, those of data that are not at hand are known from their rows."""
+def _plan(experiment: "Experiment", out: Path, results: Path, access: Access) -> "list[Trial]":
+    """Return the trials; those of data that are not at hand are known from their rows."""
     from kfeat.experiments.plan import plan
-    from kfeat.experiments.run import fingerprints_at_hand, planned, rows_of
+    from kfeat.experiments.run import fingerprints_at_hand, rows_of
     from kfeat.experiments.store import read_rows
 
-    if download:
-        return planned(experiment, **access)
     rows = [*read_rows(results / experiment.name).values(), *rows_of(experiment, out).values()]
     return plan(experiment, fingerprints_at_hand(experiment, rows, **access))
 
@@ -135,6 +134,7 @@ def _rerun(
     from kfeat.reports.cells import summarise
     from kfeat.reports.scoreboard import rerun_scoreboard
     from kfeat.reports.standing import compare
+    from kfeat.reports.terminal import terminal_width
     from kfeat.reports.verdict import number_compared
 
     published = {name: read_rows(results / name) for name in plans}
@@ -154,5 +154,5 @@ def _rerun(
     standings = [compare(one, cells[one.name], published[one.name], tests) for one in experiments]
     for standing in standings:
         if standing.cells:
-            click.echo(rerun_scoreboard(standing))
+            click.echo(rerun_scoreboard(standing, terminal_width()))
     return all(standing.passes for standing in standings)

@@ -8,6 +8,7 @@ import click
 
 from kfeat import cli_options as options
 from kfeat.errors import ConfigError
+from kfeat.reports.escapes import plain
 
 if TYPE_CHECKING:
     from kfeat.experiments.config import Experiment
@@ -52,14 +53,15 @@ def protocol(
     from kfeat.experiments.switches import check_switches
     from kfeat.experiments.worker import WorkerOptions
     from kfeat.reports.switches import render_switches
+    from kfeat.reports.terminal import terminal_width
 
     files = options.config_files(configs)
     experiments = [load_experiment(file, overrides) for file in files]
     for experiment in experiments:
         check_switches(experiment)
     if not search:
-        style = "markdown" if markdown else "terminal"
-        click.echo("\n\n".join(render_switches(experiment, style) for experiment in experiments))
+        style, width = ("markdown", None) if markdown else ("terminal", terminal_width())
+        click.echo("\n\n".join(render_switches(experiment, style, width) for experiment in experiments))
         return
     how = WorkerOptions(
         alone=jobs == 1, debug=bool(ctx.meta.get("kfeat.debug")), mirror=mirror, offline=offline
@@ -88,9 +90,10 @@ def _space(experiment: "Experiment", how: "WorkerOptions") -> "Search":
 def _show(spaces: "list[Search]", out: Path) -> None:
     from kfeat.experiments.search import search_rows
     from kfeat.reports.ranking_text import render_plan
+    from kfeat.reports.terminal import terminal_width
 
     for space in spaces:
-        click.echo(render_plan(space, search_rows(space.experiment, out)))
+        click.echo(render_plan(space, search_rows(space.experiment, out), terminal_width()))
 
 
 def _search(
@@ -103,6 +106,7 @@ def _search(
     from kfeat.reports.ranking import ranked
     from kfeat.reports.ranking_files import publish_search, write_ranking
     from kfeat.reports.ranking_text import render_ranking
+    from kfeat.reports.terminal import terminal_width
 
     with watcher(quiet) as watching:
         rows = run_search(search, out, how, watching, jobs=jobs)
@@ -110,11 +114,13 @@ def _search(
     folder = out / search.experiment.name / FOLDER
     write_ranking(search, found, folder)
     details = logging.getLogger("kfeat").isEnabledFor(logging.INFO)
-    click.echo(render_ranking(search, found, "markdown" if markdown else "terminal", details))
+    style, width = ("markdown", None) if markdown else ("terminal", terminal_width())
+    click.echo(render_ranking(search, found, style, details, width))
     click.echo(f"ranking: {folder}/", err=markdown)
-    failures = [row for item in found for cell in item.cells for row in cell.failed]
-    for row in {row["id"]: row for row in failures}.values():
-        click.echo(f"kfeat: trial {row['id']} failed: {row['reason']}", err=True)
+    failures = {row["id"]: row for item in found for cell in item.cells for row in cell.failed}
+    for key, row in failures.items():
+        if key not in watching.told:
+            click.echo(plain(f"kfeat: trial {key} failed: {row['reason']}"), err=True)
     if results is not None:
         number = publish_search(search, found, rows, results)
         click.echo(f"{number} rows -> {results / search.experiment.name / FOLDER}/", err=markdown)

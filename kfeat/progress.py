@@ -2,10 +2,12 @@
 
 import sys
 from collections.abc import Sequence
+from math import inf
 from types import TracebackType
 
 import click
-from rich.console import Console
+from rich.console import Console, Group
+from rich.live import Live
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -14,15 +16,21 @@ from rich.progress import (
     TaskID,
     TextColumn,
     TimeElapsedColumn,
+    TimeRemainingColumn,
 )
+from rich.table import Column
 
 from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
+from kfeat.reports.escapes import plain
 
 
 class Quiet:
-    """Watches a run without a word."""
+    """Watches a run without a word; `told` has the ids of trials whose end was shown."""
+
+    def __init__(self) -> None:
+        self.told: set[str] = set()
 
     def __enter__(self) -> "Quiet":
         return self
@@ -56,49 +64,66 @@ class Lines(Quiet):
 
     def finished(self, trial: Trial, row: Row) -> None:
         """Say what came out."""
+        self.told.add(trial.id)
         self._done += 1
         place = f"[{self._done}/{self._all}]"
         click.echo(f"{place} {self._names[trial.id]}: {outcome(row)}", err=True)
 
 
 class Bars(Quiet):
-    """Shows a bar over all trials and the trial in hand with its clock."""
+    """Shows one bar over all trials with the time left, and a line with its clock per trial in hand."""
 
-    def __init__(self) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn())
-        self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+    def __init__(self, console: Console | None = None) -> None:
+        super().__init__()
+        self.console = console or Console(stderr=True)
+        self._files = downloads(self.console)
+        # All trials so far tell how long the others take, not only those of the last half minute.
+        self._trials = Progress(
+            *(_text("trials"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn()),
+            *(_text("left"), TimeRemainingColumn()),
+            expand=True, speed_estimate_period=inf,
+        )  # fmt: skip
+        self._in_hand = Progress(_text("  {task.description}", ratio=1), TimeElapsedColumn(), expand=True)
+        self.shown = Group(self._files, self._trials, self._in_hand)
+        self._live = Live(self.shown, console=self.console, transient=True)
 
     def __enter__(self) -> "Bars":
-        self._progress.start()
+        self._live.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Take the bars away."""
-        self._progress.stop()
+        self._live.stop()
 
     def downloads(self) -> Progress:
         """Return the display, for a bar per file."""
-        return self._progress
+        return self._files
 
     def begin(self, trials: Sequence[Trial], done: int) -> None:
         """Open the bar over all trials."""
         self._names = names(trials)
-        self._all = self._progress.add_task("trials", total=len(trials) + done, completed=done)
+        self._all = self._trials.add_task("", total=len(trials) + done, completed=done)
         self._tasks: dict[str, TaskID] = {}
 
     def started(self, trial: Trial) -> None:
         """Open a line for the trial in hand."""
-        self._tasks[trial.id] = self._progress.add_task(f"  {self._names[trial.id]}", total=1)
+        self._tasks[trial.id] = self._in_hand.add_task(self._names[trial.id], total=1)
 
     def finished(self, trial: Trial, row: Row) -> None:
         """Close the trial's line and move the bar."""
-        self._progress.remove_task(self._tasks.pop(trial.id))
-        self._progress.advance(self._all)
-        self._progress.console.print(
-            f"{self._names[trial.id]}: {outcome(row)}", highlight=False, markup=False
-        )
+        self.told.add(trial.id)
+        self._in_hand.remove_task(self._tasks.pop(trial.id))
+        self._trials.advance(self._all)
+        line = f"{self._names[trial.id]}: {outcome(row)}"
+        self.console.print(line, highlight=False, markup=False)
+
+
+def _text(text: str, ratio: int | None = None) -> TextColumn:
+    """Return a column of text that stays on one line, shortened where there is no room for it."""
+    column = Column(no_wrap=True, overflow="ellipsis", ratio=ratio)
+    return TextColumn(text, markup=False, table_column=column)
 
 
 def watcher(quiet: bool) -> Quiet:
@@ -106,10 +131,10 @@ def watcher(quiet: bool) -> Quiet:
     return Quiet() if quiet else Bars() if sys.stderr.isatty() else Lines()
 
 
-def downloads() -> Progress:
-    """Return a display for downloads alone: a bar in bytes per file."""
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+def downloads(console: Console | None = None) -> Progress:
+    """Return a display for downloads: a bar in bytes per file."""
+    columns = (_text("{task.description}", 1), BarColumn(20), DownloadColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console or Console(stderr=True), transient=True, expand=True)
 
 
 def names(trials: Sequence[Trial]) -> dict[str, str]:
@@ -124,8 +149,8 @@ def names(trials: Sequence[Trial]) -> dict[str, str]:
     ]
     shown = [i for i in range(3) if len({setting[i] for setting in settings}) > 1]
     return {
-        trial.id: ", ".join(
-            [*(setting[i] for i in shown if setting[i]), _method(trial), f"repeat {trial.repeat}"]
+        trial.id: plain(
+            ", ".join([*(setting[i] for i in shown if setting[i]), _method(trial), f"repeat {trial.repeat}"])
         )
         for trial, setting in zip(trials, settings, strict=True)
     }
@@ -167,7 +192,7 @@ def _component(component: Component) -> str:
 def outcome(row: Row) -> str:
     """Return what became of a trial, in a few words."""
     if row["status"] != "done":
-        return f"{row['status']}: {row['reason']}"
+        return plain(f"{row['status']}: {row['reason']}")
     score = _score(row)
     seconds = sum(phase["wall"] for phase in row["seconds"].values())
     return f"{score} in {seconds:.2f} s"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -223,12 +224,22 @@ def test_a_failing_solver_is_a_row_and_an_exit_status(write: Write) -> None:
     path = write()
     lines = "\n".join(f"{a % 7},{'ox' if a % 3 else 'ax'}" for a in range(600))
     Path("words.csv").write_text(f"a,b\n{lines}\n")
-    own = ("--set", "dataset={path: words.csv, target: b}", "--set", "protocol.scale=none")
-    result = kfeat("run", path, *own, "--set", "solvers.mapped.regularize_bias=false")
+    text = (
+        path.read_text()
+        .replace("digits", "{path: words.csv, target: b}", 1)
+        .replace("divide: 16", "divide: 1")
+    )
+    path.write_text(
+        text.replace("mapped: {name: liblinear, C: 1}", "mapped: {name: liblinear, regularize_bias: false}")
+    )
+    result = kfeat("run", path)
     assert result.exit_code == 1
     why = "ParameterError: Liblinear: To not regularize bias, must specify -B 1 along with -R"
     assert [row.get("reason") for row in rows()] == [why] * 4 + [None]
-    assert result.stderr.count(f"failed: {why}") == 8  # as they run, and once more at the end
+    assert result.stderr.count(f"failed: {why}") == 4  # once, as they run
+    assert "kfeat: 4 of 5 trials failed\n" in result.stderr
+    quiet = kfeat("run", path, "-q")
+    assert quiet.stderr.count(f"failed: Tensor Sketch: {why} (2 trials)") == 1
     table = Path("runs/small/table.md").read_text()
     assert f"- failed: Tensor Sketch: {why}" in table
     assert table.count("0/2") == 2
@@ -318,7 +329,8 @@ def test_a_trial_is_stopped_at_the_time_limit_and_runs_again_with_a_longer_one(t
     assert stopped.exit_code == 0, stopped.output
     assert [row["status"] for row in rows("long")] == ["done", "done", "stopped"]
     why = "it had not ended after 8 seconds"
-    assert stopped.stderr.count(f"stopped: {why}") == 2  # as it runs, and once more at the end
+    assert stopped.stderr.count(f"stopped: {why}") == 1
+    assert "1 of 3 trials stopped at the time limit; a longer one runs them again" in stopped.stderr
     assert f"- stopped: exact, LIBSVM: {why}" in Path("runs/long/table.md").read_text()
     for limit, state in (("8s", "stopped"), ("9s", "to run")):
         plan = kfeat("run", path, "--dry-run", "--time-limit", limit)
@@ -393,3 +405,72 @@ def test_files_of_the_wrong_task_are_refused_before_any_trial(tmp_path: Path) ->
         assert "liblinear with solver_type 11 or 12 or 13, ridge, ridge_cv" in refused.stderr
     assert not Path("runs").exists()
     assert kfeat("plan", path, "--set", "solvers.mapped={name: ridge}").exit_code == 0
+
+
+def test_a_part_of_a_config_leaves_the_files_of_the_whole(write: Write) -> None:
+    path = write()
+    table = Path("runs/small/table.md")
+    part = kfeat("run", path, "-q", "--maps", "tensor_sketch", "--no-exact", "--repeats", "1")
+    assert part.exit_code == 0, part.output
+    assert "Random Maclaurin" not in part.stdout
+    assert "(1 of the config's 5 trials; the others have not run)" in part.stdout
+    assert "- missing: 4 of 5 planned trials." in table.read_text()
+    assert re.search(r"\| exact, LIBSVM  *\| *– ", table.read_text())
+
+    assert kfeat("run", path, "-q").exit_code == 0
+    whole = {name: (Path("runs/small") / name).read_bytes() for name in FILES}
+    assert b"missing" not in whole["table.md"]
+    for choices in (["--maps", "tensor_sketch"], ["--no-exact"], ["--repeats", "1"]):
+        assert kfeat("run", path, "-q", *choices).exit_code == 0
+        assert kfeat("report", path, *choices).exit_code == 0
+        assert whole == {name: (Path("runs/small") / name).read_bytes() for name in FILES}
+        assert kfeat("publish", path, *choices).exit_code == 2
+
+    other = kfeat("run", path, "-q", "--set", "maps.0.n_components=8", "--repeats", "1", "--no-exact")
+    assert "Tensor Sketch" in other.stdout
+    assert whole == {name: (Path("runs/small") / name).read_bytes() for name in FILES}
+
+
+def test_a_changed_config_alone_has_no_files(write: Write) -> None:
+    result = kfeat("run", write(), "-q", "--set", "seed=7", "--no-exact", "--repeats", "1")
+    assert result.exit_code == 0
+    assert (
+        "tables and figure: none, since no trial of small.yaml as it stands has run"
+        in result.stdout.replace(str(Path.cwd()) + "/", "")
+    )
+    assert not Path("runs/small/table.md").exists()
+
+
+def test_a_report_that_failed_is_drawn_by_the_next_run(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write()
+    fast = ("-q", "--no-exact", "--repeats", "1")
+    assert kfeat("run", path, *fast).exit_code == 0
+    old = {name: (Path("runs/small") / name).read_bytes() for name in FILES}
+
+    def no_space(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("matplotlib.figure.Figure.savefig", no_space)
+        failed = kfeat("run", path, "-q", "--no-exact")
+    assert failed.exit_code == 2
+    assert "No space left" in failed.stderr
+    assert old == {name: (Path("runs/small") / name).read_bytes() for name in FILES}
+    assert kfeat("run", path, "-q", "--no-exact").exit_code == 0
+    new = {name: (Path("runs/small") / name).read_bytes() for name in FILES}
+    assert all(old[name] != new[name] for name in FILES)
+    assert {item.name for item in Path("runs/small").iterdir()} <= {*FILES, ROWS, ".lock"}
+
+
+def test_a_report_needs_no_data(write: Write) -> None:
+    path = write()
+    lines = "\n".join(f"{a % 7},{a % 5},{'ox' if a % 3 else 'ax'}" for a in range(600))
+    data = Path("words.csv")
+    data.write_text(f"a,c,b\n{lines}\n")
+    path.write_text(path.read_text().replace("digits", "{path: words.csv, target: b}", 1))
+    assert kfeat("run", path, "-q", "--no-exact", "--repeats", "1").exit_code == 0
+    data.unlink()
+    for command in ("report", "check"):
+        result = kfeat(command, path)
+        assert result.exit_code == 0, result.output
+        assert "Tensor Sketch" in result.output or command == "check"

@@ -119,3 +119,42 @@ def test_the_checks_of_reproduce_fast_pass_on_the_published_rows(monkeypatch: py
     for words in checks:
         result = kfeat(*words, "--out", "results")
         assert result.exit_code == 0, result.output
+
+
+NUMBERS = """
+reported:
+  source: A Paper
+  runs: 5
+  numbers:
+    - {for: {map: tensor_sketch}, mean: 60, sd: 40, where: Table 1}
+    - {for: {map: random_maclaurin}, mean: 60, sd: 40, where: Table 2}
+    - {for: {map: exact}, mean: 90, sd: 40, where: Table 3}
+claims:
+  - {text: The sketch learns, where: Section 6, value: {map: tensor_sketch}, above: 20}
+  - {text: Exact is best, where: Section 7, difference: [{map: exact}, {map: tensor_sketch}], above: 0}
+"""
+
+
+def test_a_part_of_a_config_is_judged_alone_and_published_rows_are_shown_without_own_ones(
+    configs: Path,
+) -> None:
+    path = configs / "a.yaml"
+    path.write_text(path.read_text() + NUMBERS)
+    assert kfeat("run", path, "-q").exit_code == 0
+    whole = kfeat("check", path)
+    assert all(where in whole.output for where in ("Table 1", "Table 2", "Table 3", "Section 7"))
+    part = kfeat("check", path, "--maps", "tensor_sketch", "--no-exact")
+    assert part.exit_code == 0
+    assert "Table 1" in part.output
+    assert "Section 6" in part.output
+    assert not any(word in part.output for word in ("Table 2", "Table 3", "Section 7", "not in this"))
+
+    assert kfeat("check", path, "--out", "elsewhere").exit_code == 1  # neither own rows nor published ones
+    assert kfeat("publish", path).exit_code == 0
+    published = kfeat("check", path, "--out", "elsewhere")
+    assert published.exit_code == 0
+    assert "no rows in elsewhere/a: these are the published ones of results" in published.output
+    assert "Table 1" in published.output
+    assert "against the published rows" not in published.output
+    path.write_text(path.read_text().replace("mean: 90, sd: 40", "mean: 10, sd: 1"))
+    assert kfeat("check", path, "--out", "elsewhere").exit_code == 1

@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "data": FOUNDATION,
     "experiments": {*FOUNDATION, "kernels", "maps", "solvers", "data"},
     "reports": {"errors", "experiments"},
-    "progress": {"experiments"},
+    "progress": {"experiments", "reports"},
     "cli_options": {"errors", "experiments"},
     "cli_check": {"experiments", "reports", "cli_options", "progress"},
     "cli_data": {"errors", "data", "cli_options", "progress"},

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from kfeat.data import Source, fingerprint, load_raw
-from kfeat.errors import DownloadError
+from kfeat.errors import DataError, DownloadError
 from kfeat.experiments.compatibility import check_tasks, known_task
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Trial, dataset_name, plan
@@ -60,7 +60,7 @@ def fingerprints_at_hand(experiment: Experiment, rows: Iterable[Row], **access: 
     def of(source: Source) -> str:
         try:
             return fingerprint(source) or load_raw(source, **{**access, "offline": True}).fingerprint
-        except DownloadError:
+        except (DownloadError, DataError):  # a file of one's own may be gone since
             return str(named.get(dataset_name(source), f"not at hand: {source}"))
 
     return {source: of(source) for source in experiment.datasets}

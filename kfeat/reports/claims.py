@@ -17,8 +17,7 @@ from math import inf
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.file_model import Claim
-from kfeat.experiments.plan import dataset_name, plan
-from kfeat.reports.cells import ACCURACY, Cell, Metric, summarise
+from kfeat.reports.cells import ACCURACY, Cell, Metric
 from kfeat.reports.claim_cases import Case, cases
 
 REPRODUCED = "reproduced"
@@ -32,11 +31,10 @@ _UNITS = {"live": "", "share": "", "spread": ""}  # of what is not in seconds
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim, its cases, and what follows; `outside` says why a changed plan has no such cases."""
+    """A claim, its cases, and what follows."""
 
     claim: Claim
     cases: Sequence[Case]
-    outside: str | None = None
 
     @property
     def known(self) -> list[Case]:
@@ -109,7 +107,7 @@ class Judged:
         lack = f"{len(lacking)} of {len(self.cases)} missing: {why}" if lacking else ""
         case = self.decisive
         if case is None or case.number is None:
-            return self.outside or lack
+            return lack
         text = self._text(case.number, case)
         if case.interval is not None:
             text += f" [{self._text(case.interval[0], case)}, {self._text(case.interval[1], case)}]"
@@ -159,7 +157,7 @@ def judge(experiment: Experiment, cells: Sequence[Cell]) -> list[Judged]:
     """Return the experiment's claims with their verdicts.
 
     Raises ConfigError for a claim that is ambiguous or speaks of nothing in the plan; where the command
-    line changed the plan, that claim is missing.
+    line changed the plan, that claim is left out.
     """
     found = []
     for claim in experiment.claims:
@@ -168,11 +166,4 @@ def judge(experiment: Experiment, cells: Sequence[Cell]) -> list[Judged]:
         except ConfigError:
             if not experiment.changed:
                 raise
-            found.append(Judged(claim, [], "not in this changed plan"))
     return found
-
-
-def check_claims(experiment: Experiment) -> None:
-    """Raise ConfigError if a claim cannot be judged on the experiment's plan; needs no data and no rows."""
-    stand_ins = {source: f"{dataset_name(source)}: {source!r}" for source in experiment.datasets}
-    judge(experiment, summarise(experiment, plan(experiment, stand_ins), {}))

@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from kfeat.experiments.file_model import FigureLayout, Quantity
 from kfeat.reports.cells import Cell
 from kfeat.reports.panels import Point, Series, d_equals_D, panels, points, styles, x_of
-from kfeat.reports.style import logarithmic, say_why_empty, shared_legend
+from kfeat.reports.style import BUSY, logarithmic, say_why_empty, shared_legend, wrapped
 
 TITLES: dict[Quantity, str] = {
     "map": "CPU seconds, mapping",
@@ -29,6 +29,7 @@ def curves(layout: FigureLayout, cells: Sequence[Cell], in_decades: Collection[Q
     The y axes of `in_decades` are logarithmic. Raises ConfigError where a map has no number of features and
     the x axis shows it.
     """
+    layout = _known(layout, cells)
     found = points(layout, cells)
     parts = panels(layout, found)
     n_columns = len(parts[0]) * len(layout.y)
@@ -48,12 +49,20 @@ def curves(layout: FigureLayout, cells: Sequence[Cell], in_decades: Collection[Q
                     continue
                 shown |= _panel(axes, layout, here, quantity, style)
                 _scale(axes, here, quantity, quantity in in_decades)
-                axes.set_title(here[0].title if k == 0 else "")
+                axes.set_title(wrapped(here[0].title, width - 0.7) if k == 0 else "")
                 axes.set_ylabel(_y_title(quantity, cells) if j == 0 or len(layout.y) > 1 else "")
                 axes.set_xlabel(_x_title(layout, cells) if is_last else "")
     handles = [Line2D([], [], label=one.label, **style[one]) for one in style if one in shown]
+    if any(cell.is_busy(quantity) for cell in cells for quantity in layout.y):
+        handles.append(Line2D([], [], **BUSY))
     shared_legend(figure, handles, width * n_columns)
     return figure
+
+
+def _known(layout: FigureLayout, cells: Sequence[Cell]) -> FigureLayout:
+    """Return the layout without the quantities of which no cell has a value, unless none has any."""
+    known = [name for name in layout.y if any(cell.quantity(name, busy=True) is not None for cell in cells)]
+    return layout.model_copy(update={"y": known or layout.y})
 
 
 def _panel(
@@ -62,13 +71,18 @@ def _panel(
     """Draw one quantity in one panel, and return the curves that have a point there."""
     groups: dict[Series, list[tuple[Cell, float]]] = {}
     for point in here:
-        if (value := point.cell.quantity(quantity)) is not None:
+        if (value := point.cell.quantity(quantity, busy=True)) is not None:
             groups.setdefault(point.series, []).append((point.cell, value))
     for series, members in groups.items():
+        busy = [(cell, value) for cell, value in members if cell.is_busy(quantity)]
         if series.exact and layout.x == "n_components":
             for _, value in members:
                 axes.axhline(value, **style[series])
+            for _, value in busy:  # at the left end of its line
+                axes.plot(0, value, transform=axes.get_yaxis_transform(), clip_on=False, **BUSY)
             continue
+        if busy:
+            axes.plot(*zip(*((x_of(layout, cell), value) for cell, value in busy), strict=True), **BUSY)
         line = sorted((x_of(layout, cell), value, _spread(cell, quantity)) for cell, value in members)
         x, y, spreads = zip(*line, strict=True)
         axes.errorbar(x, y, yerr=spreads if any(spreads) else None, **style[series])
@@ -79,7 +93,9 @@ def _scale(axes: Any, here: Sequence[Point], quantity: Quantity, in_decades: boo
     """Let the y axis start at zero, except for scores, or be logarithmic; say where nothing is there."""
     cells = [point.cell for point in here]
     found = [
-        (value, _spread(cell, quantity)) for cell in cells if (value := cell.quantity(quantity)) is not None
+        (value, _spread(cell, quantity))
+        for cell in cells
+        if (value := cell.quantity(quantity, busy=True)) is not None
     ]
     ends = [end for value, spread in found for end in (value - spread, value + spread) if end > 0]
     if not found:

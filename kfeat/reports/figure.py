@@ -4,14 +4,26 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
 
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.file_model import FigureLayout
 from kfeat.reports.cells import Cell
 from kfeat.reports.curves import curves
+from kfeat.reports.escapes import plain
+from kfeat.reports.folds import without_folds
 from kfeat.reports.methods import methods
-from kfeat.reports.style import RC
+from kfeat.reports.panels import points
+from kfeat.reports.style import RC, wrapped
+
+MOST_PIXELS = 2**15  # of a side: what a figure of thousands of methods must not exceed
+
+
+def check_figure(experiment: Experiment, cells: Sequence[Cell]) -> None:
+    """Raise ConfigError if the figure that the experiment asks for cannot be drawn of its planned cells."""
+    if experiment.figure is not None and experiment.figure.kind == "curves":
+        points(experiment.figure, cells)
 
 
 def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -> None:
@@ -19,12 +31,19 @@ def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -
 
     Raises ConfigError where curves against the number of features are asked for of maps that have none.
     """
-    with matplotlib.rc_context(RC):
-        figure = _figure(experiment.figure, cells)
-        figure.suptitle(experiment.title)
+    with matplotlib.rc_context(RC), np.errstate(over="ignore"):  # errors of a regression have no upper end
+        figure = figure_of(experiment, cells)
+        dpi = min(150, MOST_PIXELS / max(figure.get_size_inches()))
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-            figure.savefig(path, dpi=150, metadata=metadata)
+            figure.savefig(path, dpi=dpi, metadata=metadata)
+
+
+def figure_of(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
+    """Return the figure of the experiment with its title; means stand in the place of folds."""
+    figure = _figure(experiment.figure, without_folds(cells))
+    figure.suptitle(wrapped(plain(experiment.title), figure.get_figwidth() - 0.1, 1.05))
+    return figure
 
 
 def _figure(layout: FigureLayout | None, cells: Sequence[Cell]) -> Figure:

@@ -6,6 +6,7 @@ from typing import Any
 from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.reports.cells import Cell
+from kfeat.reports.escapes import plain
 
 _SYMBOLS = {"n_components": "D", "h01": "H0/1", "degree_law": "law", "solver_type": "-s"}
 _NAMES = {"libsvm": "LIBSVM", "liblinear": "LIBLINEAR", "newton_cv": "Newton CV", "ridge_cv": "Ridge CV"}
@@ -23,11 +24,14 @@ def dataset(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str
     sources = [_source(other) for other in namesakes]
     protocols = [_protocol(other) for other in namesakes if other.source == trial.source]
     parts = [dataset_name(trial.source)]
+    left_out = {hidden, "split.fold" if cell.folds > 1 else None}
     for own, others in ((_source(trial), sources), (_protocol(trial), protocols)):
         for key, value in own.items():
-            if key != hidden and any(other.get(key) != value for other in others):
+            if key not in left_out and any(other.get(key) != value for other in others):
                 parts.append(f"{key} = {'none' if value in (None, []) else value}")
-    return ", ".join(parts)
+    if cell.folds > 1:
+        parts.append(f"mean over {cell.folds} folds")
+    return plain(", ".join(parts))
 
 
 def _source(trial: Trial) -> dict[str, Any]:
@@ -43,16 +47,22 @@ def _protocol(trial: Trial) -> dict[str, Any]:
     return flat
 
 
-def kernel(cell: Cell) -> str:
-    """Return the kernel's label, or its formula."""
-    return cell.trial.kernel.label or str(cell.trial.kernel.build().formula)
+def kernel(cell: Cell, cells: Sequence[Cell] = ()) -> str:
+    """Return the kernel's label, or its formula; with the parameters that tell it from others of `cells`."""
+    own = cell.trial.kernel
+    kernels = {id(one): one for one in [own, *(other.trial.kernel for other in cells)]}.values()
+    return _told_apart(own, [other for other in kernels if _kernel(other) == _kernel(own)], [_kernel(own)])
+
+
+def _kernel(item: Component) -> str:
+    return item.label or str(item.build().formula)
 
 
 def places(cells: Sequence[Cell], names: Sequence[str], hidden: str | None = None) -> list[str]:
     """Return for each cell what of `names` (dataset, kernel) differs among the cells."""
     columns = {
         "dataset": [dataset(cell, cells, hidden) for cell in cells],
-        "kernel": [kernel(cell) for cell in cells],
+        "kernel": [kernel(cell, cells) for cell in cells],
     }
     differing = [columns[name] for name in names if len(set(columns[name])) > 1]
     return [", ".join(parts) for parts in zip(*differing, strict=True)] or [""] * len(cells)
@@ -78,22 +88,37 @@ def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:
 
 
 def component(item: Component, others: Sequence[Component], hidden: str | None = None) -> str:
-    """Return a component's label: its own, or its name and the parameters that vary among its namesakes."""
+    """Return a component's label, or its name, and the parameters in which its namesakes here differ."""
     if item.label:
-        return item.label
+        namesakes = [other for other in others if other.label == item.label]
+        return _told_apart(item, namesakes, [item.label], hidden)
     namesakes = [other for other in others if other.name == item.name]
-    parts = [_NAMES.get(item.name, item.name.replace("_", " ").title())]
+    return _told_apart(item, namesakes, [_name(item)], hidden)
+
+
+def _name(item: Component) -> str:
+    return _NAMES.get(item.name, item.name.replace("_", " ").title())
+
+
+def _told_apart(
+    item: Component, namesakes: Sequence[Component], parts: list[str], hidden: str | None = None
+) -> str:
+    if any(other.name != item.name for other in namesakes):
+        parts.append(_name(item))
     for key, value in item.parameters.items():
-        if key != hidden and any(other.parameters[key] != value for other in namesakes):
-            parts += _part(key, value)
-    return ", ".join(parts)
+        others = [other.parameters[key] for other in namesakes if other.name == item.name]
+        if key != hidden and any(other != value for other in others):
+            parts += _part(key, value, others)
+    return plain(", ".join(parts))
 
 
-def _part(key: str, value: object) -> list[str]:
+def _part(key: str, value: object, others: Sequence[object]) -> list[str]:
     symbol = _SYMBOLS.get(key, key)
     if isinstance(value, bool):
         return [symbol] if value else []
     if value is None:
         return []
     text = f"{value:g}" if isinstance(value, float) else str(value)
+    if any(isinstance(other, float) and other != value and f"{other:g}" == text for other in others):
+        text = str(value)  # six digits do not tell them apart
     return [f"{symbol} {text}" if symbol.startswith("-") else f"{symbol} = {text}"]

@@ -7,15 +7,17 @@ from matplotlib.figure import Figure
 
 from kfeat.reports.cells import PHASES, Cell, by_setting
 from kfeat.reports.labels import method, places
-from kfeat.reports.style import COLOURS, logarithmic, say_why_empty, shared_legend
+from kfeat.reports.style import BUSY, COLOURS, logarithmic, say_why_empty, shared_legend, wrapped
 
 
 def methods(cells: Sequence[Cell]) -> Figure:
     """Return one line per method: score with its spread on the left, seconds by phase on the right."""
     settings = by_setting(cells)
-    seconds = [value for cell in cells for phase in PHASES if (value := cell.seconds(phase))]
+    seconds = [value for cell in cells for phase in PHASES if (value := cell.seconds(phase, busy=True))]
     width, columns = (9, 2) if seconds else (6, 1)
-    height = 1.3 + 0.42 * len(settings) + 0.3 * len(cells)
+    names = {id(cell): wrapped(method(cell, peers), 4) for peers in settings for cell in peers}
+    lines = max((name.count("\n") + 1 for name in names.values()), default=1)
+    height = 1.3 + 0.42 * len(settings) + 0.15 * max(2, lines) * len(cells)
     figure = Figure(figsize=(width, height), layout="constrained")
     if not cells:
         return figure
@@ -27,9 +29,9 @@ def methods(cells: Sequence[Cell]) -> Figure:
     handles: dict[str, Any] = {}
     for axes, peers in zip(grid, settings, strict=True):
         handles |= _scores(axes[0], peers)
-        axes[0].set_yticks(range(len(peers)), [method(cell, peers) for cell in peers])
+        axes[0].set_yticks(range(len(peers)), [names[id(cell)] for cell in peers])
         axes[0].set_ylim(len(peers) - 0.4, -0.6)
-        axes[0].set_title(titles[id(peers[0])])
+        axes[0].set_title(wrapped(titles[id(peers[0])], width - 1))
         for right in axes[1:]:
             handles |= _seconds(right, peers)
     grid[-1][0].set_xlabel(cells[0].metric.title)
@@ -66,13 +68,16 @@ def _scores(axes: Any, cells: Sequence[Cell]) -> dict[str, Any]:
 
 def _seconds(axes: Any, cells: Sequence[Cell]) -> dict[str, Any]:
     """Draw the phases as points: on a logarithmic scale the length of a bar would mean nothing."""
-    handles = {}
+    handles: dict[str, Any] = {}
     for phase, colour, marker in zip(PHASES, (COLOURS[2], COLOURS[1], COLOURS[3]), "os^", strict=True):
-        points = [(cell.seconds(phase), line) for line, cell in enumerate(cells)]
+        points = [(cell.seconds(phase, busy=True), line) for line, cell in enumerate(cells)]
         drawn = [(seconds, line) for seconds, line in points if seconds]
+        busy = [(seconds, line) for seconds, line in drawn if cells[line].is_busy(phase)]
         if drawn:
             style = {"linestyle": "none", "marker": marker, "color": colour, "label": phase}
             (handles[phase],) = axes.plot(*zip(*drawn, strict=True), **style)
+        if busy:
+            (handles["~"],) = axes.plot(*zip(*busy, strict=True), **BUSY)
     if not handles:
         say_why_empty(axes, cells)
     return handles

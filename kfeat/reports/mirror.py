@@ -8,7 +8,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.file_model import Column, Quantity, TableLayout
 from kfeat.experiments.selectors import matches
 from kfeat.reports import text
-from kfeat.reports.cells import Cell, by_setting
+from kfeat.reports.cells import Cell, Shown, by_setting
 from kfeat.reports.labels import dataset, kernel, method
 from kfeat.reports.sheet import Sheet
 
@@ -22,6 +22,9 @@ WORDS: dict[Quantity, str] = {
     "spread": "standard deviation over the runs",
     "live": "live features",
 }
+
+# How what is no time is printed.
+_FORMS = {"live": text.count, "share": text.short, "spread": text.short}
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def choose(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, list[Choice]
 
 def _names(layout: TableLayout, cell: Cell, cells: Sequence[Cell]) -> tuple[str, str]:
     """Return the name of a line, and the one that also says what the short one leaves open."""
-    both = {"dataset": dataset(cell, cells), "kernel": kernel(cell)}
+    both = {"dataset": dataset(cell, cells), "kernel": kernel(cell, cells)}
     return both[layout.lines], f"{both['dataset']}, {both['kernel']}"
 
 
@@ -122,28 +125,18 @@ def _ours(choice: Choice, quantity: Quantity | None, column: Column) -> str:
     if cell is None:
         return text.MISSING
     if column.over is not None:
-        over_quantity = over.quantity(quantity) if over else None
-        found = text.ratio(over_quantity, cell.quantity(quantity), _more_than(over, quantity))
+        ratio = over.shown(quantity).over(cell.shown(quantity)) if over else Shown(None)
+        found = text.shown(ratio, text.factor)
     elif quantity == "score":
         found = text.score(cell.metric, cell.score.mean, cell.score.sd) if cell.score else text.MISSING
-    elif quantity == "live":
-        found = text.count(cell.quantity(quantity))
-    elif quantity in ("share", "spread"):
-        found = text.short(cell.quantity(quantity))
     else:
-        found = text.time(cell.quantity(quantity), _more_than(cell, quantity))
+        found = text.shown(cell.shown(quantity), _FORMS.get(quantity, text.time))
     return found if found == text.MISSING else found + _runs(cell, over)
-
-
-def _more_than(cell: Cell | None, quantity: Quantity) -> float | None:
-    """Return the lower bound of a stopped cell's time; of a map's, how it falls into parts is not known."""
-    whole = quantity == "fit" or (quantity == "train" and cell is not None and cell.trial.map is None)
-    return cell.more_than if cell is not None and whole else None
 
 
 def _runs(*cells: Cell | None) -> str:
     """Return how many of the planned runs there are, where some are missing."""
-    there = [cell for cell in cells if cell and cell.more_than is None]
+    there = [cell for cell in cells if cell and cell.bound is None]
     counts = [f"{len(cell.rows)}/{len(cell.trials)}" for cell in there if len(cell.rows) < len(cell.trials)]
     return f" ({', '.join(counts)} runs)" if counts else ""
 

@@ -1,13 +1,15 @@
 """The sentences that a reader needs beside a table."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from statistics import fmean
 
 from kfeat.experiments.config import Experiment
-from kfeat.reports.cells import PHASES, Cell, Metric
+from kfeat.reports.cells import PHASES, Cell, Metric, Phase
+from kfeat.reports.folds import fold_means
 from kfeat.reports.mirror import mirror_notes
 from kfeat.reports.names import cell_name
-from kfeat.reports.text import MISSING
+from kfeat.reports.text import BUSY, MISSING
 
 BOUND = (
     "after >: the time limit in wall seconds, of an idle machine, at which a trial was stopped; the start of "
@@ -21,12 +23,33 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     lines = mirror_notes(experiment.table, cells) if experiment.table else []
     lines += [_of_metric(metric, cells) for metric in metrics(cells)]
     lines += _of_times(cells)
-    lines += cautions(cells) + _unended(cells)
-    if any(cell.more_than is not None for cell in cells):
+    if fold_means(cells):
+        lines.append("mean over folds: over the runs of all folds together, as is the standard deviation.")
+    lines += cautions(cells) + _missing(cells) + _unended(cells)
+    if any(cell.bound for cell in cells):
         lines.append(BOUND)
     if experiment.reported:
         lines.append(f"paper: {experiment.reported.source}.")
     return lines + _where_run(cells)
+
+
+def untold(cells: Sequence[Cell], told: Collection[str]) -> list[str]:
+    """Return why trials failed or were stopped, but for those in `told`, and how many did."""
+    lines = []
+    for cell in cells:
+        for status, rows in (("failed", cell.failed), ("stopped", cell.stopped)):
+            reasons = Counter(row["reason"] for row in rows if row["id"] not in told)
+            lines += [
+                f"{status}: {cell_name(cell, cells)}: {reason}" + (f" ({n} trials)" if n > 1 else "")
+                for reason, n in reasons.items()
+            ]
+    failed, stopped = sum(len(cell.failed) for cell in cells), sum(len(cell.stopped) for cell in cells)
+    planned = sum(len(cell.trials) for cell in cells)
+    if failed:
+        lines.append(f"{failed} of {planned} trials failed")
+    if stopped:
+        lines.append(f"{stopped} of {planned} trials stopped at the time limit; a longer one runs them again")
+    return lines
 
 
 def metrics(cells: Sequence[Cell]) -> list[Metric]:
@@ -76,23 +99,37 @@ def _of_times(cells: Sequence[Cell]) -> list[str]:
     return []
 
 
-def has_phase(cell: Cell, phase: str) -> bool:
+def has_phase(cell: Cell, phase: Phase) -> bool:
     """Tell whether the cell's rows have clocked a phase, alone on the machine or not."""
     return any(not row["seconds"].keys().isdisjoint(PHASES[phase]) for row in cell.rows)
 
 
 def cautions(cells: Sequence[Cell]) -> list[str]:
-    """Return what a reader must not miss, on the terminal either: missing times and unverified data."""
+    """Return what a reader must not miss, on the terminal either: times in doubt and unverified data."""
     lines = []
-    if any(has_phase(cell, phase) and cell.seconds(phase) is None for cell in cells for phase in PHASES):
+    if any(cell.is_busy(phase) for cell in cells for phase in PHASES) or any(
+        cell.bound and cell.bound.busy for cell in cells
+    ):
         lines.append(
-            f"{MISSING}: no time, since the trials did not run alone; `kfeat run --retime` runs them again."
+            f"{BUSY}: a time of a busy machine, or made from one: other programs ran beside the trials, or "
+            "several trials at once. No verdict uses it; `kfeat run --retime` runs these trials again."
         )
-    if any(not row["verified"] for cell in cells for row in cell.rows):
-        lines.append(
-            "unverified: no hash of these data is published or pinned; their fingerprint stands in the rows."
-        )
+    rows = [row for cell in cells for row in cell.rows if not row["verified"]]
+    lines += [
+        f"unverified: {name}: no hash of these data is published or pinned; their fingerprint stands in the "
+        "rows."
+        for name in dict.fromkeys(row["dataset"] for row in rows)
+    ]
     return lines
+
+
+def _missing(cells: Sequence[Cell]) -> list[str]:
+    planned, there = (
+        sum(map(len, parts)) for parts in zip(*((c.trials, c.there) for c in cells), strict=True)
+    )
+    if not 0 < there < planned:
+        return []
+    return [f"missing: {planned - there} of {planned} planned trials."]
 
 
 def _unended(cells: Sequence[Cell]) -> list[str]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from tabulate import tabulate
 
 from kfeat.reports.names import cell_name
-from kfeat.reports.scoreboard import paragraph
 from kfeat.reports.standing import Standing
+from kfeat.reports.terminal import paragraph, table
 from kfeat.reports.text import time
 
 HEADERS = ("config", "rows from", "numbers", "cells", "claims", "time")
@@ -26,12 +26,13 @@ def passes(standings: Sequence[Standing]) -> bool:
     return any(item.has_rows for item in standings) and all(item.passes for item in standings)
 
 
-def terminal(standings: Sequence[Standing]) -> str:
-    """Return the scoreboard for a terminal."""
+def terminal(standings: Sequence[Standing], width: int | None = None) -> str:
+    """Return the scoreboard for a terminal with `width` characters a line."""
     lines = [_line(item, item.experiment.name) for item in standings]
-    table = tabulate([*lines, _total(standings)], HEADERS, disable_numparse=True)
-    legend = "\n".join(paragraph(line, "") for line in LEGEND)
-    return "\n\n".join([table, legend, *filter(None, map(_details, standings))]) + "\n"
+    board = table(HEADERS, [*lines, _total(standings)], width)
+    legend = "\n".join(paragraph(line, "", width) for line in LEGEND)
+    details = filter(None, (_details(item, width) for item in standings))
+    return "\n\n".join([board, legend, *details]) + "\n"
 
 
 def markdown(standings: Sequence[Standing], results: Path) -> str:
@@ -43,9 +44,9 @@ def markdown(standings: Sequence[Standing], results: Path) -> str:
     varying = [i for i in range(len(HEADERS)) if len({line[i] for line in lines} - {"–", "no rows"}) > 1]
     shown = [[line[i] for i in varying] for line in [*lines, _total(standings)]]
     headers = [HEADERS[i] for i in varying]
-    table = tabulate(shown, headers, tablefmt="github", disable_numparse=True)
+    board = tabulate(shown, headers, tablefmt="github", disable_numparse=True)
     legend = [line for line in LEGEND if line.partition(" ")[0].rstrip(":") in headers]
-    return f"{table}\n\n" + "".join(f"- {line}\n" for line in legend)
+    return f"{board}\n\n" + "".join(f"- {line}\n" for line in legend)
 
 
 def _link(standing: Standing, results: Path) -> str:
@@ -77,25 +78,25 @@ def _counted(counts: Sequence[int]) -> str:
     return " / ".join(map(str, counts)) if any(counts) else "–"
 
 
-def _details(standing: Standing) -> str:
+def _details(standing: Standing, width: int | None) -> str:
     """Return the experiment's name and what differs, fails or is missing; or nothing."""
     name = standing.experiment.name
     if not standing.has_rows:
         return f"{name}\n  missing: all of it; `kfeat run {standing.experiment.path}` makes it"
     lines = []
     for one in standing.differences():
-        lines.append(paragraph(f"{one.verdict}: {one.what}: ours {one.ours}; paper {one.paper}"))
+        what = f"{one.verdict}: {one.what}: ours {one.ours}; paper {one.paper}"
+        lines.append(paragraph(what, width=width))
         if one.explanation:
-            lines.append(paragraph(one.explanation, "      "))
-    lines += [
-        paragraph(
-            f"regressed: {cell_name(item.cell, standing.cells)}: {item.change:+.3g}, "
-            f"beyond ±{item.limit:.3g} ({item.test})"
-        )
+            lines.append(paragraph(one.explanation, "      ", width))
+    said = [
+        f"regressed: {cell_name(item.cell, standing.cells)}: {item.change:+.3g}, "
+        f"beyond ±{item.limit:.3g} ({item.test})"
         for item in standing.comparisons
         if item.verdict == "regressed"
     ]
-    lines += [paragraph(f"failed: trial {row['id']}: {row['reason']}") for row in standing.failed]
+    said += [f"failed: trial {row['id']}: {row['reason']}" for row in standing.failed]
     if missing := standing.missing():
-        lines.append(paragraph(f"missing: {'; '.join(missing)}"))
+        said.append(f"missing: {'; '.join(missing)}")
+    lines += [paragraph(one, width=width) for one in said]
     return "\n".join([name, *lines]) if lines else ""

@@ -9,7 +9,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.file_model import FigureLayout
 from kfeat.reports.cells import Cell
 from kfeat.reports.labels import dataset, kernel, method, places
-from kfeat.reports.style import COLOURS, DASHES, MARKERS
+from kfeat.reports.style import COLOURS, DASHES, MARKERS, MORE_DASHES
 
 MOST_COLUMNS = 4
 
@@ -72,7 +72,7 @@ def points(layout: FigureLayout, cells: Sequence[Cell]) -> list[Point]:
     unnamed = [name for name in ("dataset", "kernel") if name not in named]
     found = []
     for cell, where in zip(cells, places(cells, unnamed, of_data), strict=True):
-        words = {"dataset": dataset(cell, cells, of_data), "kernel": kernel(cell)}
+        words = {"dataset": dataset(cell, cells, of_data), "kernel": kernel(cell, cells)}
         found.append(
             Point(
                 cell=cell,
@@ -98,18 +98,35 @@ def panels(layout: FigureLayout, found: Sequence[Point]) -> list[list[list[Point
 
 
 def styles(found: Sequence[Point]) -> dict[Series, dict[str, Any]]:
-    """Return how each curve is drawn: colour and marker by method, dashes and hollow markers by place."""
+    """Return how each curve is drawn: colour and marker by method, dashes and hollow markers by place.
+
+    Where that would repeat a pair of colour and dashes, the next dashes that are free with the colour serve.
+    """
     series = list(dict.fromkeys(point.series for point in found))
     names = list(dict.fromkeys(one.method for one in series if not one.exact))
     wheres = list(dict.fromkeys(one.where for one in series))
     drawn: dict[Series, dict[str, Any]] = {}
+    taken: set[tuple[str, Any]] = set()
     for one in series:
         place = wheres.index(one.where)
         if one.exact:
-            drawn[one] = {"color": "black", "lw": 1, "ls": (*DASHES[1:], "-")[place % 4]}
+            dashes = (*DASHES[1:], "-", *MORE_DASHES)
+            colour, dash = _free(("black", "#767676"), dashes, place % 4, taken)
+            drawn[one] = {"color": colour, "lw": 1, "ls": dash}
             continue
         i = names.index(one.method)
-        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+        colour, dash = _free((COLOURS[i % len(COLOURS)],), (*DASHES, *MORE_DASHES), place % 4, taken)
         hollow = {"mfc": "white"} if place % 2 else {}
-        drawn[one] = {"color": colour, "marker": marker, "ls": DASHES[place % 4], **hollow}
+        drawn[one] = {"color": colour, "marker": MARKERS[i % len(MARKERS)], "ls": dash, **hollow}
     return drawn
+
+
+def _free(
+    colours: Sequence[str], dashes: Sequence[Any], first: int, taken: set[tuple[str, Any]]
+) -> tuple[str, Any]:
+    """Return the first pair of colour and dashes that is free, and take it; or the first of all."""
+    turned = [*dashes[first:], *dashes[:first]]
+    pairs = [(colour, dash) for colour in colours for dash in turned]
+    pair = next((pair for pair in pairs if pair not in taken), pairs[0])
+    taken.add(pair)
+    return pair

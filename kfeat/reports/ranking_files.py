@@ -2,23 +2,33 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from kfeat.errors import StoreError
 from kfeat.experiments.search import FOLDER, Search
 from kfeat.experiments.store import Row, write_rows
+from kfeat.reports.escapes import csv_text
 from kfeat.reports.ranking import Ranked, difference
 from kfeat.reports.ranking_text import names, render_ranking, values
+from kfeat.reports.replacing import Replacing
 
 
 def write_ranking(search: Search, found: Sequence[Ranked], folder: Path) -> None:
-    """Write ranking.md and ranking.csv below `folder`."""
+    """Write ranking.md and ranking.csv below `folder`, both or none of them."""
+    with Replacing() as replacing:
+        _write(search, found, replacing.beside(folder), folder)
+
+
+def _write(
+    search: Search, found: Sequence[Ranked], new: Path, folder: Path, rows: Iterable[Row] | None = None
+) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "ranking.md").write_text(render_ranking(search, found, "markdown"), encoding="utf-8")
-        (folder / "ranking.csv").write_text(render_csv(search, found), encoding="utf-8")
+        if rows is not None:
+            write_rows(new, rows)
+        (new / "ranking.md").write_text(render_ranking(search, found, "markdown"), encoding="utf-8")
+        (new / "ranking.csv").write_text(render_csv(search, found), encoding="utf-8")
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written ({error.strerror})") from None
 
@@ -36,15 +46,20 @@ def publish_search(search: Search, found: Sequence[Ranked], rows: Mapping[str, R
             "search again, without the alternatives that fail"
         )
     folder = results / search.experiment.name / FOLDER
-    write_rows(folder, (rows[trial.id] for trial in trials))
-    write_ranking(search, found, folder)
+    with Replacing() as replacing:
+        done = (rows[trial.id] for trial in trials)
+        _write(search, found, replacing.beside(folder), folder, done)
     return len(trials)
 
 
 def render_csv(search: Search, found: Sequence[Ranked]) -> str:
     """Return every number of the ranking at full precision, one line per combination and printed number."""
     called = names(search, found)
-    lines = [_flat(search, item, name, i) for item in found for i, name in enumerate(called)]
+    lines = [
+        {key: csv_text(value) if isinstance(value, str) else value for key, value in line.items()}
+        for item in found
+        for line in (_flat(search, item, name, i) for i, name in enumerate(called))
+    ]
     text = io.StringIO()
     writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
     writer.writeheader()

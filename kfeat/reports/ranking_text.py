@@ -7,24 +7,28 @@ from tabulate import tabulate
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.search import Combination, Search
 from kfeat.experiments.store import Row
+from kfeat.reports.escapes import markdown, markdown_cell, plain
 from kfeat.reports.labels import method
 from kfeat.reports.ranking import Ranked, difference, present
 from kfeat.reports.switches import flow, present_text, wrapped
+from kfeat.reports.terminal import table
 
 MISSING = "–"
 
 
-def render_plan(search: Search, rows: Mapping[str, Row]) -> str:
+def render_plan(search: Search, rows: Mapping[str, Row], width: int | None = None) -> str:
     """Return what a search would try, and how many of its trials are done."""
     body = []
     for item in search.combinations:
         trials = [trial for cell in item.cells for trial in cell]
         number = str(item.number) if item.turned else f"{item.number} (present)"
         body.append([number, *values(search, item), _done(trials, rows)])
-    table = tabulate(body, ["", *search.switches, "trials done"], disable_numparse=True)
+    headers = ["", *search.switches, "trials done"]
+    shown = table(headers, body, width, range(len(headers) - 1))
     count = f"trials, each counted once: {_done(search.trials, rows)} done."
     notes = [_tried(search), count, *_idle(search)]
-    return "\n".join([search.experiment.title, "", table, "", *map(wrapped, notes), ""])
+    said = [wrapped(note, width=width) for note in notes]
+    return "\n".join([plain(search.experiment.title), "", shown, "", *said, ""])
 
 
 def _done(trials: Sequence[Trial], rows: Mapping[str, Row]) -> str:
@@ -51,19 +55,28 @@ def names(search: Search, found: Sequence[Ranked]) -> list[str]:
     ]
 
 
-def render_ranking(search: Search, found: Sequence[Ranked], style: str, details: bool = False) -> str:
+def render_ranking(
+    search: Search, found: Sequence[Ranked], style: str, details: bool = False, width: int | None = None
+) -> str:
     """Return the ranking as text; `style` is `terminal` or `markdown`, `details` adds every difference."""
-    form = "github" if style == "markdown" else "simple"
     called = names(search, found)
     headers = ["rank", *search.switches, "score", "furthest off"]
-    body = [_line(search, item, called) for item in found]
-    parts = [tabulate(body, headers, form, disable_numparse=True)]
+    sheets = [(headers, [_line(search, item, called) for item in found])]
     if details or style == "markdown":
-        parts += [_differences(found, form), _numbers(found, called, form)]
+        sheets += [_differences(found), _numbers(found, called)]
+    title, said = search.experiment.title, _notes(search, found)
     if style == "markdown":
-        listed = "".join(f"- {note}\n" for note in _notes(search, found))
-        return "\n\n".join([f"# {search.experiment.title}: the settings tried", *parts, listed])
-    return "\n\n".join([search.experiment.title, *parts, "\n".join(map(wrapped, _notes(search, found)))])
+        listed = "".join(f"- {markdown(note)}\n" for note in said)
+        parts = [_markdown_table(*sheet) for sheet in sheets]
+        return "\n\n".join([f"# {markdown(title)}: the settings tried", *parts, listed])
+    parts = [table(heads, body, width, range(len(heads))) for heads, body in sheets]
+    notes = "\n".join(wrapped(note, width=width) for note in said)
+    return "\n\n".join([plain(title), *parts, notes])
+
+
+def _markdown_table(headers: Sequence[str], body: Sequence[Sequence[str]]) -> str:
+    headers, *lines = [[markdown_cell(cell) for cell in line] for line in (headers, *body)]
+    return tabulate(lines, headers, "github", disable_numparse=True)
 
 
 def _line(search: Search, item: Ranked, called: Sequence[str]) -> list[str]:
@@ -83,21 +96,21 @@ def _change(item: Ranked, position: int) -> str:
     return MISSING if change is None else cell.metric.change(change)
 
 
-def _differences(found: Sequence[Ranked], form: str) -> str:
+def _differences(found: Sequence[Ranked]) -> tuple[list[str], list[list[str]]]:
     """Return our mean less the printed one, a line per combination, a column per printed number."""
     count = range(len(found[0].cells))
     body = [[_rank(item), *(_change(item, i) for i in count)] for item in found]
-    return tabulate(body, ["ours - paper", *(f"({i + 1})" for i in count)], form, disable_numparse=True)
+    return ["ours - paper", *(f"({i + 1})" for i in count)], body
 
 
-def _numbers(found: Sequence[Ranked], called: Sequence[str], form: str) -> str:
+def _numbers(found: Sequence[Ranked], called: Sequence[str]) -> tuple[list[str], list[list[str]]]:
     """Return the printed numbers that the columns of `_differences` speak of."""
     body = []
     for i, cell in enumerate(present(found).cells):
         assert cell.reported is not None
         number = cell.metric.text(cell.reported.mean, cell.reported.sd)
         body.append([f"({i + 1})", called[i], number, cell.reported.where])
-    return tabulate(body, ["", "printed number", "paper", "where"], form, disable_numparse=True)
+    return ["", "printed number", "paper", "where"], body
 
 
 def _notes(search: Search, found: Sequence[Ranked]) -> list[str]:

@@ -1,29 +1,12 @@
 """A sheet of text, for the terminal, Markdown and LaTeX."""
 
-import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tabulate import tabulate
 
-# What LaTeX would read as a command, and what its fonts may not have.
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"\textasciitilde{}",
-        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-        "<": "$<$", ">": "$>$", "⟨": r"$\langle$", "⟩": r"$\rangle$", "‖": r"$\Vert$",
-        "±": r"$\pm$", "×": r"$\times$", "²": "$^2$", "κ": r"$\kappa$", "–": "--",
-    }
-)  # fmt: skip
-# How the formulas of the kernels read as mathematics, in this order.
-_MATHS = (
-    (r"<x, y>", r"\\langle x,y\\rangle"),
-    (r"\|\|(.*?)\|\|", r"\\Vert \1\\Vert"),
-    (r"\^(\d\d+)", r"^{\1}"),
-    (r"\b(exp|sigma|gamma)\b", r"\\\1"),
-    (r" ([-+/]) ", r"\1"),
-    (r" = ([a-z][a-z ]*)", r" = \\mbox{\1}"),
-)
+from kfeat.reports import terminal
+from kfeat.reports.escapes import latex, markdown_cell
 
 
 @dataclass(frozen=True)
@@ -41,14 +24,19 @@ class Sheet:
     groups: Sequence[tuple[str, int]] = ()
     group_size: int = 1
 
-    def text(self, style: str, formulas: Collection[str] = ()) -> str:
-        """Return the sheet for `terminal`, `markdown` or `latex`; LaTeX sets `formulas` as mathematics."""
+    def text(self, style: str, formulas: Collection[str] = (), width: int | None = None) -> str:
+        """Return the sheet for `terminal`, `markdown` or `latex`; LaTeX sets `formulas` as mathematics.
+
+        A terminal's table has at most `width` characters a line.
+        """
         if style == "latex":
             return self._latex(formulas)
-        headers, lines = self._flat_headers(), self.lines
-        if style == "markdown":
-            headers, *lines = [[cell.replace("|", r"\|") for cell in line] for line in (headers, *lines)]
-        return self._tabulated(headers, lines, "pipe" if style == "markdown" else "simple")
+        headers = self._flat_headers()
+        if style == "terminal":
+            words, numbers = range(self.left), range(self.left, len(headers))
+            return terminal.table(headers, self.lines, width, words, numbers, self.left)
+        headers, *lines = [[markdown_cell(cell) for cell in line] for line in (headers, *self.lines)]
+        return self._tabulated(headers, lines, "pipe")
 
     def _tabulated(self, headers: Sequence[str], lines: Sequence[Sequence[str]], form: str) -> str:
         align = ["left"] * self.left + ["right"] * (len(headers) - self.left)
@@ -85,19 +73,3 @@ class Sheet:
                 rules.append(rf"\cmidrule(lr){{{start}-{start + width - 1}}}")
             start += width
         return "\n " + " & ".join(cells) + " \\\\\n" + " ".join(rules)
-
-
-def latex(text: str, formulas: Collection[str] = ()) -> str:
-    r"""Return the text for LaTeX, the formulas in it as mathematics: $(1+\langle x,y\rangle)^4$."""
-    known = sorted((formula for formula in formulas if formula in text), key=len, reverse=True)
-    if not known:
-        return text.translate(_LATEX)
-    before, _, after = text.partition(known[0])
-    return latex(before, known) + mathematics(known[0]) + latex(after, known)
-
-
-def mathematics(formula: str) -> str:
-    """Return a kernel's formula as LaTeX."""
-    for pattern, replacement in _MATHS:
-        formula = re.sub(pattern, replacement, formula)
-    return f"${formula}$"

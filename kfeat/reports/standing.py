@@ -39,6 +39,7 @@ class Standing:
     comparisons: Sequence[Comparison]
     claims: Sequence[Judged]
     place: str = ""
+    has_published: bool = False
 
     @property
     def has_rows(self) -> bool:
@@ -118,10 +119,13 @@ def stand(
     """Return how the experiment stands; raises ConfigError for a claim that cannot be judged.
 
     `tests` is the number of cells that the whole check compares with published rows, by default those here.
+    Where the command line chose a part of the plan, the numbers printed of others are left out.
     """
     numbers = number_verdicts(cells, experiment.reported) if experiment.reported else []
+    if experiment.changed:
+        numbers = [item for item in numbers if item.cells]
     compared = comparisons(cells, published, tests)
-    return Standing(experiment, cells, numbers, compared, judge(experiment, cells), place)
+    return Standing(experiment, cells, numbers, compared, judge(experiment, cells), place, bool(published))
 
 
 def compare(

@@ -11,6 +11,7 @@ from tabulate import tabulate
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.file_model import Switch
 from kfeat.experiments.switches import Place, Value, choices, general
+from kfeat.reports.escapes import markdown, markdown_cell, plain
 
 WIDTH = 100
 NOT_STATED = "not stated"
@@ -41,7 +42,7 @@ def flow(value: Any) -> str:
     return str(value)
 
 
-def plain(key: str, value: Any) -> Any:
+def as_written(key: str, value: Any) -> Any:
     """Return a protocol's value as a file would have it: without what is left out there."""
     if key == "protocol.scale" and isinstance(value, list) and len(value) < 2:
         return value[0] if value else "none"
@@ -56,7 +57,7 @@ def values_text(key: str, values: Sequence[Value]) -> str:
     """Return the values in few words, with what tells them apart: the component, the dataset, the kernel."""
     own: dict[Place, dict[str, None]] = {}  # a dict is a set that keeps its order
     for each in values:
-        own.setdefault(each.place, {})[flow(plain(key, each.value))] = None
+        own.setdefault(each.place, {})[flow(as_written(key, each.value))] = None
     for parts in (parts for size in range(4) for parts in combinations(range(3), size)):
         groups: dict[str, dict[str, None]] = {}
         for place, texts in own.items():
@@ -105,8 +106,8 @@ def _line(key: str, values: Sequence[Value], switch: Switch | None) -> Line:
     return Line(key, value, switch.status, switch.evidence, alternatives)
 
 
-def render_switches(experiment: Experiment, style: str) -> str:
-    """Return the switches as text; `style` is `terminal` (100 columns) or `markdown`."""
+def render_switches(experiment: Experiment, style: str, width: int | None = None) -> str:
+    """Return the switches as text; `style` is `terminal` (at most `width` or 100 columns) or `markdown`."""
     found = lines(experiment)
     shown = [line for line in found if not line.default]
     silent = [
@@ -122,10 +123,10 @@ def render_switches(experiment: Experiment, style: str) -> str:
     if idle:
         notes.append(f"stated, but not used in this experiment: {', '.join(idle)}.")
     if style == "markdown":
-        listed = "\n".join(f"- {note}" for note in notes)
-        return f"# {experiment.title}: the protocol\n\n{_table(shown)}\n\n{listed}"
-    blocks = [*map(_block, shown), *(wrapped(note) for note in notes)]
-    return "\n".join([experiment.title, "", *blocks])
+        listed = "\n".join(f"- {markdown(note)}" for note in notes)
+        return f"# {markdown(experiment.title)}: the protocol\n\n{_table(shown)}\n\n{listed}"
+    blocks = [*(_block(line, width) for line in shown), *(wrapped(note, width=width) for note in notes)]
+    return "\n".join([plain(experiment.title), "", *blocks])
 
 
 def _count(shown: Sequence[Line], silent: Sequence[str]) -> str:
@@ -137,20 +138,20 @@ def _count(shown: Sequence[Line], silent: Sequence[str]) -> str:
     return f"{len(shown) + len(silent)} switches: {text}."
 
 
-def _block(line: Line) -> str:
+def _block(line: Line, width: int | None) -> str:
     margin = " " * 12
-    text = [wrapped(f"{line.key} = {line.value}", f"{line.status:<12}", margin + "    ")]
+    text = [wrapped(f"{line.key} = {line.value}", f"{line.status:<12}", margin + "    ", width)]
     if line.evidence:
-        text.append(wrapped(line.evidence, margin, margin))
+        text.append(wrapped(line.evidence, margin, margin, width))
     if line.alternatives:
-        text.append(wrapped(f"to try: {line.alternatives}", margin, margin))
+        text.append(wrapped(f"to try: {line.alternatives}", margin, margin, width))
     return "\n".join(text)
 
 
-def wrapped(text: str, first: str = "", others: str = "  ") -> str:
-    """Return the text in lines of 100 columns; `first` and `others` stand before the lines."""
+def wrapped(text: str, first: str = "", others: str = "  ", width: int | None = None) -> str:
+    """Return the text in lines of at most 100 columns; `first` and `others` stand before the lines."""
     return fill(
-        text, WIDTH, initial_indent=first, subsequent_indent=others,
+        plain(text), min(WIDTH, width or WIDTH), initial_indent=first, subsequent_indent=others,
         break_long_words=False, break_on_hyphens=False,
     )  # fmt: skip
 
@@ -158,5 +159,5 @@ def wrapped(text: str, first: str = "", others: str = "  ") -> str:
 def _table(shown: Sequence[Line]) -> str:
     headers = ["switch", "value", "status", "evidence", "to try"]
     body = [[f"`{line.key}`", line.value, line.status, line.evidence, line.alternatives] for line in shown]
-    return tabulate([[cell.replace("|", "\\|") for cell in row] for row in body], headers, tablefmt="github",
+    return tabulate([[markdown_cell(cell) for cell in row] for row in body], headers, tablefmt="github",
                     disable_numparse=True)  # fmt: skip

@@ -2,16 +2,21 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from kfeat.experiments.config import Experiment
+from kfeat.experiments.file_model import TableLayout
+from kfeat.experiments.selectors import matches
 from kfeat.reports import text
-from kfeat.reports.cells import PHASES, Cell, Metric, by_setting, exact_of
+from kfeat.reports.cells import PHASES, Cell, Metric, Shown, by_setting, exact_of
+from kfeat.reports.escapes import csv_text, latex, markdown, plain
+from kfeat.reports.folds import fold_means
 from kfeat.reports.labels import dataset, kernel, method
 from kfeat.reports.mirror import mirror
-from kfeat.reports.notes import cautions, has_phase, metrics, notes
-from kfeat.reports.sheet import Sheet, latex
+from kfeat.reports.notes import cautions, metrics, notes
+from kfeat.reports.sheet import Sheet
+from kfeat.reports.terminal import paragraph
 from kfeat.reports.text import MISSING
 
 # From so many lines on, the cells of each setting have a table of their own.
@@ -19,33 +24,46 @@ LONG = 40
 _PLACE = ("dataset", "kernel")
 
 
-def render(experiment: Experiment, cells: Sequence[Cell], style: str) -> str:
+def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int | None = None) -> str:
     """Return the report's tables as text; `style` is `terminal`, `markdown` or `latex`.
 
-    Raises ConfigError where a column of the paper's table selects several cells.
+    A terminal has `width` characters a line, or no limit. Raises ConfigError where a column of the paper's
+    table selects several cells.
     """
-    formulas = {name for cell in cells if "<x, y>" in (name := kernel(cell)) or "||" in name}
+    formulas = {cell.trial.kernel.build().formula for cell in cells}
+    formulas = {name for name in formulas if "<x, y>" in name or "||" in name}
+    title, shown = experiment.title, [*cells, *fold_means(cells)]
     parts: list[str] = []
-    if experiment.table:
-        parts += [mirror(experiment.table, cells).text(style, formulas), _heading("All cells", style, 2)]
-    for title, sheet in _sheets(experiment, cells):
-        if title:
-            parts.append(_heading(latex(title, formulas) if style == "latex" else title, style, 3))
-        parts.append(sheet.text(style, formulas))
-    if style == "latex":
-        head = "".join(f"% {line}\n" for line in (experiment.title, *notes(experiment, cells)))
-        return head + "\n\n".join(parts) + "\n"
+    if layout := _layout(experiment, cells):
+        parts += [mirror(layout, shown).text(style, formulas, width), _heading("All cells", style, 2)]
+    for place, sheet in _sheets(experiment, shown):
+        if place:
+            parts.append(_heading(place, style, 3, formulas))
+        parts.append(sheet.text(style, formulas, width))
     body = "\n\n".join(parts)
-    if style == "markdown":
-        lines = "".join(f"- {line}\n" for line in notes(experiment, cells))
-        return f"# {experiment.title}\n\n{body}\n\n{lines}"
-    return "\n".join([experiment.title, "", body, "", *cautions(cells)])
-
-
-def _heading(title: str, style: str, level: int) -> str:
     if style == "latex":
-        return rf"\paragraph{{{title}}}"
-    return f"{'#' * level} {title}" if style == "markdown" else title
+        head = "".join(f"% {plain(line)}\n" for line in (title, *notes(experiment, cells)))
+        return f"{head}{body}\n"
+    if style == "markdown":
+        lines = "".join(f"- {markdown(line)}\n" for line in notes(experiment, cells))
+        return f"# {markdown(title)}\n\n{body}\n\n{lines}"
+    said = [paragraph(line, "", width) if width else plain(line) for line in cautions(cells)]
+    return "\n".join([plain(title), "", body, "", *said])
+
+
+def _layout(experiment: Experiment, cells: Sequence[Cell]) -> TableLayout | None:
+    """Return the layout of the paper's table; of a changed plan, with the columns that still have cells."""
+    layout = experiment.table
+    if layout is None or not experiment.changed:
+        return layout
+    chosen = [one for one in layout.columns if any(matches(one.cell, cell.trial) for cell in cells)]
+    return layout.model_copy(update={"columns": chosen}) if chosen else None
+
+
+def _heading(title: str, style: str, level: int, formulas: Collection[str] = ()) -> str:
+    if style == "latex":
+        return rf"\paragraph{{{latex(title, formulas)}}}"
+    return f"{'#' * level} {markdown(title)}" if style == "markdown" else plain(title)
 
 
 def _sheets(experiment: Experiment, cells: Sequence[Cell]) -> list[tuple[str, Sheet]]:
@@ -71,13 +89,13 @@ def records(experiment: Experiment, cells: Sequence[Cell]) -> list[dict[str, str
     scores = metrics(cells)
     found = [_record(cell, cells, peers, scores) for peers in by_setting(cells) for cell in peers]
     hidden = {
-        "dataset": len({r["dataset"] for r in found}) == 1 and "unverified" not in found[0]["dataset"],
+        "dataset": len({r["dataset"] for r in found}) == 1,
         "kernel": len({r["kernel"] for r in found}) == 1,
         "difference": not any(cell.reported for cell in cells),
         **{column: _empty(column, found) for column in ("paper", "paper's time", "live features")},
     }
     if all(cell.trial.measure for cell in cells):  # of maps alone: nothing is trained, and not all are timed
-        hidden |= {phase: not any(has_phase(cell, phase) for cell in cells) for phase in PHASES}
+        hidden |= {phase: _empty(phase, found) for phase in PHASES}
         hidden["speed-up"] = True
     return [{key: value for key, value in record.items() if not hidden.get(key)} for record in found]
 
@@ -91,20 +109,19 @@ def _record(
 ) -> dict[str, str]:
     exact = exact_of(cell, peers)
     metric = cell.metric if cell.rows else scores[0]
+    speed_up = exact.shown("fit").over(cell.shown("fit")) if exact else Shown(None)
+    times: dict[str, str] = {phase: text.shown(cell.shown(phase), text.seconds) for phase in PHASES}
+    if cell.bound:  # it stands where most of the time goes
+        times["train" if cell.trial.solver else "map"] = text.shown(cell.bound, text.seconds)
     return {
-        "dataset": dataset(cell, cells)
-        + ("" if all(row["verified"] for row in cell.rows) else ", unverified"),
-        "kernel": kernel(cell),
+        "dataset": dataset(cell, cells),
+        "kernel": kernel(cell, cells),
         "method": method(cell, peers),
         **{score.title: _score(cell) if score == metric else MISSING for score in scores},
         "paper": MISSING if cell.reported is None else metric.text(cell.reported.mean, cell.reported.sd),
         "difference": _difference(cell),
-        "map": text.seconds(cell.seconds("map") if cell.trial.map else None),
-        "train": text.seconds(cell.seconds("train"), None if cell.trial.map else cell.more_than),
-        "test": text.seconds(cell.seconds("test")),
-        "speed-up": text.ratio(
-            exact.fit_seconds() if exact else None, cell.fit_seconds(), exact.more_than if exact else None
-        ),
+        **times,
+        "speed-up": text.shown(speed_up, text.factor),
         "paper's time": (cell.reported and cell.reported.time) or MISSING,
         "live features": text.count(cell.columns("live")),
         "runs": f"{len(cell.rows)}/{len(cell.trials)}",
@@ -122,8 +139,18 @@ def _difference(cell: Cell) -> str:
 
 
 def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
-    """Return every number of the table at full precision, one line per cell."""
-    lines = [_flat(cell, cells, peers) for peers in by_setting(cells) for cell in peers]
+    """Return every number of the table at full precision, one line per cell.
+
+    Where any of them is from a busy machine, a last column says which.
+    """
+    shown = [*cells, *fold_means(cells)]
+    lines = [_flat(cell, shown, peers) for peers in by_setting(shown) for cell in peers]
+    if not any(line["busy"] for line in lines):
+        lines = [{key: value for key, value in line.items() if key != "busy"} for line in lines]
+    lines = [
+        {key: csv_text(value) if isinstance(value, str) else value for key, value in line.items()}
+        for line in lines
+    ]
     out = io.StringIO()
     writer = csv.DictWriter(out, list(lines[0]) if lines else [], lineterminator="\n")
     writer.writeheader()
@@ -134,10 +161,10 @@ def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
 def _flat(cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell]) -> dict[str, Any]:
     trial, reported = cell.trial, cell.reported
     exact = exact_of(cell, peers)
-    ours, theirs = cell.fit_seconds(), exact.fit_seconds() if exact else None
+    speed_up = exact.shown("fit").over(cell.shown("fit")) if exact else Shown(None)
     score = cell.score
     line: dict[str, Any] = {
-        "cell": trial.cell,
+        "cell": trial.cell if cell.folds == 1 else None,
         "dataset": dataset(cell, cells),
         "kernel": trial.kernel.build().formula,
         "method": method(cell, cells),
@@ -150,11 +177,14 @@ def _flat(cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell]) -> dict[str,
         "paper_sd": reported and reported.sd,
         "paper_time": reported and reported.time,
         "paper_where": reported and reported.where,
-        "speed_up": ours and theirs and round(theirs / ours, 3),
+        "speed_up": round(speed_up.value, 3) if speed_up.value and not speed_up.sign else None,
     }
     for clock in ("cpu", "wall"):
         for phase in PHASES:
-            seconds = cell.seconds(phase, clock)
+            seconds = cell.seconds(phase, clock, busy=True)
             line[f"{phase}_{clock}_seconds"] = None if seconds is None else round(seconds, 4)
-    line["stopped_after_seconds"] = cell.more_than
-    return line | {f"{kind}_features": cell.columns(kind) for kind in ("live", "zero", "constant")}
+    line["stopped_after_seconds"] = cell.bound and cell.bound.value
+    line |= {f"{kind}_features": cell.columns(kind) for kind in ("live", "zero", "constant")}
+    busy: list[str] = [*(phase for phase in PHASES if cell.is_busy(phase))]
+    busy += ["speed-up"] * speed_up.busy + ["stopped"] * bool(cell.bound and cell.bound.busy)
+    return line | {"busy": " ".join(busy)}

@@ -1,21 +1,31 @@
 """How tables print numbers."""
 
-from kfeat.reports.cells import ACCURACY, Metric
+from collections.abc import Callable
+
+from kfeat.reports.cells import ACCURACY, Metric, Shown
 
 MISSING = "–"
+BUSY = "~"  # before a time of a busy machine, and what is made from it
 
 
-def seconds(value: float | None, more_than: float | None = None) -> str:
-    """Return seconds without their unit, as a column that names it has them; or `> ` and a lower bound."""
+def shown(number: Shown, form: Callable[[float | None], str]) -> str:
+    """Return a number in this form with what a reader must know of it: `> 60.0`, `~8.1 secs`, `< ~12×`."""
+    if number.value is None:
+        return MISSING
+    return f"{number.sign}{BUSY * number.busy}{form(number.value)}"
+
+
+def seconds(value: float | None) -> str:
+    """Return seconds without their unit, as a column that names it has them."""
     if value is None:
-        return MISSING if more_than is None else f"> {seconds(more_than)}"
+        return MISSING
     return f"{value:.3f}" if value < 1 else f"{value:.1f}"
 
 
-def time(value: float | None, more_than: float | None = None) -> str:
-    """Return seconds as Pham & Pagh print times: `8.1 secs`, `6.7 mins`, `> 1.5 hours` for a lower bound."""
+def time(value: float | None) -> str:
+    """Return seconds as Pham & Pagh print times: `8.1 secs`, `6.7 mins`, `1.5 hours`."""
     if value is None:
-        return MISSING if more_than is None else f"> {time(more_than)}"
+        return MISSING
     if value < 0.995:
         return f"{value:.2g} secs"
     for size, unit in ((1, "secs"), (60, "mins")):
@@ -24,13 +34,10 @@ def time(value: float | None, more_than: float | None = None) -> str:
     return f"{value / 3600:.1f} hours"
 
 
-def ratio(over: float | None, under: float | None, more_than: float | None = None) -> str:
-    """Return over / under to three digits, such as `49.2×` and `1612×`, `> 12×` for a lower bound of over."""
-    if over is None and more_than is not None and under:
-        return f"> {ratio(more_than, under)}"
-    if over is None or not under:
+def factor(value: float | None) -> str:
+    """Return a ratio to three digits, such as `49.2×` and `1612×`."""
+    if value is None:
         return MISSING
-    value = over / under
     return f"{value:.0f}×" if value >= 100 else f"{value:.3g}×"
 
 

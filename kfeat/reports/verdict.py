@@ -126,11 +126,12 @@ def _no_draw(cell: Cell) -> bool:
 
 def welch_quantile(error_a: float, n_a: int, error_b: float, n_b: int, level: float) -> float:
     """Return the half width of Welch's interval for a difference of means with these standard errors."""
-    variance = error_a**2 + error_b**2
-    if variance == 0:
+    scale = max(error_a, error_b)
+    if scale == 0:
         return 0.0
-    terms = [e**4 / (n - 1) for e, n in ((error_a, n_a), (error_b, n_b)) if e > 0]
-    return float(stdtrit(variance**2 / sum(terms), level)) * sqrt(variance)
+    a, b = error_a / scale, error_b / scale  # powers of large errors would overflow
+    freedom = (a**2 + b**2) ** 2 / sum(e**4 / (n - 1) for e, n in ((a, n_a), (b, n_b)) if e > 0)
+    return float(stdtrit(freedom, level)) * sqrt(a**2 + b**2) * scale
 
 
 def comparisons(

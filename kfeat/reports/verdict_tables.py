@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tabulate import tabulate
 
 from kfeat.reports.claims import REPRODUCED
+from kfeat.reports.escapes import markdown_verdict
 from kfeat.reports.names import cell_name
 from kfeat.reports.standing import Standing
 from kfeat.reports.verdict import NumberVerdict, Reproduction
@@ -85,15 +86,10 @@ def _section(title: str, headers: Sequence[str], lines: Sequence[Sequence[str]],
     if not lines and not notes:
         return ""
     table = tabulate(
-        [[escaped(cell) for cell in line] for line in lines],
+        [[markdown_verdict(cell) for cell in line] for line in lines],
         headers,
         tablefmt="github",
         disable_numparse=True,
     )
     body = f"{table}\n\n" if lines else ""
-    return f"\n## {title}\n\n{body}" + "".join(f"- {escaped(note)}\n" for note in notes)
-
-
-def escaped(text: str) -> str:
-    """Return the text for a cell of a Markdown table: on one line, its < and | as they are read."""
-    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+    return f"\n## {title}\n\n{body}" + "".join(f"- {markdown_verdict(note)}\n" for note in notes)

@@ -13,10 +13,11 @@ from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.store import Row
 from kfeat.reports.cells import Cell, summarise
 from kfeat.reports.curves import curves
+from kfeat.reports.figure import figure_of
 from kfeat.reports.files import FIGURES, FILES, write_report
 from kfeat.reports.methods import methods
 from kfeat.reports.panels import panels, points, styles
-from kfeat.reports.style import RC, logarithmic
+from kfeat.reports.style import COLOURS, RC, logarithmic
 from kfeat.reports.table import records, render
 from tests.reports.conftest import fake_row
 
@@ -180,12 +181,19 @@ def test_seconds_against_the_dimension(load: Callable[[str], Experiment]) -> Non
 
 def test_panels_without_numbers_say_so(load: Callable[[str], Experiment]) -> None:
     experiment = load(SYNTHETIC)
-    for cells, words in (
-        (cells_of(experiment, lambda trial: False), "no rows yet"),
-        (cells_of(experiment, timed=False), "not timed yet"),
-    ):
-        (axes,) = drawn(experiment, cells).axes
-        assert [text.get_text() for text in axes.texts] == [words]
+    (axes,) = drawn(experiment, cells_of(experiment, lambda trial: False)).axes
+    assert [text.get_text() for text in axes.texts] == ["no rows yet"]
+
+
+def test_times_of_a_busy_machine_are_crossed_out(load: Callable[[str], Experiment]) -> None:
+    experiment = load(SYNTHETIC)
+    figure = drawn(experiment, cells_of(experiment, timed=False))
+    crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
+    assert [line.get_xdata().tolist() for line in crosses] == [[10, 20]]
+    assert legend(figure) == ["Tensor Sketch", "on a busy machine"]
+    experiment = load(KERNELS.replace("degree: [2, 3, 4]", "degree: 2").replace("[16, 64]", "16") + SOLVERS)
+    assert "on a busy machine" in legend(methods(cells_of(experiment, timed=False)))
+    assert "on a busy machine" not in legend(methods(cells_of(experiment)))
 
 
 def test_curves_need_a_number_of_features(load: Callable[[str], Experiment]) -> None:
@@ -217,7 +225,7 @@ def test_a_setting_of_methods_without_numbers_says_so(load: Callable[[str], Expe
     cells = [states[line // 3 % 3][line] for line in range(len(states[0]))]  # three methods a setting
     figure = methods(cells)
     words = [[text.get_text() for text in axes.texts] for axes in figure.axes]
-    assert words == [[], [], [], ["not timed yet"], ["no rows yet"], ["no rows yet"], [], []]
+    assert words == [[], [], [], [], ["no rows yet"], ["no rows yet"], [], []]
 
 
 def test_reports_of_measures(load: Callable[[str], Experiment], tmp_path: Path) -> None:
@@ -255,10 +263,86 @@ def test_data_of_one_name_are_told_apart(load: Callable[[str], Experiment]) -> N
     assert list(found[0]) == ["dataset", "method", "mean ‖z(x)‖²", "map", "live features", "runs"]
     assert [record["map"] for record in found] == ["2.0", "4.0"]
     text = render(experiment, cells_of(experiment, timed=False), "terminal")
-    assert "did not run alone" in text
+    assert "~2.0" in text
+    assert "~: a time of a busy machine" in text
 
 
 def test_an_experiment_without_rows_is_drawn(load: Callable[[str], Experiment], tmp_path: Path) -> None:
     experiment = load(KERNELS + SOLVERS)
     write_report(experiment, cells_of(experiment, lambda trial: False), tmp_path / "report")
     assert (tmp_path / "report" / "figure.png").stat().st_size > 100
+
+
+GRID = """\
+title: A grid
+dataset: digits
+kernel: {name: gaussian, gamma: median}
+maps:
+  - {name: random_fourier, n_components: [16, 64]}
+  - {name: nystrom, n_components: [16, 64]}
+solvers:
+  mapped: {name: liblinear, C: [0.1, 1, 10, 100, 1000, 1e4]}
+  exact: {name: libsvm, C: [0.1, 1, 10, 100, 1000, 1e4]}
+figure: curves
+"""
+
+
+def test_no_two_of_many_lines_have_the_same_colour_and_dashes(load: Callable[[str], Experiment]) -> None:
+    experiment = load(GRID)
+    assert experiment.figure
+    drawn_as = styles(points(experiment.figure, cells_of(experiment)))
+    assert len(drawn_as) == 18
+    assert len({(style["color"], style["ls"]) for style in drawn_as.values()}) == 18
+    first = [(style["color"], style["ls"]) for style in drawn_as.values()][6:12]
+    assert first == [(colour, "-") for colour in COLOURS]  # as ever, where the colours suffice
+
+
+def test_equal_labels_are_told_apart_by_what_differs(load: Callable[[str], Experiment]) -> None:
+    text = (
+        GRID.replace("[0.1, 1, 10, 100, 1000, 1e4]", "1")
+        .replace("fourier, n_components: [16, 64]", "fourier, n_components: [16, 64], label: ours")
+        .replace("nystrom, n_components: [16, 64]", "nystrom, n_components: [16, 64], label: ours")
+    )
+    experiment = load(text.replace("gamma: median", "gamma: [1, 2], label: k"))
+    assert experiment.figure
+    cells = cells_of(experiment)
+    found = points(experiment.figure, cells)
+    assert {point.series.label for point in found if not point.series.exact} == {
+        "ours, Random Fourier",
+        "ours, Nystrom",
+    }
+    assert len({point.title for point in found}) == 2
+    names = {tuple(record[key] for key in ("kernel", "method")) for record in records(experiment, cells)}
+    assert len(names) == len(cells)
+
+
+def test_numbers_that_six_digits_do_not_tell_apart_have_more(load: Callable[[str], Experiment]) -> None:
+    experiment = load(GRID.replace("[0.1, 1, 10, 100, 1000, 1e4]", "[0.3333333, 0.33333334, 1]"))
+    found = {record["method"] for record in records(experiment, cells_of(experiment))}
+    assert {"exact, LIBSVM, C = 0.3333333", "exact, LIBSVM, C = 0.33333334", "exact, LIBSVM, C = 1"} <= found
+
+
+def test_a_quantity_of_which_nothing_is_known_has_no_panel(load: Callable[[str], Experiment]) -> None:
+    experiment = load(KERNELS + "measure: {name: kernel_error}\nfigure: {kind: curves, rows: [kernel]}\n")
+    titles = {axes.get_ylabel() for axes in drawn(experiment, cells_of(experiment)).axes}
+    assert titles == {"relative error"}
+
+
+@pytest.mark.parametrize("kind", ["curves", "methods"])
+def test_long_titles_and_labels_stay_inside_the_figure(load: Callable[[str], Experiment], kind: str) -> None:
+    long = "a long title of many words " * 8
+    text = GRID.replace("A grid", long).replace("figure: curves", f"figure: {kind}")
+    experiment = load(
+        text.replace("16, 64]}", f"16, 64], label: {long}}}").replace("10, 100, 1000, 1e4]", "1e4]")
+    )
+    with rc_context(RC):
+        figure = figure_of(experiment, cells_of(experiment))
+        figure.draw_without_rendering()
+        texts = [figure._suptitle, *(t for legend in figure.legends for t in legend.get_texts())]  # type: ignore[attr-defined]
+        texts += [axes.title for axes in figure.axes] + figure.axes[0].get_yticklabels()
+        boxes = [text.get_window_extent() for text in texts if text.get_text()]
+        axes_boxes = [axes.get_window_extent() for axes in figure.axes]
+    assert max(box.x1 for box in boxes) <= figure.bbox.x1
+    assert min(box.x0 for box in boxes) >= 0
+    assert min(box.width for box in axes_boxes) > 100
+    assert min(box.height for box in axes_boxes) > 80

@@ -9,11 +9,11 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.store import Row
-from kfeat.reports.cells import Cell, summarise
+from kfeat.reports.cells import Cell, Shown, summarise
+from kfeat.reports.escapes import latex
 from kfeat.reports.mirror import mirror, mirror_notes
-from kfeat.reports.sheet import latex
 from kfeat.reports.table import records, render
-from kfeat.reports.text import ratio, time
+from kfeat.reports.text import factor, shown, time
 from tests.reports.conftest import fake_row
 
 TABLE = """
@@ -161,9 +161,13 @@ table:
     ("kind", "timed", "lines"),
     [
         ("exact", True, [("> 30.0 mins", "–", "", "2.0 secs"), ("> 30.0 mins", "–", "> 857×", "2.1 secs")]),
-        ("exact", False, [("–", "–", "", "2.0 secs"), ("–", "–", "–", "2.1 secs")]),
+        (
+            "exact",
+            False,
+            [("> ~30.0 mins", "–", "", "2.0 secs"), ("> ~30.0 mins", "–", "> ~857×", "2.1 secs")],
+        ),
         # How a map's time falls into mapping and training is not known.
-        ("tensor_sketch", True, [("10.0 mins", "–", "", "–"), ("10.0 mins", "–", "–", "> 30.0 mins")]),
+        ("tensor_sketch", True, [("10.0 mins", "–", "", "–"), ("10.0 mins", "–", "< 0.333×", "> 30.0 mins")]),
     ],
 )
 def test_a_stopped_trial_gives_a_lower_bound_if_its_time_counts(
@@ -188,9 +192,13 @@ table:
     assert text.count("too long") == (
         2 if kind == "exact" else 4
     )  # of two kernels; two solvers on the sketch
-    assert ("- after >: the time limit" in text) == timed
-    assert bool(re.search(r"\| exact, LIBSVM .*\| > 1800\.0 \|", text)) == (kind == "exact" and timed)
-    assert text.count("> 857× |") == (6 if kind == "exact" and timed else 0)  # two here, four of all cells
+    assert "- after >: the time limit" in text
+    mark = "" if timed else "~"
+    assert bool(re.search(rf"\| exact, LIBSVM .*\| > {mark}1800\.0 \|", text)) == (kind == "exact")
+    assert bool(re.search(r"\| Tensor Sketch, Newton .*\| > 1800\.0 \|", text)) == (kind != "exact")
+    assert ("- ~: a time of a busy machine" in text) == (not timed)
+    # two here, four of all cells
+    assert text.count(f"> {mark}857× |") == (6 if kind == "exact" else 0)
 
 
 def test_missing_cells_and_runs_show(two_kernels: Callable[..., Experiment]) -> None:
@@ -256,8 +264,14 @@ def test_times_read_as_the_paper_prints_them(seconds: float | None, printed: str
 
 
 def test_large_ratios_have_no_exponent() -> None:
-    assert [ratio(over, 1) for over in (0.333333, 49.23, 1612.4)] == ["0.333×", "49.2×", "1612×"]
-    assert ratio(1, 0) == ratio(None, 1) == ratio(1, None) == "–"
+    assert [factor(value) for value in (0.333333, 49.23, 1612.4)] == ["0.333×", "49.2×", "1612×"]
+    one, nothing, zero, bound = Shown(1.0), Shown(None), Shown(0.0), Shown(60.0, sign="> ")
+    for over, under in ((one, zero), (nothing, one), (one, nothing), (bound, bound)):
+        assert shown(over.over(under), factor) == "–"
+    assert shown(bound.over(one), factor) == "> 60×"
+    assert shown(one.over(bound), factor) == "< 0.0167×"
+    assert shown(Shown(8.07, busy=True).over(one), factor) == "~8.07×"
+    assert shown(Shown(60.0, True, "> "), time) == "> ~1.0 mins"
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from kfeat.experiments.file_model import Claim
 from kfeat.experiments.store import Row
 from kfeat.reports.cells import Cell
 from kfeat.reports.overview import markdown, passes, terminal
-from kfeat.reports.scoreboard import WIDTH
 from kfeat.reports.standing import Standing, stand
+from kfeat.reports.terminal import LONGEST
 
 Make = Callable[..., list[Cell]]
 MakeRows = Callable[..., dict[str, Row]]
@@ -56,7 +56,7 @@ def test_what_differs_is_listed_with_both_sizes_and_the_explanation(standings: l
     assert "not reproduced, explained: Section 6: TS is good" in text
     assert "      Since a < b | c." in text
     assert "missing: all of it; `kfeat run " in text
-    assert max(map(len, text.splitlines())) <= WIDTH
+    assert max(map(len, text.splitlines())) <= LONGEST
 
 
 def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(

@@ -7,8 +7,9 @@ from kfeat.experiments.config import Experiment
 from kfeat.experiments.file_model import Claim
 from kfeat.experiments.store import Row
 from kfeat.reports.cells import Cell
-from kfeat.reports.scoreboard import WIDTH, scoreboard
+from kfeat.reports.scoreboard import scoreboard
 from kfeat.reports.standing import Standing, stand
+from kfeat.reports.terminal import LONGEST
 
 Make = Callable[..., list[Cell]]
 
@@ -118,4 +119,4 @@ def test_the_text_fits_a_terminal(experiment: Experiment, make_cells: Make, word
     )
     cells = make_cells([0.85, 0.853])
     text, _ = shown(replace(experiment, claims=[long]), cells, {})
-    assert max(map(len, text.splitlines())) <= WIDTH + 2
+    assert max(map(len, text.splitlines())) <= LONGEST + 2

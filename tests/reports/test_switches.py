@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.reports.switches import flow, lines, plain, render_switches
+from kfeat.reports.switches import as_written, flow, lines, render_switches
 from tests.switches import SWITCHED
 
 
@@ -74,6 +74,6 @@ def test_markdown_is_a_table_of_all_that_is_not_at_its_default(switched: Experim
 def test_values_stand_as_a_file_has_them() -> None:
     assert flow([{"divide": 255.0}, "unit_rows"]) == "[{divide: 255}, unit_rows]"
     assert flow({"a": None, "b": True, "c": 0.1}) == "{a: null, b: true, c: 0.1}"
-    assert plain("protocol.scale", []) == "none"
-    assert plain("protocol.scale", ["zscore"]) == "zscore"
-    assert plain("protocol.split", {"max_train": None, "seed": None, "kind": "official"}) == "official"
+    assert as_written("protocol.scale", []) == "none"
+    assert as_written("protocol.scale", ["zscore"]) == "zscore"
+    assert as_written("protocol.split", {"max_train": None, "seed": None, "kind": "official"}) == "official"

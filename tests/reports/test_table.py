@@ -37,19 +37,55 @@ def test_ours_stands_beside_the_papers(experiment: Experiment, make_cells: Make)
     assert maclaurin["paper"] == MISSING
 
 
-def test_untimed_rows_give_no_times(experiment: Experiment, make_cells: Make) -> None:
+def test_times_of_a_busy_machine_are_shown_and_marked(experiment: Experiment, make_cells: Make) -> None:
     cells = make_cells([0.84, 0.86], timed=False)
     sketch = records(experiment, cells)[1]
     assert sketch["accuracy (%)"] == "85.00 ± 1.41"
-    assert {sketch[key] for key in ("map", "train", "test", "speed-up")} == {MISSING}
-    assert "did not run alone" in render(experiment, cells, "markdown")
-    assert "did not run alone" in render(experiment, cells, "terminal")
-    assert "did not run alone" not in render(experiment, make_cells([0.84, 0.86]), "terminal")
+    times = [sketch[key] for key in ("map", "train", "test", "speed-up")]
+    assert times == ["~1.0", "~0.500", "~1.0", "~0.333×"]
+    reason = "~: a time of a busy machine"
+    for style in ("markdown", "terminal"):
+        assert render(experiment, cells, style).count(reason) == 1
+        assert reason not in render(experiment, make_cells([0.84, 0.86]), style)
+    assert r"$\sim$0.500" in render(experiment, cells, "latex")
+    line = list(csv.DictReader(io.StringIO(render_csv(experiment, cells))))[1]
+    assert (line["train_cpu_seconds"], line["busy"]) == ("0.5", "map train test speed-up")
+    assert "busy" not in render_csv(experiment, make_cells([0.84, 0.86]))
 
 
-def test_unverified_data_are_named(experiment: Experiment, make_cells: Make) -> None:
-    assert "digits, unverified" in render(experiment, make_cells([0.84], verified=False), "markdown")
-    assert "unverified" not in render(experiment, make_cells([0.84]), "markdown")
+def test_a_speed_up_is_marked_where_one_side_is_from_a_busy_machine(
+    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
+) -> None:
+    rows = make_rows([0.84, 0.86])
+    rows[trials[-1].id]["timed"] = False  # the exact machine's
+    sketch = records(experiment, summarise(experiment, trials, rows))[1]
+    assert (sketch["train"], sketch["speed-up"]) == ("0.500", "~0.333×")
+
+
+def test_one_row_that_counts_is_enough_for_a_time_without_a_mark(
+    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
+) -> None:
+    rows = make_rows([0.84, 0.86])
+    busy = next(iter(rows.values()))
+    busy["timed"], busy["seconds"] = False, {"train": {"cpu": 99.0, "wall": 99.0}}
+    assert records(experiment, summarise(experiment, trials, rows))[1]["train"] == "0.500"
+
+
+def test_a_stopped_trial_of_any_method_has_its_bound(
+    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
+) -> None:
+    rows = make_rows([0.84] * 5)
+    end = {"status": "stopped", "reason": "too long", "limit_s": 60.0, "timed": True}
+    rows = {key: row | end for key, row in rows.items()}
+    exact, sketch, _ = records(experiment, summarise(experiment, trials, rows))
+    assert (exact["train"], sketch["train"], sketch["map"]) == ("> 60.0", "> 60.0", MISSING)
+
+
+@pytest.mark.parametrize("style", ["markdown", "terminal"])
+def test_unverified_data_are_named_once(experiment: Experiment, make_cells: Make, style: str) -> None:
+    text = render(experiment, make_cells([0.84], verified=False), style)
+    assert text.count("unverified") == text.count("unverified: digits: ") == 1
+    assert "unverified" not in render(experiment, make_cells([0.84]), style)
 
 
 def test_csv_has_every_number(experiment: Experiment, make_cells: Make) -> None:
@@ -106,10 +142,10 @@ def test_only_a_whole_plan_is_published(
     rows = make_rows([0.84] * 5)
     write_rows(tmp_path / "runs" / experiment.name, rows.values())
     with pytest.raises(StoreError, match="5 of 11 planned trials are not done"):
-        publish(experiment, trials, tmp_path / "runs", tmp_path / "results")
+        publish([(experiment, trials)], tmp_path / "runs", tmp_path / "results")
     assert not (tmp_path / "results").exists()
     chosen = [trial for trial in trials if trial.id in rows]
-    assert publish(experiment, chosen, tmp_path / "runs", tmp_path / "results") == 6
+    assert publish([(experiment, chosen)], tmp_path / "runs", tmp_path / "results") == [6]
     assert set(read_rows(tmp_path / "results" / experiment.name)) == set(rows)
 
 
@@ -151,9 +187,8 @@ def test_a_dataset_is_told_from_itself_by_the_switches_that_differ(write: Callab
 def test_missing_rows_leave_no_gap_in_the_figure(
     experiment: Experiment, make_cells: Make, tmp_path: Path
 ) -> None:
-    write_report(experiment, make_cells([0.84, 0.86], exact=None, timed=False), tmp_path)
+    write_report(experiment, make_cells([0.84, 0.86], exact=None), tmp_path)
     drawing = (tmp_path / "figure.svg").read_text()
-    assert "CPU seconds" not in drawing
     assert "exact, LIBSVM" not in drawing
 
 

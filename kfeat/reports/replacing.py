@@ -1,0 +1,93 @@
+"""Replacing files of several folders together: all of them are new afterwards, or all as they were."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import mkdtemp
+from types import TracebackType
+
+from kfeat.errors import StoreError
+
+Pair = tuple[Path, Path]  # a new file, and the place that it takes
+
+
+class Replacing:
+    """New files, written beside the old ones, which take their places when the `with` block ends.
+
+    They do so folder by folder in the order of their names. An error in the block, or on the way, leaves
+    every old file as it was. A process that is killed on the way leaves whole files, some old and some new.
+    """
+
+    def __enter__(self) -> "Replacing":
+        self._folders: dict[Path, Path] = {}
+        self._made: list[Path] = []
+        return self
+
+    def beside(self, folder: Path) -> Path:
+        """Return the folder for the new files of `folder`, which is made where it is missing.
+
+        Raises StoreError where that cannot be done.
+        """
+        if folder not in self._folders:
+            try:
+                self._made += [path for path in (folder, *folder.parents) if not path.exists()]
+                folder.mkdir(parents=True, exist_ok=True)
+                self._folders[folder] = Path(mkdtemp(prefix=".new-", dir=folder))
+            except OSError as error:
+                raise StoreError(f"{folder}: cannot be written ({error.strerror})") from None
+        return self._folders[folder]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Put the new files into their places, unless the block failed; take the folders for them away."""
+        done = False
+        try:
+            if kind is None:
+                self._replace()
+                done = True
+        except OSError as problem:
+            raise StoreError(f"{problem.filename}: cannot be written ({problem.strerror})") from None
+        finally:
+            for new in self._folders.values():
+                shutil.rmtree(new, ignore_errors=True)
+            if not done:
+                _remove_empty(self._made)
+
+    def _replace(self) -> None:
+        pairs: list[Pair] = [
+            (path, folder / path.name)
+            for folder, new in self._folders.items()
+            for path in sorted(new.iterdir())
+        ]
+        backups: list[Pair] = []
+        for new, place in pairs:
+            if place.exists():
+                backups.append((new.with_name(f".old-{place.name}"), place))
+                shutil.copy2(place, backups[-1][0])
+        taken: list[Path] = []
+        try:
+            for new, place in pairs:
+                os.replace(new, place)
+                taken.append(place)
+        except OSError:
+            old = {place: backup for backup, place in backups}
+            for place in taken:
+                _put_back(old.get(place), place)
+            raise
+
+
+def _put_back(backup: Path | None, place: Path) -> None:
+    if backup is None:
+        place.unlink()
+    else:
+        os.replace(backup, place)
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError:  # it is not empty: somebody else has written there
+            return
