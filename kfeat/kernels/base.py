@@ -52,7 +52,7 @@ class Kernel(BaseEstimator):
 
     def _block(self, A: Any, B: Any, symmetric: bool) -> NDArray[Any]:
         """Return the block tile by tile; half of the tiles where it is `symmetric`."""
-        if not symmetric and max(A.shape[0], B.shape[0]) <= TILE:
+        if not symmetric and 0 < min(A.shape[0], B.shape[0]) <= max(A.shape[0], B.shape[0]) <= TILE:
             return self._tile(A, B)
         K: NDArray[Any] = np.empty((A.shape[0], B.shape[0]), dtype=np.result_type(A.dtype, B.dtype))
         for rows in slices(A.shape[0], TILE):

@@ -5,9 +5,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import clone
 from sklearn.metrics.pairwise import manhattan_distances
 
+from kfeat.errors import DataError
 from kfeat.kernels.base import Kernel, Positive, squared_norms
 from kfeat.kernels.forks import openmp_for_forks
 from kfeat.kernels.operands import as_operand
@@ -88,6 +90,8 @@ class Laplacian(ShiftInvariantKernel):
         return 1 / manhattan_width(X, rule, random_state)
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
+        if any(issparse(rows) and rows.indices.dtype != np.int32 for rows in (X, Y)):
+            raise DataError(f"Laplacian: expected sparse rows of less than 2^31 features, got {X.shape[1]:,}")
         with openmp_for_forks():
             distances = manhattan_distances(X, Y)  # float64, by SciPy (dense) or scikit-learn (CSR)
         distances *= -number(self, "gamma")

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import RankWarning
 from sklearn.exceptions import NotFittedError
 
 from kfeat.errors import KfeatError
@@ -92,6 +93,7 @@ def verdict(number: int) -> str | None:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 warnings.simplefilter("error", RuntimeWarning)
+                warnings.simplefilter("ignore", RankWarning)
                 found = act()
         except Exception as error:
             if not is_sentence(error):
