@@ -10,6 +10,7 @@ import signal
 import socket
 import traceback
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ from click.testing import CliRunner, Result
 
 from kfeat.cli import main
 
-CASES = int(os.environ.get("KFEAT_FUZZ", "400"))
+CASES = int(os.environ.get("KFEAT_FUZZ", "350"))
 BATCH = 50
 SECONDS = 20  # after which a case hangs
 CONFIGS = Path(__file__).parents[2] / "configs"
-SEEDS = sorted(CONFIGS.rglob("[!_]*.yaml"))
+TREES = [yaml.safe_load(path.read_text()) for path in sorted(CONFIGS.rglob("[!_]*.yaml"))]
 INCLUDED = Path("configs/pham_pagh_2013/_paper.yaml")
 MUTATED = Path("configs/pham_pagh_2013/mutated.yaml")
 
@@ -36,13 +37,15 @@ VALUES: list[Any] = [
     {"name": "dense", "n": 50, "d": 3}, {"kind": "k_fold", "fold": [0, 1]}, {"divide": 0}, {"for": {}},
     {"name": "sum"}, [{"name": "newton"}], list(range(500)), {"positive": [1]}, {"": {"": ""}},
 ]  # fmt: skip
+BOMB = "".join(f"k{i}: &k{i} [{', '.join([f'*k{i - 1}' if i else '1'] * 9)}]\n" for i in range(9))
 FRAGMENTS = [
     "&a ", "*a", "!!python/object:os.system ", "!!int ", "!!binary aGk=", "<<: *a", "? ", "- ", ": ", "{",
     "[", "]", "}", "'", '"', "|\n", "\t", "#", "\0", "%YAML 9.9\n", "---\n", "...\n", "é", "\ufeff", "\u2028",
     "2020-01-01", "0x", "1:59", "=", "[" * 70, "{a: " * 60, "a: &a [*a]\n", "include: /etc/passwd\n",
-    "title: twice\n",
+    "title: twice\n", BOMB, BOMB + "title: *k8\n",
 ]  # fmt: skip
-STRANGE = ["", " ", "²", "-1", "x", "a,b", ",", "10" * 40, "{", "nan", "9e9h", "\0", "\udcff", "0", "1e3"]
+STRANGE = ["", " ", "²", "-1", "x", "a,b", ",", "10" * 40, "{", "nan", "9e9h", "\0", "\udcff", "0", "1e3",
+           "~", "*a", "!!bool x"]  # fmt: skip
 OPTIONS = {
     "--set": [*STRANGE, "3", "[1, 2]", "null", "{name: newton}", "[8, 16]", "exact", "median", "true"],
     "--maps": [*STRANGE, "exact", "tensor_sketch", "exact,tensor_sketch", "random_maclaurin"],
@@ -132,7 +135,7 @@ def everything(place: Path) -> set[Path]:
 
 def prepare(draw: random.Random) -> list[str]:
     """Write a mutated config, perhaps with a mutated file that it includes; return a command line for it."""
-    tree = yaml.safe_load(draw.choice(SEEDS).read_text())
+    tree = deepcopy(draw.choice(TREES))
     if "include" in tree:
         tree["include"] = INCLUDED.name
     for _ in range(draw.choice([0, 1, 1, 1, 2, 4])):
@@ -222,7 +225,7 @@ def _tune(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
 
 def _exchange(tree: Any, holder: Any, key: Any, draw: random.Random) -> None:
     """Replace a value by one that another config of the house has under the same key."""
-    other = yaml.safe_load(draw.choice(SEEDS).read_text())
+    other = deepcopy(draw.choice(TREES))
     found = [other]
     for *above, last in places(other):
         inner = other
