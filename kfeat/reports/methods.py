@@ -38,6 +38,8 @@ def methods(cells: Sequence[Cell]) -> Figure:
     if seconds:
         logarithmic(grid[-1][1], "x", seconds)
         grid[-1][1].set_xlabel("CPU seconds")
+    if crosses := handles.pop("~", None):
+        handles["~"] = crosses  # behind the phases that it marks
     shared_legend(figure, list(handles.values()), width)
     return figure
 
