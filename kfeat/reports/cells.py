@@ -10,8 +10,8 @@ from typing import Any, Literal
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.file_model import Quantity, ReportedNumber
 from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.selectors import reported_number
-from kfeat.experiments.store import Row
 
 # What a clock of the row is called in a table: mapping and training rows count as training time.
 Phase = Literal["map", "train", "test"]
@@ -178,7 +178,7 @@ class Cell:
 
         With `busy`, rows of a busy machine serve where none counts: their times are longer than need be.
         """
-        timed = [row["seconds"] for row in self.rows if row["timed"]]
+        timed = [row["seconds"] for row in self.rows if counts_as_timed(row)]
         if busy and not timed:
             timed = [row["seconds"] for row in self.rows]
         timed = [seconds for seconds in timed if not seconds.keys().isdisjoint(PHASES[phase])]
@@ -197,7 +197,7 @@ class Cell:
         """Return the seconds after which its trials were stopped, where none has ended: a lower bound."""
         if self.rows or not self.stopped:
             return None
-        timed = [row["limit_s"] for row in self.stopped if row["timed"]]
+        timed = [row["limit_s"] for row in self.stopped if counts_as_timed(row)]
         return Shown(min(timed or [row["limit_s"] for row in self.stopped]), busy=not timed, sign="> ")
 
     def shown(self, name: Quantity) -> "Shown":

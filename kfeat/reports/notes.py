@@ -12,8 +12,7 @@ from kfeat.reports.names import cell_name
 from kfeat.reports.text import BUSY, MISSING
 
 BOUND = (
-    "after >: the time limit in wall seconds, of an idle machine, at which a trial was stopped; the start of "
-    "its process and the loading of its data are included."
+    "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
 )
 SPREAD = "mean ± standard deviation over the runs"
 
