@@ -15,7 +15,7 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $@
 
-quickstart: $(READY)  ## run the main job on bundled data: table and figure in half a minute
+quickstart: $(READY)  ## run the main job on generated data: table and figure in half a minute
 	$(BIN)/kfeat run configs/quickstart.yaml
 
 test: $(READY)  ## run all tests (no network; real data where KFEAT_MIRROR is set)
