@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from annotated_types import Ge
+from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 from pydantic import Field
 
@@ -14,10 +14,7 @@ from kfeat.data.models import Model, Part
 
 
 class Generator(Model):
-    """n rows of d features, drawn from `seed`; no test rows.
-
-    The labels are the signs of <w, x> for one random direction w, so that a linear machine can learn them.
-    """
+    """n rows of d features, drawn from `seed`, with labels +1 and -1; no test rows."""
 
     algorithm_version: ClassVar[int] = 1
 
@@ -27,18 +24,29 @@ class Generator(Model):
 
 
 class UnitBall(Generator):
-    """Points drawn uniformly from the unit ball of R^d (Kar & Karnick 2012, section 6.2)."""
+    """Points drawn uniformly from the unit ball of R^d (Kar & Karnick 2012, section 6.2); linear labels."""
 
     name: Literal["unit_ball"]
 
 
 class Dense(Generator):
-    """Points drawn uniformly from the unit cube [0, 1)^d (for the synthetic data of Pham & Pagh 2013)."""
+    """Points drawn uniformly from [0, 1)^d (for the synthetic data of Pham & Pagh 2013); linear labels."""
 
     name: Literal["dense"]
 
 
-GeneratorSource: TypeAlias = Annotated[UnitBall | Dense, Field(discriminator="name")]
+class Quadric(Generator):
+    """Points drawn uniformly from [-1/2, 1/2)^d, labelled by the side of a random quadric on which they lie.
+
+    A share `noise` of the labels, drawn at random, is wrong. A kernel of degree 2 can learn the others, a
+    linear machine cannot.
+    """
+
+    name: Literal["quadric"]
+    noise: Annotated[float, Ge(0), Lt(0.5)] = 0.05
+
+
+GeneratorSource: TypeAlias = Annotated[UnitBall | Dense | Quadric, Field(discriminator="name")]
 
 
 def unit_ball(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -53,19 +61,37 @@ def dense(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
     return rng.random((spec.n, spec.d))
 
 
-GENERATORS: dict[str, Callable[[Generator, np.random.Generator], NDArray[np.float64]]] = {
-    "unit_ball": unit_ball,
-    "dense": dense,
+def centred_cube(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return n x d numbers drawn uniformly from [-1/2, 1/2)."""
+    return rng.random((spec.n, spec.d)) - 0.5
+
+
+def linear_labels(spec: Generator, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the signs of <w, x - mean> for one random direction w, which a linear machine can learn."""
+    centred = X - X.mean(axis=0)
+    return np.where(centred @ rng.standard_normal(spec.d) >= 0, 1, -1)
+
+
+def quadric_labels(spec: Any, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the signs of x'Ax - its median for a normal matrix A, a share `noise` of them turned round."""
+    form = np.einsum("ij,ij->i", X @ rng.standard_normal((spec.d, spec.d)), X)
+    y = np.where(form > np.median(form), 1, -1)
+    return np.where(rng.random(spec.n) < spec.noise, -y, y)
+
+
+GENERATORS: dict[str, tuple[Callable[..., NDArray[np.float64]], Callable[..., NDArray[np.int64]]]] = {
+    "unit_ball": (unit_ball, linear_labels),
+    "dense": (dense, linear_labels),
+    "quadric": (centred_cube, quadric_labels),
 }
 
 
 def generate(spec: Any) -> dict[str, Part]:
     """Return the generated rows and their labels +1 and -1 as the part "train"."""
     rng = np.random.default_rng(spec.seed)
-    X = GENERATORS[spec.name](spec, rng)
-    centred = X - X.mean(axis=0)
-    y = np.where(centred @ rng.standard_normal(spec.d) >= 0, 1, -1)
-    return {"train": Part(X, y)}
+    points, labels = GENERATORS[spec.name]
+    X = points(spec, rng)
+    return {"train": Part(X, labels(spec, X, rng))}
 
 
 def generator_fingerprint(spec: Any) -> str:
