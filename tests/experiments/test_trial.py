@@ -7,9 +7,9 @@ import pytest
 
 from kfeat.data import fingerprint, load_raw
 from kfeat.errors import DataError
-from kfeat.experiments import measures
 from kfeat.experiments import trial as module
 from kfeat.experiments.config import load_experiment
+from kfeat.experiments.measures import kernel_error
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.trial import run_trial
 from kfeat.maps.diagnostics import sampled_rows
@@ -144,7 +144,7 @@ def test_the_kernel_error_of_all_maps_is_taken_on_the_same_rows(
         seen.append(rows)
         return rows, unseen
 
-    monkeypatch.setattr(measures, "sampled_rows", recorded)
+    monkeypatch.setattr(kernel_error, "sampled_rows", recorded)
     experiment = load_experiment(write(), ["measure={name: kernel_error, n_rows: 40}", "solvers={}"])
     trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
     for trial in trials:
