@@ -77,7 +77,8 @@ main.add_command(protocol)
 @click.option(
     "--time-limit",
     metavar="TIME",
-    help="Stop a trial that takes longer (90s, 30m, 2h); a longer limit, or none, runs it again.",
+    help="Stop a trial whose own work takes more CPU time (90s, 30m, 2h); a longer limit, or none, runs it "
+    "again.",
 )
 @click.option("--dry-run", is_flag=True, help="Show the plan, run nothing.")
 @click.pass_context

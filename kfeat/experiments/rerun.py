@@ -2,20 +2,26 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from math import inf
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
 
+MAX_SECONDS = 10 * 365.25 * 24 * 3600
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def seconds_of(text: str) -> float:
     """Return the seconds in a duration such as 90, 90s, 5m or 1.5h; raises ConfigError for other text."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
-    if not match:
-        raise ConfigError(f"'{text}' is not a duration; expected a number of seconds, or 90s, 5m, 1.5h")
-    return float(match[1]) * _UNITS[match[2]]
+    seconds = float(match[1]) * _UNITS[match[2]] if match else inf
+    if seconds > MAX_SECONDS:
+        shown = text if len(text) <= 40 else f"{text[:40]}..."
+        raise ConfigError(
+            f"'{shown}' is not a duration; expected a number of seconds, or 90s, 5m, 1.5h, up to ten years"
+        )
+    return seconds
 
 
 def choose(candidates: Iterable[tuple[Trial, Row]], budget: float) -> list[Trial]:

@@ -1,7 +1,7 @@
 """Running an experiment: the trials not yet done, each saved as it finishes."""
 
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from math import inf
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -11,11 +11,13 @@ from kfeat.data import Source, fingerprint, load_raw
 from kfeat.errors import DownloadError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Trial, dataset_name, plan
-from kfeat.experiments.store import Row, Store, gathered_rows
-from kfeat.experiments.trial import header
+from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.store import Store, gathered_rows
 from kfeat.experiments.worker import Worker, WorkerOptions
 
 Again = Literal["nothing", "untimed", "everything"]
+
+LONGEST_WAIT = 60.0  # seconds; the system refuses to wait for an infinite time, or for years
 
 
 class Watcher(Protocol):
@@ -80,15 +82,35 @@ def run_experiment(
 ) -> list[Trial]:
     """Run what is pending of an experiment's plan, and return the plan.
 
-    New rows go to its own folder below `root`. The data are fetched and parsed here, once, with the
-    watcher's progress bar; the workers find them in the cache.
+    New rows go to its own folder below `root`.
     """
     access = {"mirror": options.mirror, "offline": options.offline, "progress": watcher.downloads()}
     trials = planned(experiment, **access)
-    todo = pending(trials, rows_of(experiment, root), again, options.time_limit)
-    fetch(todo, options, watcher)
-    run_trials(todo, root / experiment.name, options, watcher, jobs=jobs, done=len(trials) - len(todo))
+    there = partial(rows_of, experiment, root)
+    run_pending(trials, there, root / experiment.name, options, watcher, jobs=jobs, again=again)
     return trials
+
+
+def run_pending(
+    trials: Sequence[Trial],
+    rows: Callable[[], dict[str, Row]],
+    folder: Path,
+    options: WorkerOptions,
+    watcher: Watcher,
+    *,
+    jobs: int = 1,
+    again: Again = "nothing",
+) -> list[Row]:
+    """Run those of `trials` that are pending, and return their rows.
+
+    `rows` is asked for the rows there are once the folder is locked, so that nothing runs twice that another
+    process did meanwhile. The data are fetched and parsed here, once, with the watcher's progress bar; the
+    workers find them in the cache.
+    """
+    with Store(folder) as store:
+        todo = pending(trials, rows(), again, options.time_limit)
+        fetch(todo, options, watcher)
+        return _carried_out(todo, store, options, watcher, jobs=jobs, done=len(trials) - len(todo))
 
 
 def fetch(trials: Sequence[Trial], options: WorkerOptions, watcher: Watcher) -> None:
@@ -109,63 +131,65 @@ def pending(
 
     def is_settled(row: Row) -> bool:
         ended = row["status"] == "done" or (row["status"] == "stopped" and row["limit_s"] >= time_limit)
-        return ended and (row["timed"] or again == "nothing")
+        return ended and (again == "nothing" or counts_as_timed(row))
 
     return [trial for trial in trials if trial.id not in rows or not is_settled(rows[trial.id])]
 
 
 def run_trials(
+    trials: Sequence[Trial], folder: Path, options: WorkerOptions, watcher: Watcher, *, jobs: int = 1
+) -> list[Row]:
+    """Run all `trials`, whatever rows there are, and return their rows, which go to `folder`."""
+    with Store(folder) as store:
+        return _carried_out(trials, store, options, watcher, jobs=jobs)
+
+
+def _carried_out(
     trials: Sequence[Trial],
-    folder: Path,
+    store: Store,
     options: WorkerOptions,
     watcher: Watcher,
     *,
-    jobs: int = 1,
+    jobs: int,
     done: int = 0,
 ) -> list[Row]:
     """Run all `trials` and return their rows; `done` is how many of the plan were done before.
 
-    Every row is on disk before the next trial starts. The folder is locked meanwhile.
+    Every row is on disk before the next trial starts.
     """
-    with Store(folder) as store, ExitStack() as ending:
-        watcher.begin(trials, done)
-        rows: list[Row] = []
-        idle: list[Worker] = []
-        busy: list[Worker] = []
-        ending.callback(_kill, idle, busy)
-        queue = list(trials)[::-1]
+    watcher.begin(trials, done)
+    rows: list[Row] = []
+    idle: list[Worker] = []
+    busy: list[Worker] = []
+    queue = list(trials)[::-1]
+    try:
         while queue or busy:
             while queue and len(busy) < jobs:
-                worker = idle.pop() if idle else Worker(options)
-                busy.append(worker)
                 watcher.started(queue[-1])
-                worker.start(queue.pop())
-            patience = max(0.0, min(worker.seconds_left for worker in busy))
-            answered = wait([worker.connection for worker in busy], None if patience == inf else patience)
-            for worker in [one for one in busy if one.connection in answered or one.seconds_left <= 0]:
-                trial = worker.trial
-                assert trial is not None
-                row = worker.answer() if worker.connection in answered else header(trial) | worker.stop()
-                busy.remove(worker)
-                if row is None:
-                    row = {**header(trial), "status": "failed", "reason": _death(worker)}
-                    worker.kill()
-                elif row["status"] != "stopped":
+                busy.append(_handed_over(queue.pop(), idle, options))
+            patience = min(worker.patience for worker in busy)
+            wait([worker.connection for worker in busy], min(patience, LONGEST_WAIT))
+            for worker in list(busy):
+                row = worker.row()
+                if row is not None:
+                    busy.remove(worker)
                     idle.append(worker)
-                store.append(row)
-                rows.append(row)
-                watcher.finished(trial, row)
+                    store.append(row)
+                    rows.append(row)
+                    watcher.finished(worker.trial, row)
+    finally:
+        for worker in (*idle, *busy):
+            worker.kill()
     return rows
 
 
-def _kill(*groups: list[Worker]) -> None:
-    for group in groups:
-        for worker in group:
-            worker.kill()
-
-
-def _death(worker: Worker) -> str:
-    code = worker.exit_code()
-    if code == -9:
-        return "the process was killed (signal 9), most likely for want of memory"
-    return f"the process died ({f'signal {-code}' if code and code < 0 else f'exit status {code}'})"
+def _handed_over(trial: Trial, idle: list[Worker], options: WorkerOptions) -> Worker:
+    """Return the worker that has taken the trial: an idle one that is still alive, or else a new one."""
+    while idle:
+        worker = idle.pop()
+        if worker.alive and worker.start(trial):
+            return worker
+        worker.kill()
+    worker = Worker(options)
+    worker.start(trial)
+    return worker

@@ -9,6 +9,7 @@ an experiment written so: rows are found again, those of `kfeat run` too.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.file_model import ReportedNumber
 from kfeat.experiments.plan import Trial, every_trial
-from kfeat.experiments.run import Watcher, fetch, pending, run_trials
+from kfeat.experiments.run import Watcher, run_pending
 from kfeat.experiments.selectors import reported_number
 from kfeat.experiments.store import Row, gathered_rows
 from kfeat.experiments.switches import turn
@@ -127,9 +128,7 @@ def run_search(
     search: Search, root: Path, options: WorkerOptions, watcher: Watcher, *, jobs: int = 1
 ) -> dict[str, Row]:
     """Run the trials that have no row yet, and return the rows; new ones go to the search's own folder."""
-    trials = search.trials
-    todo = pending(trials, search_rows(search.experiment, root))
-    fetch(todo, options, watcher)
+    there = partial(search_rows, search.experiment, root)
     folder = root / search.experiment.name / FOLDER
-    run_trials(todo, folder, options, watcher, jobs=jobs, done=len(trials) - len(todo))
+    run_pending(search.trials, there, folder, options, watcher, jobs=jobs)
     return search_rows(search.experiment, root)

@@ -5,37 +5,38 @@ test rows, predicting; wall and CPU seconds of each, CPU summed over threads.
 """
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+import logging
+from collections.abc import Callable
 from math import isfinite
-from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data import Dataset, load
-from kfeat.errors import DataError, KfeatError, SolverError
-from kfeat.experiments.machine import (
-    busy_seconds,
-    environment,
-    peak_memory_mb,
-    reset_peak_memory,
-    was_idle,
-)
+from kfeat.errors import DataError, SolverError, StoreError
+from kfeat.experiments.clock import Clock, Phase, silent
+from kfeat.experiments.machine import environment, peak_memory_mb, reset_peak_memory
 from kfeat.experiments.plan import Trial, dataset_name
-from kfeat.experiments.store import SCHEMA
+from kfeat.experiments.row import SCHEMA, Row, check_row
 
-Seconds = dict[str, dict[str, float]]
+log = logging.getLogger(__name__)
 
 
 def run_trial(
-    trial: Trial, *, threads: int, alone: bool, mirror: str | None, offline: bool
-) -> dict[str, Any]:
-    """Return the row of `trial`; a solver or a map that fails gives a row with status `failed`.
+    trial: Trial,
+    *,
+    threads: int,
+    alone: bool,
+    mirror: str | None,
+    offline: bool,
+    announce: Callable[[Phase | None], None] = silent,
+) -> Row:
+    """Return the row of `trial`; one whose work fails, or whose score is not finite, has status `failed`.
 
     `alone` says that this process runs no other trial at the same time; the row is `timed` if, beside
-    that, the rest of the machine was idle. Bad data raises, since no row could be right.
+    that, the rest of the machine was idle and the cap on threads held. Bad data raises, since no row could
+    be right.
     """
     data = load(
         trial.source, trial.protocol, random_state=trial.seeds["data"], mirror=mirror, offline=offline
@@ -54,15 +55,27 @@ def run_trial(
         "threads": threads,
     }
     reset_peak_memory()
-    clock = _Clock()
+    clock = Clock(threads, announce)
     try:
-        row |= _work(trial, data, clock, threads)
-    except (KfeatError, MemoryError, ArithmeticError, ValueError) as error:
-        row |= {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
-    row["seconds"] = clock.seconds
-    row["timed"] = alone and clock.alone
-    row["peak_memory_mb"] = peak_memory_mb()
+        found = _work(trial, data, clock, threads)
+    except Exception as error:
+        found = failure(error)
+    row |= found | {
+        "seconds": clock.seconds,
+        "timed": alone and clock.counts,
+        "peak_memory_mb": peak_memory_mb(),
+    }
+    try:
+        check_row(row)
+    except StoreError as error:
+        return header(trial) | {"status": "failed", "reason": f"its row would be wrong: {error}"}
     return row
+
+
+def failure(error: Exception) -> dict[str, Any]:
+    """Return what a row says of an error that ended its trial; the log has the traceback."""
+    log.debug("a trial failed", exc_info=error)
+    return {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
 
 
 def header(trial: Trial) -> dict[str, Any]:
@@ -83,7 +96,7 @@ def header(trial: Trial) -> dict[str, Any]:
     }
 
 
-def _work(trial: Trial, data: Dataset, clock: "_Clock", threads: int) -> dict[str, Any]:
+def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, Any]:
     kernel = trial.kernel.build().resolve(data.X_train, trial.seeds["data"])
     if trial.map is None:
         return _train(trial, data, clock, kernel, data.X_train, data.X_test)
@@ -104,7 +117,7 @@ def _work(trial: Trial, data: Dataset, clock: "_Clock", threads: int) -> dict[st
 
 
 def _train(
-    trial: Trial, data: Dataset, clock: "_Clock", kernel: Any, Z_train: Any, Z_test: Any
+    trial: Trial, data: Dataset, clock: Clock, kernel: Any, Z_train: Any, Z_test: Any
 ) -> dict[str, Any]:
     """Return how well the solver does on the test rows, and how it ended."""
     assert trial.solver is not None
@@ -142,25 +155,3 @@ def _solve(solver: Any) -> dict[str, Any]:
         for name, value in found.items()
         if value is not None and not (isinstance(value, float) and not isfinite(value))
     }
-
-
-class _Clock:
-    """Wall and CPU seconds of named phases, and how busy the rest of the machine was meanwhile."""
-
-    def __init__(self) -> None:
-        self.seconds: Seconds = {}
-        self._own = self._others = self._wall = 0.0
-
-    @contextmanager
-    def __call__(self, phase: str) -> Iterator[None]:
-        busy, wall, cpu = busy_seconds(), perf_counter(), process_time()
-        yield
-        cpu, wall, busy = process_time() - cpu, perf_counter() - wall, busy_seconds() - busy
-        self.seconds[phase] = {"cpu": round(cpu, 4), "wall": round(wall, 4)}
-        self._wall += wall
-        self._others += busy - cpu
-
-    @property
-    def alone(self) -> bool:
-        """Tell whether the rest of the machine was idle over all phases."""
-        return was_idle(self._others, self._wall)

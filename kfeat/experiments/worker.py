@@ -7,30 +7,32 @@ gone, even by kill -9, ends by itself.
 import logging
 import multiprocessing
 import os
-import signal
 import threading
-import traceback
 import warnings
 from dataclasses import dataclass
 from math import inf
 from multiprocessing.connection import Connection
 from time import perf_counter
-from typing import Any
 
 import psutil
 from threadpoolctl import threadpool_limits
 
 from kfeat.errors import KfeatError
+from kfeat.experiments.child_start import interrupts_held_back, threads_capped
+from kfeat.experiments.clock import TEST_PHASES, Phase
 from kfeat.experiments.machine import busy_seconds, was_idle
 from kfeat.experiments.plan import Trial
-from kfeat.experiments.trial import run_trial
+from kfeat.experiments.row import Row
+from kfeat.experiments.trial import failure, header, run_trial
 
 
 @dataclass(frozen=True)
 class WorkerOptions:
     """How a worker runs its trials; nothing here changes a trial's numbers.
 
-    `time_limit` is how many seconds a trial may take, the loading of its data included.
+    `time_limit` is in CPU seconds, summed over threads as in the tables, of what the trial's clock times:
+    mapping, training, predicting. The start of the process, the loading of the data, and time in which the
+    process was suspended or waited for a core do not count.
     """
 
     threads: int = 1
@@ -42,64 +44,101 @@ class WorkerOptions:
 
 
 class Worker:
-    """One child process that takes a trial at a time and answers with a row, an error or its end."""
+    """One child process that takes a trial at a time and ends it with a row or an error."""
 
     def __init__(self, options: WorkerOptions) -> None:
         self._options = options
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, options), daemon=True)
-        self._process.start()
+        with threads_capped(options.threads), interrupts_held_back():
+            self._process.start()
         theirs.close()
-        self.trial: Trial | None = None
-
-    def start(self, trial: Trial) -> None:
-        """Hand over a trial; the answer can be waited for on `connection`."""
-        self.trial = trial
-        self._began, self._others = perf_counter(), busy_seconds() - self._cpu_seconds()
-        self.connection.send(trial)
 
     @property
-    def seconds_left(self) -> float:
-        """Return for how long the trial in hand may go on."""
-        return self._options.time_limit - (perf_counter() - self._began)
+    def alive(self) -> bool:
+        """Tell whether the process can take another trial."""
+        return self._process.is_alive()
 
-    def stop(self) -> dict[str, Any]:
-        """End the process, whose trial is out of time, and return what its row then says."""
+    def start(self, trial: Trial) -> bool:
+        """Hand over a trial, and tell whether there still was a process to take it.
+
+        What happens next can be waited for on `connection`, for at most `patience` seconds.
+        """
+        self.trial = trial
+        self._phase: Phase | None = None
+        self._began, self._others = perf_counter(), busy_seconds() - self._cpu_seconds()
+        try:
+            self.connection.send(trial)
+        except OSError:
+            return False
+        return self.alive
+
+    def row(self) -> Row | None:
+        """Return the row of the trial in hand if it has ended, by itself or not; None while it goes on.
+
+        Raises the KfeatError of data that cannot be loaded.
+        """
+        while self.connection.poll():
+            try:
+                kind, value = self.connection.recv()
+            except (EOFError, OSError):
+                return self._died()
+            if kind == "error":
+                raise value
+            if kind == "row":
+                return dict(value)
+            self._phase = value
+        return self._stopped(self._phase) if self._phase and self._seconds_left <= 0 else None
+
+    @property
+    def patience(self) -> float:
+        """Return the seconds after which the trial in hand may be out of time."""
+        # As many CPU seconds as there are threads may go by in a second; a poll costs less than 1 ms.
+        return max(0.02, self._seconds_left / self._options.threads)
+
+    @property
+    def _seconds_left(self) -> float:
+        if self._phase is None:
+            return inf
+        used = self._phase.before + self._cpu_seconds() - self._phase.began
+        return self._options.time_limit - used
+
+    def _stopped(self, phase: Phase) -> Row:
+        """End the process, whose trial is out of time.
+
+        The limit is a lower bound of what mapping and training take if it was stopped there.
+        """
         others = busy_seconds() - self._cpu_seconds() - self._others
         idle = was_idle(others, perf_counter() - self._began)
         self.kill()
         limit = self._options.time_limit
         return {
+            **header(self.trial),
             "status": "stopped",
             "reason": f"it had not ended after {limit:g} seconds",
             "limit_s": limit,
             "threads": self._options.threads,
-            "timed": self._options.alone and idle,
+            "timed": self._options.alone and idle and phase.name not in TEST_PHASES,
         }
 
-    def _cpu_seconds(self) -> float:
-        times = psutil.Process(self._process.pid).cpu_times()
-        return float(times.user + times.system)
-
-    def answer(self) -> dict[str, Any] | None:
-        """Return the row of the trial in hand, or None if the process died over it; raise its error."""
-        try:
-            kind, value = self.connection.recv()
-        except (EOFError, ConnectionError):
-            return None
-        finally:
-            self.trial = None
-        if kind == "row":
-            return dict(value)
-        if kind == "error":
-            raise value
-        raise RuntimeError(f"a trial ended in an unforeseen error:\n{value}")
-
-    def exit_code(self) -> int | None:
-        """Return the exit status of a process that died, negative for a signal."""
+    def _died(self) -> Row:
         self._process.join(timeout=5)
-        return self._process.exitcode
+        code = self._process.exitcode
+        self.kill()
+        if code == -9:
+            reason = "the process was killed (signal 9), most likely for want of memory"
+        else:
+            how = f"signal {-code}" if code and code < 0 else f"exit status {code}"
+            reason = f"the process died ({how})"
+        return {**header(self.trial), "status": "failed", "reason": reason}
+
+    def _cpu_seconds(self) -> float:
+        try:
+            times = psutil.Process(self._process.pid).cpu_times()
+        except psutil.Error:
+            return 0.0  # it has died, which `row` finds out
+        return float(times.user + times.system)
 
     def kill(self) -> None:
         """End the process now, whatever it does."""
@@ -109,12 +148,15 @@ class Worker:
 
 
 def _serve(connection: Connection, options: WorkerOptions) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     logging.basicConfig(level=logging.DEBUG if options.debug else logging.ERROR)
     if not options.debug:
         warnings.simplefilter("ignore")
-    with threadpool_limits(options.threads):
+
+    def announce(phase: Phase | None) -> None:
+        connection.send(("phase", phase))
+
+    with threadpool_limits(options.threads):  # for a library that does not read the environment
         while True:
             try:
                 trial = connection.recv()
@@ -127,12 +169,13 @@ def _serve(connection: Connection, options: WorkerOptions) -> None:
                     alone=options.alone,
                     mirror=options.mirror,
                     offline=options.offline,
+                    announce=announce,
                 )
                 connection.send(("row", row))
             except KfeatError as error:
                 connection.send(("error", error))
-            except Exception:
-                connection.send(("crash", traceback.format_exc()))
+            except Exception as error:
+                connection.send(("row", header(trial) | failure(error)))
 
 
 def _end_with_parent() -> None:

@@ -1,14 +1,16 @@
 import json
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from kfeat.errors import StoreError
-from kfeat.experiments.store import ROWS, SCHEMA, Store, gathered_rows, read_rows, write_rows
-
-
-def row(identity: str, **more: object) -> dict[str, object]:
-    return {"schema": SCHEMA, "id": identity, "status": "done", **more}
+from kfeat.experiments.row import SCHEMA, to_line
+from kfeat.experiments.store import DAMAGED, ROWS, Store, gathered_rows, read_rows, write_rows
+from tests.experiments.rows import row
 
 
 def test_the_latest_row_of_an_identity_counts(tmp_path: Path) -> None:
@@ -31,15 +33,95 @@ def test_half_a_row_is_ignored_and_then_cut_off(tmp_path: Path) -> None:
     assert set(read_rows(tmp_path)) == {"a", "c"}
 
 
-@pytest.mark.parametrize("line", [b"nonsense", b"[1, 2]", b'{"schema": 1}', b"\xff\xfe", b"", b"null"])
-def test_a_line_that_is_no_row_is_named(tmp_path: Path, line: bytes) -> None:
-    (tmp_path / ROWS).write_bytes(json.dumps(row("a")).encode() + b"\n" + line + b"\n")
-    with pytest.raises(StoreError, match="line 2: not a row of kfeat"):
+GARBAGE = [b"nonsense", b"[1, 2]", b"\xff\xfe", b"null", b"{" * 5000, to_line(row("x"))[:100], b"\x00\x00"]
+
+
+@pytest.mark.parametrize("garbage", GARBAGE)
+def test_a_damaged_line_costs_itself_only_and_is_set_aside_by_the_next_writer(
+    tmp_path: Path, garbage: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    a, b = to_line(row("a")), to_line(row("b"))
+    text = a + garbage + b"\n" + b
+    (tmp_path / ROWS).write_bytes(text)
+    assert set(read_rows(tmp_path)) == set(read_rows(tmp_path)) == {"a", "b"}
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{tmp_path / ROWS}: damaged lines are left out (2); the next `kfeat run` moves them to {DAMAGED}"
+    ]
+    assert (tmp_path / ROWS).read_bytes() == text  # who only reads changes nothing
+    with Store(tmp_path) as store:
+        store.append(row("c"))
+    assert set(read_rows(tmp_path)) == {"a", "b", "c"}
+    assert (tmp_path / ROWS).read_bytes() == a + b + to_line(row("c"))
+    assert (tmp_path / DAMAGED).read_bytes() == garbage + b"\n"
+
+
+def test_a_row_glued_to_the_part_of_another_is_kept(tmp_path: Path) -> None:
+    a, b = to_line(row("a")), to_line(row("b"))
+    (tmp_path / ROWS).write_bytes(a[:100] + b + b"\xef\xbb\xbf" + a)
+    assert set(read_rows(tmp_path)) == {"a", "b"}
+    with Store(tmp_path):
+        assert (tmp_path / ROWS).read_bytes() == b + a
+
+
+def test_an_empty_line_is_nothing(tmp_path: Path) -> None:
+    (tmp_path / ROWS).write_bytes(b"\n" + to_line(row("a")) + b"\r\n")
+    assert set(read_rows(tmp_path)) == {"a"}
+
+
+def test_a_row_that_is_wrong_is_named(tmp_path: Path) -> None:
+    (tmp_path / ROWS).write_bytes(to_line(row("a")) + to_line(row("b", accuracy="high")))
+    message = "line 2: accuracy: input should be a valid number .got 'high'.; correct or remove the line"
+    with pytest.raises(StoreError, match=message):
         read_rows(tmp_path)
 
 
+@contextmanager
+def files_limited_to(size: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_row_that_the_disk_takes_in_part_only_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.append(row("a"))
+        before = (tmp_path / ROWS).read_bytes()
+        with files_limited_to(len(before) + 50), pytest.raises(StoreError, match="File too large"):
+            store.append(row("b"))
+        assert (tmp_path / ROWS).read_bytes() == before
+        store.append(row("c"))
+    assert set(read_rows(tmp_path)) == {"a", "c"}
+
+
+@pytest.mark.parametrize("kind", ["folder", "fifo", "device"])
+def test_what_is_no_file_of_rows_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / ROWS
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    with pytest.raises(StoreError, match="expected a file of rows"):
+        read_rows(tmp_path)
+    with pytest.raises(StoreError, match="expected a file of rows"), Store(tmp_path):
+        pass
+
+
+def test_rows_that_cannot_be_written_are_noticed_on_opening(tmp_path: Path) -> None:
+    (tmp_path / ROWS).symlink_to(tmp_path / "nowhere" / ROWS)
+    with pytest.raises(StoreError, match="cannot be written"), Store(tmp_path):
+        pass
+    (tmp_path / ROWS).unlink()
+    with Store(tmp_path):  # it is not locked any more
+        pass
+
+
 def test_rows_of_another_schema_are_refused(tmp_path: Path) -> None:
-    write_rows(tmp_path, [row("a") | {"schema": SCHEMA + 1}])
+    write_rows(tmp_path, [row("a", schema=SCHEMA + 1)])
     with pytest.raises(StoreError, match="incompatible version"):
         read_rows(tmp_path)
 
@@ -61,7 +143,7 @@ def test_no_rows_is_not_an_error(tmp_path: Path) -> None:
 
 def test_rows_of_several_folders_are_gathered_the_better_first(tmp_path: Path) -> None:
     def named(key: str, status: str, timed: bool, where: str) -> dict[str, object]:
-        return row(key, where=where, timed=timed) | {"status": status}
+        return row(key, status, where=where, timed=timed)
 
     write_rows(tmp_path / "own", [named("a", "done", False, "own"), named("b", "done", True, "own")])
     write_rows(

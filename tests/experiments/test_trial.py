@@ -7,7 +7,7 @@ import pytest
 
 from kfeat.data import fingerprint, load_raw
 from kfeat.errors import DataError
-from kfeat.experiments import trial as module
+from kfeat.experiments import clock
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.measures import kernel_error
 from kfeat.experiments.plan import Trial, plan
@@ -59,9 +59,9 @@ def test_a_solver_that_breaks_is_a_failed_row(trials: list[Trial], monkeypatch: 
 
 def test_a_row_is_timed_only_on_an_idle_machine(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> None:
     others = count(0.0, 10.0)  # ten seconds of other processes in every phase
-    monkeypatch.setattr(module, "busy_seconds", lambda: next(others))
+    monkeypatch.setattr(clock, "busy_seconds", lambda: next(others))
     assert run_trial(trials[0], **HOW)["timed"] is False
-    monkeypatch.setattr(module, "busy_seconds", lambda: 0.0)
+    monkeypatch.setattr(clock, "busy_seconds", lambda: 0.0)
     assert run_trial(trials[0], **HOW)["timed"] is True
     assert run_trial(trials[0], **{**HOW, "alone": False})["timed"] is False
 

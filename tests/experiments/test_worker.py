@@ -1,24 +1,110 @@
+import os
+import signal
+import time
 from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing import active_children
+from multiprocessing.connection import wait
 from pathlib import Path
 
+import psutil
 import pytest
 
 from kfeat.experiments import worker as module
-from kfeat.experiments.config import load_experiment
-from kfeat.experiments.plan import plan
+from kfeat.experiments.clock import Phase
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row, within_threads
 from kfeat.experiments.worker import Worker, WorkerOptions
+from tests.experiments.stand_ins import Pools, Quick, stand_ins
+
+Write = Callable[..., Path]
+OPTIONS = WorkerOptions(offline=True)
+ENDLESS = 1e9
 
 
-@pytest.mark.parametrize("alone", [True, False])
-@pytest.mark.parametrize("idle", [True, False])
-def test_a_stopped_trial_counts_only_alone_on_an_idle_machine(
-    write: Callable[..., Path], monkeypatch: pytest.MonkeyPatch, alone: bool, idle: bool
+def row_of(worker: Worker, trial: Trial, seconds: float = 30.0) -> Row:
+    """Hand a trial to a worker and wait until it has ended."""
+    assert worker.start(trial)
+    return awaited(worker, seconds)
+
+
+def awaited(worker: Worker, seconds: float = 30.0) -> Row:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        wait([worker.connection], min(worker.patience, 1.0))
+        row = worker.row()
+        if row is not None:
+            return row
+    raise AssertionError("no row")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_every_library_works_on_as_many_threads_as_the_row_says(
+    write: Write, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
-    experiment = load_experiment(write())
-    worker = Worker(WorkerOptions(alone=alone, time_limit=0.01))
-    worker.start(plan(experiment, dict.fromkeys(experiment.datasets, "f"))[0])
+    """NumPy's and SciPy's wheels bring an OpenBLAS each, and SciPy's is loaded after the worker's start."""
+    before = os.environ.get("OMP_NUM_THREADS")
+    worker = Worker(replace(OPTIONS, threads=threads))
+    assert os.environ.get("OMP_NUM_THREADS") == before
+    row = row_of(worker, *stand_ins(write, Pools()))
+    worker.kill()
+    assert len(row["pools"]) >= 2
+    assert [number for _, number in row["pools"]] == [threads] * len(row["pools"])
+    assert within_threads(row["seconds"], threads)
+
+
+def test_the_time_limit_counts_the_trials_own_work_only(write: Write) -> None:
+    """Neither the start of the process and the loading, seconds in all, nor time in which it is suspended."""
+    endless, quick = stand_ins(write, Quick(ENDLESS), Quick(0.1))
+    worker = Worker(replace(OPTIONS, time_limit=0.3))
+    assert worker.start(quick)
+    while worker._phase is None:
+        worker.connection.poll(1.0)
+        assert worker.row() is None
+    child = psutil.Process(worker._process.pid)
+    child.suspend()
+    for _ in range(10):
+        time.sleep(0.05)
+        assert worker.row() is None
+    child.resume()
+    assert awaited(worker)["status"] == "done"
+    began = child.cpu_times().user
+    row = row_of(worker, endless)
+    assert (row["status"], row["limit_s"]) == ("stopped", 0.3)
+    assert began > 0.3  # the start alone would have been too long
+    assert not worker.alive
+
+
+@pytest.mark.parametrize(
+    ("alone", "idle", "phase", "counts"),
+    [
+        (True, True, "train", True),
+        (False, True, "train", False),
+        (True, False, "train", False),
+        (True, True, "predict", False),  # what mapping and training took is less than the limit then
+    ],
+)
+def test_a_stopped_trial_counts_only_alone_on_an_idle_machine_and_before_the_test_rows(
+    write: Write, monkeypatch: pytest.MonkeyPatch, alone: bool, idle: bool, phase: str, counts: bool
+) -> None:
+    worker = Worker(replace(OPTIONS, alone=alone, time_limit=0.01))
+    worker.start(*stand_ins(write, Quick()))
     monkeypatch.setattr(module, "was_idle", lambda others, wall: idle)
-    row = worker.stop()
-    assert row["timed"] == (alone and idle)
+    row = worker._stopped(Phase(phase, 0.0, 0.0))
+    assert row["timed"] == counts
     assert (row["status"], row["limit_s"]) == ("stopped", 0.01)
-    assert worker.exit_code() == -9
+    assert not worker.alive
+    assert not worker.start(*stand_ins(write, Quick()))
+
+
+def test_ctrl_c_while_a_worker_starts_is_not_its_own(write: Write, capfd: pytest.CaptureFixture[str]) -> None:
+    worker = Worker(OPTIONS)
+    (trial,) = stand_ins(write, Quick())
+    assert worker.start(trial)
+    while worker.row() is None:
+        os.kill(worker._process.pid or 0, signal.SIGINT)
+        time.sleep(0.05)
+        assert worker.alive
+    worker.kill()
+    assert "Traceback" not in capfd.readouterr().err
+    assert not active_children()

@@ -1,0 +1,217 @@
+"""A row: what one trial gave, one JSON object on a line of trials.jsonl; read, checked and written here only.
+
+Everything that reads rows may rely on the fields and types below: whatever comes from a file or from a trial
+has passed `check_row`. Fields that are not listed are kept as they are.
+"""
+
+import json
+from collections.abc import Iterator
+from math import isfinite
+from typing import Annotated, Any, cast
+
+from annotated_types import Ge, Le, Lt, MinLen
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import from_json
+
+from kfeat.errors import StoreError
+from kfeat.parameters import describe
+
+SCHEMA = 1
+MAX_SHOWN = 200  # characters of a message about a field, whose value may be of any length
+
+Row = dict[str, Any]
+
+Text = Annotated[str, MinLen(1)]
+Count = Annotated[int, Ge(0), Lt(2**63)]
+Seconds = Annotated[float, Ge(0), Lt(1e12)]
+# Beyond any score that means something, and small enough for means, squares and differences of scores.
+Score = Annotated[float, Ge(-1e100), Le(1e100)]
+
+
+class DamagedLineError(ValueError):
+    """A line is not a JSON object: it was cut, glued to another or overwritten."""
+
+
+class _Part(BaseModel):
+    """A part of a row; keys beside the ones named are allowed, conversions are not."""
+
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+
+
+class _Component(_Part):
+    name: Text
+    version: Count
+
+
+class _Packages(_Part):
+    __pydantic_extra__: dict[str, str]
+    kfeat: str
+
+
+class _Environment(_Part):
+    python: str
+    system: str
+    processor: str
+    cores: Count | None
+    commit: str | None
+    packages: _Packages
+
+
+class _Phase(_Part):
+    cpu: Seconds
+    wall: Seconds
+
+
+class _Columns(_Part):
+    live: Count
+    zero: Count
+    constant: Count
+
+
+class _Interval(_Part):
+    value: Score
+    low: Score
+    high: Score
+
+
+class _KernelError(_Part):
+    relative_frobenius: _Interval
+    mean_absolute: _Interval
+    mean_relative: _Interval
+    maximum: Score
+
+
+class _Header(_Part):
+    id: Text
+    cell: Text
+    dataset: str
+    fingerprint: str
+    protocol: dict[str, Any]
+    kernel: _Component
+    map: _Component | None
+    solver: _Component | None = None
+    measure: _Component | None = None
+    repeat: Count
+    seeds: dict[str, Count]
+    environment: _Environment
+
+
+class _Done(_Header):
+    """A trial that ended; the scores have no value that stands for a missing one, so that null is refused."""
+
+    verified: bool
+    n_train: Count
+    n_test: Count
+    n_features: Count
+    threads: Count
+    timed: bool
+    seconds: Annotated[dict[str, _Phase], MinLen(1)]
+    columns: _Columns | None
+    peak_memory_mb: Annotated[float, Ge(0)] | None
+    predictions: str = ""
+    accuracy: Annotated[float, Ge(0), Le(1)] = 0.0
+    relative_error: Score = 0.0
+    kernel_error: _KernelError = cast(_KernelError, None)
+    mean_square: Score = 0.0
+    bound_ratio: Score = 0.0
+
+
+class _Failed(_Header):
+    reason: str
+
+
+class _Stopped(_Header):
+    reason: str
+    limit_s: Seconds
+    threads: Count
+    timed: bool
+
+
+_MODELS: dict[str, type[_Header]] = {"done": _Done, "failed": _Failed, "stopped": _Stopped}
+_SCORES = {"solver": {"accuracy", "relative_error"}, "kernel_error": {"kernel_error"}}
+_SCORES |= {"map_time": {"mean_square"}, "bound_ratio": {"bound_ratio"}}
+
+
+def to_line(row: Row) -> bytes:
+    """Return a row as a line of JSON, with its end of line."""
+    return json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+
+
+def from_line(line: bytes) -> Row:
+    """Return the row on a line.
+
+    Raises DamagedLineError where the line is not a JSON object, and StoreError where the object is not a row.
+    """
+    try:
+        row = from_json(line)
+    except ValueError as error:
+        raise DamagedLineError(str(error)) from None
+    if not isinstance(row, dict):
+        raise DamagedLineError("not a JSON object")
+    check_row(row)
+    return row
+
+
+def check_row(row: Row) -> None:
+    """Raise StoreError with the fields that are missing, of a wrong type, out of range or not finite."""
+    schema = row.get("schema")
+    if schema != SCHEMA or isinstance(schema, bool):
+        raise StoreError(
+            f"expected a row of schema {SCHEMA}, got {repr(schema)[:MAX_SHOWN]}, which an incompatible "
+            "version of kfeat writes"
+        )
+    problems = [f"{place}: not a finite number" for place in _not_finite(row)] or list(_problems(row))
+    if problems:
+        raise StoreError("; ".join(problem[:MAX_SHOWN] for problem in problems[:3]))
+
+
+def _problems(row: Row) -> Iterator[str]:
+    status = row.get("status")
+    if not isinstance(status, str) or status not in _MODELS:
+        yield f"status: expected one of {', '.join(_MODELS)} (got {status!r})"
+        return
+    try:
+        _MODELS[status].model_validate(row)
+    except ValidationError as error:
+        yield from (describe(problem) for problem in error.errors())
+        return
+    if status == "done":
+        yield from _score_problems(row)
+
+
+def _score_problems(row: Row) -> Iterator[str]:
+    """Yield what is wrong with a row's score: it has one, that of its measure or of its solver's task."""
+    measure = row.get("measure")
+    allowed = _SCORES.get(measure["name"] if measure else "solver", set())
+    found = {score for scores in _SCORES.values() for score in scores if score in row}
+    if len(found) != 1 or not found <= allowed:
+        yield f"expected one score, {' or '.join(sorted(allowed))} (got {', '.join(sorted(found)) or 'none'})"
+    if "accuracy" in row and row["n_test"] == 0:
+        yield "n_test: expected more than 0 beside an accuracy"
+
+
+def _not_finite(value: Any, place: str = "") -> Iterator[str]:
+    """Yield the places of infinite and NaN numbers."""
+    if isinstance(value, float) and not isfinite(value):
+        yield place.lstrip(".")
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _not_finite(item, f"{place}.{key}")
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _not_finite(item, f"{place}[{number}]")
+
+
+def counts_as_timed(row: Row) -> bool:
+    """Tell whether the seconds of a row may be compared: those of a trial alone, on the threads it says."""
+    if row["status"] == "done":
+        return bool(row["timed"]) and within_threads(row["seconds"], row["threads"])
+    return row["status"] == "stopped" and bool(row["timed"])
+
+
+def within_threads(seconds: dict[str, dict[str, float]], threads: int) -> bool:
+    """Tell whether no phase used more CPU seconds than so many threads can, by more than rounding.
+
+    One that did ran on threads that the cap did not reach: its time is not that of `threads` threads.
+    """
+    return all(phase["cpu"] <= 1.05 * threads * phase["wall"] + 0.01 for phase in seconds.values())

@@ -1,0 +1,43 @@
+"""Rows that are complete, made without running a trial."""
+
+from typing import Any
+
+from kfeat.experiments.machine import environment
+from kfeat.experiments.row import SCHEMA
+
+
+def row(identity: str, status: str = "done", **more: Any) -> dict[str, Any]:
+    """A row of an exact machine; what its status asks for can be replaced."""
+    header = {
+        "schema": SCHEMA,
+        "id": identity,
+        "cell": "c",
+        "status": status,
+        "dataset": "digits",
+        "fingerprint": "f",
+        "protocol": {},
+        "kernel": {"name": "linear", "version": 1},
+        "map": None,
+        "solver": {"name": "libsvm", "version": 1},
+        "repeat": 0,
+        "seeds": {"data": 0, "map": 0, "solver": 0},
+        "environment": environment(),
+    }
+    if status == "failed":
+        return {**header, "reason": "no reason", **more}
+    ended = {"threads": 1, "timed": True}
+    if status == "stopped":
+        return {**header, **ended, "reason": "too long", "limit_s": 60.0, **more}
+    sizes = {"verified": True, "n_train": 30, "n_test": 20, "n_features": 64}
+    score = {"accuracy": 0.5, "predictions": "p"}
+    phases = {phase: {"cpu": 0.5, "wall": 0.5} for phase in ("train", "predict")}
+    return {
+        **header,
+        **ended,
+        **sizes,
+        **score,
+        "columns": None,
+        "seconds": phases,
+        "peak_memory_mb": None,
+        **more,
+    }

@@ -1,0 +1,91 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kfeat.errors import StoreError
+from kfeat.experiments.measures import MEASURES
+from kfeat.experiments.row import (
+    _SCORES,
+    SCHEMA,
+    DamagedLineError,
+    check_row,
+    counts_as_timed,
+    from_line,
+    to_line,
+)
+from tests.experiments.rows import row
+
+RESULTS = Path(__file__).parents[2] / "results"
+
+
+def test_every_published_row_is_read_as_it_was_written() -> None:
+    lines = [
+        line for path in RESULTS.rglob("trials.jsonl") for line in path.read_bytes().splitlines(keepends=True)
+    ]
+    assert len(lines) > 1000
+    assert all(to_line(from_line(line)) == line for line in lines)
+
+
+def test_the_score_of_each_measure_is_known() -> None:
+    assert set(MEASURES) == _SCORES.keys() - {"solver"}
+
+
+@pytest.mark.parametrize("status", ["done", "failed", "stopped"])
+def test_a_row_without_one_of_its_fields_is_refused_with_the_field(status: str) -> None:
+    check_row(row("a", status))
+    for field in row("a", status).keys() - {"solver"}:
+        less = {key: value for key, value in row("a", status).items() if key != field}
+        field = "expected one score" if field == "accuracy" else field
+        if field != "predictions":
+            with pytest.raises(StoreError, match=field):
+                check_row(less)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"accuracy": "0.5"}, "accuracy: input should be a valid number (got '0.5')"),
+        ({"accuracy": float("nan")}, "accuracy: not a finite number"),
+        ({"accuracy": 10**400}, "accuracy: "),
+        ({"accuracy": None}, "accuracy: "),
+        (
+            {"seconds": {"train": {"cpu": float("inf"), "wall": 1.0}}},
+            "seconds.train.cpu: not a finite number",
+        ),
+        ({"seconds": {"train": {"cpu": 1.0}}}, "seconds.train.wall: missing"),
+        ({"seconds": {}}, "seconds: "),
+        ({"environment": {**row("a")["environment"], "packages": {}}}, "environment.packages.kfeat: missing"),
+        ({"n_test": 0}, "n_test: expected more than 0 beside an accuracy"),
+        ({"status": ["done"]}, "status: expected one of done, failed, stopped (got ['done'])"),
+        (
+            {"relative_error": 0.5},
+            "expected one score, accuracy or relative_error (got accuracy, relative_error)",
+        ),
+        ({"measure": {"name": "map_time", "version": 1}}, "expected one score, mean_square (got accuracy)"),
+        ({"kernel_error": {"relative_frobenius": 1.0}}, "kernel_error.relative_frobenius: "),
+        ({"extra": {"deep": [1.0, float("-inf")]}}, "extra.deep[1]: not a finite number"),
+        ({"schema": SCHEMA + 1}, "expected a row of schema 1, got 2"),
+    ],
+)
+def test_a_field_of_a_wrong_type_or_size_is_refused_with_the_field(
+    change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(StoreError, match=re.escape(message)):
+        from_line(json.dumps(row("a", **change)).encode())
+
+
+@pytest.mark.parametrize("line", [b"nonsense", b"[1, 2]", b"\xff\xfe", b"null", b'"\\ud800"', b"[" * 100_000])
+def test_a_line_that_is_no_object_is_damaged(line: bytes) -> None:
+    with pytest.raises(DamagedLineError):
+        from_line(line)
+
+
+def test_seconds_on_more_threads_than_the_row_says_do_not_count() -> None:
+    two = {"train": {"cpu": 1.8, "wall": 1.0}}
+    assert counts_as_timed(row("a"))
+    assert not counts_as_timed(row("a", timed=False))
+    assert not counts_as_timed(row("a", seconds=two))
+    assert counts_as_timed(row("a", seconds=two, threads=2))
