@@ -86,11 +86,16 @@ def header(trial: Trial) -> dict[str, Any]:
         "cell": trial.cell,
         "status": "done",
         "dataset": dataset_name(trial.source),
+        "source": None if isinstance(trial.source, str) else trial.source.model_dump(mode="json"),
         "fingerprint": trial.fingerprint,
-        "protocol": trial.protocol.model_dump(mode="json"),
-        "kernel": trial.kernel.identity(),
-        **{part: item and item.identity() for part, item in trial.components.items()},
+        "protocol": {
+            "version": trial.protocol.algorithm_version,
+            **trial.protocol.model_dump(mode="json"),
+        },
+        "kernel": trial.kernel.description(),
+        **{part: item and item.description() for part, item in trial.components.items()},
         "repeat": trial.repeat,
+        "seed": trial.seed,
         "seeds": trial.seeds,
         "environment": environment(),
     }
@@ -104,8 +109,8 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
 
     feature_map = trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=threads)
     if trial.measure is not None:
-        measure = trial.measure.build()
-        return measure.of(feature_map, data.X_train, clock, trial.seeds["data"])
+        found = trial.measure.build().of(feature_map, data.X_train, clock, trial.seeds["data"])
+        return {**found, "learnt": _learnt(trial, kernel)}
     with clock("map_fit"):
         feature_map.fit(data.X_train)
     with clock("map_train"):
@@ -128,7 +133,21 @@ def _train(
         solver.fit(Z_train, data.y_train)
     with clock("predict"):
         predicted = solver.predict(Z_test)
-    return {**_scores(data, predicted), "columns": None, "solve": _solve(solver)}
+    return {
+        **_scores(data, predicted),
+        "columns": None,
+        "learnt": _learnt(trial, kernel, solver),
+        "solve": _solve(solver),
+    }
+
+
+def _learnt(trial: Trial, kernel: Any, solver: Any = None) -> dict[str, dict[str, float]]:
+    """Return by part what took the place of parameters that were left to the data or to a library."""
+    rules = {name for name, value in trial.kernel.parameters.items() if isinstance(value, str)}
+    found = {"kernel": {name: float(getattr(kernel, name)) for name in sorted(rules)}}
+    if solver is not None:
+        found["solver"] = solver.learnt_parameters()
+    return {part: numbers for part, numbers in found.items() if numbers}
 
 
 def _scores(data: Dataset, predicted: NDArray[Any]) -> dict[str, Any]:

@@ -38,8 +38,8 @@ class Diagnosis:
     mean_absolute: mean |e_ij|;
     mean_relative: mean |e_ij| / |k_ij|, over the pairs with k_ij != 0;
     maximum: max |e_ij|, in the sample (more rows can only raise it, so no interval is given).
-    Over all pairs, i = j too, relative_spectral: ||Z Z^T - K||_2 / ||K||_2 (Yang et al., ICML 2014), without an
-    interval either, since the jackknife does not hold for a largest eigenvalue.
+    Over all pairs, i = j too, relative_spectral: ||Z Z^T - K||_2 / ||K||_2 (Yang et al., ICML 2014), without
+    an interval either, since the jackknife does not hold for a largest eigenvalue.
     effective_rank: exp(-sum p_i log p_i), p the eigenvalues of Z^T Z over their sum.
     zero, constant, duplicate: numbers of columns that are 0, the same in all rows but not 0, and equal to an
     earlier column that varies.
