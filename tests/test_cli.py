@@ -81,8 +81,9 @@ def test_partial_publishes_what_is_done_and_shows_the_rest_as_missing(write: Wri
     path = write()
     assert kfeat("run", path).exit_code == 0
     saved = Path("runs/small") / ROWS
+    done, failed = '"status": "done"', '"status": "failed", "reason": ""'
     *sketches, exact = saved.read_text().splitlines(keepends=True)
-    saved.write_text("".join([*sketches, exact.replace('"status": "done"', '"status": "failed"')]))
+    saved.write_text("".join([*sketches, exact.replace(done, failed)]))
     refused = kfeat("publish", path)
     assert refused.exit_code == 2
     assert "1 of 5 planned trials are not done" in refused.stderr
@@ -94,7 +95,7 @@ def test_partial_publishes_what_is_done_and_shows_the_rest_as_missing(write: Wri
     lines = Path("results/small/table.md").read_text().splitlines()
     assert ["0/1" in line for line in lines if line.startswith("| exact")] == [True]
 
-    saved.write_text(saved.read_text().replace('"status": "done"', '"status": "failed"'))
+    saved.write_text(saved.read_text().replace(done, failed))
     assert kfeat("publish", path, "--partial").exit_code == 2
 
 

@@ -68,7 +68,7 @@ def run_trial(
     try:
         check_row(row)
     except StoreError as error:
-        return header(trial) | {"status": "failed", "reason": f"its row would be wrong: {error}"}
+        return header(trial) | {"status": "failed", "reason": f"the result is not valid: {error}"}
     return row
 
 
