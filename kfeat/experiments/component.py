@@ -48,6 +48,11 @@ class Component:
         numbers = {key: self.given[key] for key in self.numeric() if key in self.given}
         return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
 
+    def description(self) -> dict[str, Any]:
+        """Return the name, the version and every parameter that its numbers depend on, as plain JSON."""
+        numbers = {key: self.parameters[key] for key in self.numeric()}
+        return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
+
     def numeric(self) -> list[str]:
         """Return the parameters that its numbers depend on: not, say, the size of a cache."""
         resources: frozenset[str] = getattr(self.cls, "resource_parameters", frozenset())

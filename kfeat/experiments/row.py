@@ -1,22 +1,30 @@
 """A row: what one trial gave, one JSON object on a line of trials.jsonl; read, checked and written here only.
 
-Everything that reads rows may rely on the fields and types below: whatever comes from a file or from a trial
-has passed `check_row`. Fields that are not listed are kept as they are.
+A row explains itself: it holds every parameter of protocol, kernel, map, and solver or measure, defaults
+included, and under `learnt` what took their place while it was made: a bandwidth, a regularisation.
+Everything that reads rows may rely on the fields and types below: whatever comes from a file or from a
+trial has passed `check_row`. Fields that are not listed are kept as they are. Rows of schema 1, which left
+defaults out, are completed as they are read.
 """
 
 import json
 from collections.abc import Iterator
+from functools import cache
 from math import isfinite
+from pathlib import Path
 from typing import Annotated, Any, cast
 
+import yaml
 from annotated_types import Ge, Le, Lt, MinLen
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import from_json
 
 from kfeat.errors import StoreError
+from kfeat.experiments.quantities import score_of
 from kfeat.parameters import describe
 
-SCHEMA = 1
+SCHEMA = 2
+PARTS = ("kernel", "map", "solver", "measure")
 MAX_SHOWN = 200  # characters of a message about a field, whose value may be of any length
 
 Row = dict[str, Any]
@@ -85,6 +93,7 @@ class _Header(_Part):
     id: Text
     cell: Text
     dataset: str
+    source: dict[str, Any] | None
     fingerprint: str
     protocol: dict[str, Any]
     kernel: _Component
@@ -92,6 +101,7 @@ class _Header(_Part):
     solver: _Component | None = None
     measure: _Component | None = None
     repeat: Count
+    seed: Count | None
     seeds: dict[str, Count]
     environment: _Environment
 
@@ -106,6 +116,7 @@ class _Done(_Header):
     threads: Count
     timed: bool
     seconds: Annotated[dict[str, _Phase], MinLen(1)]
+    learnt: dict[str, dict[str, float]]
     columns: _Columns | None
     peak_memory_mb: Annotated[float, Ge(0)] | None
     predictions: str = ""
@@ -128,8 +139,7 @@ class _Stopped(_Header):
 
 
 _MODELS: dict[str, type[_Header]] = {"done": _Done, "failed": _Failed, "stopped": _Stopped}
-_SCORES = {"solver": {"accuracy", "relative_error"}, "kernel_error": {"kernel_error"}}
-_SCORES |= {"map_time": {"mean_square"}, "bound_ratio": {"bound_ratio"}}
+_SCORES = {"accuracy", "relative_error"}  # of a solver's row
 
 
 def to_line(row: Row) -> bytes:
@@ -148,8 +158,50 @@ def from_line(line: bytes) -> Row:
         raise DamagedLineError(str(error)) from None
     if not isinstance(row, dict):
         raise DamagedLineError("not a JSON object")
+    if row.get("schema") == 1:
+        row = completed(row)
     check_row(row)
     return row
+
+
+def completed(row: Row) -> Row:
+    """Return a row of schema 1 as one of this schema: with the defaults that it left out.
+
+    What only a config says stays unknown: the seed, and what of data that were generated or one's own files.
+    """
+    parts = {part: _completed(part, row[part]) for part in PARTS if isinstance(row.get(part), dict)}
+    protocol = row.get("protocol")
+    if isinstance(protocol, dict):
+        parts["protocol"] = {"version": 1, **protocol}
+    learnt = {"learnt": _tolerance(parts.get("solver", {}))}
+    return {"source": None, "seed": None, **learnt, **row, **parts, "schema": SCHEMA}
+
+
+def _tolerance(solver: dict[str, Any]) -> dict[str, dict[str, float]]:
+    """Return as learnt the tolerance that LIBLINEAR has for its solver, where a row left it to LIBLINEAR."""
+    from kfeat.solvers.liblinear import DEFAULT_EPS
+
+    kind = solver.get("solver_type")
+    if solver.get("name") != "liblinear" or solver.get("eps") is not None or not isinstance(kind, int):
+        return {}
+    return {"solver": {"eps": DEFAULT_EPS[kind]}} if kind in DEFAULT_EPS else {}
+
+
+def _completed(part: str, component: dict[str, Any]) -> dict[str, Any]:
+    """Return a component with the defaults that its version had; one nobody knows stays as it is."""
+    name, version = component.get("name"), component.get("version")
+    known = defaults()[part].get(name, {}) if isinstance(name, str) else {}
+    given = known.get(version, {}) if isinstance(version, int) else {}
+    return {"name": name, "version": version, **given, **component}
+
+
+@cache
+def defaults() -> dict[str, dict[str, dict[int, dict[str, Any]]]]:
+    """Return the default parameters of every version of each kernel, map, solver and measure."""
+    found: dict[str, dict[str, dict[int, dict[str, Any]]]] = yaml.safe_load(
+        (Path(__file__).parent / "defaults.yaml").read_text(encoding="utf-8")
+    )
+    return found
 
 
 def check_row(row: Row) -> None:
@@ -181,11 +233,20 @@ def _problems(row: Row) -> Iterator[str]:
 
 def _score_problems(row: Row) -> Iterator[str]:
     """Yield what is wrong with a row's score: it has one, that of its measure or of its solver's task."""
+    from kfeat.experiments.measures import MEASURES
+
     measure = row.get("measure")
-    allowed = _SCORES.get(measure["name"] if measure else "solver", set())
-    found = {score for scores in _SCORES.values() for score in scores if score in row}
-    if len(found) != 1 or not found <= allowed:
+    if measure and measure["name"] not in MEASURES:
+        yield f"measure.name: expected one of {', '.join(MEASURES)} (got {measure['name']!r})"
+        return
+    allowed = MEASURES[measure["name"]].keys if measure else _SCORES
+    found = {
+        key for keys in (_SCORES, *(one.keys for one in MEASURES.values())) for key in keys if key in row
+    }
+    if not found or not found <= allowed or not (measure or len(found) == 1):
         yield f"expected one score, {' or '.join(sorted(allowed))} (got {', '.join(sorted(found)) or 'none'})"
+    elif score_of(row) is None:
+        yield f"{', '.join(sorted(found))}: expected a number"
     if "accuracy" in row and row["n_test"] == 0:
         yield "n_test: expected more than 0 beside an accuracy"
 

@@ -91,11 +91,16 @@ def header(trial: Trial) -> dict[str, Any]:
         "cell": trial.cell,
         "status": "done",
         "dataset": dataset_name(trial.source),
+        "source": None if isinstance(trial.source, str) else trial.source.model_dump(mode="json"),
         "fingerprint": trial.fingerprint,
-        "protocol": trial.protocol.model_dump(mode="json"),
-        "kernel": trial.kernel.identity(),
-        **{part: item and item.identity() for part, item in trial.components.items()},
+        "protocol": {
+            "version": trial.protocol.algorithm_version,
+            **trial.protocol.model_dump(mode="json"),
+        },
+        "kernel": trial.kernel.description(),
+        **{part: item and item.description() for part, item in trial.components.items()},
         "repeat": trial.repeat,
+        "seed": trial.seed,
         "seeds": trial.seeds,
         "environment": environment(),
     }
@@ -109,8 +114,8 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
 
     feature_map = trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=threads)
     if trial.measure is not None:
-        measure = trial.measure.build()
-        return measure.of(feature_map, data.X_train, clock, trial.seeds["data"]) | _rank(feature_map)
+        found = trial.measure.build().of(feature_map, data.X_train, clock, trial.seeds["data"])
+        return {**found, "learnt": _learnt(trial, kernel, map=feature_map)}
     with clock("map_fit"):
         feature_map.fit(data.X_train)
     with clock("map_train"):
@@ -119,12 +124,8 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
     with clock("map_test"):
         Z_test = feature_map.transform(data.X_test)
     trained = _train(trial, data, clock, kernel, Z_train, Z_test)
-    return trained | {"columns": columns._asdict()} | _rank(feature_map)
-
-
-def _rank(feature_map: Any) -> dict[str, int]:
-    """Return the numerical rank that a map found, where it has one: it may be below what was asked for."""
-    return {"rank": feature_map.rank_} if hasattr(feature_map, "rank_") else {}
+    learnt = trained["learnt"] | _learnt(trial, kernel, map=feature_map)
+    return {**trained, "columns": columns._asdict(), "learnt": learnt}
 
 
 def _train(
@@ -139,7 +140,23 @@ def _train(
         solver.fit(Z_train, data.y_train)
     with clock("predict"):
         predicted = solver.predict(Z_test)
-    return {**_scores(data, predicted), "columns": None, "solve": _solve(solver)}
+    return {
+        **_scores(data, predicted),
+        "columns": None,
+        "learnt": _learnt(trial, kernel, solver=solver),
+        "solve": _solve(solver),
+    }
+
+
+def _learnt(trial: Trial, kernel: Any, **fitted: Any) -> dict[str, dict[str, float]]:
+    """Return by part what took the place of parameters that were left to the data or to a library.
+
+    `fitted` are the map and the solver, by part.
+    """
+    rules = sorted(name for name, value in trial.kernel.parameters.items() if isinstance(value, str))
+    found = {"kernel": {name: float(getattr(kernel, name)) for name in rules}}
+    found |= {part: estimator.learnt_parameters() for part, estimator in fitted.items()}
+    return {part: numbers for part, numbers in found.items() if numbers}
 
 
 def _scores(data: Dataset, predicted: NDArray[Any]) -> dict[str, Any]:

@@ -108,6 +108,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         map_in_blocks(self._block_mapper(dtype), X, features, step, self.n_jobs)
         return features
 
+    def learnt_parameters(self) -> dict[str, float]:
+        """Return what took the place of parameters that were left to the data, by name."""
+        return {}
+
     def diagnose(self, X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
         """Return what the columns are worth and how far the kernel is off, on up to `n_rows` rows of X."""
         return diagnose(self, X, n_rows, random_state)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.linalg import eigsh
 from scipy.stats import norm
 from sklearn.utils.validation import check_array
 
@@ -38,6 +39,8 @@ class Diagnosis:
     mean_absolute: mean |e_ij|;
     mean_relative: mean |e_ij| / |k_ij|, over the pairs with k_ij != 0;
     maximum: max |e_ij|, in the sample (more rows can only raise it, so no interval is given).
+    Over all pairs, i = j too, relative_spectral: ||Z Z^T - K||_2 / ||K||_2 (Yang et al., ICML 2014), without
+    an interval either, since the jackknife does not hold for a largest eigenvalue.
     effective_rank: exp(-sum p_i log p_i), p the eigenvalues of Z^T Z over their sum.
     zero, constant, duplicate: numbers of columns that are 0, the same in all rows but not 0, and equal to an
     earlier column that varies.
@@ -54,6 +57,7 @@ class Diagnosis:
     mean_absolute: Estimate
     mean_relative: Estimate
     maximum: float
+    relative_spectral: float
 
 
 def diagnose(fitted: "FeatureMap", X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
@@ -87,7 +91,10 @@ def sampled_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, float]:
 def kernel_errors(fitted: "FeatureMap", rows: Any, Z: NDArray[np.float64], unseen: float) -> dict[str, Any]:
     """Return the errors that a Diagnosis has, of the features Z of `rows`."""
     K = np.asarray(fitted.kernel_(rows.astype(np.float64)), dtype=np.float64) - fitted.kernel_offset_
-    error = np.abs(Z @ Z.T - K)
+    error = Z @ Z.T - K
+    spectral = spectral_norm(K)
+    relative_spectral = spectral_norm(error) / spectral if spectral > 0 else np.nan
+    error = np.abs(error, out=error)
     return {
         "relative_frobenius": over_pairs(error**2, K**2, unseen, np.sqrt),
         "mean_absolute": over_pairs(error, np.ones_like(K), unseen),
@@ -95,7 +102,17 @@ def kernel_errors(fitted: "FeatureMap", rows: Any, Z: NDArray[np.float64], unsee
             np.divide(error, np.abs(K), out=np.zeros_like(K), where=K != 0), (K != 0) * 1.0, unseen
         ),
         "maximum": float(error[~np.eye(K.shape[0], dtype=bool)].max()),
+        "relative_spectral": relative_spectral,
     }
+
+
+def spectral_norm(A: NDArray[np.float64]) -> float:
+    """Return the largest absolute eigenvalue of a symmetric matrix by Lanczos, from a fixed start."""
+    if not A.any():
+        return 0.0
+    # A start with no symmetry of the data's own, so that it is orthogonal to no eigenvector but by chance.
+    start = np.random.default_rng(0).standard_normal(len(A))
+    return float(abs(eigsh(A, k=1, v0=start, tol=1e-8, return_eigenvectors=False)[0]))
 
 
 def over_pairs(

@@ -69,6 +69,10 @@ class Nystrom(FeatureMap):
         """Return exp(-||x - y||^2)."""
         return Gaussian()
 
+    def learnt_parameters(self) -> dict[str, float]:
+        """Return the numerical rank, which may be below what was asked for."""
+        return {"rank": self.rank_}
+
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
         self.landmarks_ = self._choose_landmarks(X, rng)
         c = self.landmarks_.shape[0]

@@ -11,9 +11,7 @@ from kfeat.reports.mirror import mirror_notes
 from kfeat.reports.names import cell_name
 from kfeat.reports.text import BUSY, MISSING
 
-BOUND = (
-    "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
-)
+BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
 SPREAD = "mean ± standard deviation over the runs"
 
 

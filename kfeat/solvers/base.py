@@ -106,6 +106,10 @@ class Solver(BaseEstimator):
         measure = accuracy_score if self.task == "classification" else r2_score
         return float(measure(y, self.predict(X)))
 
+    def learnt_parameters(self) -> dict[str, float]:
+        """Return what took the place of parameters that were left to the data or to a library, by name."""
+        return {}
+
     def _check(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         """Return X and y checked; for classification y holds positions in `classes_`, which is set."""
         check_parameters(self)

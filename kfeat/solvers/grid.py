@@ -98,6 +98,10 @@ class NewtonCV(LinearSolver):
         """Whether scores are log odds."""
         return self.loss == "logistic"
 
+    def learnt_parameters(self) -> dict[str, float]:
+        """Return the C that was chosen."""
+        return {"C": self.C_}
+
     @finite
     def fit(self, X: Any, y: Any) -> "NewtonCV":
         """Choose C on X (n, d) and y (n,), and train with it on all rows."""

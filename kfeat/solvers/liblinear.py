@@ -72,6 +72,10 @@ class Liblinear(LinearSolver):
         """Whether scores are log odds."""
         return self.solver_type in LOGISTIC
 
+    def learnt_parameters(self) -> dict[str, float]:
+        """Return LIBLINEAR's own tolerance for this solver, where none is given."""
+        return {} if self.eps is not None else {"eps": DEFAULT_EPS[self.solver_type]}
+
     @finite
     def fit(self, X: Any, y: Any) -> "Liblinear":
         """Train on X (n, d) and y (n,)."""

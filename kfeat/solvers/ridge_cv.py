@@ -50,6 +50,10 @@ class RidgeCV(LinearSolver):
         """Regression."""
         return "regression"
 
+    def learnt_parameters(self) -> dict[str, float]:
+        """Return the alpha that was chosen."""
+        return {"alpha": self.alpha_}
+
     @finite
     def fit(self, X: Any, y: Any) -> "RidgeCV":
         """Choose alpha on X (n, d) and y (n,), and train with it on all rows."""

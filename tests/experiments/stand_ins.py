@@ -20,6 +20,7 @@ class Quick:
     """Uses a tenth of a CPU second, or as many as asked, in the phase asked for."""
 
     algorithm_version: ClassVar[int] = 1
+    resource_parameters: ClassVar[frozenset[str]] = frozenset({"seconds", "phase"})
 
     def __init__(self, seconds: float = 0.1, phase: str = "map_fit") -> None:
         self.seconds = seconds
@@ -52,6 +53,7 @@ class Raises:
     """Raises an error that nothing foresees."""
 
     algorithm_version: ClassVar[int] = 1
+    resource_parameters: ClassVar[frozenset[str]] = frozenset({"error"})
 
     def __init__(self, error: type[Exception] = TypeError) -> None:
         self.error = error
@@ -64,6 +66,7 @@ class Scores:
     """Gives the score asked for."""
 
     algorithm_version: ClassVar[int] = 1
+    resource_parameters: ClassVar[frozenset[str]] = frozenset({"score"})
 
     def __init__(self, score: float = 1.0) -> None:
         self.score = score

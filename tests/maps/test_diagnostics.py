@@ -21,6 +21,8 @@ def test_errors_are_what_their_definitions_say():
     assert found.mean_absolute.value == pytest.approx(np.abs(e).mean())
     assert found.mean_relative.value == pytest.approx(np.abs(e / k).mean())
     assert found.maximum == pytest.approx(np.abs(e).max())
+    norm = np.linalg.norm(Z @ Z.T - K, 2) / np.linalg.norm(K, 2)
+    assert found.relative_spectral == pytest.approx(norm, rel=1e-6)
     for estimate in (found.relative_frobenius, found.mean_absolute, found.mean_relative):
         assert estimate.low == estimate.value == estimate.high  # all rows were seen
 

@@ -38,6 +38,7 @@ def fake_row(trial: Trial, accuracy: float, **more: Any) -> Row:
         "n_test": 1000,
         "n_features": 64,
         "peak_memory_mb": None,
+        "learnt": {},
         "threads": 1,
         "timed": True,
         "seconds": {phase: {"cpu": 0.5, "wall": 0.6} for phase in phases},

@@ -1,0 +1,43 @@
+"""What an experiment may measure of a map itself, in the place of training a solver on its features."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar, TypeVar
+
+from kfeat.experiments.quantities import Quantity, declare
+
+Clock = Callable[[str], AbstractContextManager[None]]  # times the phase of this name
+
+
+class Measure(ABC):
+    """A measure of a map: `of` gives the numbers of a row, `quantities` say what they are.
+
+    `keys` are those that it adds to a row; a row with others is refused.
+    """
+
+    algorithm_version: ClassVar[int] = 1
+    quantities: ClassVar[tuple[Quantity, ...]]
+    keys: ClassVar[frozenset[str]]
+
+    @abstractmethod
+    def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
+        """Return the numbers that measure an unfitted map on X (n, d), by the keys of a row.
+
+        What is to be timed runs inside `clock(phase)`; `seed` is that of the split.
+        """
+
+
+MEASURES: dict[str, type[Measure]] = {}
+M = TypeVar("M", bound=type[Measure])
+
+
+def register(name: str) -> Callable[[M], M]:
+    """Return a class decorator that enters a measure under its name, and declares its quantities."""
+
+    def enter(cls: M) -> M:
+        MEASURES[name] = cls
+        declare(*cls.quantities)
+        return cls
+
+    return enter

@@ -1,0 +1,73 @@
+"""How far a map's kernel is off, in several norms."""
+
+from dataclasses import asdict
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from annotated_types import Ge
+
+from kfeat.experiments.measures.base import Clock, Measure, register
+from kfeat.experiments.quantities import Quantity, at
+from kfeat.maps import column_counts
+from kfeat.maps.diagnostics import Estimate, kernel_errors, sampled_rows
+
+
+def _quantity(name: str, key: str, title: str, formula: str, score: bool = False) -> Quantity:
+    has_interval = key not in ("maximum", "relative_spectral")
+    return Quantity(
+        name=name,
+        title=title,
+        read=at("kernel_error", key, *(["value"] if has_interval else [])),
+        spec=".4f" if key.startswith("relative") else ".4g",
+        better="lower",
+        score=score,
+        note=f"{formula} over sampled rows, {{spread}}",
+    )
+
+
+@register("kernel_error")
+class KernelError(Measure):
+    """How far <z(x), z(y)> is off k(x, y) on `n_rows` sampled rows: `kfeat.maps.diagnostics.Diagnosis`.
+
+    All maps see the same rows. The Frobenius and the mean errors come with a 95 % interval for the rows that
+    were not sampled.
+    """
+
+    keys: ClassVar[frozenset[str]] = frozenset({"kernel_error"})
+    quantities: ClassVar[tuple[Quantity, ...]] = (
+        _quantity(
+            "kernel_error", "relative_frobenius", "relative kernel error (Frobenius)",
+            "sqrt(sum (z_i·z_j - k_ij)² / sum k_ij²) over the pairs i != j", score=True,
+        ),
+        _quantity(
+            "kernel_error_spectral", "relative_spectral", "relative kernel error (spectral)",
+            "‖Z Zᵀ - K‖₂ / ‖K‖₂",
+        ),
+        _quantity(
+            "kernel_error_mean", "mean_absolute", "mean absolute kernel error",
+            "mean |z_i·z_j - k_ij| over the pairs i != j",
+        ),
+        _quantity(
+            "kernel_error_mean_relative", "mean_relative", "mean relative kernel error",
+            "mean |z_i·z_j - k_ij| / |k_ij| over the pairs i != j",
+        ),
+        _quantity(
+            "kernel_error_max", "maximum", "largest absolute kernel error",
+            "max |z_i·z_j - k_ij| over the pairs i != j",
+        ),
+    )  # fmt: skip
+
+    def __init__(self, n_rows: Annotated[int, Ge(3)] = 2000) -> None:
+        self.n_rows = n_rows
+
+    def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
+        """Return the errors of the map, fitted to X (n, d), for a row."""
+        rows, unseen = sampled_rows(X, self.n_rows, seed)
+        with clock("fit"):
+            feature_map.fit(X)
+        with clock("sample"):
+            Z = feature_map.transform(rows)
+        columns = column_counts(Z)._asdict()
+        errors = kernel_errors(feature_map, rows, np.asarray(Z, dtype=np.float64), unseen)
+        found = {key: asdict(e) if isinstance(e, Estimate) else e for key, e in errors.items()}
+        return {"kernel_error": found, "columns": columns}

@@ -1,0 +1,198 @@
+"""The quantities of a trial, each declared once: what it is called, how a row holds it, how it is written.
+
+Tables, figures, claims and printed numbers take any of them by name. A measure declares its own beside its
+class, so that a new measure is one file.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kfeat.parameters import did_you_mean
+
+Row = Mapping[str, Any]
+Read = Callable[[Row], float | None]
+
+SCORE = "score"  # stands for the quantity by which a row's trial is judged
+# What a sum of phases is called. Mapping the training rows counts as training time, as the papers have it.
+PHASES = {
+    "map": ("map_fit", "map_train"),
+    "train": ("train",),
+    "fit": ("map_fit", "map_train", "train"),
+    "test": ("map_test", "predict"),
+}
+# The phases that a trial's clock tells apart, beside `train`.
+PARTS = ("map_fit", "map_train", "map_test", "predict")
+CLOCKS = {"cpu": "", "wall": "_wall"}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number of a trial.
+
+    title: its name with its unit, for a column or an axis. note: what it is, in words for below a table,
+    where `{spread}` stands for what follows the mean.
+    read: takes it from a row, in the unit that is printed; None where the row has none. derive: takes it
+    from the other quantities of a cell instead (by name, as `kfeat.analysis.statistics.Summary`).
+    spec: the format of one value. unit: what stands behind a value that stands alone.
+    better: the direction of progress. timed: only rows whose trial ran alone on an idle machine count.
+    score: trials are judged by it, so that the name `score` stands for it where a row has it.
+    """
+
+    name: str
+    title: str
+    read: Read = lambda row: None
+    derive: Callable[[Callable[[str], Any]], float | None] | None = None
+    spec: str = ".3g"
+    unit: str = ""
+    better: Literal["higher", "lower"] | None = None
+    timed: bool = False
+    score: bool = False
+    note: str = ""
+
+    def text(self, mean: float, sd: float | None = None) -> str:
+        """Return `mean ± sd`, or the mean alone where no spread is known."""
+        return f"{mean:{self.spec}}" + ("" if sd is None else f" ± {sd:{self.spec}}")
+
+    def change(self, difference: float) -> str:
+        """Return a difference of two values with its sign."""
+        return f"{difference:+{self.spec}}"
+
+    @property
+    def rounding(self) -> float:
+        """Return half a unit of the last printed decimal, or 0 where the number of decimals is not fixed."""
+        return 0.5 * 10.0 ** -int(self.spec[1:-1]) if self.spec.endswith("f") else 0.0
+
+
+QUANTITIES: dict[str, Quantity] = {}
+
+
+def declare(*quantities: Quantity) -> None:
+    """Enter quantities under their names; a name that is taken is an error of the program."""
+    for quantity in quantities:
+        if quantity.name in (*QUANTITIES, SCORE):
+            raise ValueError(f"the quantity '{quantity.name}' is declared twice")
+        QUANTITIES[quantity.name] = quantity
+
+
+def quantity_named(name: str) -> Quantity:
+    """Return the quantity of this name or of a parameter such as `solver.C`; raise ValueError for others."""
+    if name in QUANTITIES:
+        return QUANTITIES[name]
+    part, _, parameter = name.partition(".")
+    if parameter and part in ("kernel", "map", "solver", "measure", "protocol"):
+        return Quantity(name, name, parameter_of(part, parameter))
+    known = [SCORE, *QUANTITIES]
+    listed = f"{', '.join(known)}, and parameters such as kernel.gamma"
+    raise ValueError(f"unknown quantity{did_you_mean(name, known)}; known: {listed}")
+
+
+def score_of(row: Row) -> Quantity | None:
+    """Return the quantity by which the row's trial is judged."""
+    return next((one for one in QUANTITIES.values() if one.score and one.read(row) is not None), None)
+
+
+def at(*path: str, factor: float = 1.0) -> Read:
+    """Return a reader of the number below these keys of a row, times a factor."""
+
+    def read(row: Row) -> float | None:
+        value: Any = row
+        for key in path:
+            value = value.get(key) if isinstance(value, Mapping) else None
+        return factor * float(value) if isinstance(value, int | float) else None
+
+    return read
+
+
+def parameter_of(part: str, parameter: str) -> Read:
+    """Return a reader of a component's parameter: what was learnt where it was learnt, else what was set."""
+    learnt, given = at("learnt", part, parameter), at(part, parameter)
+
+    def read(row: Row) -> float | None:
+        found = learnt(row)
+        return given(row) if found is None else found
+
+    return read
+
+
+def seconds_of(phases: Iterable[str], clock: str = "cpu", last: str | None = None) -> Read:
+    """Return a reader of the seconds of some phases together; None without any, or without the `last`."""
+    names = tuple(phases)
+
+    def read(row: Row) -> float | None:
+        seconds = row["seconds"]
+        there = [seconds[name][clock] for name in names if name in seconds]
+        return sum(there) if there and (last is None or last in seconds) else None
+
+    return read
+
+
+def _error_rate(row: Row) -> float | None:
+    return 100.0 * (1 - row["accuracy"]) if "accuracy" in row else None
+
+
+def _n_support(row: Row) -> float | None:
+    """Return the number of support vectors over all classes."""
+    found = (row.get("solve") or {}).get("n_support")
+    return None if found is None else float(sum(found) if isinstance(found, list) else found)
+
+
+def _ratio(over: Any, under: Any) -> float | None:
+    return over.mean / under.mean if over is not None and under is not None and under.mean else None
+
+
+declare(
+    Quantity(
+        "accuracy", "accuracy (%)", at("accuracy", factor=100.0), spec=".2f", unit=" %", better="higher",
+        score=True, note="on the test rows, {spread}",
+    ),
+    Quantity(
+        "relative_error", "relative error", at("relative_error"), spec=".4f", better="lower", score=True,
+        note="‖predicted - y‖ / ‖y‖ on the test rows, {spread}",
+    ),
+    Quantity("rmse", "root mean squared error", at("rmse"), spec=".4g", better="lower"),
+    Quantity("mae", "mean absolute error", at("mae"), spec=".4g", better="lower"),
+    Quantity("r2", "R²", at("r2"), spec=".4f", better="higher"),
+    Quantity(
+        "error_rate", "error (%)", _error_rate,
+        spec=".2f", unit=" %", better="lower", note="100 % less the accuracy on the test rows, {spread}",
+    ),
+    Quantity("spread", "standard deviation over the runs", derive=lambda of: getattr(of(SCORE), "sd", None)),
+    Quantity("share", "share of mapping in the time", derive=lambda of: _ratio(of("map"), of("fit"))),
+    Quantity("n_components", "number of random features D", at("map", "n_components"), spec=".0f"),
+    Quantity("n_features", "dimension d", at("n_features"), spec=".0f"),
+    Quantity("n_train", "training rows", at("n_train"), spec=".0f"),
+    Quantity("n_test", "test rows", at("n_test"), spec=".0f"),
+    Quantity("live", "live features", at("columns", "live"), spec=".0f"),
+    Quantity("zero", "features that are zero", at("columns", "zero"), spec=".0f"),
+    Quantity("constant", "constant features", at("columns", "constant"), spec=".0f"),
+    Quantity("memory", "peak memory (MB)", at("peak_memory_mb"), spec=".0f", unit=" MB", better="lower"),
+    Quantity("support_vectors", "support vectors", _n_support, spec=".0f"),
+    Quantity("iterations", "iterations", at("solve", "n_iter"), spec=".0f"),
+    Quantity("objective", "objective", at("solve", "objective"), spec=".6g"),
+)  # fmt: skip
+
+_WORDS = {
+    "map": "mapping",
+    "train": "training",
+    "fit": "mapping and training",
+    "test": "mapping and predicting the test rows",
+    "map_fit": "fitting the map",
+    "map_train": "mapping the training rows",
+    "map_test": "mapping the test rows",
+    "predict": "predicting",
+}
+for _clock, _suffix in CLOCKS.items():
+    declare(
+        *(
+            Quantity(
+                f"{name}{_suffix}",
+                f"{'CPU' if _clock == 'cpu' else 'wall'} seconds of {_WORDS[name]}",
+                seconds_of(phases, _clock, "train" if name == "fit" else None),
+                unit=" s",
+                better="lower",
+                timed=True,
+            )
+            for name, phases in (PHASES | {part: (part,) for part in PARTS}).items()
+        )
+    )
