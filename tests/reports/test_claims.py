@@ -67,7 +67,7 @@ def scored(trial: Trial) -> Row:
 
 def timed(cpu: dict[str, float]) -> dict[str, dict[str, float]]:
     """CPU seconds by phase, as rows have them."""
-    return {phase: {"cpu": seconds, "wall": 1.0} for phase, seconds in cpu.items()}
+    return {phase: {"cpu": seconds, "wall": seconds} for phase, seconds in cpu.items()}
 
 
 def claim(**keys: Any) -> Claim:
