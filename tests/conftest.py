@@ -8,6 +8,8 @@ import pytest
 
 from tests.small import SMALL
 
+pytest_plugins = ["tests.cells"]
+
 
 @pytest.fixture(autouse=True, scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> str:

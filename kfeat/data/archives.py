@@ -7,8 +7,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from kfeat.data.content import open_content
-from kfeat.data.saying import printable
 from kfeat.errors import DownloadError
+from kfeat.saying import printable
 
 
 def extract_member(archive: Path, member: str, target: Path, limit: int) -> None:

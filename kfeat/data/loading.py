@@ -14,9 +14,9 @@ from kfeat.data.places import OWN, Folder, cache_folder, mirror_place
 from kfeat.data.prepare import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.data.registered import load_entry, recorded_fingerprint
-from kfeat.data.saying import say_once
 from kfeat.data.source import FileSource, PinnedSource, Source, validated
 from kfeat.errors import DataError
+from kfeat.saying import say_once
 
 
 def load(

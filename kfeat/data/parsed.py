@@ -15,8 +15,8 @@ from kfeat.data.arrays import load_notes, load_parts, save_parts
 from kfeat.data.content import check_regular, file_state
 from kfeat.data.fingerprints import fingerprint_of
 from kfeat.data.formats import Contents
-from kfeat.data.saying import say_once
 from kfeat.errors import DataError
+from kfeat.saying import say_once
 
 READER_VERSION = 1  # raised when a reader's arrays change
 MOST_OF_A_NAME = 50  # characters; a file's name and what is put behind it may have 255 bytes

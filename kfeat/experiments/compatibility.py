@@ -11,7 +11,7 @@ from kfeat.experiments.component import Component
 from kfeat.experiments.lines import one_line
 
 if TYPE_CHECKING:
-    from kfeat.experiments.config import Setting
+    from kfeat.experiments.load import Setting
 
 
 def mismatches(

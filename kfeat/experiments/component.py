@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from kfeat.experiments.file_model import Line
+from kfeat.experiments.schema import Line
 from kfeat.parameters import describe, did_you_mean, parameter_model
 
 _LABEL: TypeAdapter[str] = TypeAdapter(Line, config=ConfigDict(strict=True))

@@ -10,7 +10,7 @@ from typing import Any
 
 from kfeat.data import Protocol, Source
 from kfeat.experiments.component import Component
-from kfeat.experiments.config import Experiment
+from kfeat.experiments.load import Experiment
 
 
 def digest(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 from kfeat.data import Source, fingerprint, load_raw
 from kfeat.errors import DataError, DownloadError
 from kfeat.experiments.compatibility import check_tasks, known_task
-from kfeat.experiments.config import Experiment
+from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial, dataset_name, plan
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.store import Store, gathered_rows

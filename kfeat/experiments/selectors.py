@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.file_model import Reported, ReportedNumber
 from kfeat.experiments.plan import Trial
+from kfeat.experiments.schema import Reported, ReportedNumber
 
 
 def matches(selector: Mapping[str, Any], trial: Trial) -> bool:

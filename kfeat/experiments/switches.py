@@ -16,9 +16,9 @@ from kfeat.data import Protocol
 from kfeat.errors import ConfigError
 from kfeat.experiments.compatibility import known_task, mismatches, wrong_tasks
 from kfeat.experiments.component import Component
-from kfeat.experiments.config import Experiment, Setting
-from kfeat.experiments.file_model import Switch
+from kfeat.experiments.load import Experiment, Setting
 from kfeat.experiments.plan import dataset_name
+from kfeat.experiments.schema import Switch
 from kfeat.experiments.validation import path_in
 from kfeat.parameters import describe, did_you_mean, parameter_model
 

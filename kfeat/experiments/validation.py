@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from kfeat.data import Protocol
-from kfeat.experiments.file_model import (
+from kfeat.experiments.schema import (
     Claim,
     FigureLayout,
     FileKeys,

@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from kfeat.errors import DataError, ParameterError
 from kfeat.parameters import Folds, Iterations, Seed
 from kfeat.solvers.base import LinearSolver, Solver, Task, finite
-from kfeat.solvers.newton import Newton
+from kfeat.solvers.newton.estimator import Newton
 
 MOST_STEPS = 10_000
 

@@ -24,7 +24,7 @@ from kfeat.data import Protocol, load
 from kfeat.kernels import Polynomial
 from kfeat.maps import TensorSketch
 from kfeat.solvers import Liblinear, Libsvm, Newton
-from kfeat.solvers.nodes import node_rows
+from kfeat.solvers.native.nodes import node_rows
 from scripts.bench.harness import side_by_side
 
 Row = dict[str, Any]

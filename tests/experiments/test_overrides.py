@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.load import Experiment, load_experiment
 
 Write = Callable[..., Path]
 ADULT = Path(__file__).parents[2] / "configs" / "pham_pagh_2013" / "table1_adult.yaml"

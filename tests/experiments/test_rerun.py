@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
+from kfeat.analysis.cells import summarise
+from kfeat.analysis.verdicts import comparisons
 from kfeat.data import fingerprint
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import load_experiment
+from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.rerun import choose, seconds_of
 from kfeat.experiments.store import Row
 from kfeat.experiments.trial import run_trial
 from kfeat.maps import TensorSketch
-from kfeat.reports.cells import summarise
-from kfeat.reports.verdict import comparisons
 
 Write = Callable[..., Path]
 

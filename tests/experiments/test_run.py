@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from kfeat.cli.progress import Quiet
 from kfeat.errors import StoreError
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
@@ -13,7 +14,6 @@ from kfeat.experiments.run import pending, run_pending, run_trials
 from kfeat.experiments.store import Store, read_rows
 from kfeat.experiments.trial import run_trial
 from kfeat.experiments.worker import WorkerOptions
-from kfeat.progress import Quiet
 from tests.experiments.rows import row
 from tests.experiments.stand_ins import Quick, Raises, Scores, stand_ins
 

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 
+from kfeat.cli.progress import names
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import load_experiment
+from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.search import Search, search_space
-from kfeat.progress import names
 from tests.switches import SWITCHED
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kfeat.experiments.config import load_experiment
+from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.selectors import matches
 

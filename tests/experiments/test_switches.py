@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.config import Experiment, load_experiment
+from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.switches import check_switches, choices, turned
 from tests.switches import SWITCHED
 

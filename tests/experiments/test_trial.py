@@ -8,7 +8,7 @@ import pytest
 from kfeat.data import fingerprint, load_raw
 from kfeat.errors import DataError
 from kfeat.experiments import clock
-from kfeat.experiments.config import load_experiment
+from kfeat.experiments.load import load_experiment
 from kfeat.experiments.measures import kernel_error
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.trial import run_trial

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from kfeat.cli import main
 from kfeat.data import fingerprint
-from kfeat.experiments.config import load_experiment
+from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.row import Row, to_line
 from kfeat.experiments.store import ROWS
@@ -143,7 +143,7 @@ def attacked(case: int, rows: dict[str, list[Row]], here: Path) -> str:
 def test_changed_rows_give_a_report_or_a_sentence(
     rows: dict[str, list[Row]], here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from kfeat.reports import figure
+    from kfeat.render.figures import figure
 
     draw = figure.draw
     wrong = []

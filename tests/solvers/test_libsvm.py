@@ -11,7 +11,7 @@ from kfeat import memory
 from kfeat.errors import DataError, KernelError, ParameterError, SolverError
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sum
 from kfeat.solvers import KernelRidge, Libsvm, libsvm_kernel
-from kfeat.solvers.libsvm_kernel import GivenKernel, NativeKernel
+from kfeat.solvers.libsvm.kernel import GivenKernel, NativeKernel
 from tests.solvers.problems import features, labels, values
 
 KERNELS = {
@@ -150,7 +150,7 @@ def test_a_gram_matrix_gives_the_machine_of_libsvm_s_own_kernel(monkeypatch):
     y = labels(X, 3)
     own = Libsvm(Gaussian(0.7), eps=1e-8).fit(X, y)
     given = Libsvm(Gaussian(0.7), eps=1e-8)
-    monkeypatch.setattr("kfeat.solvers.libsvm.libsvm_kernel", GivenKernel)
+    monkeypatch.setattr("kfeat.solvers.libsvm.estimator.libsvm_kernel", GivenKernel)
     given.fit(X, y)
     np.testing.assert_allclose(given.decision_function(T), own.decision_function(T), atol=1e-6)
     assert np.array_equal(given._model._ask_libsvm(T, given._kernel), given._model.labels(T, given._kernel))

@@ -8,9 +8,9 @@ from sklearn.svm import LinearSVC
 
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.solvers import Liblinear, Libsvm, Newton
-from kfeat.solvers.losses import LOSSES
-from kfeat.solvers.newton_method import Progress, line_search
-from kfeat.solvers.rows import Rows
+from kfeat.solvers.newton.losses import LOSSES
+from kfeat.solvers.newton.method import Progress, line_search
+from kfeat.solvers.newton.rows import Rows
 from tests.solvers.problems import features, labels
 
 TYPES = {"squared_hinge": 2, "logistic": 0}

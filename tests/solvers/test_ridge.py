@@ -10,7 +10,7 @@ from kfeat import memory
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.kernels import Gaussian, Linear, Polynomial
 from kfeat.solvers import KernelRidge, Ridge, RidgeCV, kernel_ridge, regression_errors, relative_error
-from kfeat.solvers.moments import Moments
+from kfeat.solvers.ridge.moments import Moments
 from tests.solvers.problems import features, values
 
 

@@ -13,8 +13,8 @@ from kfeat.data.arrays import canonical
 from kfeat.data.formats.checks import check_finite
 from kfeat.data.models import Part, Task, as_labels
 from kfeat.data.reading import Reading, format_of
-from kfeat.data.saying import printable
 from kfeat.errors import DataError, KfeatError
+from kfeat.saying import printable
 
 MODULES = {"csv": "delimited", "tsv": "delimited"}  # the others are named as their formats
 MOST_CLASSES = 20  # whole-number labels of more kinds than this are taken for regression targets

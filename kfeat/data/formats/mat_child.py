@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kfeat.data.models import MOST_SIDE
-from kfeat.data.saying import printable
 from kfeat.errors import DataError
+from kfeat.saying import printable
 
 NUMERIC = {"double", "single", "sparse", "logical"} | {
     f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)

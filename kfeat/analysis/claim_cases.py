@@ -1,0 +1,214 @@
+"""The cases of a claim: which cells it compares, and the number that each case gives.
+
+A claim speaks once of every setting that its `for` selects, or with `across` once of all of them. Where
+its selectors meet maps of several sizes, each size is a case of its own.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import log, sqrt
+from statistics import linear_regression
+from typing import Any
+
+from scipy.special import fdtri
+
+from kfeat.analysis.cells import Cell, setting
+from kfeat.analysis.names import SIZE, cell_name, place, place_and_size
+from kfeat.analysis.verdicts import standard_error, welch_quantile
+from kfeat.errors import ConfigError
+from kfeat.experiments.schema import Claim
+from kfeat.experiments.selectors import matches
+
+_SETTING = ("dataset", "protocol", "kernel")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One number of a claim, None if a cell it needs has none; with a 95 % interval where it is of scores."""
+
+    name: str
+    cells: Sequence[Cell]
+    number: float | None
+    interval: tuple[float, float] | None = None
+
+    def lack(self, of: str) -> str:
+        """Return why there is no number of this quantity."""
+        if any(not cell.rows for cell in self.cells):
+            return "no rows"
+        return "no two runs" if of == "spread" else "no times that count"
+
+
+def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
+    """Return the cases of a claim over the planned cells, in their order.
+
+    Raises ConfigError if no planned cell has a value that the claim names, if the claim is ambiguous, or
+    if it has no case at all: it would then hold of nothing.
+    """
+    sides = claim.difference or claim.ratio or [claim.value or claim.growth or {}]
+    for selector in (claim.cell, *sides):
+        _check_values(claim, selector, cells)
+    groups: dict[Any, list[Cell]] = {}
+    for cell in cells:
+        if _concerns(claim.cell, cell):
+            groups.setdefault(None if claim.across else setting(cell), []).append(cell)
+    form: Callable[[Claim, Sequence[Cell], Sequence[Cell]], list[Case]]
+    form = _growths if claim.growth is not None else _values if claim.value is not None else _pairs
+    found = [case for group in groups.values() for case in form(claim, group, cells)]
+    if not found:
+        raise _wrong(claim, "no planned cells give a case of it, so that it would hold of nothing")
+    return found
+
+
+def _wrong(claim: Claim, problem: str) -> ConfigError:
+    return ConfigError(f"claims: '{claim.text}' ({claim.where}): {problem}")
+
+
+def _check_values(claim: Claim, selector: Mapping[str, Any], cells: Sequence[Cell]) -> None:
+    """Raise ConfigError at a key or value that no planned cell has: most likely a slip of the pen."""
+    flats = [cell.trial.describe() for cell in cells]
+    for key, value in selector.items():
+        there = [flat[key] for flat in flats if key in flat]
+        several = isinstance(value, list) and value not in there
+        for item in value if several else [value]:
+            if item not in there:
+                raise _wrong(claim, f"no planned cell has {key}: {item!r}; `kfeat plan` shows what there is")
+
+
+def _concerns(selector: Mapping[str, Any], cell: Cell) -> bool:
+    """Tell whether `for` lets a cell take part; the exact machine has no size by which to leave it out."""
+    flat = cell.trial.describe()
+    binding = {k: v for k, v in selector.items() if k in flat or k.partition(".")[0] in _SETTING}
+    return matches(binding, cell.trial)
+
+
+def _select(selector: Mapping[str, Any], group: Sequence[Cell]) -> list[Cell]:
+    return [cell for cell in group if matches(selector, cell.trial)]
+
+
+def _by(key: str, claim: Claim, found: Sequence[Cell], cells: Sequence[Cell]) -> dict[Any, Cell]:
+    """Return the cells by their value of `key`; raises ConfigError if two have the same."""
+    by_value: dict[Any, Cell] = {}
+    for cell in found:
+        value = _coordinate(key, cell)
+        if value is not None or key == SIZE:
+            other = by_value.setdefault(value, cell)
+            if other is not cell:
+                names = f"{cell_name(other, cells)}' and '{cell_name(cell, cells)}"
+                raise _wrong(claim, f"ambiguous: '{names}' match the same selector; name what differs")
+    return by_value
+
+
+def _coordinate(key: str, cell: Cell) -> Any:
+    if key == "n_features":
+        return cell.rows[0]["n_features"] if cell.rows else None
+    return cell.trial.describe().get(key)
+
+
+def _values(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
+    assert claim.value is not None
+    found = _select(claim.value, group)
+    _only_one_across(claim, found, cells)
+    return [
+        Case(place_and_size(cell, cells), [cell], cell.quantity(claim.of), _interval(claim, [cell]))
+        for cell in _by(SIZE, claim, found, cells).values()
+    ]
+
+
+def _only_one_across(claim: Claim, found: Sequence[Cell], cells: Sequence[Cell]) -> None:
+    if claim.across and len(found) > 1:
+        names = "', '".join(cell_name(cell, cells) for cell in found)
+        raise _wrong(claim, f"ambiguous: with `across` a selector matches one cell, this one '{names}'")
+
+
+def _pairs(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
+    """Pair both sides by size; an exact machine, or one size by name, meets all of the other side."""
+    selectors = claim.difference or claim.ratio or []
+    sides = [_select(selector, group) for selector in selectors]
+    for side in sides:
+        _only_one_across(claim, side, cells)
+    a, b = (_by(SIZE, claim, side, cells) for side in sides)
+    single = [
+        len(side) == 1 and (None in side or SIZE in selector)
+        for side, selector in zip((a, b), selectors, strict=True)
+    ]
+    if claim.across or any(single):
+        pairs = list(product(a.values(), b.values()))
+    else:
+        pairs = [(a[size], b[size]) for size in a if size in b]
+    return [_pair(claim, one, other, cells) for one, other in pairs]
+
+
+def _pair(claim: Claim, a: Cell, b: Cell, cells: Sequence[Cell]) -> Case:
+    if a is b:
+        raise _wrong(claim, f"compares '{cell_name(a, cells)}' with itself; name what differs")
+    of_a, of_b = a.quantity(claim.of), b.quantity(claim.of)
+    number = None
+    if of_a is not None and of_b is not None:
+        # A quantity of exactly 0 is a time too short for the clock: nothing can be divided by it.
+        number = of_a - of_b if claim.difference else of_a / of_b if of_b else None
+    # Beside a map, the exact machine of the same setting adds nothing to the name.
+    named = [cell for cell in (a, b) if cell.trial.map or setting(a) != setting(b)] or [a]
+    names = dict.fromkeys(place_and_size(cell, cells) for cell in named)
+    return Case(" against ".join(names), [a, b], number, _interval(claim, [a, b]))
+
+
+def _interval(claim: Claim, pair: Sequence[Cell]) -> tuple[float, float] | None:
+    """Return Welch's 95 % interval of a score, or of a difference of two (one score: its t interval).
+
+    That of a ratio of spreads is the F interval.
+    """
+    if claim.of == "spread" and claim.ratio:
+        return _spread_interval(*pair)
+    if claim.of != "score" or claim.ratio:
+        return None
+    scores, errors = [cell.score for cell in pair], [standard_error(cell) for cell in pair]
+    if any(score is None for score in scores) or any(error is None for error in errors):
+        return None
+    means = [score.mean for score in scores if score]
+    runs = [score.n for score in scores if score] + [1]
+    deviations = [error for error in errors if error is not None] + [0.0]
+    number = means[0] - sum(means[1:])
+    half = welch_quantile(deviations[0], runs[0], deviations[1], runs[1], 0.975)
+    return number - half, number + half
+
+
+def _spread_interval(a: Cell, b: Cell) -> tuple[float, float] | None:
+    """Return the 95 % F interval of r = sd(a) / sd(b), which takes the scores as normally distributed.
+
+    It is r / sqrt(F) with the quantiles F of 0.975 and 0.025 for n_a - 1 and n_b - 1 degrees of freedom.
+    """
+    if a.score is None or b.score is None or not a.score.sd or not b.score.sd:
+        return None
+    ratio, freedom = a.score.sd / b.score.sd, (a.score.n - 1, b.score.n - 1)
+    low, high = (float(ratio / sqrt(fdtri(*freedom, level))) for level in (0.975, 0.025))
+    return low, high
+
+
+def _growths(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
+    """Return the exponent over the group's cells, if at least two are planned."""
+    assert claim.growth is not None
+    found = _select(claim.growth, group)
+    if claim.against != "n_features":
+        found = [cell for cell in found if _coordinate(claim.against, cell) is not None]
+    if len(found) < 2:
+        return []
+    by_value = _by(claim.against, claim, found, cells)
+    if wrong := [x for x in by_value if isinstance(x, bool) or not isinstance(x, int | float) or x <= 0]:
+        raise _wrong(claim, f"against {claim.against}: expected positive numbers, got {wrong[0]!r}")
+    points = [(float(x), cell.quantity(claim.of)) for x, cell in by_value.items()]
+    name = "" if claim.across else place(found[0], cells)
+    return [Case(name, found, exponent(points) if len(points) == len(found) else None)]
+
+
+def exponent(points: Sequence[tuple[float, float | None]]) -> float | None:
+    """Return e of y ~ x^e by least squares of log y on log x over the upper half of the x, at least two.
+
+    None if a y there is missing, or not positive: a time too short for the clock.
+    """
+    ordered = sorted(points, key=lambda point: point[0])
+    upper = ordered[min(len(ordered) // 2, len(ordered) - 2) :]
+    y = [value for _, value in upper if value is not None and value > 0]
+    if len(y) < len(upper):
+        return None
+    return linear_regression([log(x) for x, _ in upper], [log(value) for value in y]).slope

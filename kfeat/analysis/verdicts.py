@@ -1,0 +1,200 @@
+"""Verdicts: our rows held against the paper's printed numbers, and against the published rows.
+
+Against the paper: *reproduced* if the difference of means is within the slack or within two of the printed
+standard deviations, else *differs*; Welch's 95 % interval of the difference is shown beside it.
+
+Against the published rows: *same* or *regressed*. Rows with the same identity are the same computation,
+so only rounding may move them. Null hypothesis: rounding flips at most FLIP_SHARE of the test
+predictions, each independently and as often for better as for worse. Then the change in the number of
+correct predictions, summed over the shared trials with N test rows, has a standard deviation of at most
+sqrt(FLIP_SHARE * N), and a cell is regressed if it is beyond the two-sided normal quantile at
+FALSE_ALARM / (number of cells of all configs of the check): a false-alarm rate of at most FALSE_ALARM for a
+whole check. (Measured on the digits: with OpenBLAS's code for three processors, and with two threads, at
+most 1 of 2,985 predictions of a cell moved.) An error (of a regression, of the kernel) has no such law:
+rounding may move that of no shared trial by more than RELATIVE_ROUNDING of it. Rows that share no identity
+(another seed, say) are compared by Welch's t-test at the same level.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, sqrt
+from statistics import fmean
+
+from scipy.special import ndtri, stdtrit
+
+from kfeat.analysis.cells import ACCURACY, Cell, Estimate
+from kfeat.experiments.schema import Reported, ReportedNumber
+from kfeat.experiments.store import Row
+
+FALSE_ALARM = 0.001
+FLIP_SHARE = 0.005
+RELATIVE_ROUNDING = 1e-3
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """One printed number beside ours: the difference (ours - theirs, points) and its 95 % interval."""
+
+    cell: Cell
+    ours: Estimate
+    difference: float
+    interval: tuple[float, float] | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class NumberVerdict:
+    """A printed number, the cells of the plan that it speaks of, and how those with rows compare."""
+
+    number: ReportedNumber
+    cells: Sequence[Cell]
+    reproductions: Sequence[Reproduction]
+
+    @property
+    def verdict(self) -> str:
+        """Return reproduced, differs (explained or not), or missing where a cell has no rows."""
+        if any(item.verdict == "differs" for item in self.reproductions):
+            return "differs, explained" if self.number.explanation else "differs, unexplained"
+        there = self.reproductions and len(self.reproductions) == len(self.cells)
+        return "reproduced" if there else "missing"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One cell beside its published rows: the change in the unit of its score, the test and its verdict."""
+
+    cell: Cell
+    change: float
+    limit: float
+    test: str
+    verdict: str
+
+
+def number_verdicts(cells: Sequence[Cell], reported: Reported) -> list[NumberVerdict]:
+    """Return a verdict for every printed number."""
+    found = reproductions(cells, reported.slack, reported.runs)
+    return [
+        NumberVerdict(
+            number,
+            [cell for cell in cells if cell.reported is number],
+            [item for item in found if item.cell.reported is number],
+        )
+        for number in reported.numbers
+    ]
+
+
+def reproductions(cells: Iterable[Cell], slack: float, runs: int) -> list[Reproduction]:
+    """Return a verdict for every cell with rows and a printed number; `runs` is the paper's default."""
+    found = []
+    for cell in cells:
+        if cell.score is None or cell.reported is None:
+            continue
+        number = cell.reported
+        theirs = Estimate(number.mean, number.sd, number.runs or runs)
+        difference = cell.score.mean - theirs.mean
+        verdict = "reproduced" if abs(difference) <= max(slack, 2 * (number.sd or 0)) else "differs"
+        interval = _interval(cell, theirs, difference)
+        found.append(Reproduction(cell, cell.score, difference, interval, verdict))
+    return found
+
+
+def _interval(cell: Cell, theirs: Estimate, difference: float) -> tuple[float, float] | None:
+    """Return Welch's 95 % interval, widened by the rounding of the printed number.
+
+    The exact machine has no draw: its standard error is zero. None if a spread is not known.
+    """
+    ours = cell.score
+    assert ours is not None
+    errors = [standard_error(cell), 0.0 if _no_draw(cell) else theirs.standard_error]
+    if errors[0] is None or errors[1] is None:
+        return None
+    rounding = 0.5 * 10**-cell.metric.decimals
+    half = welch_quantile(errors[0], ours.n, errors[1], theirs.n, 0.975) + rounding
+    return difference - half, difference + half
+
+
+def standard_error(cell: Cell) -> float | None:
+    """Return the standard error of a cell's score: 0 where nothing is drawn, None for a single draw."""
+    if cell.score is None or _no_draw(cell):
+        return 0.0 if cell.score else None
+    return cell.score.standard_error
+
+
+def _no_draw(cell: Cell) -> bool:
+    return cell.trial.map is None and not cell.trial.protocol.random
+
+
+def welch_quantile(error_a: float, n_a: int, error_b: float, n_b: int, level: float) -> float:
+    """Return the half width of Welch's interval for a difference of means with these standard errors."""
+    scale = max(error_a, error_b)
+    if scale == 0:
+        return 0.0
+    a, b = error_a / scale, error_b / scale  # powers of large errors would overflow
+    freedom = (a**2 + b**2) ** 2 / sum(e**4 / (n - 1) for e, n in ((a, n_a), (b, n_b)) if e > 0)
+    return float(stdtrit(freedom, level)) * sqrt(a**2 + b**2) * scale
+
+
+def comparisons(
+    cells: Sequence[Cell], published: Mapping[str, Row], tests: int | None = None
+) -> list[Comparison]:
+    """Return a verdict for every cell that has rows here and published ones.
+
+    `tests` is the number of such cells in the whole check, by default those here.
+    """
+    pairs = comparable(cells, published)
+    level = 1 - FALSE_ALARM / max(1, tests or len(pairs)) / 2
+    return [_compare(cell, theirs, level) for cell, theirs in pairs]
+
+
+def comparable(cells: Iterable[Cell], published: Mapping[str, Row]) -> list[tuple[Cell, list[Row]]]:
+    """Return the cells that have rows here and published ones, with the latter."""
+    by_cell: dict[str, list[Row]] = {}
+    for row in published.values():
+        if row["status"] == "done":
+            by_cell.setdefault(row["cell"], []).append(row)
+    return [(cell, by_cell[cell.trial.cell]) for cell in cells if cell.rows and cell.trial.cell in by_cell]
+
+
+def number_compared(cells: Iterable[Iterable[Cell]], published: Iterable[Mapping[str, Row]]) -> int:
+    """Return how many cells of several experiments are compared with their published rows."""
+    return sum(len(comparable(here, theirs)) for here, theirs in zip(cells, published, strict=True))
+
+
+def _compare(cell: Cell, theirs: Sequence[Row], level: float) -> Comparison:
+    by_id = {row["id"]: row for row in theirs}
+    shared = [(row, by_id[row["id"]]) for row in cell.rows if row["id"] in by_id]
+    if shared and all(_same(cell, a, b) for a, b in shared):
+        return Comparison(cell, 0.0, 0.0, f"{len(shared)} shared, equal bit for bit", "same")
+    if shared:
+        change, limit, test = _paired(cell, shared, level)
+    else:
+        change, limit, test = _unpaired(cell, theirs, level)
+    return Comparison(cell, change, limit, test, "same" if abs(change) <= limit else "regressed")
+
+
+def _same(cell: Cell, ours: Row, theirs: Row) -> bool:
+    if "predictions" in ours and "predictions" in theirs:
+        return bool(ours["predictions"] == theirs["predictions"])
+    return cell.metric.of(ours) == cell.metric.of(theirs)
+
+
+def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tuple[float, float, str]:
+    pairs = [(cell.metric.of(a), cell.metric.of(b)) for a, b in shared]
+    if cell.metric is not ACCURACY:
+        # The worst trial counts, not the mean: errors that moved up and down would cancel there.
+        ours, theirs = max(pairs, key=lambda pair: abs(pair[0] - pair[1]) - RELATIVE_ROUNDING * abs(pair[1]))
+        test = f"{len(shared)} shared trials, rounding of {RELATIVE_ROUNDING:g}"
+        return ours - theirs, RELATIVE_ROUNDING * abs(theirs), test
+    change = fmean(a - b for a, b in pairs)
+    total = sum(b["n_test"] for _, b in shared)
+    limit = 100 * float(ndtri(level)) * sqrt(FLIP_SHARE / total)
+    return change, limit, f"{len(shared)} shared trials, flips of rounding"
+
+
+def _unpaired(cell: Cell, theirs: Sequence[Row], level: float) -> tuple[float, float, str]:
+    ours, other = cell.score, Estimate.of([cell.metric.of(row) for row in theirs])
+    assert ours is not None
+    change, test = ours.mean - other.mean, f"Welch's t-test, {ours.n} and {other.n} runs"
+    if ours.standard_error is None or other.standard_error is None:
+        return change, inf, f"{test}: too few to tell"
+    return change, welch_quantile(ours.standard_error, ours.n, other.standard_error, other.n, level), test

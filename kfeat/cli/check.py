@@ -1,0 +1,158 @@
+"""`kfeat check`: rows held against the paper, its claims, and the published rows."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kfeat.cli import options
+
+if TYPE_CHECKING:
+    from kfeat.analysis.standing import Standing
+    from kfeat.experiments.load import Experiment
+    from kfeat.experiments.plan import Trial
+
+Access = dict[str, Any]
+
+
+@click.command()
+@options.selects_experiments_or_all
+@options.out
+@options.results
+@click.option("--markdown", is_flag=True, help="With --all: the scoreboard as Markdown.")
+@click.option("--rerun-budget", metavar="TIME",
+              help="Run published trials again for so long (90s, 5m), spread over datasets and maps, and "
+                   "compare only these with the published rows.")  # fmt: skip
+@click.pass_context
+def check(
+    ctx: click.Context, experiments: "list[Experiment]", every: bool, access: Access, quiet: bool, out: Path,
+    results: Path, markdown: bool, rerun_budget: str | None,
+) -> None:  # fmt: skip
+    """Hold the rows of CONFIGS against the paper's numbers and claims, and against the published rows.
+
+    A config without rows of yours is judged by its published ones, and the text says so. With --maps,
+    --set, --repeats or --no-exact only that part of a config is judged and listed. With --all: one line per
+    config. Nothing is downloaded; what has no rows is missing.
+
+    Exits with 1 if there are no rows, neither yours nor published ones (with --all: none of any config), if
+    a number or a claim does not stand as the paper prints it and the config does not explain why, if a
+    trial failed, or if a published result is not met any more. Published rows that pass exit with 0.
+    """
+    if markdown and (rerun_budget is not None or not every):
+        raise click.UsageError("--markdown renders the scoreboard of --all")
+    if rerun_budget is not None:
+        plans = {one.name: _plan(one, out, results, access) for one in experiments}
+        passed = _rerun(experiments, plans, access, results, rerun_budget, quiet)
+    elif every:
+        passed = _overview(experiments, access, out, results, markdown)
+    else:
+        passed = _each(experiments, access, out, results, quiet)
+    ctx.exit(0 if passed else 1)
+
+
+def _each(experiments: "list[Experiment]", access: Access, out: Path, results: Path, quiet: bool) -> bool:
+    """Show the verdicts on each experiment's rows, or the published ones; tell whether all pass."""
+    from kfeat.render.scoreboard import published_scoreboard, scoreboard
+    from kfeat.render.terminal import terminal_width
+
+    passed, width = True, terminal_width()
+    for one, standing in zip(experiments, _standings(experiments, access, out, results), strict=True):
+        good = standing.has_rows and standing.passes
+        if not (quiet and good):
+            if standing.place == str(results) and standing.has_rows:
+                shown = published_scoreboard(standing, out / one.name, results, width)
+            else:
+                shown = scoreboard(standing, out / one.name, published=standing.has_published, width=width)
+            click.echo(shown)
+        passed &= good
+    return passed
+
+
+def _overview(
+    experiments: "list[Experiment]", access: Access, out: Path, results: Path, as_markdown: bool
+) -> bool:
+    """Show one line per experiment and what differs, and tell whether all pass."""
+    from kfeat.render.overview import markdown, passes, terminal
+    from kfeat.render.terminal import terminal_width
+
+    standings = _standings(experiments, access, out, results)
+    shown = markdown(standings, results) if as_markdown else terminal(standings, terminal_width())
+    click.echo(shown, nl=False)
+    return passes(standings)
+
+
+def _standings(experiments: "list[Experiment]", access: Access, out: Path, results: Path) -> "list[Standing]":
+    """Return how each experiment stands by its own rows, or by the published ones where it has none."""
+    from kfeat.analysis.cells import summarise
+    from kfeat.analysis.standing import stand
+    from kfeat.analysis.verdicts import number_compared
+    from kfeat.experiments.run import rows_of
+    from kfeat.experiments.store import read_rows
+
+    cells, published, places = [], [], []
+    for one in experiments:
+        trials = _plan(one, out, results, access)
+        own, theirs = rows_of(one, out), read_rows(results / one.name)
+        mine = any(trial.id in own for trial in trials)
+        cells.append(summarise(one, trials, own if mine else theirs))
+        # Published rows that stand in for our own are not compared with themselves.
+        published.append(theirs if mine else {})
+        places.append(str(out if mine else results))
+    tests = number_compared(cells, published)
+    return [
+        stand(one, here, theirs, tests, place)
+        for one, here, theirs, place in zip(experiments, cells, published, places, strict=True)
+    ]
+
+
+def _plan(experiment: "Experiment", out: Path, results: Path, access: Access) -> "list[Trial]":
+    """Return the trials; those of data that are not at hand are known from their rows."""
+    from kfeat.experiments.plan import plan
+    from kfeat.experiments.run import fingerprints_at_hand, rows_of
+    from kfeat.experiments.store import read_rows
+
+    rows = [*read_rows(results / experiment.name).values(), *rows_of(experiment, out).values()]
+    return plan(experiment, fingerprints_at_hand(experiment, rows, **access))
+
+
+def _rerun(
+    experiments: "list[Experiment]", plans: "dict[str, list[Trial]]", access: Access, results: Path,
+    budget: str, quiet: bool,
+) -> bool:  # fmt: skip
+    """Run published trials again in a folder of their own, show how they compare, and tell if all are met.
+
+    A trial that several experiments share runs once, and is held against the published row of each.
+    """
+    from itertools import chain
+    from tempfile import TemporaryDirectory
+
+    from kfeat.analysis.cells import summarise
+    from kfeat.analysis.standing import compare
+    from kfeat.analysis.verdicts import number_compared
+    from kfeat.cli.progress import watcher
+    from kfeat.experiments.rerun import choose, published_trials, seconds_of
+    from kfeat.experiments.run import run_trials
+    from kfeat.experiments.store import read_rows
+    from kfeat.experiments.worker import WorkerOptions
+    from kfeat.render.scoreboard import rerun_scoreboard
+    from kfeat.render.terminal import terminal_width
+
+    published = {name: read_rows(results / name) for name in plans}
+    candidates = {name: published_trials(plans[name], published[name]) for name in plans}
+    chosen = {trial.id: trial for trial in choose(chain(*candidates.values()), seconds_of(budget))}
+    if not chosen:
+        click.echo(f"no published trial fits into {budget}; `kfeat publish` makes some")
+        return False
+    with TemporaryDirectory() as folder, watcher(quiet) as watching:
+        done = run_trials(list(chosen.values()), Path(folder), WorkerOptions(**access), watching)
+    rows = {row["id"]: row for row in done}
+    cells = {
+        one.name: summarise(one, [t for t, _ in candidates[one.name] if t.id in chosen], rows)
+        for one in experiments
+    }
+    tests = number_compared(cells.values(), published.values())
+    standings = [compare(one, cells[one.name], published[one.name], tests) for one in experiments]
+    for standing in standings:
+        if standing.cells:
+            click.echo(rerun_scoreboard(standing, terminal_width()))
+    return all(standing.passes for standing in standings)

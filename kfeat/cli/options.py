@@ -1,0 +1,173 @@
+"""Options that several commands share; the heavy imports wait until a command runs."""
+
+import logging
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kfeat.errors import ConfigError
+
+Command = Callable[..., Any]
+
+
+def options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    """Return one decorator for several options, shown by --help in the order given."""
+
+    def decorate(command: Command) -> Command:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return decorate
+
+
+def _debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    ctx.meta["kfeat.debug"] = value
+
+
+def _verbosity(ctx: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    if value:
+        logging.getLogger("kfeat").setLevel(logging.INFO if parameter.name == "verbose" else logging.ERROR)
+    return value
+
+
+access = options(
+    click.option("--mirror", envvar="KFEAT_MIRROR", metavar="PATH|URL",
+                 help="A folder or URL laid out as <dataset>/<file>, tried before the upstream."),
+    click.option("--offline", is_flag=True, help="Use what is cached or in a mirror folder; no network."),
+)  # fmt: skip
+
+verbosity = options(
+    click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=_verbosity,
+                 help="Say more on the way."),
+    click.option("-q", "--quiet", is_flag=True, callback=_verbosity,
+                 help="Say nothing but errors and the result."),
+    click.option("--debug", is_flag=True, expose_value=False, is_eager=True, callback=_debug,
+                 help="Show the traceback of an error."),
+)  # fmt: skip
+
+
+_YEAR = 365 * 86400.0  # longer ones overflow what the system waits with
+
+
+def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Return the seconds in a duration such as 90s, 30m or 2h."""
+    from kfeat.experiments.rerun import seconds_of
+
+    seconds = None if value is None else seconds_of(value)
+    if seconds is not None and not 0 < seconds <= _YEAR:
+        raise click.BadParameter("expected more than 0 seconds and at most 365 days", ctx, parameter)
+    return seconds
+
+
+time_limit = click.option(
+    "--time-limit",
+    metavar="TIME",
+    callback=_seconds,
+    help="Stop a trial whose own work takes more CPU time (90s, 30m, 2h); a longer limit, or none, runs it "
+    "again.",
+)
+
+_FOLDER: Any = {"type": click.Path(path_type=Path), "show_default": True}
+out = click.option(
+    "--out", default=Path("runs"), help="The folder of your rows, one below it per config.", **_FOLDER
+)
+results = click.option(
+    "--results", default=Path("results"), help="The folder of the published rows.", **_FOLDER
+)
+
+
+def _configs(required: bool) -> Callable[[Command], Command]:
+    return click.argument("configs", nargs=-1, required=required, type=click.Path(path_type=Path))
+
+
+_set = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change any key of the config in every setting that has it: --set maps.0.n_components=500 of the "
+    "first map, maps.n_components=500 of all; repeatable.",
+)
+configs = options(_configs(required=True), _set)
+
+_changes = options(
+    _set,
+    click.option("--repeats", type=click.IntRange(min=1), help="Repeat each map this often."),
+    click.option("--maps", metavar="A,B",
+                 help="Run these maps only; `exact` among them is the exact kernel machine."),
+    click.option("--no-exact", is_flag=True, help="Leave the exact kernel machine out."),
+)  # fmt: skip
+
+
+def selects_experiments(command: Command) -> Command:
+    """Give a command CONFIGS and the options that change them; it receives the list `experiments`.
+
+    A folder stands for all configs below it. The command receives `access` too: mirror and offline.
+    """
+    return _configs(required=True)(_with_experiments(command))
+
+
+def selects_experiments_or_all(command: Command) -> Command:
+    """Do the same with --all, which the command receives as `every`: CONFIGS are then configs/ by default."""
+    inner = _with_experiments(command)
+
+    @_configs(required=False)
+    @click.option("--all", "every", is_flag=True, help="The scoreboard of CONFIGS, by default configs/.")
+    @wraps(inner)
+    def with_all(configs: tuple[Path, ...], every: bool, **others: Any) -> Any:
+        if not configs and not every:
+            raise click.UsageError("Missing argument 'CONFIGS...'; --all takes those in configs/")
+        return inner(configs=configs or (Path("configs"),), every=every, **others)
+
+    return with_all
+
+
+def _with_experiments(command: Command) -> Command:
+    @_changes
+    @access
+    @verbosity
+    @wraps(command)
+    def with_experiments(
+        configs: tuple[Path, ...],
+        overrides: tuple[str, ...],
+        repeats: int | None,
+        maps: str | None,
+        no_exact: bool,
+        mirror: str | None,
+        offline: bool,
+        **others: Any,
+    ) -> Any:
+        from kfeat.experiments.load import load_experiment
+
+        names = map_names(maps)
+        experiments = [
+            load_experiment(file, overrides, repeats=repeats, maps=names, exact=not no_exact)
+            for file in config_files(configs)
+        ]
+        return command(experiments, access={"mirror": mirror, "offline": offline}, **others)
+
+    return with_experiments
+
+
+def map_names(maps: str | None) -> list[str] | None:
+    """Return the names in the value of --maps."""
+    return None if maps is None else [name.strip() for name in maps.split(",")]
+
+
+def config_files(configs: tuple[Path, ...]) -> list[Path]:
+    """Return the experiment files named, and those below the folders named."""
+    files: list[Path] = []
+    for path in configs:
+        # A file whose name begins with _ is there for others to include.
+        try:
+            below = sorted(path.rglob("[!_]*.yaml")) if path.is_dir() else [path]
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
+        if not below:
+            raise ConfigError(f"{path}: no .yaml file below this folder")
+        files += below
+    return files

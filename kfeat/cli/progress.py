@@ -1,0 +1,206 @@
+"""Showing a run: bars on a terminal, plain lines elsewhere, nothing when quiet; all on stderr."""
+
+import sys
+from collections.abc import Sequence
+from math import inf
+from types import TracebackType
+
+import click
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Column
+
+from kfeat.experiments.component import Component
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.store import Row
+from kfeat.saying import plain
+
+
+class Quiet:
+    """Watches a run without a word; `told` has the ids of trials whose end was shown."""
+
+    def __init__(self) -> None:
+        self.told: set[str] = set()
+
+    def __enter__(self) -> "Quiet":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the terminal as it was."""
+
+    def downloads(self) -> Progress | None:
+        """Return where downloads may show their bars, if anywhere."""
+        return None
+
+    def begin(self, trials: Sequence[Trial], done: int) -> None:
+        """Take note of the trials to run, and of how many of the plan were done before."""
+
+    def started(self, trial: Trial) -> None:
+        """Take note of a trial that has begun."""
+
+    def finished(self, trial: Trial, row: Row) -> None:
+        """Take note of a trial that is saved."""
+
+
+class Lines(Quiet):
+    """Writes a line per finished trial: for logs and pipes."""
+
+    def begin(self, trials: Sequence[Trial], done: int) -> None:
+        """Say how much there is to do."""
+        self._names, self._done, self._all = names(trials), done, len(trials) + done
+        click.echo(f"{self._all} trials, {done} done before, {len(trials)} to run", err=True)
+
+    def finished(self, trial: Trial, row: Row) -> None:
+        """Say what came out."""
+        self.told.add(trial.id)
+        self._done += 1
+        place = f"[{self._done}/{self._all}]"
+        click.echo(f"{place} {self._names[trial.id]}: {outcome(row)}", err=True)
+
+
+class Bars(Quiet):
+    """Shows one bar over all trials with the time left, and a line with its clock per trial in hand."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        super().__init__()
+        self.console = console or Console(stderr=True)
+        self._files = downloads(self.console)
+        # All trials so far tell how long the others take, not only those of the last half minute.
+        self._trials = Progress(
+            *(_text("trials"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn()),
+            *(_text("left"), TimeRemainingColumn()),
+            expand=True, speed_estimate_period=inf,
+        )  # fmt: skip
+        self._in_hand = Progress(_text("  {task.description}", ratio=1), TimeElapsedColumn(), expand=True)
+        self.shown = Group(self._files, self._trials, self._in_hand)
+        self._live = Live(self.shown, console=self.console, transient=True)
+
+    def __enter__(self) -> "Bars":
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the bars away."""
+        self._live.stop()
+
+    def downloads(self) -> Progress:
+        """Return the display, for a bar per file."""
+        return self._files
+
+    def begin(self, trials: Sequence[Trial], done: int) -> None:
+        """Open the bar over all trials."""
+        self._names = names(trials)
+        self._all = self._trials.add_task("", total=len(trials) + done, completed=done)
+        self._tasks: dict[str, TaskID] = {}
+
+    def started(self, trial: Trial) -> None:
+        """Open a line for the trial in hand."""
+        self._tasks[trial.id] = self._in_hand.add_task(self._names[trial.id], total=1)
+
+    def finished(self, trial: Trial, row: Row) -> None:
+        """Close the trial's line and move the bar."""
+        self.told.add(trial.id)
+        self._in_hand.remove_task(self._tasks.pop(trial.id))
+        self._trials.advance(self._all)
+        line = f"{self._names[trial.id]}: {outcome(row)}"
+        self.console.print(line, highlight=False, markup=False)
+
+
+def _text(text: str, ratio: int | None = None) -> TextColumn:
+    """Return a column of text that stays on one line, shortened where there is no room for it."""
+    column = Column(no_wrap=True, overflow="ellipsis", ratio=ratio)
+    return TextColumn(text, markup=False, table_column=column)
+
+
+def watcher(quiet: bool) -> Quiet:
+    """Return what shows a run here: nothing, bars on a terminal, or lines."""
+    return Quiet() if quiet else Bars() if sys.stderr.isatty() else Lines()
+
+
+def downloads(console: Console | None = None) -> Progress:
+    """Return a display for downloads: a bar in bytes per file."""
+    columns = (_text("{task.description}", 1), BarColumn(20), DownloadColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console or Console(stderr=True), transient=True, expand=True)
+
+
+def names(trials: Sequence[Trial]) -> dict[str, str]:
+    """Return a short line for each trial by id; data and kernel are named where the plan has several.
+
+    So is what the protocol does otherwise to the same data.
+    """
+    protocols = _protocols(trials)
+    settings = [
+        (trial.describe()["dataset"], text, trial.kernel.build().formula)
+        for trial, text in zip(trials, protocols, strict=True)
+    ]
+    shown = [i for i in range(3) if len({setting[i] for setting in settings}) > 1]
+    return {
+        trial.id: plain(
+            ", ".join([*(setting[i] for i in shown if setting[i]), _method(trial), f"repeat {trial.repeat}"])
+        )
+        for trial, setting in zip(trials, settings, strict=True)
+    }
+
+
+def _protocols(trials: Sequence[Trial]) -> list[str]:
+    """Return for each trial the switches of its protocol in which trials on the same data differ."""
+    said = [trial.protocol.model_dump(mode="json") for trial in trials]
+    values: dict[tuple[str, str], set[str]] = {}
+    for trial, switches in zip(trials, said, strict=True):
+        for key, value in switches.items():
+            values.setdefault((trial.fingerprint, key), set()).add(str(value))
+    return [
+        " ".join(
+            f"{key}={_said(value)}"
+            for key, value in switches.items()
+            if len(values[trial.fingerprint, key]) > 1
+        )
+        for trial, switches in zip(trials, said, strict=True)
+    ]
+
+
+def _said(value: object) -> str:
+    """Return a switch's value in few words: of a mapping, what is not left out."""
+    if not isinstance(value, dict):
+        return str(value)
+    return "(" + " ".join(f"{key}={each}" for key, each in value.items() if each is not None) + ")"
+
+
+def _method(trial: Trial) -> str:
+    return ", ".join(_component(item) if item else "exact" for item in trial.components.values())
+
+
+def _component(component: Component) -> str:
+    settings = " ".join(f"{key}={value}" for key, value in component.given.items())
+    return f"{component.name} {settings}".rstrip()
+
+
+def outcome(row: Row) -> str:
+    """Return what became of a trial, in a few words."""
+    if row["status"] != "done":
+        return plain(f"{row['status']}: {row['reason']}")
+    score = _score(row)
+    seconds = sum(phase["wall"] for phase in row["seconds"].values())
+    return f"{score} in {seconds:.2f} s"
+
+
+def _score(row: Row) -> str:
+    if "accuracy" in row:
+        return f"{100 * row['accuracy']:.2f} %"
+    if "kernel_error" in row:
+        return f"kernel error {row['kernel_error']['relative_frobenius']['value']:.4f}"
+    return f"relative error {row['relative_error']:.4f}" if "relative_error" in row else "mapped"

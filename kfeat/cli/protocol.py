@@ -1,0 +1,127 @@
+"""The `kfeat protocol` command: every switch of an experiment, and a search over those that are open."""
+
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kfeat.cli import options
+from kfeat.errors import ConfigError
+from kfeat.saying import plain
+
+if TYPE_CHECKING:
+    from kfeat.experiments.load import Experiment
+    from kfeat.experiments.search import Search
+    from kfeat.experiments.worker import WorkerOptions
+
+
+@click.command()
+@options.configs
+@click.option("--markdown", is_flag=True, help="Print Markdown.")
+@click.option("--search", is_flag=True, help="Try the alternatives of the switches, and rank the settings.")
+@click.option("--maps", metavar="A,B", help="Search with these maps only.")
+@click.option("--repeats", type=click.IntRange(min=1), default=2, show_default=True,
+              help="In a search, repeat each map this often.")  # fmt: skip
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Trials at a time; with more than one, their times do not count.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Show what the search would try, run nothing.")
+@click.option("--publish", is_flag=True, help="Copy the search's ranking and rows to results/.")
+@options.out
+@options.results
+@options.access
+@options.verbosity
+@click.pass_context
+def protocol(
+    ctx: click.Context, configs: tuple[Path, ...], overrides: tuple[str, ...], markdown: bool, search: bool,
+    maps: str | None, repeats: int, jobs: int, dry_run: bool, publish: bool, out: Path, results: Path,
+    mirror: str | None, offline: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Print every switch of CONFIGS: its value, whether it is known, inferred or open, and the evidence.
+
+    A switch is a choice that the numbers depend on. The list `switches` of a config states what is known of
+    each, by its key: protocol.scale, kernel.gamma, map.degree_law, solver.C; or solver.libsvm.C for one
+    component of several. What it does not state is shown as "not stated".
+
+    --search runs the experiment with every combination of the `alternatives` there, without exact
+    machines and only where the paper prints a number, and ranks the combinations by the mean over these
+    numbers of |difference| / max(slack, 2 sd), where slack is 1 point unless the config says otherwise.
+    """
+    if not search and (maps or dry_run or publish):
+        raise ConfigError("--maps, --dry-run and --publish belong to a search; add --search")
+    from kfeat.experiments.load import load_experiment
+    from kfeat.experiments.switches import check_switches
+    from kfeat.experiments.worker import WorkerOptions
+    from kfeat.render.switches import render_switches
+    from kfeat.render.terminal import terminal_width
+
+    files = options.config_files(configs)
+    experiments = [load_experiment(file, overrides) for file in files]
+    for experiment in experiments:
+        check_switches(experiment)
+    if not search:
+        style, width = ("markdown", None) if markdown else ("terminal", terminal_width())
+        click.echo("\n\n".join(render_switches(experiment, style, width) for experiment in experiments))
+        return
+    how = WorkerOptions(
+        alone=jobs == 1, debug=bool(ctx.meta.get("kfeat.debug")), mirror=mirror, offline=offline
+    )
+    names = options.map_names(maps)
+    # All of them before the first trial, so that nothing wrong is found only after hours.
+    spaces = [
+        _space(load_experiment(file, overrides, repeats=repeats, maps=names, exact=False), how)
+        for file in files
+    ]
+    if dry_run:
+        _show(spaces, out)
+        return
+    where = results if publish else None
+    failed = [_search(space, out, where, how, jobs, quiet, markdown) for space in spaces]
+    ctx.exit(int(any(failed)))
+
+
+def _space(experiment: "Experiment", how: "WorkerOptions") -> "Search":
+    from kfeat.experiments.run import fingerprints
+    from kfeat.experiments.search import search_space
+
+    return search_space(experiment, fingerprints(experiment, mirror=how.mirror, offline=how.offline))
+
+
+def _show(spaces: "list[Search]", out: Path) -> None:
+    from kfeat.experiments.search import search_rows
+    from kfeat.render.ranking_text import render_plan
+    from kfeat.render.terminal import terminal_width
+
+    for space in spaces:
+        click.echo(render_plan(space, search_rows(space.experiment, out), terminal_width()))
+
+
+def _search(
+    search: "Search", out: Path, results: Path | None, how: "WorkerOptions",
+    jobs: int, quiet: bool, markdown: bool,
+) -> bool:  # fmt: skip
+    """Run what is missing, write the ranking and show it; return whether a trial failed."""
+    from kfeat.analysis.ranking import ranked
+    from kfeat.cli.progress import watcher
+    from kfeat.experiments.search import FOLDER, run_search
+    from kfeat.render.ranking_files import publish_search, write_ranking
+    from kfeat.render.ranking_text import render_ranking
+    from kfeat.render.terminal import terminal_width
+
+    with watcher(quiet) as watching:
+        rows = run_search(search, out, how, watching, jobs=jobs)
+    found = ranked(search, rows)
+    folder = out / search.experiment.name / FOLDER
+    write_ranking(search, found, folder)
+    details = logging.getLogger("kfeat").isEnabledFor(logging.INFO)
+    style, width = ("markdown", None) if markdown else ("terminal", terminal_width())
+    click.echo(render_ranking(search, found, style, details, width))
+    click.echo(f"ranking: {folder}/", err=markdown)
+    failures = {row["id"]: row for item in found for cell in item.cells for row in cell.failed}
+    for key, row in failures.items():
+        if key not in watching.told:
+            click.echo(plain(f"kfeat: trial {key} failed: {row['reason']}"), err=True)
+    if results is not None:
+        number = publish_search(search, found, rows, results)
+        click.echo(f"{number} rows -> {results / search.experiment.name / FOLDER}/", err=markdown)
+    return bool(failures)

@@ -1,0 +1,219 @@
+"""The `kfeat` command: thin commands over experiments and reports.
+
+Everything heavy is imported inside the commands, so that `kfeat --help` answers at once.
+"""
+
+import logging
+import signal
+from math import inf
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kfeat import __version__
+from kfeat.cli import options
+from kfeat.cli.check import check
+from kfeat.cli.data import data
+from kfeat.cli.protocol import protocol
+from kfeat.errors import KfeatError, StoreError
+from kfeat.saying import plain, plain_lines
+
+if TYPE_CHECKING:
+    from kfeat.experiments.load import Experiment
+    from kfeat.experiments.run import Again
+    from kfeat.experiments.worker import WorkerOptions
+
+Access = dict[str, Any]
+
+
+class _Group(click.Group):
+    """Turns what a user can mend into one sentence on stderr and exit code 2."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C exits with 130, SIGTERM with 143, a KfeatError with 2."""
+        logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING)
+        signal.signal(signal.SIGTERM, _terminated)
+        try:
+            return super().invoke(ctx)
+        except KfeatError as error:
+            if ctx.meta.get("kfeat.debug"):
+                raise
+            click.echo(f"kfeat: {plain_lines(str(error))}", err=True)
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            click.echo("kfeat: interrupted; finished trials are kept, the same command goes on", err=True)
+            ctx.exit(130)
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__)
+def main() -> None:
+    """Reproduce the papers on explicit random feature maps for kernel machines."""
+
+
+main.add_command(check)
+main.add_command(data)
+main.add_command(protocol)
+
+
+@main.command()
+@options.selects_experiments
+@options.out
+@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
+              help="Trials at a time; with more than one, their times do not count.")  # fmt: skip
+@click.option(
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
+)
+@click.option("--force", "again", flag_value="everything", help="Run again what is done already.")
+@click.option("--retime", "again", flag_value="untimed",
+              help="Run again what is done but was not timed, since the machine was busy.")  # fmt: skip
+@options.time_limit
+@click.option("--dry-run", is_flag=True, help="Show the plan, run nothing.")
+@click.pass_context
+def run(
+    ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
+    jobs: int, threads: int, again: "Again | None", time_limit: float | None, dry_run: bool,
+) -> None:  # fmt: skip
+    """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
+
+    Stop it whenever you like: finished trials are kept, and the same command goes on from there.
+    """
+    from kfeat.experiments.worker import WorkerOptions
+
+    limit = inf if time_limit is None else time_limit
+    if dry_run:
+        for experiment in experiments:
+            _show_plan(experiment, out, access, again or "nothing", limit)
+        return
+    debug = bool(ctx.meta.get("kfeat.debug"))
+    how = WorkerOptions(threads=threads, alone=jobs == 1, time_limit=limit, debug=debug, **access)
+    status = 0
+    for experiment in experiments:
+        try:
+            failed = _run_one(experiment, out, how, jobs, again or "nothing", quiet)
+            status = max(status, int(failed))
+        except KfeatError as error:
+            # One experiment that cannot run must not keep the others of a long list from running.
+            if len(experiments) == 1 or debug:
+                raise
+            click.echo(f"kfeat: {plain_lines(f'{experiment.path}: {error}')}", err=True)
+            status = 2
+    ctx.exit(status)
+
+
+def _run_one(
+    experiment: "Experiment", out: Path, how: "WorkerOptions", jobs: int, again: "Again", quiet: bool
+) -> bool:
+    """Run one experiment, write its report, show its table; return whether a trial failed."""
+    from kfeat.cli.progress import watcher
+    from kfeat.experiments.run import run_experiment
+    from kfeat.render.files import check_report
+    from kfeat.render.notes import untold
+    from kfeat.render.table import render
+    from kfeat.render.terminal import terminal_width
+    from kfeat.render.whole import cells_at_hand, update_report, whole_of
+
+    for one in (experiment, whole_of(experiment)):
+        check_report(one)  # before hours of work, not after them
+    with watcher(quiet) as watching:
+        trials = run_experiment(experiment, out, how, watching, jobs=jobs, again=again)
+    cells = cells_at_hand(experiment, out, trials)
+    files = update_report(experiment, out, mirror=how.mirror)
+    click.echo(render(experiment, cells, "terminal", terminal_width()))
+    click.echo(plain(files))
+    for line in untold(cells, watching.told):
+        click.echo(plain(f"kfeat: {line}"), err=True)
+    return any(cell.failed for cell in cells)
+
+
+@main.command()
+@options.selects_experiments
+@options.out
+def plan(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
+    """Show the trials of CONFIGS with their identities, and which of them are done."""
+    for experiment in experiments:
+        _show_plan(experiment, out, access)
+
+
+def _show_plan(
+    experiment: "Experiment", out: Path, access: Access, again: "Again" = "nothing", time_limit: float = inf
+) -> None:
+    from kfeat.cli.progress import names
+    from kfeat.experiments.run import pending, planned, rows_of
+
+    trials = planned(experiment, **access)
+    rows = rows_of(experiment, out)
+    todo = {trial.id for trial in pending(trials, rows, again, time_limit)}
+    ended = {trial.id: rows[trial.id]["status"] for trial in trials if trial.id in rows}
+    state = ended | {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
+    states = [state[trial.id] for trial in trials]
+    click.echo(plain(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done"))
+    for (identity, name), state in zip(names(trials).items(), states, strict=True):
+        click.echo(f"{identity}  {state:<7}  {name}")
+
+
+@main.command()
+@options.selects_experiments
+@options.out
+def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
+    """Draw the tables and figures of CONFIGS anew from the rows there are; compute nothing.
+
+    They show the whole config. With --maps, --set, --repeats or --no-exact the terminal shows that part.
+    """
+    from kfeat.render.table import render
+    from kfeat.render.terminal import terminal_width
+    from kfeat.render.whole import cells_at_hand, update_report
+
+    for experiment in experiments:
+        cells = cells_at_hand(experiment, out, **access)
+        if not any(cell.there for cell in cells):
+            raise StoreError(
+                f"{out / experiment.name}: no rows yet; `kfeat run {experiment.path}` makes them"
+            )
+        update_report(experiment, out, anew=True, **access)
+        if not quiet:
+            click.echo(render(experiment, cells, "terminal", terminal_width()))
+
+
+@main.command()
+@options.selects_experiments
+@options.out
+@options.results
+@click.option("--partial", is_flag=True, help="Publish what is done, though trials are missing.")
+def publish(
+    experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path, partial: bool
+) -> None:
+    """Copy the rows of CONFIGS to results/, with their tables and figures; every trial must be done.
+
+    All of CONFIGS are published, or none of them, and each as its file has it.
+    """
+    from kfeat.experiments.run import planned
+    from kfeat.render.files import publish as copy
+    from kfeat.render.whole import refuse_a_part
+
+    for experiment in experiments:
+        refuse_a_part(experiment)
+    plans = [(experiment, planned(experiment, **access)) for experiment in experiments]
+    for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
+        click.echo(f"{number} rows -> {results / experiment.name}/")
+
+
+@main.command()
+def maps() -> None:
+    """List the feature maps, what each is, and the kernels it approximates."""
+    from inspect import getdoc
+
+    from kfeat.kernels import KERNELS
+    from kfeat.maps import MAPS
+
+    for name, cls in MAPS.items():
+        able = [kernel for kernel, kind in KERNELS.items() if cls.supports(kind())]
+        able = able or [type(cls.default_kernel()).__name__.lower()]
+        summary = (getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
+        click.echo(f"{name}\n  {summary}\n  kernels: {', '.join(able)}")

@@ -1,0 +1,1 @@
+"""Figures: a line per method, or curves in panels."""

@@ -1,0 +1,57 @@
+"""The figure of an experiment in the house style: a line per method, or curves against D or d."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure
+
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.folds import without_folds
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.schema import FigureLayout
+from kfeat.render.figures.curves import curves
+from kfeat.render.figures.methods import methods
+from kfeat.render.figures.panels import points
+from kfeat.render.figures.style import RC, wrapped
+from kfeat.saying import plain
+
+MOST_PIXELS = 2**15  # of a side: what a figure of thousands of methods must not exceed
+
+
+def check_figure(experiment: Experiment, cells: Sequence[Cell]) -> None:
+    """Raise ConfigError if the figure that the experiment asks for cannot be drawn of its planned cells."""
+    if experiment.figure is not None and experiment.figure.kind == "curves":
+        points(experiment.figure, cells)
+
+
+def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -> None:
+    """Draw the cells, and save the figure at each path by its suffix.
+
+    Raises ConfigError where curves against the number of features are asked for of maps that have none.
+    """
+    with matplotlib.rc_context(RC), np.errstate(over="ignore"):  # errors of a regression have no upper end
+        figure = figure_of(experiment, cells)
+        dpi = min(150, MOST_PIXELS / max(figure.get_size_inches()))
+        for path in paths:
+            metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+            figure.savefig(path, dpi=dpi, metadata=metadata)
+
+
+def figure_of(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
+    """Return the figure of the experiment with its title; means stand in the place of folds."""
+    figure = _figure(experiment.figure, without_folds(cells))
+    figure.suptitle(wrapped(plain(experiment.title), figure.get_figwidth() - 0.1, 1.05))
+    return figure
+
+
+def _figure(layout: FigureLayout | None, cells: Sequence[Cell]) -> Figure:
+    """Return the figure of a layout; without one, curves if the number of features varies, else methods."""
+    there = [cell for cell in cells if cell.rows]
+    if layout is not None and layout.kind == "curves":
+        return curves(layout, cells, layout.y if layout.log else ())
+    sizes = {cell.trial.map.parameters.get("n_components") for cell in there if cell.trial.map}
+    if layout is None and len(sizes) > 1 and None not in sizes:
+        return curves(FigureLayout(kind="curves"), there, ["fit"])
+    return methods(there)

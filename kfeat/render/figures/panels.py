@@ -1,0 +1,132 @@
+"""How the curves of a figure are shared out: into panels, and into the legend what the panels do not say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.labels import dataset, kernel, method, places
+from kfeat.errors import ConfigError
+from kfeat.experiments.schema import FigureLayout
+from kfeat.render.figures.style import COLOURS, DASHES, MARKERS, MORE_DASHES
+
+MOST_COLUMNS = 4
+
+
+@dataclass(frozen=True)
+class Series:
+    """One curve of the legend, in all panels: a method, and where it ran if the panels do not say that."""
+
+    method: str
+    where: str
+    exact: bool
+
+    @property
+    def label(self) -> str:
+        """The words of the legend."""
+        return f"{self.method}, {self.where}" if self.where else self.method
+
+
+@dataclass(frozen=True)
+class Point:
+    """A cell in the figure: its curve, and the row and the column of its panel."""
+
+    cell: Cell
+    series: Series
+    row: tuple[str, ...]
+    column: tuple[str, ...]
+    title: str
+
+
+def x_of(layout: FigureLayout, cell: Cell) -> float:
+    """Return where a cell stands on the x axis; against n_features it needs rows."""
+    return float(cell.rows[0]["n_features"] if layout.x == "n_features" else n_components(cell))
+
+
+def n_components(cell: Cell) -> Any:
+    """Return the number D of random features, or None where there is no such number."""
+    return cell.trial.map.parameters.get("n_components") if cell.trial.map else None
+
+
+def d_equals_D(cells: Sequence[Cell]) -> bool:  # noqa: N802
+    """Tell whether the maps have as many features as the data."""
+    return all(n_components(c) == c.rows[0]["n_features"] for c in cells if c.rows and c.trial.map)
+
+
+def points(layout: FigureLayout, cells: Sequence[Cell]) -> list[Point]:
+    """Return each cell with its curve and its panel.
+
+    Raises ConfigError where a map has no number of features, and that is what the x axis shows.
+    """
+    of_map: str | None = "n_components"
+    of_data: str | None = None
+    if layout.x == "n_features":
+        of_map, of_data = ("n_components" if d_equals_D(cells) else None), "d"
+    elif unsized := [c.trial.map.name for c in cells if c.trial.map and n_components(c) is None]:
+        raise ConfigError(
+            f"figure: curves against n_components need that number of every map, and {unsized[0]} has none; "
+            "use `figure: methods`"
+        )
+    named = [name for name in ("dataset", "kernel") if name in (*layout.rows, *layout.columns)]
+    unnamed = [name for name in ("dataset", "kernel") if name not in named]
+    found = []
+    for cell, where in zip(cells, places(cells, unnamed, of_data), strict=True):
+        words = {"dataset": dataset(cell, cells, of_data), "kernel": kernel(cell, cells)}
+        found.append(
+            Point(
+                cell=cell,
+                series=Series(method(cell, cells, of_map), where, cell.trial.map is None),
+                row=tuple(words[name] for name in layout.rows),
+                column=tuple(words[name] for name in layout.columns),
+                title=", ".join(words[name] for name in named),
+            )
+        )
+    return found
+
+
+def panels(layout: FigureLayout, found: Sequence[Point]) -> list[list[list[Point]]]:
+    """Return the points of each panel, row by row; a single row that is too long is broken into several."""
+    rows = list(dict.fromkeys(point.row for point in found))
+    columns = list(dict.fromkeys(point.column for point in found))
+    flat = [[p for p in found if (p.row, p.column) == (row, column)] for row in rows for column in columns]
+    width, most = len(columns), max(1, MOST_COLUMNS // len(layout.y))
+    if len(rows) == 1 and width > most:
+        width = ceil(width / ceil(width / most))
+    flat += [[]] * (-len(flat) % width)
+    return [flat[start : start + width] for start in range(0, len(flat), width)]
+
+
+def styles(found: Sequence[Point]) -> dict[Series, dict[str, Any]]:
+    """Return how each curve is drawn: colour and marker by method, dashes and hollow markers by place.
+
+    Where that would repeat a pair of colour and dashes, the next dashes that are free with the colour serve.
+    """
+    series = list(dict.fromkeys(point.series for point in found))
+    names = list(dict.fromkeys(one.method for one in series if not one.exact))
+    wheres = list(dict.fromkeys(one.where for one in series))
+    drawn: dict[Series, dict[str, Any]] = {}
+    taken: set[tuple[str, Any]] = set()
+    for one in series:
+        place = wheres.index(one.where)
+        if one.exact:
+            dashes = (*DASHES[1:], "-", *MORE_DASHES)
+            colour, dash = _free(("black", "#767676"), dashes, place % 4, taken)
+            drawn[one] = {"color": colour, "lw": 1, "ls": dash}
+            continue
+        i = names.index(one.method)
+        colour, dash = _free((COLOURS[i % len(COLOURS)],), (*DASHES, *MORE_DASHES), place % 4, taken)
+        hollow = {"mfc": "white"} if place % 2 else {}
+        drawn[one] = {"color": colour, "marker": MARKERS[i % len(MARKERS)], "ls": dash, **hollow}
+    return drawn
+
+
+def _free(
+    colours: Sequence[str], dashes: Sequence[Any], first: int, taken: set[tuple[str, Any]]
+) -> tuple[str, Any]:
+    """Return the first pair of colour and dashes that is free, and take it; or the first of all."""
+    turned = [*dashes[first:], *dashes[:first]]
+    pairs = [(colour, dash) for colour in colours for dash in turned]
+    pair = next((pair for pair in pairs if pair not in taken), pairs[0])
+    taken.add(pair)
+    return pair

@@ -1,0 +1,86 @@
+"""The house style of the figures: readable in grey and by the colour-blind."""
+
+from collections.abc import Sequence
+from math import ceil, floor, log10
+from textwrap import wrap
+from typing import Any, Literal
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullFormatter
+
+from kfeat.analysis.cells import Cell
+
+# Okabe and Ito's colours in an order whose lightness differs, so that grey prints keep them apart; black is
+# the exact machine's.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+MARKERS = "os^Dv<>"
+DASHES: tuple[Any, ...] = ("-", "--", ":", "-.")
+MORE_DASHES: tuple[Any, ...] = ((0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)))  # where there are many lines
+# What lies over a point that was timed on a busy machine.
+BUSY: dict[str, Any] = {"ls": "none", "marker": "x", "ms": 8, "color": "black", "label": "on a busy machine"}
+MOST_TICKS = 7  # what half a figure has room for
+ROOM = 4  # lines of a legend for which a figure has room
+RC: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.3,
+    "lines.markersize": 4.5,
+    "errorbar.capsize": 3,
+    "legend.frameon": False,
+    "text.parse_math": False,  # a label may hold any text, dollars too
+    "svg.fonttype": "none",
+    "svg.hashsalt": "kfeat",
+}
+
+
+def wrapped(text: str, inches: float, size: float = 1.0) -> str:
+    """Return a title or a label in lines that fit into so many inches; `size` is relative to the font's."""
+    return "\n".join(wrap(text, max(10, int(inches / (0.075 * size)))))
+
+
+def logarithmic(axes: Any, direction: Literal["x", "y"], values: Sequence[float]) -> None:
+    """Make an axis logarithmic between two round numbers, so that its ends are labelled.
+
+    Round are the powers of ten; where these are few, twice and five times as much too.
+    """
+    ends = [min(max(value, 1e-300), 1e300) for value in (min(values), max(values))]
+    low, high = ends[0] / 1.1, ends[1] * 1.1
+    decades = range(floor(log10(low)) - 1, ceil(log10(high)) + 2)  # one more: 1 - 1e-16 has the logarithm 0
+    for factors in ((1, 2, 5), (1,)):
+        round_numbers = [factor * 10.0**k for k in decades for factor in factors]
+        start, end = max(x for x in round_numbers if x <= low), min(x for x in round_numbers if x >= high)
+        ticks = [x for x in round_numbers if start <= x <= end]
+        if len(ticks) <= MOST_TICKS:
+            break
+    ticks = [*ticks[: -1 : ceil(len(ticks) / MOST_TICKS)], ticks[-1]]
+    axes.set(**{f"{direction}scale": "log", f"{direction}lim": (start, end)})
+    axis = getattr(axes, f"{direction}axis")
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_major_formatter("{x:g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def say_why_empty(axes: Any, cells: Sequence[Cell]) -> None:
+    """Write into a panel without a point why there is none: no rows, or none with this number."""
+    reason = "not timed" if any(cell.rows for cell in cells) else "no rows yet"
+    axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", va="center")
+
+
+def shared_legend(figure: Figure, handles: Sequence[Any], inches: float) -> None:
+    """Put one legend for all axes below them, in as many columns as a figure of this width has room for.
+
+    From so many lines on, the figure grows by them, so that the axes keep their size.
+    """
+    if handles:
+        for handle in handles:
+            handle.set_label(wrapped(str(handle.get_label()), inches - 0.6))
+        texts = [line for handle in handles for line in str(handle.get_label()).split("\n")]
+        longest = max(map(len, texts))
+        columns = max(1, min(len(handles), int(inches / (0.075 * longest + 0.6))))
+        lines = ceil(len(texts) / columns)
+        figure.set_figheight(figure.get_figheight() + 0.2 * max(0, lines - ROOM))
+        figure.legend(handles=handles, loc="outside lower center", ncols=columns)

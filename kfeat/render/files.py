@@ -1,0 +1,111 @@
+"""Writing an experiment's report, and publishing it: runs/ -> results/, the only way results/ changes."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.claims import judge
+from kfeat.analysis.standing import stand
+from kfeat.errors import StoreError
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.plan import Trial, dataset_name, plan
+from kfeat.experiments.run import rows_of
+from kfeat.experiments.store import Row, write_rows
+from kfeat.render.replacing import Replacing
+from kfeat.render.table import render, render_csv
+from kfeat.render.verdict_tables import verdicts_markdown
+
+# They are replaced in the order of their names: a report whose texts are new has new figures.
+FIGURES = ("figure.svg", "figure.png")
+TEXTS = ("table.csv", "table.md", "table.tex")
+FILES = (*FIGURES, *TEXTS)
+
+
+def check_report(experiment: Experiment) -> None:
+    """Raise ConfigError if the claims, the table or the figure cannot be made of the experiment's plan.
+
+    It needs no data and no rows, so that a mistake is found before hours of work and not after them.
+    """
+    from kfeat.render.figures.figure import check_figure
+
+    stand_ins = {source: f"{dataset_name(source)}: {source!r}" for source in experiment.datasets}
+    cells = summarise(experiment, plan(experiment, stand_ins), {})
+    judge(experiment, cells)
+    render(experiment, cells, "terminal")
+    check_figure(experiment, cells)
+
+
+def write_report(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> None:
+    """Write table.md, table.tex, table.csv, figure.svg and figure.png below `folder`, all or none of them."""
+    with Replacing() as replacing:
+        _write(experiment, cells, replacing.beside(folder), folder)
+
+
+def _write(
+    experiment: Experiment, cells: Sequence[Cell], new: Path, folder: Path, rows: Iterable[Row] | None = None
+) -> None:
+    from kfeat.render.figures.figure import draw
+
+    try:
+        if rows is not None:
+            write_rows(new, rows)
+        for name, text in _texts(experiment, cells).items():
+            (new / name).write_text(text, encoding="utf-8")
+        draw(experiment, cells, [new / name for name in FIGURES])
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be written ({error.strerror})") from None
+
+
+def _texts(experiment: Experiment, cells: Sequence[Cell]) -> dict[str, str]:
+    """Return the tables by file name.
+
+    table.md ends with the verdicts on what the paper prints and claims; the published rows have no part.
+    """
+    verdicts = verdicts_markdown(stand(experiment, cells, {}))
+    return {
+        "table.csv": render_csv(experiment, cells),
+        "table.md": render(experiment, cells, "markdown") + verdicts,
+        "table.tex": render(experiment, cells, "latex"),
+    }
+
+
+def is_current(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> bool:
+    """Tell whether the report below `folder` is whole, shows these cells, and is younger than the config."""
+    try:
+        oldest = min((folder / name).stat().st_mtime_ns for name in FILES)
+        shown = {name: (folder / name).read_text(encoding="utf-8") for name in TEXTS}
+        return oldest >= experiment.path.stat().st_mtime_ns and shown == _texts(experiment, cells)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+def publish(
+    plans: Iterable[tuple[Experiment, Sequence[Trial]]], runs: Path, results: Path, partial: bool = False
+) -> list[int]:
+    """Copy the rows of the plans from runs/ to results/, draw the reports there; return the numbers of rows.
+
+    Everything is published, or nothing. Raises StoreError if a planned trial has neither ended nor been
+    stopped at a time limit, or, with `partial`, if none of an experiment has: what is missing then shows as
+    missing in its report.
+    """
+    chosen = [(one, trials, _publishable(one, trials, runs, partial)) for one, trials in plans]
+    with Replacing() as replacing:
+        for experiment, trials, rows in chosen:
+            folder = results / experiment.name
+            new = replacing.beside(folder)
+            _write(experiment, summarise(experiment, trials, rows), new, folder, rows.values())
+    return [len(rows) for _, _, rows in chosen]
+
+
+def _publishable(
+    experiment: Experiment, trials: Sequence[Trial], runs: Path, partial: bool
+) -> dict[str, Row]:
+    rows = rows_of(experiment, runs)
+    ended = [trial for trial in trials if rows.get(trial.id, {}).get("status") in ("done", "stopped")]
+    missing = len(trials) - len(ended)
+    if missing and not (partial and ended):
+        raise StoreError(
+            f"{runs / experiment.name}: {missing} of {len(trials)} planned trials are not done; "
+            f"finish them with `kfeat run {experiment.path}`, or publish what there is with --partial"
+        )
+    return {trial.id: rows[trial.id] for trial in ended}

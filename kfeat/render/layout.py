@@ -1,0 +1,177 @@
+"""A table as the paper prints it: lines are settings, columns methods, ours beside the paper's."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kfeat.analysis.cells import Cell, Shown, by_setting
+from kfeat.analysis.labels import dataset, kernel, method
+from kfeat.errors import ConfigError
+from kfeat.experiments.schema import Column, Quantity, TableLayout
+from kfeat.experiments.selectors import matches
+from kfeat.render import text
+from kfeat.render.sheet import Sheet
+
+WORDS: dict[Quantity, str] = {
+    "score": "score",
+    "map": "CPU time of mapping",
+    "train": "CPU time of training",
+    "fit": "CPU time of mapping and training",
+    "test": "CPU time of mapping and predicting the test rows",
+    "share": "share of mapping in the time",
+    "spread": "standard deviation over the runs",
+    "live": "live features",
+}
+
+# How what is no time is printed.
+_FORMS = {"live": text.count, "share": text.short, "spread": text.short}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a column shows in one setting: its cell, and the one it is compared with; None if not planned."""
+
+    cell: Cell | None
+    over: Cell | None
+
+    @property
+    def planned(self) -> bool:
+        """Tell whether there is anything to show."""
+        return self.cell is not None
+
+
+Choices = Mapping[str, Sequence[Choice]]
+
+
+def mirror(layout: TableLayout, cells: Sequence[Cell]) -> Sheet:
+    """Return the mirrored table.
+
+    Raises ConfigError where a column selects several cells of one setting.
+    """
+    choices = choose(layout, cells)
+    shown = quantities(layout)
+    names = [name if i == 0 else "" for name in choices for i in range(len(shown))]
+    headers: list[str] = [layout.lines]
+    groups, columns = [("", 1)], [names]
+    for i, column in enumerate(layout.columns):
+        own = [
+            (name, chosen[i], _quantity(column, at, shown))
+            for name, chosen in choices.items()
+            for at in range(len(shown))
+        ]
+        ours = [_ours(choice, quantity, column) for _, choice, quantity in own]
+        paper = [_paper(choice, quantity, column, name) for name, choice, quantity in own]
+        has_paper = not {*paper} <= {text.MISSING, ""}
+        headers += ["kfeat", "paper"] if has_paper else ["kfeat"]
+        columns += [ours, paper] if has_paper else [ours]
+        groups.append((column.title, 1 + has_paper))
+    lines = list(zip(*columns, strict=True))
+    return Sheet(headers, lines, left=1, groups=groups, group_size=len(shown))
+
+
+def choose(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, list[Choice]]:
+    """Return what each column shows, by the names of the lines: the settings of which any column speaks."""
+    found: dict[str, list[Choice]] = {}
+    settings = [(peers, [_choice(column, peers) for column in layout.columns]) for peers in by_setting(cells)]
+    settings = [(peers, chosen) for peers, chosen in settings if any(choice.planned for choice in chosen)]
+    names = [_names(layout, peers[0], cells) for peers, _ in settings]
+    short = [name for name, _ in names]
+    for (_, chosen), (name, whole) in zip(settings, names, strict=True):
+        found[name if short.count(name) == 1 else whole] = chosen
+    return found
+
+
+def _names(layout: TableLayout, cell: Cell, cells: Sequence[Cell]) -> tuple[str, str]:
+    """Return the name of a line, and the one that also says what the short one leaves open."""
+    both = {"dataset": dataset(cell, cells), "kernel": kernel(cell, cells)}
+    return both[layout.lines], f"{both['dataset']}, {both['kernel']}"
+
+
+def _choice(column: Column, peers: Sequence[Cell]) -> Choice:
+    over = None if column.over is None else _selected(column, "over", column.over, peers)
+    return Choice(_selected(column, "for", column.cell, peers), over)
+
+
+def _selected(column: Column, key: str, selector: Mapping[str, Any], peers: Sequence[Cell]) -> Cell | None:
+    found = [cell for cell in peers if matches(selector, cell.trial)]
+    if len(found) > 1:
+        flat = [cell.trial.describe() for cell in found]
+        differing = [name for name in flat[0] if any(other.get(name) != flat[0][name] for other in flat)]
+        names = " and ".join(f"'{method(cell, peers)}'" for cell in found)
+        raise ConfigError(
+            f"table: `{key}` of the column '{column.title}' should select one cell of {flat[0]['dataset']}, "
+            f"{kernel(found[0])}, and selects {len(found)}: {names}; they differ in {', '.join(differing)}"
+        )
+    return found[0] if found else None
+
+
+def quantities(layout: TableLayout) -> Sequence[Quantity]:
+    """Return what the lines of a group show: `show`, or one line where each column says its own quantity."""
+    return layout.show if any(column.show is None for column in layout.columns) else layout.show[:1]
+
+
+def _quantity(column: Column, at: int, shown: Sequence[Quantity]) -> Quantity | None:
+    """Return what a column shows on a line of its group: a quantity of its own stands on one line only."""
+    if column.show is None:
+        return shown[at]
+    place = shown.index(column.show) if column.show in shown else 0
+    return column.show if at == place else None
+
+
+def _ours(choice: Choice, quantity: Quantity | None, column: Column) -> str:
+    if quantity is None:
+        return ""
+    cell, over = choice.cell, choice.over
+    if cell is None:
+        return text.MISSING
+    if column.over is not None:
+        ratio = over.shown(quantity).over(cell.shown(quantity)) if over else Shown(None)
+        found = text.shown(ratio, text.factor)
+    elif quantity == "score":
+        found = text.score(cell.metric, cell.score.mean, cell.score.sd) if cell.score else text.MISSING
+    else:
+        found = text.shown(cell.shown(quantity), _FORMS.get(quantity, text.time))
+    return found if found == text.MISSING else found + _runs(cell, over)
+
+
+def _runs(*cells: Cell | None) -> str:
+    """Return how many of the planned runs there are, where some are missing."""
+    there = [cell for cell in cells if cell and cell.bound is None]
+    counts = [f"{len(cell.rows)}/{len(cell.trials)}" for cell in there if len(cell.rows) < len(cell.trials)]
+    return f" ({', '.join(counts)} runs)" if counts else ""
+
+
+def _paper(choice: Choice, quantity: Quantity | None, column: Column, name: str) -> str:
+    if quantity is None:
+        return ""
+    if column.over is not None:
+        return column.printed.get(name, text.MISSING)
+    number = choice.cell.reported if choice.cell else None
+    if number is None or choice.cell is None or quantity not in ("score", "fit"):
+        return text.MISSING
+    if quantity == "fit":
+        return number.time or text.MISSING
+    return text.score(choice.cell.metric, number.mean, number.sd)
+
+
+def mirror_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
+    """Return what a reader needs beside the mirrored table, and what of the config found no place in it."""
+    choices = choose(layout, cells)
+    lines = []
+    if any(column.show is None and column.over is None for column in layout.columns):
+        lines.append(f"Lines of each {layout.lines}: {'; '.join(WORDS[q] for q in layout.show)}.")
+    for i, column in enumerate(layout.columns):
+        if column.over is not None:
+            shown = [column.show] if column.show else layout.show
+            lines.append(f"{column.title}: ratio of {' and of '.join(WORDS[q] for q in shown)}.")
+        if not any(chosen[i].planned for chosen in choices.values()):
+            lines.append(f"{column.title}: nothing of this plan ({_words(column.cell)}).")
+        if unknown := [name for name in column.printed if name not in choices]:
+            lines.append(
+                f"{column.title}: the paper's number for {', '.join(unknown)} has no line in this plan."
+            )
+    return lines
+
+
+def _words(selector: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}: {value}" for key, value in selector.items())

@@ -1,0 +1,160 @@
+"""The sentences that a reader needs beside a table."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from statistics import fmean
+
+from kfeat.analysis.cells import PHASES, Cell, Metric, Phase
+from kfeat.analysis.folds import fold_means
+from kfeat.analysis.names import cell_name
+from kfeat.experiments.load import Experiment
+from kfeat.render.layout import mirror_notes
+from kfeat.render.text import BUSY, MISSING
+
+BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
+SPREAD = "mean ± standard deviation over the runs"
+
+
+def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
+    """Return what the numbers of a report are, where they are from, and what is to be kept in mind."""
+    lines = mirror_notes(experiment.table, cells) if experiment.table else []
+    lines += [_of_metric(metric, cells) for metric in metrics(cells)]
+    lines += _of_times(cells)
+    if fold_means(cells):
+        lines.append("mean over folds: over the runs of all folds together, as is the standard deviation.")
+    lines += cautions(cells) + _missing(cells) + _unended(cells)
+    if any(cell.bound for cell in cells):
+        lines.append(BOUND)
+    if experiment.reported:
+        lines.append(f"paper: {experiment.reported.source}.")
+    return lines + _where_run(cells)
+
+
+def untold(cells: Sequence[Cell], told: Collection[str]) -> list[str]:
+    """Return why trials failed or were stopped, but for those in `told`, and how many did."""
+    lines = []
+    for cell in cells:
+        for status, rows in (("failed", cell.failed), ("stopped", cell.stopped)):
+            reasons = Counter(row["reason"] for row in rows if row["id"] not in told)
+            lines += [
+                f"{status}: {cell_name(cell, cells)}: {reason}" + (f" ({n} trials)" if n > 1 else "")
+                for reason, n in reasons.items()
+            ]
+    failed, stopped = sum(len(cell.failed) for cell in cells), sum(len(cell.stopped) for cell in cells)
+    planned = sum(len(cell.trials) for cell in cells)
+    if failed:
+        lines.append(f"{failed} of {planned} trials failed")
+    if stopped:
+        lines.append(f"{stopped} of {planned} trials stopped at the time limit; a longer one runs them again")
+    return lines
+
+
+def metrics(cells: Sequence[Cell]) -> list[Metric]:
+    """Return the scores that the cells have; before there are rows, what a cell takes for granted."""
+    with_rows = [cell for cell in cells if cell.rows] or cells[:1]
+    return list(dict.fromkeys(cell.metric for cell in with_rows))
+
+
+def _of_metric(metric: Metric, cells: Sequence[Cell]) -> str:
+    if metric.path[0] == "kernel_error":
+        return (
+            f"{metric.title}: sqrt(sum (z_i·z_j - k_ij)² / sum k_ij²) over the pairs i != j of sampled rows, "
+            f"{SPREAD}; {_sampling(metric, cells)}."
+        )
+    if metric.path[0] == "mean_square":
+        return f"{metric.title}: over all rows, {SPREAD}; the mean of k(x, x) up to the map's error."
+    if metric.path[0] == "bound_ratio":
+        return f"{metric.title}: over sampled rows and draws of the map, {SPREAD}; at most 1 if it holds."
+    return f"{metric.title}: on the test rows, {SPREAD}."
+
+
+def _sampling(metric: Metric, cells: Sequence[Cell]) -> str:
+    """Return how wide the 95 % intervals for the rows outside the sample are, relative to the errors."""
+    rows = [row for cell in cells if cell.metric is metric for row in cell.rows]
+    errors = [row["kernel_error"]["relative_frobenius"] for row in rows]
+    widths = [(error["high"] - error["low"]) / 2 / error["value"] for error in errors if error["value"]]
+    if not widths:
+        return "no interval for the sampling of rows"
+    return (
+        f"95 % interval for the rows that were not sampled: ± {100 * fmean(widths):.1f} % of the error on "
+        f"average, ± {100 * max(widths):.1f} % at most"
+    )
+
+
+def _of_times(cells: Sequence[Cell]) -> list[str]:
+    """Return what the columns of seconds are; nothing where no trial has any of them."""
+    threads = sorted({row["threads"] for cell in cells for row in cell.rows})
+    count = f"threads: {', '.join(map(str, threads)) or MISSING}"
+    if any(cell.trial.solver for cell in cells):
+        return [
+            "map, train, test: CPU seconds (map: fitting the map and mapping the training rows; test: "
+            f"mapping and predicting the test rows; {count}). "
+            "speed-up: the exact machine's training over map + train."
+        ]
+    if any(has_phase(cell, "map") for cell in cells):
+        return [f"map: CPU seconds of fitting the map and mapping all rows ({count})."]
+    return []
+
+
+def has_phase(cell: Cell, phase: Phase) -> bool:
+    """Tell whether the cell's rows have clocked a phase, alone on the machine or not."""
+    return any(not row["seconds"].keys().isdisjoint(PHASES[phase]) for row in cell.rows)
+
+
+def cautions(cells: Sequence[Cell]) -> list[str]:
+    """Return what a reader must not miss, on the terminal either: times in doubt and unverified data."""
+    lines = []
+    if any(cell.is_busy(phase) for cell in cells for phase in PHASES) or any(
+        cell.bound and cell.bound.busy for cell in cells
+    ):
+        lines.append(
+            f"{BUSY}: a time of a busy machine, or made from one: other programs ran beside the trials, or "
+            "several trials at once. No verdict uses it; `kfeat run --retime` runs these trials again."
+        )
+    rows = [row for cell in cells for row in cell.rows if not row["verified"]]
+    lines += [
+        f"unverified: {name}: no hash of these data is published or pinned; their fingerprint stands in the "
+        "rows."
+        for name in dict.fromkeys(row["dataset"] for row in rows)
+    ]
+    return lines
+
+
+def _missing(cells: Sequence[Cell]) -> list[str]:
+    planned, there = (
+        sum(map(len, parts)) for parts in zip(*((c.trials, c.there) for c in cells), strict=True)
+    )
+    if not 0 < there < planned:
+        return []
+    return [f"missing: {planned - there} of {planned} planned trials."]
+
+
+def _unended(cells: Sequence[Cell]) -> list[str]:
+    """Return which trials failed or were stopped, and why: beside a low count of runs nothing else tells."""
+    return [
+        f"{status}: {cell_name(cell, cells)}: {'; '.join({row['reason']: None for row in rows})}"
+        for cell in cells
+        for status, rows in (("failed", cell.failed), ("stopped", cell.stopped))
+        if rows
+    ]
+
+
+def _where_run(cells: Sequence[Cell]) -> list[str]:
+    """Return a line per machine and set of packages, with every version of kfeat that made rows there."""
+    versions: dict[str, set[str]] = {}
+    for row in (row for cell in cells for row in (*cell.rows, *cell.stopped)):
+        environment, packages = row["environment"], row["environment"]["packages"]
+        software = {"Python": environment["python"], **packages}
+        del software["kfeat"]
+        machine = ", ".join(
+            [
+                environment["processor"],
+                f"{environment['cores']} cores",
+                environment["system"],
+                *(f"{name} {version}" for name, version in software.items()),
+            ]
+        )
+        versions.setdefault(machine, set()).add(environment["commit"] or packages["kfeat"])
+    return [
+        f"run on: {machine}; kfeat {', '.join(sorted(found))}." for machine, found in sorted(versions.items())
+    ]

@@ -1,0 +1,102 @@
+"""The scoreboard of `kfeat check --all`: one line per experiment, a total, and what differs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tabulate import tabulate
+
+from kfeat.analysis.names import cell_name
+from kfeat.analysis.standing import Standing
+from kfeat.render.terminal import paragraph, table
+from kfeat.render.text import time
+
+HEADERS = ("config", "rows from", "numbers", "cells", "claims", "time")
+LEGEND = (
+    "numbers that the paper prints: reproduced / differ, explained / differ, unexplained / missing; one that "
+    "several configs hold counts in each",
+    "cells held against the published rows: same / regressed",
+    "claims of the paper: reproduced / hold in direction, not in size / not reproduced, explained / not "
+    "reproduced, unexplained / missing",
+    "time: what the rows took, one after another; a row that several configs share counts in each",
+)
+
+
+def passes(standings: Sequence[Standing]) -> bool:
+    """Tell whether there is something to judge, and nothing unexplained, regressed or failed."""
+    return any(item.has_rows for item in standings) and all(item.passes for item in standings)
+
+
+def terminal(standings: Sequence[Standing], width: int | None = None) -> str:
+    """Return the scoreboard for a terminal with `width` characters a line."""
+    lines = [_line(item, item.experiment.name) for item in standings]
+    board = table(HEADERS, [*lines, _total(standings)], width)
+    legend = "\n".join(paragraph(line, "", width) for line in LEGEND)
+    details = filter(None, (_details(item, width) for item in standings))
+    return "\n\n".join([board, legend, *details]) + "\n"
+
+
+def markdown(standings: Sequence[Standing], results: Path) -> str:
+    """Return the scoreboard for a Markdown file beside `results`, each line linked to its published table.
+
+    A column, and its part of the legend, is left out where it says nothing or the same of all.
+    """
+    lines = [_line(item, _link(item, results)) for item in standings]
+    varying = [i for i in range(len(HEADERS)) if len({line[i] for line in lines} - {"–", "no rows"}) > 1]
+    shown = [[line[i] for i in varying] for line in [*lines, _total(standings)]]
+    headers = [HEADERS[i] for i in varying]
+    board = tabulate(shown, headers, tablefmt="github", disable_numparse=True)
+    legend = [line for line in LEGEND if line.partition(" ")[0].rstrip(":") in headers]
+    return f"{board}\n\n" + "".join(f"- {line}\n" for line in legend)
+
+
+def _link(standing: Standing, results: Path) -> str:
+    target = results / standing.experiment.name / "table.md"
+    name = standing.experiment.name
+    return f"[{name}]({target.as_posix()})" if target.exists() else name
+
+
+def _line(standing: Standing, name: str) -> list[str]:
+    place = standing.place if standing.has_rows else "no rows"
+    return [name, place, *map(_counted, standing.counts().values()), time(standing.seconds or None)]
+
+
+def _total(standings: Sequence[Standing]) -> list[str]:
+    totals: dict[str, list[int]] = {}
+    for item in standings:
+        for kind, counts in item.counts().items():
+            sums = totals.setdefault(kind, [0] * len(counts))
+            totals[kind] = [a + b for a, b in zip(sums, counts, strict=True)]
+    return [
+        "total",
+        "",
+        *map(_counted, totals.values()),
+        time(sum(item.seconds for item in standings) or None),
+    ]
+
+
+def _counted(counts: Sequence[int]) -> str:
+    return " / ".join(map(str, counts)) if any(counts) else "–"
+
+
+def _details(standing: Standing, width: int | None) -> str:
+    """Return the experiment's name and what differs, fails or is missing; or nothing."""
+    name = standing.experiment.name
+    if not standing.has_rows:
+        return f"{name}\n  missing: all of it; `kfeat run {standing.experiment.path}` makes it"
+    lines = []
+    for one in standing.differences():
+        what = f"{one.verdict}: {one.what}: ours {one.ours}; paper {one.paper}"
+        lines.append(paragraph(what, width=width))
+        if one.explanation:
+            lines.append(paragraph(one.explanation, "      ", width))
+    said = [
+        f"regressed: {cell_name(item.cell, standing.cells)}: {item.change:+.3g}, "
+        f"beyond ±{item.limit:.3g} ({item.test})"
+        for item in standing.comparisons
+        if item.verdict == "regressed"
+    ]
+    said += [f"failed: trial {row['id']}: {row['reason']}" for row in standing.failed]
+    if missing := standing.missing():
+        said.append(f"missing: {'; '.join(missing)}")
+    lines += [paragraph(one, width=width) for one in said]
+    return "\n".join([name, *lines]) if lines else ""

@@ -1,0 +1,191 @@
+"""The tables of an experiment, for the terminal, Markdown, LaTeX and CSV: the paper's own, then all cells."""
+
+import csv
+import io
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from kfeat.analysis.cells import PHASES, Cell, Metric, Shown, by_setting, exact_of
+from kfeat.analysis.folds import fold_means
+from kfeat.analysis.labels import dataset, kernel, method
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.schema import TableLayout
+from kfeat.experiments.selectors import matches
+from kfeat.render import text
+from kfeat.render.escapes import csv_text, latex, markdown
+from kfeat.render.layout import mirror
+from kfeat.render.notes import cautions, metrics, notes
+from kfeat.render.sheet import Sheet
+from kfeat.render.terminal import paragraph
+from kfeat.render.text import MISSING
+from kfeat.saying import plain
+
+# From so many lines on, the cells of each setting have a table of their own.
+LONG = 40
+_PLACE = ("dataset", "kernel")
+
+
+def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int | None = None) -> str:
+    """Return the report's tables as text; `style` is `terminal`, `markdown` or `latex`.
+
+    A terminal has `width` characters a line, or no limit. Raises ConfigError where a column of the paper's
+    table selects several cells.
+    """
+    formulas = {cell.trial.kernel.build().formula for cell in cells}
+    formulas = {name for name in formulas if "<x, y>" in name or "||" in name}
+    title, shown = experiment.title, [*cells, *fold_means(cells)]
+    parts: list[str] = []
+    if layout := _layout(experiment, cells):
+        parts += [mirror(layout, shown).text(style, formulas, width), _heading("All cells", style, 2)]
+    for place, sheet in _sheets(experiment, shown):
+        if place:
+            parts.append(_heading(place, style, 3, formulas))
+        parts.append(sheet.text(style, formulas, width))
+    body = "\n\n".join(parts)
+    if style == "latex":
+        head = "".join(f"% {plain(line)}\n" for line in (title, *notes(experiment, cells)))
+        return f"{head}{body}\n"
+    if style == "markdown":
+        lines = "".join(f"- {markdown(line)}\n" for line in notes(experiment, cells))
+        return f"# {markdown(title)}\n\n{body}\n\n{lines}"
+    said = [paragraph(line, "", width) if width else plain(line) for line in cautions(cells)]
+    return "\n".join([plain(title), "", body, "", *said])
+
+
+def _layout(experiment: Experiment, cells: Sequence[Cell]) -> TableLayout | None:
+    """Return the layout of the paper's table; of a changed plan, with the columns that still have cells."""
+    layout = experiment.table
+    if layout is None or not experiment.changed:
+        return layout
+    chosen = [one for one in layout.columns if any(matches(one.cell, cell.trial) for cell in cells)]
+    return layout.model_copy(update={"columns": chosen}) if chosen else None
+
+
+def _heading(title: str, style: str, level: int, formulas: Collection[str] = ()) -> str:
+    if style == "latex":
+        return rf"\paragraph{{{latex(title, formulas)}}}"
+    return f"{'#' * level} {markdown(title)}" if style == "markdown" else plain(title)
+
+
+def _sheets(experiment: Experiment, cells: Sequence[Cell]) -> list[tuple[str, Sheet]]:
+    """Return the tables of all cells with their titles: one, or one per setting where it would be long."""
+    found = records(experiment, cells)
+    if len(found) <= LONG:
+        return [("", _sheet(found))] if found else []
+    parts: dict[str, list[dict[str, str]]] = {}
+    for record in found:
+        title = ", ".join(record[key] for key in _PLACE if key in record)
+        rest = {key: value for key, value in record.items() if key not in _PLACE}
+        parts.setdefault(title, []).append(rest)
+    return [(title, _sheet(lines)) for title, lines in parts.items()]
+
+
+def _sheet(found: Sequence[dict[str, str]]) -> Sheet:
+    left = sum(key in (*_PLACE, "method") for key in found[0])
+    return Sheet(list(found[0]), [list(record.values()) for record in found], left)
+
+
+def records(experiment: Experiment, cells: Sequence[Cell]) -> list[dict[str, str]]:
+    """Return one mapping of column -> text for each cell, without the columns that say nothing here."""
+    scores = metrics(cells)
+    found = [_record(cell, cells, peers, scores) for peers in by_setting(cells) for cell in peers]
+    hidden = {
+        "dataset": len({r["dataset"] for r in found}) == 1,
+        "kernel": len({r["kernel"] for r in found}) == 1,
+        "difference": not any(cell.reported for cell in cells),
+        **{column: _empty(column, found) for column in ("paper", "paper's time", "live features")},
+    }
+    if all(cell.trial.measure for cell in cells):  # of maps alone: nothing is trained, and not all are timed
+        hidden |= {phase: _empty(phase, found) for phase in PHASES}
+        hidden["speed-up"] = True
+    return [{key: value for key, value in record.items() if not hidden.get(key)} for record in found]
+
+
+def _empty(column: str, found: Sequence[dict[str, str]]) -> bool:
+    return all(record[column] == MISSING for record in found)
+
+
+def _record(
+    cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell], scores: Sequence[Metric]
+) -> dict[str, str]:
+    exact = exact_of(cell, peers)
+    metric = cell.metric if cell.rows else scores[0]
+    speed_up = exact.shown("fit").over(cell.shown("fit")) if exact else Shown(None)
+    times: dict[str, str] = {phase: text.shown(cell.shown(phase), text.seconds) for phase in PHASES}
+    if cell.bound:  # it stands where most of the time goes
+        times["train" if cell.trial.solver else "map"] = text.shown(cell.bound, text.seconds)
+    return {
+        "dataset": dataset(cell, cells),
+        "kernel": kernel(cell, cells),
+        "method": method(cell, peers),
+        **{score.title: _score(cell) if score == metric else MISSING for score in scores},
+        "paper": MISSING if cell.reported is None else metric.text(cell.reported.mean, cell.reported.sd),
+        "difference": _difference(cell),
+        **times,
+        "speed-up": text.shown(speed_up, text.factor),
+        "paper's time": (cell.reported and cell.reported.time) or MISSING,
+        "live features": text.count(cell.columns("live")),
+        "runs": f"{len(cell.rows)}/{len(cell.trials)}",
+    }
+
+
+def _score(cell: Cell) -> str:
+    return MISSING if cell.score is None else cell.metric.text(cell.score.mean, cell.score.sd)
+
+
+def _difference(cell: Cell) -> str:
+    if cell.score is None or cell.reported is None:
+        return MISSING
+    return cell.metric.change(cell.score.mean - cell.reported.mean)
+
+
+def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
+    """Return every number of the table at full precision, one line per cell.
+
+    Where any of them is from a busy machine, a last column says which.
+    """
+    shown = [*cells, *fold_means(cells)]
+    lines = [_flat(cell, shown, peers) for peers in by_setting(shown) for cell in peers]
+    if not any(line["busy"] for line in lines):
+        lines = [{key: value for key, value in line.items() if key != "busy"} for line in lines]
+    lines = [
+        {key: csv_text(value) if isinstance(value, str) else value for key, value in line.items()}
+        for line in lines
+    ]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, list(lines[0]) if lines else [], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return out.getvalue()
+
+
+def _flat(cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell]) -> dict[str, Any]:
+    trial, reported = cell.trial, cell.reported
+    exact = exact_of(cell, peers)
+    speed_up = exact.shown("fit").over(cell.shown("fit")) if exact else Shown(None)
+    score = cell.score
+    line: dict[str, Any] = {
+        "cell": trial.cell if cell.folds == 1 else None,
+        "dataset": dataset(cell, cells),
+        "kernel": trial.kernel.build().formula,
+        "method": method(cell, cells),
+        "metric": (cell.metric if cell.rows else metrics(cells)[0]).title,
+        "mean": score and round(score.mean, 6),
+        "sd": score and score.sd and round(score.sd, 6),
+        "runs": len(cell.rows),
+        "planned": len(cell.trials),
+        "paper_mean": reported and reported.mean,
+        "paper_sd": reported and reported.sd,
+        "paper_time": reported and reported.time,
+        "paper_where": reported and reported.where,
+        "speed_up": round(speed_up.value, 3) if speed_up.value and not speed_up.sign else None,
+    }
+    for clock in ("cpu", "wall"):
+        for phase in PHASES:
+            seconds = cell.seconds(phase, clock, busy=True)
+            line[f"{phase}_{clock}_seconds"] = None if seconds is None else round(seconds, 4)
+    line["stopped_after_seconds"] = cell.bound and cell.bound.value
+    line |= {f"{kind}_features": cell.columns(kind) for kind in ("live", "zero", "constant")}
+    busy: list[str] = [*(phase for phase in PHASES if cell.is_busy(phase))]
+    busy += ["speed-up"] * speed_up.busy + ["stopped"] * bool(cell.bound and cell.bound.busy)
+    return line | {"busy": " ".join(busy)}

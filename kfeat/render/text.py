@@ -1,0 +1,56 @@
+"""How tables print numbers."""
+
+from collections.abc import Callable
+
+from kfeat.analysis.cells import ACCURACY, Metric, Shown
+
+MISSING = "–"
+BUSY = "~"  # before a time of a busy machine, and what is made from it
+
+
+def shown(number: Shown, form: Callable[[float | None], str]) -> str:
+    """Return a number in this form with what a reader must know of it: `> 60.0`, `~8.1 secs`, `< ~12×`."""
+    if number.value is None:
+        return MISSING
+    return f"{number.sign}{BUSY * number.busy}{form(number.value)}"
+
+
+def seconds(value: float | None) -> str:
+    """Return seconds without their unit, as a column that names it has them."""
+    if value is None:
+        return MISSING
+    return f"{value:.3f}" if value < 1 else f"{value:.1f}"
+
+
+def time(value: float | None) -> str:
+    """Return seconds as Pham & Pagh print times: `8.1 secs`, `6.7 mins`, `1.5 hours`."""
+    if value is None:
+        return MISSING
+    if value < 0.995:
+        return f"{value:.2g} secs"
+    for size, unit in ((1, "secs"), (60, "mins")):
+        if value / size < 59.95:
+            return f"{value / size:.1f} {unit}"
+    return f"{value / 3600:.1f} hours"
+
+
+def factor(value: float | None) -> str:
+    """Return a ratio to three digits, such as `49.2×` and `1612×`."""
+    if value is None:
+        return MISSING
+    return f"{value:.0f}×" if value >= 100 else f"{value:.3g}×"
+
+
+def short(value: float | None) -> str:
+    """Return a number to three digits."""
+    return MISSING if value is None else f"{value:.3g}"
+
+
+def count(value: float | None) -> str:
+    """Return a mean number of things without decimals."""
+    return MISSING if value is None else f"{value:.0f}"
+
+
+def score(metric: Metric, mean: float, sd: float | None) -> str:
+    """Return a score with its unit, for a table whose columns do not name it."""
+    return metric.text(mean, sd) + (" %" if metric is ACCURACY else "")

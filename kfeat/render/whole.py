@@ -1,0 +1,60 @@
+"""The files of a report, which show the whole config whatever part of it a command was asked to run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from kfeat.analysis.cells import Cell, summarise
+from kfeat.errors import ConfigError
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.run import fingerprints_at_hand, rows_of
+from kfeat.render.files import is_current, write_report
+
+
+def whole_of(experiment: Experiment) -> Experiment:
+    """Return the experiment as its file has it, without the choices of the command line."""
+    try:
+        return load_experiment(experiment.path)
+    except ConfigError:
+        return experiment  # a file that only --set completes has no whole but this
+
+
+def refuse_a_part(experiment: Experiment) -> None:
+    """Raise ConfigError if the command line chose a part of the config, or changed it."""
+    here, whole = (
+        {trial.id for trial in plan(one, {source: repr(source) for source in one.datasets})}
+        for one in (experiment, whole_of(experiment))
+    )
+    if here != whole:
+        raise ConfigError(
+            f"{experiment.path}: what is published is the whole config; leave --maps, --set, --repeats and "
+            "--no-exact out (--partial publishes what there is of it)"
+        )
+
+
+def cells_at_hand(
+    experiment: Experiment, root: Path, trials: Sequence[Trial] | None = None, **access: Any
+) -> list[Cell]:
+    """Return the cells of the plan with the rows below `root`; data that are not here are not fetched."""
+    rows = rows_of(experiment, root)
+    if trials is None:
+        trials = plan(experiment, fingerprints_at_hand(experiment, rows.values(), **access))
+    return summarise(experiment, trials, rows)
+
+
+def update_report(experiment: Experiment, root: Path, *, anew: bool = False, **access: Any) -> str:
+    """Draw the files of the whole config from all of its rows, if they are not up to date, or `anew`.
+
+    Return a sentence that says where they are, and what of the config they lack.
+    """
+    whole, folder = whole_of(experiment), root / experiment.name
+    cells = cells_at_hand(whole, root, **access)
+    planned = sum(len(cell.trials) for cell in cells)
+    there = sum(len(part) for cell in cells for part in (cell.rows, cell.failed, cell.stopped))
+    if not there:
+        return f"tables and figure: none, since no trial of {experiment.path} as it stands has run"
+    if anew or not is_current(whole, cells, folder):
+        write_report(whole, cells, folder)
+    lacking = f" ({there} of the config's {planned} trials; the others have not run)" * (there < planned)
+    return f"tables and figure: {folder}/{lacking}"

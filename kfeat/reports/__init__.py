@@ -1,1 +1,0 @@
-"""Reports: rows become tables, figures and verdicts."""

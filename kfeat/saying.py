@@ -1,0 +1,36 @@
+"""Saying things: once, however often they are met, and in signs that a terminal only shows."""
+
+import logging
+from functools import cache
+
+logger = logging.getLogger("kfeat")
+
+
+@cache
+def say_once(level: int, message: str) -> None:
+    """Log a message the first time this process has it to say."""
+    logger.log(level, message)
+
+
+def plain(text: str) -> str:
+    r"""Return the text on one line, with signs that do not print as \x1b: no terminal acts on them."""
+    return "".join(map(_printed, text))
+
+
+def plain_lines(text: str) -> str:
+    """Return the text with the same care for each of its lines."""
+    return "\n".join(map(plain, text.split("\n")))
+
+
+def printable(error: Exception) -> str:
+    """Return an error's message as one plain line.
+
+    Messages of other libraries' parsers run over several lines, and quote the damaged bytes that they met.
+    """
+    return plain(" ".join(str(error).split()))
+
+
+def _printed(sign: str) -> str:
+    if sign.isprintable():
+        return sign
+    return " " if sign.isspace() else sign.encode("unicode_escape", "surrogatepass").decode()

@@ -1,0 +1,80 @@
+"""LIBLINEAR's -s 1 as it was before version 2.42: it stops at its limit of passes, converged or not."""
+
+import warnings
+from time import perf_counter
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Gt
+from pydantic import FiniteFloat
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+from kfeat.parameters import Iterations, Seed
+from kfeat.solvers.base import LinearSolver, Machine, Task, class_factors, finite
+from kfeat.solvers.native.library import one_at_a_time
+from kfeat.solvers.objectives import linear_objective
+
+
+class DualDescent(LinearSolver):
+    """The l2-loss SVM by coordinate descent in the dual, `max_iter` passes over the rows at most.
+
+    min over w of ||w||^2 / 2 + C sum_i max(0, 1 - y_i <w, x_i>)^2, one class against the rest; with
+    `bias` > 0 rows get one more feature of that value, and it is penalised. Papers before 2020 had this from
+    LIBLINEAR (1,000 passes in 1.92); `Liblinear` goes on as -s 2 where this one ends unconverged. It is
+    scikit-learn's LinearSVC, which still holds that code. Raises DataError for fewer than two classes.
+    Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for large-scale linear
+    SVM", ICML 2008, Algorithm 3.
+    """
+
+    def __init__(
+        self,
+        C: Annotated[FiniteFloat, Gt(0)] = 1.0,
+        eps: Annotated[FiniteFloat, Gt(0)] = 0.1,
+        bias: FiniteFloat = -1.0,
+        max_iter: Iterations = 1000,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        random_state: Seed | np.random.RandomState | None = None,
+    ) -> None:
+        self.C = C
+        self.eps = eps
+        self.bias = bias
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.random_state = random_state
+
+    @property
+    def task(self) -> Task:
+        """Classification."""
+        return "classification"
+
+    @finite
+    def fit(self, X: Any, y: Any) -> "DualDescent":
+        """Train on X (n, d) and y (n,)."""
+        X, y = self._check(X, y)
+        weights = class_factors(self.class_weight, self.classes_, y)
+        machine = LinearSVC(
+            C=self.C,
+            tol=self.eps,
+            max_iter=self.max_iter,
+            dual=True,
+            fit_intercept=self.bias > 0,
+            intercept_scaling=self.bias if self.bias > 0 else 1.0,
+            class_weight=dict(enumerate(weights)),
+            random_state=self.random_state,
+        )
+        start = perf_counter()
+        # The lock is for the random numbers inside, which all threads share, and for the list of filters.
+        with one_at_a_time(), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it is told by `stop_reason_`
+            machine.fit(X, y)
+        solved = perf_counter()
+        self.coef_ = machine.coef_
+        self.intercept_ = machine.intercept_ if self.bias > 0 else np.zeros(len(machine.coef_))
+        passes = int(machine.n_iter_)
+        self._report([Machine("-s 1", passes, "tolerance" if passes < self.max_iter else "iteration limit")])
+        values = self._scores(X)
+        penalised = self.intercept_ / self.bias if self.bias > 0 else 0.0
+        self.objective_ = linear_objective(2, values, y, self.coef_, penalised, self.C, 0.0, weights)
+        self.times_ = {"solve": solved - start, "evaluate": perf_counter() - solved}
+        return self

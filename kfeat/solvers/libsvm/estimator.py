@@ -1,0 +1,205 @@
+"""LIBSVM's exact kernel machines: C-SVC and epsilon-SVR, trained by LIBSVM, predicted by matrix products."""
+
+import ctypes
+import re
+from itertools import combinations
+from math import ceil
+from time import perf_counter
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+import psutil
+from annotated_types import Ge, Gt
+from libsvm import svm as library
+from numpy.typing import NDArray
+from pydantic import FiniteFloat
+from sklearn.utils.multiclass import _ovr_decision_function
+
+from kfeat.errors import ParameterError, SolverError
+from kfeat.kernels.base import TILE, slices
+from kfeat.solvers.base import Machine, Solver, Task, available_when, class_factors, classifies, finite
+from kfeat.solvers.kernel_argument import resolved_kernel
+from kfeat.solvers.libsvm.kernel import LibsvmKernel, libsvm_kernel
+from kfeat.solvers.libsvm.model import SupportVectors, copy_model, kernel_fields
+from kfeat.solvers.native.library import c_array, check_sizes, solving, structure, thread_cap, weight_fields
+from kfeat.solvers.native.nodes import NodeRows
+
+FIRST_VIOLATION = 2.0  # of the conditions of optimality, where C-SVC starts
+MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is given
+
+
+class Libsvm(Solver):
+    """The exact kernel machine by LIBSVM: `solver_type` 0 is C-SVC (one against one), 3 epsilon-SVR.
+
+    min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel` (None: linear). LIBSVM's
+    own kernels stand for Linear, Polynomial and Gaussian; any other kernel is handed over as a Gram matrix,
+    which takes 8 n^2 bytes. `eps` is its tolerance, `p` the width of the regression's tube,
+    `cache_mb` the kernel cache in MB (None: half of the free memory, at most what the Gram matrix of the
+    largest of its problems takes; what was taken is `cache_mb_`).
+
+    Fitted besides the contract: `kernel_` (widths learnt), `n_support_` (support vectors per class, or in
+    all), `support_` (their rows in X), `dual_coef_`, `intercept_` (both in LIBSVM's order of classes). Labels
+    are those of `svm_predict`: rows on which rounding could turn a vote are decided by LIBSVM itself.
+    Raises DataError for fewer than two classes or sizes beyond C's int, SolverError for a Gram matrix that
+    does not fit in memory.
+    Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2 (2011).
+    """
+
+    needs_kernel: ClassVar[bool] = True
+    resource_parameters: ClassVar[frozenset[str]] = frozenset({"cache_mb"})
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        solver_type: Literal[0, 3] = 0,
+        C: Annotated[FiniteFloat, Gt(0)] = 1.0,
+        eps: Annotated[FiniteFloat, Gt(0)] = 1e-3,
+        p: Annotated[FiniteFloat, Ge(0)] = 0.1,
+        cache_mb: Annotated[FiniteFloat, Gt(0)] | None = None,
+        shrinking: bool = True,
+        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.solver_type = solver_type
+        self.C = C
+        self.eps = eps
+        self.p = p
+        self.cache_mb = cache_mb
+        self.shrinking = shrinking
+        self.class_weight = class_weight
+
+    @property
+    def task(self) -> Task:
+        """Regression for -s 3, otherwise classification."""
+        return "regression" if self.solver_type == 3 else "classification"
+
+    @finite
+    def fit(self, X: Any, y: Any) -> "Libsvm":
+        """Train on X (n, d) and y (n,)."""
+        X, y = self._check(X, y)
+        if self.task == "classification" and self.eps > FIRST_VIOLATION:
+            raise ParameterError(
+                f"Libsvm: eps: expected at most {FIRST_VIOLATION:g} for classification, which otherwise ends "
+                f"before it begins (got {self.eps})"
+            )
+        check_sizes("LIBSVM", rows_times_two=2 * X.shape[0], features=X.shape[1] + 1)
+        self.kernel_ = resolved_kernel(self.kernel, X)
+        self._check_kernel(X)
+        self._kernel = libsvm_kernel(self.kernel_)
+        start = perf_counter()
+        rows = self._kernel.training_rows(X)
+        built = perf_counter()
+        self._model, log = self._train(rows, y, self._kernel)
+        self._model.take_rows(X, self._kernel)
+        self._keep(log, y)
+        self.times_ = {"build": built - start, "solve": perf_counter() - built}
+        return self
+
+    @available_when(classifies)
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values: (n,) for two classes (positive: the last), or votes (n, classes).
+
+        Votes are refined by the summed decision values, as in scikit-learn's SVC with shape "ovr".
+        """
+        X = self._check_again(X)
+        values = self._model.decision_values(X, self._kernel)
+        order = self._model.order
+        if len(order) == 2:
+            return values[:, 0] if order[0] == 1 else -values[:, 0]
+        votes = _ovr_decision_function(values < 0, -values, len(order))
+        return votes[:, np.argsort(order)]
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return svm_predict's label, or value, for each row."""
+        X = self._check_again(X)
+        if self.task == "regression":
+            return self._model.decision_values(X, self._kernel)[:, 0]
+        return self.classes_[self._model.labels(X, self._kernel)]
+
+    def _check_kernel(self, X: Any) -> None:
+        """Raise SolverError where k(x, x), and with it a value in LIBSVM's cache, is beyond float32."""
+        parts = (X[rows].astype(np.float64) for rows in slices(X.shape[0], TILE))
+        largest = max(float(np.abs(self.kernel_.diagonal(part)).max()) for part in parts)
+        if not largest <= np.finfo(np.float32).max:
+            raise SolverError(
+                f"values of {self.kernel_!r} reach {largest:.3g}, beyond the single precision in which "
+                "LIBSVM keeps them: scale the features down, or take a lower degree or gamma"
+            )
+
+    def _train(self, rows: NodeRows, y: NDArray[Any], kernel: LibsvmKernel) -> tuple[SupportVectors, str]:
+        """Run svm_train and copy its model out."""
+        targets = self._targets(y)
+        problem = structure(
+            library.svm_problem,
+            l=len(targets),
+            y=c_array(targets, ctypes.c_double),
+            x=c_array(rows.pointers, ctypes.POINTER(library.svm_node)),
+        )
+        parameter = self._parameter(y, kernel)
+        with thread_cap(), solving(library.libsvm.svm_set_print_string_function, None) as messages:
+            refusal = library.libsvm.svm_check_parameter(problem, parameter)
+            if refusal:
+                raise ParameterError(f"Libsvm: {refusal.decode()}")
+            model = library.libsvm.svm_train(problem, parameter)
+        try:
+            copied = copy_model(model.contents, np.unique(targets))
+        finally:
+            library.libsvm.svm_free_and_destroy_model(ctypes.byref(model))
+        return copied, "".join(messages)
+
+    def _targets(self, y: NDArray[Any]) -> NDArray[np.float64]:
+        """Return y as LIBSVM shall see it: it treats the labels -1 and +1, and only these, specially."""
+        if self.task == "classification" and np.array_equal(self.classes_, [-1, 1]):
+            return 2.0 * y - 1
+        return y.astype(np.float64)
+
+    def _parameter(self, y: NDArray[Any], kernel: LibsvmKernel) -> Any:
+        self.cache_mb_ = float(self.cache_mb or fair_cache_mb(max(self._sizes(y))))
+        weights = {}
+        if self.task == "classification" and self.class_weight is not None:
+            labels = np.unique(self._targets(y)).astype(int).tolist()
+            factors = class_factors(self.class_weight, self.classes_, y).tolist()
+            weights = dict(zip(labels, factors, strict=True))
+        return structure(
+            library.svm_parameter,
+            svm_type=int(self.solver_type),  # which may be given as 0.0
+            C=self.C,
+            eps=self.eps,
+            p=self.p,
+            shrinking=int(self.shrinking),
+            cache_size=self.cache_mb_,
+            **kernel_fields(kernel),
+            **weight_fields(weights),
+        )
+
+    def _sizes(self, y: NDArray[Any]) -> list[int]:
+        """Return how many rows each of LIBSVM's problems has, in no order: pairs of classes, or all rows."""
+        if self.task == "regression":
+            return [len(y)]
+        return [a + b for a, b in combinations(np.bincount(y).tolist(), 2)]
+
+    def _keep(self, log: str, y: NDArray[Any]) -> None:
+        """Set the fitted attributes that tell about the model and the solve."""
+        model = self._model
+        self.support_ = model.rows
+        self.n_support_ = model.counts[np.argsort(model.order)] if len(model.order) else model.counts
+        self.dual_coef_ = model.coefficients
+        self.intercept_ = -model.rho
+        iterations = [int(count) for count in re.findall(r"optimization finished, #iter = (\d+)", log)]
+        objectives = [float(value) for value in re.findall(r"obj = (\S+),", log)]
+        if not iterations or not np.isfinite([*objectives, *model.rho, *model.coefficients.flat]).all():
+            raise SolverError(f"LIBSVM returned no usable model; its messages were: {log[-500:]!r}")
+        self.objective_ = -sum(objectives)
+        # LIBSVM says on stderr, not here, that it gave up; epsilon-SVR has two variables per row.
+        variables = 2 * len(y) if self.task == "regression" else max(self._sizes(y))
+        limit = max(10_000_000, 100 * variables)
+        name = "epsilon-SVR" if self.task == "regression" else "C-SVC"
+        self._report(
+            [Machine(name, done, "tolerance" if done < limit else "iteration limit") for done in iterations]
+        )
+
+
+def fair_cache_mb(n: int) -> int:
+    """Return the MB of kernel cache for n rows: a whole Gram (float32), or half of the free memory."""
+    gram = n * n * 4 + n * 32  # 32: the cache's header per row
+    return max(100, ceil(min(gram, MEMORY_SHARE * psutil.virtual_memory().available) / 2**20))

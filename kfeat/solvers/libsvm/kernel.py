@@ -1,0 +1,187 @@
+"""Kernels as LIBSVM takes them: its own, which stand for kfeat's, or the values of any other."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils.extmath import row_norms, safe_sparse_dot
+
+from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
+from kfeat.memory import check_memory
+from kfeat.solvers.native.nodes import MERGED_BELOW, NODE, NodeRows, node_rows
+
+LINEAR, POLYNOMIAL, RBF, PRECOMPUTED = 0, 1, 2, 4
+DENSE_BYTES = 2**30  # vectors up to this size are held densely, for BLAS
+GRAM_VALUES = 2**22  # kernel values computed at once for a Gram matrix
+EPS = 4 * np.finfo(float).eps  # two sums of m terms differ by at most this times m times the sum of sizes
+
+
+class LibsvmKernel(Protocol):
+    """What training and prediction need of a kernel."""
+
+    @property
+    def type(self) -> int:
+        """LIBSVM's -t."""
+
+    @property
+    def degree(self) -> int:
+        """LIBSVM's -d."""
+
+    @property
+    def gamma(self) -> float:
+        """LIBSVM's -g."""
+
+    @property
+    def coef0(self) -> float:
+        """LIBSVM's -r."""
+
+    def training_rows(self, X: Any) -> NodeRows:
+        """Return the nodes with which svm_train computes the kernel of the rows of X."""
+
+    def hold(self, vectors: Any) -> Any:
+        """Return support vectors in the form in which `values` is fastest."""
+
+    def values(self, X: Any, vectors: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return K (n, m), and a bound e (n,): |sum_j a_j K_ij - LIBSVM's sum| <= e_i sum_j |a_j|."""
+
+    def asking_rows(self, X: Any, vectors: Any) -> tuple[NodeRows, NodeRows]:
+        """Return the nodes of X and of the vectors with which svm_predict computes the kernel."""
+
+
+@dataclass(frozen=True)
+class NativeKernel:
+    """A kernel that LIBSVM computes: <x, y>, (gamma <x, y> + coef0)^degree or exp(-gamma ||x - y||^2)."""
+
+    type: int
+    degree: int = 1
+    gamma: float = 1.0
+    coef0: float = 0.0
+
+    def training_rows(self, X: Any) -> NodeRows:
+        """Return the rows of X as they are."""
+        return node_rows(X, sparse_below=MERGED_BELOW)
+
+    def hold(self, vectors: Any) -> Any:
+        """Return the vectors in double precision, densely if they are not too large."""
+        vectors = vectors.astype(np.float64)
+        small = vectors.shape[0] * vectors.shape[1] * 8 <= DENSE_BYTES
+        return vectors.toarray() if issparse(vectors) and small else vectors
+
+    def values(self, X: Any, vectors: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the kernel values by one matrix product, and the bound on rounding."""
+        X = X.astype(np.float64)
+        if issparse(X) and not issparse(vectors):
+            X = X.toarray()
+        x2, y2 = row_norms(X, squared=True), row_norms(vectors, squared=True)
+        m, d = vectors.shape
+        K = safe_sparse_dot(X, vectors.T, dense_output=True)
+        y2_max = y2.max(initial=0.0)
+        if self.type == RBF:
+            K *= -2
+            K += x2[:, None]
+            K += y2
+            np.maximum(K, 0, out=K)
+            K *= -self.gamma
+            return np.exp(K, out=K), EPS * (m + self.gamma * (d + 4) * 2 * (x2 + y2_max))
+        if self.type == LINEAR:
+            return K, EPS * (m + d) * np.sqrt(x2 * y2_max)
+        K *= self.gamma
+        K += self.coef0
+        size = self.gamma * np.sqrt(x2 * y2_max) + abs(self.coef0)
+        return _power(K, self.degree), EPS * (m + self.degree * (d + 4)) * size**self.degree
+
+    def asking_rows(self, X: Any, vectors: Any) -> tuple[NodeRows, NodeRows]:
+        """Return both as they are."""
+        return node_rows(X), node_rows(vectors)
+
+
+@dataclass(frozen=True)
+class GivenKernel:
+    """Any kernel of kfeat, handed to LIBSVM as a matrix of its values."""
+
+    kernel: Kernel
+    type: int = PRECOMPUTED
+    degree: int = 1
+    gamma: float = 1.0
+    coef0: float = 0.0
+
+    def training_rows(self, X: Any) -> NodeRows:
+        """Return rows i, K(x_i, x_1) ... K(x_i, x_n), in 8 bytes per value, or raise SolverError.
+
+        LIBSVM reads only the values of precomputed nodes {index, value}, 8 bytes in every 16: the values of
+        two rows lie in each other's gaps. The row's number stands before its kernel values.
+        """
+        n = X.shape[0]
+        pairs = (n + 1) // 2
+        check_memory(
+            f"the Gram matrix of {n:,} rows",
+            pairs * (n + 1) * 16,
+            "take a kernel that LIBSVM computes itself (Linear, Polynomial, Gaussian) or fewer rows",
+        )
+        gram = np.empty((pairs, n + 1, 2))
+        for rows in _even_slices(n):
+            K = self.kernel(X[rows], X)
+            first = rows.start // 2
+            gram[first : first + len(K[::2]), 1:, 0] = K[::2]
+            gram[first : first + len(K[1::2]), 1:, 1] = K[1::2]
+        numbers = np.arange(n)
+        gram[numbers // 2, 0, numbers % 2] = numbers + 1
+        pointers = gram.ctypes.data + (numbers // 2) * gram.strides[0] + 8 * (numbers % 2) - 8
+        return NodeRows(gram, pointers.astype(np.uintp))
+
+    def hold(self, vectors: Any) -> Any:
+        """Return the vectors as they are."""
+        return vectors
+
+    def values(self, X: Any, vectors: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the kernel's values; only LIBSVM's sum of the same values can round otherwise."""
+        K = self.kernel(X, vectors).astype(np.float64)
+        return K, EPS * len(K.T) * np.abs(K).max(axis=1, initial=0.0)
+
+    def asking_rows(self, X: Any, vectors: Any) -> tuple[NodeRows, NodeRows]:
+        """Return kernel values against the vectors, and the vectors' numbers."""
+        K = self.kernel(X, vectors)
+        rows, numbers = np.zeros((len(K), len(K.T) + 1), NODE), np.zeros((len(K.T), 1), NODE)
+        rows["value"][:, 1:] = K
+        numbers["value"][:, 0] = np.arange(1, len(K.T) + 1)
+        return _as_node_rows(rows), _as_node_rows(numbers)
+
+
+def libsvm_kernel(kernel: Kernel) -> LibsvmKernel:
+    """Return LIBSVM's own kernel for a kernel of kfeat where it has one, otherwise the kernel's values."""
+    if isinstance(kernel, Linear):
+        return NativeKernel(LINEAR)
+    if isinstance(kernel, Polynomial):
+        return NativeKernel(POLYNOMIAL, kernel.degree, kernel.gamma, kernel.coef0)
+    if isinstance(kernel, Gaussian):
+        return NativeKernel(RBF, gamma=float(kernel.gamma))
+    return GivenKernel(kernel)
+
+
+def _power(values: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
+    """Return values^degree, degree >= 1, by repeated squaring in place, as LIBSVM's powi does."""
+    while degree % 2 == 0:
+        np.multiply(values, values, out=values)
+        degree //= 2
+    if degree == 1:
+        return values
+    result = values.copy()
+    while degree := degree // 2:
+        np.multiply(values, values, out=values)
+        if degree % 2:
+            np.multiply(result, values, out=result)
+    return result
+
+
+def _even_slices(n: int) -> Iterator[slice]:
+    """Cut n rows into slices of about GRAM_VALUES kernel values, each starting at an even row."""
+    step = max(2, GRAM_VALUES // n // 2 * 2)
+    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+
+
+def _as_node_rows(nodes: NDArray[Any]) -> NodeRows:
+    pointers = nodes.ctypes.data + nodes.strides[0] * np.arange(len(nodes))
+    return NodeRows(nodes, pointers.astype(np.uintp))

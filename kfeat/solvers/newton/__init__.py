@@ -1,0 +1,1 @@
+"""Newton's method for linear classifiers in the primal."""

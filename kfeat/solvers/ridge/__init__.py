@@ -1,0 +1,1 @@
+"""Ridge regression from moments that are collected batch by batch."""

@@ -1,0 +1,137 @@
+"""Ridge regression whose alpha is chosen by cross-validation, from moments of the folds."""
+
+from collections.abc import Iterable
+from time import perf_counter
+from typing import Annotated, Any
+
+import numpy as np
+from annotated_types import Gt
+from numpy.typing import NDArray
+from pydantic import FiniteFloat
+from scipy.linalg import eigh
+
+from kfeat.errors import DataError, ParameterError
+from kfeat.kernels.operands import as_operand
+from kfeat.parameters import Folds, Seed, check_parameters
+from kfeat.solvers.base import LinearSolver, Machine, Task, finite
+from kfeat.solvers.grid import geometric_grid
+from kfeat.solvers.ridge.estimator import ridge, ridge_objective, ridge_path
+from kfeat.solvers.ridge.moments import BLOCK, Moments, sum_of
+
+
+class RidgeCV(LinearSolver):
+    """Ridge regression with the best alpha by cross-validation, one eigendecomposition per fold.
+
+    alpha runs over alpha_min, alpha_min alpha_factor, ... up to alpha_max. With `folds`, rows fall into equal
+    folds at random, and all errors follow from the folds' moments: features may come in batches here too.
+    `folds=None` leaves each row out once, in closed form: its residual is (y_i - f(x_i)) / (1 - h_i), h_i the
+    diagonal of the hat matrix. Fitted: `alpha_`, `alphas_` (the values), `cv_errors_` (mean squared errors).
+    Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, equation 7.52.
+    """
+
+    def __init__(
+        self,
+        alpha_min: Annotated[FiniteFloat, Gt(0)] = 1e-6,
+        alpha_max: Annotated[FiniteFloat, Gt(0)] = 1e3,
+        alpha_factor: Annotated[FiniteFloat, Gt(1)] = 10.0,
+        folds: Folds | None = 5,
+        fit_intercept: bool = True,
+        random_state: Seed | None = None,
+    ) -> None:
+        self.alpha_min = alpha_min
+        self.alpha_max = alpha_max
+        self.alpha_factor = alpha_factor
+        self.folds = folds
+        self.fit_intercept = fit_intercept
+        self.random_state = random_state
+
+    @property
+    def task(self) -> Task:
+        """Regression."""
+        return "regression"
+
+    def learnt_parameters(self) -> dict[str, float]:
+        """Return the alpha that was chosen."""
+        return {"alpha": self.alpha_}
+
+    @finite
+    def fit(self, X: Any, y: Any) -> "RidgeCV":
+        """Choose alpha on X (n, d) and y (n,), and train with it on all rows."""
+        X, y = self._check(X, y)
+        if self.folds is not None:
+            return self._fit_folds([(X, y)])
+        start = perf_counter()
+        moments = Moments.of(X, y)
+        self.cv_errors_ = leave_one_out_errors(moments, X, y, self._alphas(), self.fit_intercept)
+        return self._train(moments, start)
+
+    @finite
+    def fit_batches(self, batches: Iterable[tuple[Any, Any]]) -> "RidgeCV":
+        """Choose alpha and train on batches of (features (m, d), targets (m,)); needs `folds`."""
+        check_parameters(self)
+        if self.folds is None:
+            raise ParameterError("RidgeCV: leaving one out needs the features again: give folds, or call fit")
+        return self._fit_folds(batches)
+
+    def _fit_folds(self, batches: Iterable[tuple[Any, Any]]) -> "RidgeCV":
+        start = perf_counter()
+        parts: list[list[Moments]] = [[] for _ in range(self.folds or 0)]
+        rng = np.random.default_rng(int(self.random_state or 0))
+        n = 0
+        for features, y in batches:
+            X = as_operand(features)
+            # Whole rounds of all folds, each in random order: folds stay equal over batches of any size.
+            rounds = len(y) // len(parts) + 2
+            order = rng.permuted(np.tile(np.arange(len(parts)), (rounds, 1)), axis=1).reshape(-1)
+            fold = order[n % len(parts) :][: len(y)]
+            n += len(y)
+            for part, held_out in zip(parts, (fold == k for k in range(len(parts))), strict=True):
+                if held_out.any():
+                    part.append(Moments.of(X[held_out], np.asarray(y)[held_out]))
+        if n < len(parts):
+            raise DataError(f"RidgeCV: {len(parts)} folds need as many rows, got n_samples = {n}")
+        folds = [sum_of(part) for part in parts]
+        self.cv_errors_ = fold_errors(folds, self._alphas(), self.fit_intercept)
+        return self._train(sum_of(folds), start)
+
+    def _alphas(self) -> NDArray[np.float64]:
+        self.alphas_ = geometric_grid(self.alpha_min, self.alpha_max, self.alpha_factor)
+        return self.alphas_
+
+    def _train(self, moments: Moments, start: float) -> "RidgeCV":
+        self.alpha_ = float(self.alphas_[np.argmin(self.cv_errors_)])
+        self.coef_, self.intercept_ = ridge(moments, self.alpha_, self.fit_intercept)
+        self.n_features_in_ = len(self.coef_)
+        self.objective_ = ridge_objective(moments, self.coef_, self.intercept_, self.alpha_)
+        self._report([Machine("normal equations", 1)])
+        self.times_ = {"solve": perf_counter() - start}
+        return self
+
+
+def fold_errors(parts: list[Moments], alphas: NDArray[np.float64], intercept: bool) -> NDArray[np.float64]:
+    """Return the mean squared error of rows in the fold that a machine has not seen, per alpha."""
+    errors = np.zeros(len(alphas))
+    for held_out in parts:
+        seen = sum_of(part for part in parts if part is not held_out)
+        about = seen if intercept else seen.about_zero()
+        for k, w in enumerate(ridge_path(about, alphas)):
+            errors[k] += held_out.squared_error(w, float(about.y_mean - about.x_mean @ w))
+    return errors / sum(part.n for part in parts)
+
+
+def leave_one_out_errors(
+    moments: Moments, X: Any, y: NDArray[np.float64], alphas: NDArray[np.float64], intercept: bool
+) -> NDArray[np.float64]:
+    """Return the mean squared error of each row under the machine trained without it, per alpha."""
+    about = moments if intercept else moments.about_zero()
+    values, V = eigh(about.xx)
+    shrunk = 1 / (np.maximum(values, 0) + alphas[:, None])
+    turned_w = (V.T @ about.xy) * shrunk
+    errors = np.zeros(len(alphas))
+    for start in range(0, X.shape[0], BLOCK):
+        rows = slice(start, start + BLOCK)
+        turned = X[rows].astype(np.float64) @ V - about.x_mean @ V
+        residuals = (y[rows] - about.y_mean)[:, None] - turned @ turned_w.T
+        leverage = turned**2 @ shrunk.T + (1 / about.n if intercept else 0)
+        errors += ((residuals / (1 - leverage)) ** 2).sum(axis=0)
+    return errors / about.n

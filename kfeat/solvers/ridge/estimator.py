@@ -1,0 +1,76 @@
+"""Ridge regression from moments: features are seen a batch at a time, and never held."""
+
+from collections.abc import Iterable
+from time import perf_counter
+from typing import Annotated, Any
+
+import numpy as np
+from annotated_types import Gt
+from numpy.typing import NDArray
+from pydantic import FiniteFloat
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from kfeat.kernels.operands import as_operand
+from kfeat.parameters import check_parameters
+from kfeat.solvers.base import LinearSolver, Machine, Task, finite
+from kfeat.solvers.ridge.moments import Moments, sum_of
+
+
+class Ridge(LinearSolver):
+    """Ridge regression: min over w, b of sum_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2.
+
+    b is 0 without intercept. `fit(X, y)` reads X a block at a time; `fit_batches` takes (features, targets)
+    batches from any iterable, so that mapped features need never exist at once. Memory: d^2 doubles.
+    """
+
+    def __init__(self, alpha: Annotated[FiniteFloat, Gt(0)] = 1.0, fit_intercept: bool = True) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+
+    @property
+    def task(self) -> Task:
+        """Regression."""
+        return "regression"
+
+    @finite
+    def fit(self, X: Any, y: Any) -> "Ridge":
+        """Train on X (n, d) and y (n,)."""
+        X, y = self._check(X, y)
+        return self._fit_moments(Moments.of(X, y))
+
+    @finite
+    def fit_batches(self, batches: Iterable[tuple[Any, Any]]) -> "Ridge":
+        """Train on batches of (features (m, d), targets (m,))."""
+        check_parameters(self)
+        return self._fit_moments(sum_of(Moments.of(as_operand(X), np.asarray(y)) for X, y in batches))
+
+    def _fit_moments(self, moments: Moments) -> "Ridge":
+        start = perf_counter()
+        self.coef_, self.intercept_ = ridge(moments, self.alpha, self.fit_intercept)
+        self.n_features_in_ = len(self.coef_)
+        self.objective_ = ridge_objective(moments, self.coef_, self.intercept_, self.alpha)
+        self._report([Machine("normal equations", 1)])
+        self.times_ = {"solve": perf_counter() - start}
+        return self
+
+
+def ridge(moments: Moments, alpha: float, intercept: bool) -> tuple[NDArray[np.float64], float]:
+    """Return w = (xx + alpha I)^-1 xy and b = y_mean - <w, x_mean>."""
+    about = moments if intercept else moments.about_zero()
+    try:
+        A = about.xx + alpha * np.eye(len(about.xy))
+        w = cho_solve(cho_factor(A.T, overwrite_a=True), about.xy)
+    except LinAlgError:  # alpha is lost beside the largest eigenvalues: keep it away from them
+        w = ridge_path(about, np.array([alpha]))[0]
+    return w, float(about.y_mean - about.x_mean @ w)
+
+
+def ridge_objective(moments: Moments, w: NDArray[np.float64], b: float, alpha: float) -> float:
+    """Return sum_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2."""
+    return moments.squared_error(w, b) + alpha * float(w @ w)
+
+
+def ridge_path(about: Moments, alphas: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return w for each alpha, shape (len(alphas), d), from one eigendecomposition xx = V L V'."""
+    values, V = eigh(about.xx)
+    return ((V.T @ about.xy) / (np.maximum(values, 0) + alphas[:, None])) @ V.T

@@ -1,0 +1,340 @@
+"""Claims on made-up rows of two kernels and three sizes, with planted faults."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.claim_cases import exponent
+from kfeat.analysis.claims import (
+    DIRECTION_ONLY,
+    EXPLAINED,
+    MISSING,
+    REPRODUCED,
+    UNEXPLAINED,
+    Judged,
+    judge,
+)
+from kfeat.errors import ConfigError
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.schema import Claim
+from kfeat.render.files import check_report
+from tests.cells import fake_row
+
+TS, RM, EXACT = {"map": "tensor_sketch"}, {"map": "random_maclaurin"}, {"map": "exact"}
+CONFIGS = Path(__file__).parents[2] / "configs"
+SIZES = (64, 128, 256)
+MAPPING = ("map_fit", "map_train", "map_test")
+Row = dict[str, Any]
+
+
+@pytest.fixture
+def grid(write: Callable[..., Path]) -> Experiment:
+    """Two kernels (coef0 0 and 1), two maps of three sizes each, an exact machine, three repeats."""
+    path = write(**{"coef0: 1": "coef0: [0, 1]", "n_components: 64": f"n_components: {list(SIZES)}"})
+    return load_experiment(path, repeats=3)
+
+
+def key(trial: Trial) -> tuple[str, int | None, float]:
+    """Map, size and coef0 of a trial."""
+    size = trial.map.parameters["n_components"] if trial.map else None
+    return trial.map.name if trial.map else "exact", size, trial.kernel.parameters["coef0"]
+
+
+def made(experiment: Experiment, row: Callable[[Trial], Row | None]) -> list[Cell]:
+    """The experiment's cells with the rows that `row` makes."""
+    trials = plan(experiment, {source: str(source) for source in experiment.datasets})
+    rows = {trial.id: found for trial in trials if (found := row(trial)) is not None}
+    return summarise(experiment, trials, rows)
+
+
+def scored(trial: Trial) -> Row:
+    """Tensor Sketch 5 points above Random Maclaurin for coef0 = 0 and 1 point for 1; D adds 1, 2, 3."""
+    name, size, coef0 = key(trial)
+    base = {"tensor_sketch": 0.85, "random_maclaurin": 0.84 if coef0 else 0.80, "exact": 0.90}[name]
+    more = 0.01 * (SIZES.index(size) + 1) if size in SIZES else 0.0
+    cpu = dict.fromkeys(MAPPING, size**2 / 1e4) if size else {}
+    cpu |= dict.fromkeys(("train", "predict"), 2.0 if size else 8.0)
+    accuracy = base + more + 0.001 * (trial.repeat - 1)
+    return fake_row(trial, accuracy, seconds=timed(cpu), n_features=64)
+
+
+def timed(cpu: dict[str, float]) -> dict[str, dict[str, float]]:
+    """CPU seconds by phase, as rows have them."""
+    return {phase: {"cpu": seconds, "wall": seconds} for phase, seconds in cpu.items()}
+
+
+def claim(**keys: Any) -> Claim:
+    return Claim.model_validate({"text": "So it is", "where": "Section 6"} | keys)
+
+
+def one(grid: Experiment, cells: list[Cell], **keys: Any) -> Judged:
+    (found,) = judge(replace(grid, claims=[claim(**keys)]), cells)
+    return found
+
+
+def test_the_direction_holds_or_is_not_reproduced(grid: Experiment) -> None:
+    cells = made(grid, scored)
+    assert one(grid, cells, difference=[TS, RM], above=0).verdict == REPRODUCED
+    wrong = one(grid, cells, difference=[RM, TS], above=0)
+    assert wrong.verdict == UNEXPLAINED
+    assert one(grid, cells, difference=[RM, TS], above=0, explanation="Rain.").verdict == EXPLAINED
+    assert one(grid, cells, difference=[RM, TS], below=0).verdict == REPRODUCED
+    assert one(grid, cells, value=TS, above=80, below=87).verdict == UNEXPLAINED
+
+
+def test_there_is_a_case_per_setting_and_size_and_the_least_favourable_is_named(grid: Experiment) -> None:
+    found = one(grid, made(grid, scored), difference=[TS, RM], above=0)
+    assert len(found.cases) == 6
+    assert found.decisive is not None
+    assert found.decisive.number == pytest.approx(1.0)
+    assert "(1 + <x, y>)^2, D = " in found.decisive.name
+    assert "6 of 6 hold; least favourable: (1 + <x, y>)^2, D = " in found.ours
+    assert "+1.00 [+" in found.ours
+    assert "all: +1.00 to +5.00" in found.ours
+
+
+def test_for_selects_settings_and_sizes_and_a_list_means_one_of(grid: Experiment) -> None:
+    cells = made(grid, scored)
+
+    def number(**keys: Any) -> int:
+        return len(one(grid, cells, above=-100, **keys).cases)
+
+    assert number(difference=[TS, RM], **{"for": {"kernel.coef0": 0.0}}) == 3
+    assert number(difference=[TS, RM], **{"for": {"map.n_components": 128}}) == 2
+    assert number(difference=[TS, RM], **{"for": {"map.n_components": [64, 128]}}) == 4
+    assert number(difference=[TS, EXACT], **{"for": {"map.n_components": 128}}) == 2
+    assert number(value=EXACT) == 2
+    assert number(difference=[EXACT, {"map.n_components": 64, **TS}]) == 2
+    assert number(difference=[{"map.n_components": 64, **TS}, RM]) == 6
+
+
+def test_all_needs_every_case_and_any_one_of_them(grid: Experiment) -> None:
+    cells = made(grid, scored)
+    keys: dict[str, Any] = {"difference": [TS, RM], "above": 3}
+    assert one(grid, cells, **keys).verdict == UNEXPLAINED
+    some = one(grid, cells, **keys, cases="any")
+    assert some.verdict == REPRODUCED
+    assert "3 of 6 hold; most favourable: <x, y>^2" in some.ours
+    assert one(grid, cells, difference=[TS, RM], above=6, cases="any").verdict == UNEXPLAINED
+
+
+def test_the_size_is_that_of_the_same_cases(grid: Experiment) -> None:
+    cells = made(grid, scored)
+    keys: dict[str, Any] = {"difference": [TS, RM], "above": 0}
+    assert one(grid, cells, **keys, size=[0.5, 6]).verdict == REPRODUCED
+    off = one(grid, cells, **keys, size=[4, 6], printed="5 points")
+    assert off.verdict == DIRECTION_ONLY
+    assert off.paper == "5 points"
+    assert "+1.00" in off.ours
+    assert one(grid, cells, **keys, size=[4, 6], cases="any").verdict == REPRODUCED
+    assert one(grid, cells, **keys, size=[6, None], cases="any").verdict == DIRECTION_ONLY
+    assert one(grid, cells, **keys, size=[None, 2]).verdict == DIRECTION_ONLY
+
+
+def test_noise_is_told_where_the_interval_has_the_bound_inside(grid: Experiment) -> None:
+    def noisy(trial: Trial) -> Row:
+        row = scored(trial)
+        return row | {"accuracy": row["accuracy"] + 0.05 * (trial.repeat - 1)}
+
+    keys: dict[str, Any] = {"difference": [TS, RM], "above": 0}
+    assert "noise" not in one(grid, made(grid, scored), **keys).ours
+    assert "within noise" in one(grid, made(grid, noisy), **keys).ours
+
+
+def test_a_failure_within_chance_is_no_refutation(grid: Experiment) -> None:
+    def far_apart(trial: Trial) -> Row:
+        return scored(trial) | {
+            "accuracy": 0.8 + 0.05 * (trial.repeat - 1) + 0.001 * (key(trial)[0] == TS["map"])
+        }
+
+    single = made(grid, lambda trial: scored(trial) if trial.repeat == 0 else None)
+    for cells, words in ((made(grid, far_apart), "within noise"), (single, "of single draws")):
+        keys: dict[str, Any] = {"difference": [RM, TS], "above": 0}
+        for which in ("all", "any"):
+            found = one(grid, cells, **keys, cases=which)
+            assert (found.verdict, words in found.ours) == (MISSING, True)
+            assert one(grid, cells, **keys, cases=which, explanation="Rain.").verdict == EXPLAINED
+            assert one(grid, cells, of="fit", ratio=[RM, TS], below=0.5, cases=which).verdict == UNEXPLAINED
+
+
+def test_one_case_that_fails_beyond_chance_refutes(grid: Experiment) -> None:
+    def one_far(trial: Trial) -> Row:
+        noise = 0.0 if key(trial)[1:] == (64, 0.0) else 0.5 * (trial.repeat - 1)
+        return scored(trial) | {"accuracy": scored(trial)["accuracy"] + noise}
+
+    keys: dict[str, Any] = {"difference": [RM, TS], "above": 0}
+    assert one(grid, made(grid, one_far), **keys).verdict == UNEXPLAINED
+    assert one(grid, made(grid, one_far), **keys, cases="any").verdict == MISSING
+
+
+def test_times_are_seconds_and_factors(grid: Experiment) -> None:
+    cells = made(grid, scored)
+    speed = one(grid, cells, of="train", ratio=[EXACT, TS], above=1, size=[3, 5])
+    assert speed.verdict == REPRODUCED
+    assert "4×" in speed.ours
+    assert one(grid, cells, of="test", value=TS, below=100).ours.count(" s") >= 1
+    assert one(grid, cells, of="live", value=RM, above=10).ours.startswith("6 of 6 hold")
+
+
+def test_growth_is_the_exponent(grid: Experiment) -> None:
+    found = one(grid, made(grid, scored), of="map", growth=RM, above=1.9, below=2.1)
+    assert [case.number for case in found.cases] == pytest.approx([2.0, 2.0])
+    assert found.verdict == REPRODUCED
+    assert exponent([(1, 5.0), (2, 5.0), (4, 16.0), (8, 64.0)]) == pytest.approx(2)  # the upper half only
+    assert exponent([(10, 3.0), (1, 3.0)]) == pytest.approx(0)
+    assert exponent([(1, 0.0), (2, 0.0)]) is None
+
+
+def test_growth_with_the_features_of_the_data(write: Callable[..., Path]) -> None:
+    settings = "\n".join(
+        f"  - {{dataset: {{name: dense, n: 50, d: {d}}}, maps: [{{name: tensor_sketch, n_components: {d}}}]}}"
+        for d in (8, 16, 32)
+    )
+    path = write(**{"dataset: digits": f"settings:\n{settings}", "n_train: 300, n_test: 200": "n_train: 30"})
+    experiment = load_experiment(path)
+
+    def row(trial: Trial) -> Row:
+        d = key(trial)[1] or 1
+        return scored(trial) | {"n_features": d, "seconds": timed(dict.fromkeys(MAPPING, d**1.5))}
+
+    keys: dict[str, Any] = {"of": "map", "growth": TS, "against": "n_features", "across": True, "above": 1}
+    found = one(experiment, made(experiment, row), **keys)
+    assert [case.number for case in found.cases] == pytest.approx([1.5])
+    assert one(experiment, made(experiment, lambda _: None), **keys).verdict == MISSING
+
+
+def test_what_is_not_there_is_missing_unless_the_rest_decides(grid: Experiment) -> None:
+    def without(names: tuple[str, ...]) -> Callable[[Trial], Row | None]:
+        return lambda trial: None if key(trial)[0] in names or key(trial)[2] == 1 else scored(trial)
+
+    none = made(grid, lambda _: None)
+    half = made(grid, without(()))
+    above: dict[str, Any] = {"difference": [TS, RM], "above": 0}
+    assert one(grid, none, **above).verdict == MISSING
+    assert "6 of 6 missing: no rows" in one(grid, none, **above).ours
+    assert one(grid, half, **above).verdict == MISSING
+    assert one(grid, half, **above, cases="any").verdict == REPRODUCED
+    assert one(grid, half, **above, cases="any", size=[0, 9]).verdict == MISSING
+    assert one(grid, half, difference=[RM, TS], above=0).verdict == UNEXPLAINED
+    assert one(grid, half, difference=[RM, TS], above=0, cases="any").verdict == MISSING
+    assert one(grid, made(grid, without(("exact",))), difference=[TS, EXACT], above=0).verdict == MISSING
+
+
+def test_times_that_do_not_count_are_missing(grid: Experiment) -> None:
+    cells = made(grid, lambda trial: scored(trial) | {"timed": False})
+    found = one(grid, cells, of="fit", ratio=[RM, TS], above=0)
+    assert found.verdict == MISSING
+    assert "no times that count" in found.ours
+    assert one(grid, cells, difference=[TS, RM], above=0).verdict == REPRODUCED
+    assert one(grid, cells, of="map", growth=TS, above=0).verdict == MISSING
+
+
+def test_a_spread_of_one_run_is_missing_for_that_reason(grid: Experiment) -> None:
+    cells = made(grid, lambda trial: scored(trial) if trial.repeat == 0 else None)
+    found = one(grid, cells, of="spread", ratio=[TS, RM], above=0)
+    assert found.verdict == MISSING
+    assert "no two runs" in found.ours
+
+
+def test_the_ratio_of_two_spreads_has_the_f_interval(grid: Experiment) -> None:
+    def wider(trial: Trial) -> Row:
+        factor = 3 if key(trial)[0] == "random_maclaurin" else 1
+        return fake_row(trial, 0.8 + 0.01 * factor * (trial.repeat - 1))
+
+    found = one(grid, made(grid, wider), of="spread", ratio=[RM, TS], above=1)
+    (low, high) = found.cases[0].interval or (0, 0)
+    assert found.cases[0].number == pytest.approx(3)
+    assert (low, high) == pytest.approx((3 / 39**0.5, 3 * 39**0.5), rel=1e-3)  # F(2, 2) at 0.975 is 39
+    assert found.verdict == REPRODUCED
+    assert "3× [0.48×, 18.7×] within noise" in found.ours
+
+
+def test_the_f_interval_takes_each_sides_own_number_of_runs(grid: Experiment) -> None:
+    cells = made(
+        grid,
+        lambda t: None if key(t)[0] == "tensor_sketch" and t.repeat == 2 else scored(t),
+    )
+    case = one(grid, cells, of="spread", ratio=[RM, TS], above=0).cases[0]
+    assert case.number is not None
+    # F(2, 1) at 0.975 is 799.5, F(1, 2) there 38.51
+    limits = case.number / 799.5**0.5, case.number * 38.51**0.5
+    assert case.interval == pytest.approx(limits, rel=1e-3)
+
+
+def test_the_f_interval_covers_at_its_level(grid: Experiment) -> None:
+    random, inside, n = np.random.default_rng(0), 0, 400
+    for _ in range(n):
+        cells = made(grid, lambda trial: fake_row(trial, float(random.normal(0.8, 0.01))))
+        case = one(grid, cells, of="spread", ratio=[RM, TS], above=0).cases[0]
+        assert case.interval is not None
+        inside += case.interval[0] <= 1 <= case.interval[1]
+    assert abs(inside / n - 0.95) < 4 * (0.95 * 0.05 / n) ** 0.5  # false alarm: 1 in 16,000
+
+
+def test_across_compares_settings(grid: Experiment) -> None:
+    cells = made(grid, scored)
+    small = {"map.n_components": 64, **RM}
+    keys: dict[str, Any] = {"across": True, "above": 0}
+    sides = [{**small, "kernel.coef0": 1.0}, {**small, "kernel.coef0": 0.0}]
+    found = one(grid, cells, **keys, difference=sides)
+    assert [case.number for case in found.cases] == pytest.approx([4.0])
+    assert found.cases[0].name == "(1 + <x, y>)^2, D = 64 against <x, y>^2, D = 64"
+    with pytest.raises(ConfigError, match=r"ambiguous.*Random Maclaurin.*D = 64"):
+        one(grid, cells, **keys, difference=[small, sides[1]])
+    with pytest.raises(ConfigError, match="with itself"):
+        one(grid, cells, **keys, difference=[sides[0], sides[0]])
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"value": {"map": "nystrom"}}, "no planned cell has map: 'nystrom'"),
+        ({"value": {"map.n_component": 64}}, "no planned cell has map.n_component: 64"),
+        ({"value": {"map.n_components": [64, 65]}}, "no planned cell has map.n_components: 65"),
+        ({"value": TS, "for": {"dataset": "adult"}}, "no planned cell has dataset: 'adult'"),
+        ({"value": {**EXACT, "map.n_components": 64}}, "hold of nothing"),
+        ({"growth": EXACT}, "hold of nothing"),
+        ({"growth": TS, "against": "kernel"}, "ambiguous"),
+        ({"difference": [{}, EXACT]}, "Tensor Sketch.*Random Maclaurin.*match the same selector"),
+    ],
+)
+def test_a_vacuous_or_ambiguous_claim_is_an_error_before_any_run(
+    grid: Experiment, keys: dict[str, Any], words: str
+) -> None:
+    wrong = replace(grid, claims=[claim(above=0, **keys)])
+    with pytest.raises(ConfigError, match=f"'So it is' \\(Section 6\\).*{words}"):
+        check_report(wrong)
+    assert judge(replace(wrong, changed=True), made(grid, scored)) == []
+
+
+def test_claims_that_can_be_judged_pass_the_check_before_a_run(grid: Experiment) -> None:
+    check_report(replace(grid, claims=[claim(difference=[TS, RM], above=0), claim(growth=TS, above=0)]))
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"value": TS}, "bound"),
+        ({"above": 0}, "exactly one"),
+        ({"value": TS, "ratio": [TS, RM], "above": 0}, "exactly one"),
+        ({"value": TS, "above": 0, "against": "map.n_components"}, "only growth"),
+        ({"growth": TS, "above": 0, "against": "n_features"}, "across"),
+        ({"value": TS, "above": 0, "size": [2, 1]}, "size"),
+        ({"value": TS, "above": 0, "size": [None, None]}, "size"),
+    ],
+)
+def test_a_claim_that_makes_no_sense_is_refused_at_load_time(keys: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValidationError, match=words):
+        claim(**keys)
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.rglob("[!_]*.yaml")), ids=lambda path: path.stem)
+def test_the_claims_of_every_config_speak_of_its_plan(path: Path) -> None:
+    check_report(load_experiment(path))

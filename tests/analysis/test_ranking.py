@@ -1,0 +1,127 @@
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kfeat.analysis.ranking import present, ranked
+from kfeat.errors import StoreError
+from kfeat.experiments.load import load_experiment
+from kfeat.experiments.search import Search, search_space
+from kfeat.experiments.store import Row, read_rows
+from kfeat.render.ranking_files import publish_search, render_csv, write_ranking
+from kfeat.render.ranking_text import render_plan, render_ranking
+from tests.cells import fake_row
+from tests.switches import SWITCHED
+
+Planted = dict[str, tuple[float, float]]
+SCALES: Planted = {"none": (0.91, 0.70), "unit_rows": (0.88, 0.81), "zscore": (0.95, 0.80)}
+
+
+@pytest.fixture
+def search(tmp_path: Path) -> Search:
+    """Three values of one switch, two printed numbers: 90 ± 1 and 80 ± 0.1."""
+    path = tmp_path / "switched.yaml"
+    path.write_text(SWITCHED)
+    overrides = ["switches.1.alternatives=[]", "switches.2.alternatives=[]"]
+    experiment = load_experiment(path, overrides, repeats=2, exact=False)
+    return search_space(experiment, dict.fromkeys(experiment.datasets, "f"))
+
+
+@pytest.fixture
+def plant(search: Search) -> Callable[..., dict[str, Row]]:
+    def planter(scores: Planted = SCALES) -> dict[str, Row]:
+        rows = {}
+        for combination in search.combinations:
+            means = scores[combination.turned.get("protocol.scale", "none")]
+            for cell, mean in zip(combination.cells, means, strict=True):
+                for trial, shift in zip(cell, (-0.01, 0.01), strict=True):
+                    rows[trial.id] = fake_row(trial, mean + shift)
+        return rows
+
+    return planter
+
+
+def test_the_score_is_the_mean_of_the_differences_in_slacks_or_two_sd(
+    search: Search, plant: Callable[..., dict[str, Row]]
+) -> None:
+    found = ranked(search, plant())
+    assert [item.combination.turned.get("protocol.scale") for item in found] == ["unit_rows", "zscore", None]
+    assert [item.rank for item in found] == [1, 2, 3]
+    # max(1, 2 sd) is 2 for the first number and 1, not 0.2, for the second.
+    assert [item.distances for item in found] == [
+        pytest.approx([2 / 2, 1 / 1]), pytest.approx([5 / 2, 0]), pytest.approx([1 / 2, 10 / 1]),
+    ]  # fmt: skip
+    assert [item.score for item in found] == pytest.approx([1.0, 1.25, 5.25])
+    assert [item.worst for item in found] == [0, 0, 1]
+    assert present(found) is found[2]
+
+
+def test_equal_scores_share_a_rank_and_missing_rows_leave_without(
+    search: Search, plant: Callable[..., dict[str, Row]]
+) -> None:
+    rows = plant(SCALES | {"zscore": SCALES["unit_rows"]})
+    assert [item.rank for item in ranked(search, rows)] == [1, 1, 3]
+    lost = search.combinations[1].cells[0][1].id
+    rows[lost] = {**rows[lost], "status": "failed", "reason": "planted"}
+    found = ranked(search, rows)
+    assert [(item.combination.number, item.rank) for item in found] == [(3, 1), (1, 2), (2, None)]
+    assert found[-1].score is None
+    text = render_ranking(search, found, "terminal")
+    assert "without all of its trials nothing is ranked" in text
+    assert len(found[-1].cells[0].failed) == 1
+
+
+def test_the_text_says_how_many_were_tried_and_where_the_present_setting_stands(
+    search: Search, plant: Callable[..., dict[str, Row]]
+) -> None:
+    found = ranked(search, plant())
+    text = " ".join(render_ranking(search, found, "terminal").split())
+    assert "3 combinations of 1 switch (3), held against 2 printed numbers." in text
+    assert "1 unit_rows 1.00 Tensor Sketch: -2.00" in text
+    assert "3 (present) {divide: 16}, none 5.25 Random Maclaurin: -10.00" in text
+    assert "Its rank is 3 of 3, its score 5.25; the best is 1.00." in text
+    assert "-5.00" not in text
+    detailed = " ".join(render_ranking(search, found, "terminal", details=True).split())
+    assert "2 +5.00 +0.00" in detailed
+    assert "(1) Tensor Sketch 90.00 ± 1.00 Table 1" in detailed
+
+
+def test_the_plan_counts_what_is_done_once(search: Search, plant: Callable[..., dict[str, Row]]) -> None:
+    rows = plant()
+    done = dict(list(rows.items())[:5])
+    text = " ".join(render_plan(search, done).split())
+    assert "1 (present) {divide: 16}, none 4/4" in text
+    assert "2 unit_rows 1/4" in text
+    assert "trials, each counted once: 5/12 done." in text
+
+
+def test_the_files_hold_every_number(
+    search: Search, plant: Callable[..., dict[str, Row]], tmp_path: Path
+) -> None:
+    rows = plant()
+    found = ranked(search, rows)
+    lines = list(csv.DictReader(render_csv(search, found).splitlines()))
+    assert len(lines) == 3 * 2
+    assert (lines[0]["rank"], lines[0]["protocol.scale"], lines[0]["difference"]) == (
+        "1",
+        "unit_rows",
+        "-2.0",
+    )
+    assert (lines[5]["present"], lines[5]["mean"], lines[5]["distance"]) == ("True", "70.0", "10.0")
+    write_ranking(search, found, tmp_path / "out")
+    assert "| 3 (present) |" in (tmp_path / "out" / "ranking.md").read_text()
+    assert (tmp_path / "out" / "ranking.csv").read_text() == render_csv(search, found)
+
+
+def test_a_search_is_published_whole_or_not_at_all(
+    search: Search, plant: Callable[..., dict[str, Row]], tmp_path: Path
+) -> None:
+    rows = plant()
+    assert publish_search(search, ranked(search, rows), rows, tmp_path / "results") == 12
+    folder = tmp_path / "results" / "switched" / "search"
+    assert read_rows(folder).keys() == rows.keys()
+    assert (folder / "ranking.md").exists()
+    rows.popitem()
+    with pytest.raises(StoreError, match="1 of 12 trials of the search are not done"):
+        publish_search(search, ranked(search, rows), rows, tmp_path / "results")

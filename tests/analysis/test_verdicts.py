@@ -1,0 +1,122 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.stats import t, ttest_ind_from_stats
+
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.verdicts import (
+    FALSE_ALARM,
+    FLIP_SHARE,
+    comparisons,
+    number_compared,
+    reproductions,
+    welch_quantile,
+)
+from kfeat.experiments.store import Row
+
+Make = Callable[..., list[Cell]]
+MakeRows = Callable[..., dict[str, Row]]
+
+
+def test_within_the_slack_is_reproduced_and_beyond_differs(make_cells: Make) -> None:
+    found = reproductions(make_cells([0.843, 0.847], exact=0.88), slack=1.0, runs=5)
+    assert [(item.cell.trial.map is None, item.verdict) for item in found] == [
+        (True, "differs"),
+        (False, "reproduced"),
+    ]
+    assert found[1].difference == pytest.approx(-0.5)
+
+
+def test_two_printed_standard_deviations_count_where_they_are_more_than_the_slack(make_cells: Make) -> None:
+    def verdict(score: float) -> str:
+        return reproductions(make_cells([score], exact=None), slack=0.3, runs=5)[0].verdict
+
+    assert [verdict(score) for score in (0.841, 0.859)] == ["reproduced"] * 2  # printed: 85.0 ± 0.5
+    assert [verdict(score) for score in (0.8398, 0.8602)] == ["differs"] * 2
+
+
+def test_the_interval_is_welchs(make_cells: Make) -> None:
+    ours = [0.843, 0.847, 0.851]
+    item = reproductions(make_cells(ours), slack=1.0, runs=5)[1]
+    test = ttest_ind_from_stats(
+        100 * np.mean(ours), 100 * np.std(ours, ddof=1), 3, 85.0, 0.5, 5, equal_var=False
+    )
+    a, b = np.var(np.multiply(100, ours), ddof=1) / 3, 0.5**2 / 5
+    df = (a + b) ** 2 / (a**2 / 2 + b**2 / 4)
+    half = t.ppf(0.975, df) * np.sqrt(a + b)
+    assert test.statistic == pytest.approx(item.difference / np.sqrt(a + b))
+    assert item.interval == pytest.approx((item.difference - half - 0.005, item.difference + half + 0.005))
+
+
+def test_the_exact_machine_has_no_spread_and_a_single_run_no_interval(make_cells: Make) -> None:
+    exact, single = reproductions(make_cells([0.85]), slack=1.0, runs=5)
+    assert exact.interval == pytest.approx((-0.005, 0.005))
+    assert single.interval is None
+
+
+def test_welchs_interval_covers_at_its_level() -> None:
+    rng = np.random.default_rng(0)
+    misses = 0
+    for _ in range(4000):
+        a, b = rng.normal(0, 1, 5), rng.normal(0, 3, 4)
+        half = welch_quantile(a.std(ddof=1) / 5**0.5, 5, b.std(ddof=1) / 2, 4, 0.975)
+        misses += abs(a.mean() - b.mean()) > half
+    assert 0.035 < misses / 4000 < 0.065  # 0.05, Welch being approximate; sd of the count is 0.0034
+
+
+def test_equal_predictions_are_the_same_and_a_real_change_is_regressed(
+    make_cells: Make, make_rows: MakeRows
+) -> None:
+    published = make_rows([0.85, 0.86, 0.84])
+    assert {item.verdict for item in comparisons(make_cells([0.85, 0.86, 0.84]), published)} == {"same"}
+    worse = comparisons(make_cells([0.82, 0.83, 0.81]), published)
+    assert [item.verdict for item in worse] == ["same", "regressed"]
+    assert worse[1].change == pytest.approx(-3.0)
+    better = comparisons(make_cells([0.88, 0.89, 0.87]), published)
+    assert better[1].verdict == "regressed"  # numbers that moved although nothing said they would
+
+
+def test_the_false_alarm_rate_of_the_paired_test(make_cells: Make, make_rows: MakeRows) -> None:
+    """Under the stated null the limit is exceeded at most at the stated rate: simulate the flips."""
+    published = make_rows([0.85, 0.86, 0.84, 0.85, 0.85])
+    item = comparisons(make_cells([0.851, 0.86, 0.84, 0.85, 0.85]), published)[1]
+    rng = np.random.default_rng(1)
+    flips = rng.binomial(5000, FLIP_SHARE, 200_000)
+    change = 100 * (2 * rng.binomial(flips, 0.5) - flips) / 5000
+    alarms = np.mean(np.abs(change) > item.limit)
+    assert 0 < alarms <= 2 * FALSE_ALARM / 2  # two cells share the rate; binomial steps make it a bit coarser
+
+
+def test_other_seeds_are_compared_by_welchs_test(make_cells: Make, make_rows: MakeRows) -> None:
+    published = {
+        key + "x": {**row, "id": key + "x"} for key, row in make_rows([0.85, 0.86, 0.84, 0.85, 0.86]).items()
+    }
+    same = comparisons(make_cells([0.853, 0.847, 0.851, 0.848, 0.856]), published)[1]
+    assert same.verdict == "same"
+    assert "Welch" in same.test
+    assert comparisons(make_cells([0.65, 0.66, 0.64, 0.65, 0.66]), published)[1].verdict == "regressed"
+
+
+def test_errors_are_compared_to_rounding_trial_by_trial(make_cells: Make, make_rows: MakeRows) -> None:
+    published = make_rows([0.5, 0.5], relative_error=0.05)
+
+    def verdicts(*errors: float) -> list[str]:
+        rows = list(make_rows([0.5, 0.5], predictions="x").values())
+        scores = {row["id"]: error for row, error in zip(rows, (*errors, 0.05), strict=True)}
+        cells = make_cells([0.5, 0.5], predictions="x")
+        for cell in cells:
+            for row in cell.rows:
+                row["relative_error"] = scores[row["id"]]
+        return [item.verdict for item in comparisons(cells, published)]
+
+    assert verdicts(0.050049, 0.049951) == ["same", "same"]
+    assert verdicts(0.0504, 0.0504) == ["same", "regressed"]
+    assert verdicts(0.0504, 0.0496) == ["same", "regressed"]  # they cancel in the mean, and are not the same
+
+
+def test_the_cells_of_a_whole_check_share_the_false_alarms(make_cells: Make, make_rows: MakeRows) -> None:
+    published, cells = make_rows([0.85, 0.86]), make_cells([0.851, 0.86])
+    assert number_compared([cells, cells], [published, {}]) == 2
+    alone, among_many = comparisons(cells, published)[1], comparisons(cells, published, 40)[1]
+    assert 0 < alone.limit < among_many.limit

@@ -1,0 +1,87 @@
+"""Cells made of rows with given scores, without running anything."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kfeat.analysis.cells import Cell, summarise
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.store import Row
+from kfeat.experiments.trial import header
+
+REPORTED = """
+reported:
+  source: A Paper
+  runs: 5
+  numbers:
+    - {for: {map: exact}, mean: 90.0, time: 1 hour, where: Table 1}
+    - {for: {map: tensor_sketch}, mean: 85.0, sd: 0.5, where: Table 1}
+"""
+
+
+def fake_row(trial: Trial, accuracy: float, **more: Any) -> Row:
+    """A row with this accuracy on 1,000 test rows."""
+    phases = (
+        ("train", "predict")
+        if trial.map is None
+        else ("map_fit", "map_train", "map_test", "train", "predict")
+    )
+    return {
+        **header(trial),
+        "accuracy": accuracy,
+        "predictions": f"{trial.id}{accuracy}",
+        "verified": True,
+        "n_train": 4000,
+        "n_test": 1000,
+        "n_features": 64,
+        "peak_memory_mb": None,
+        "learnt": {},
+        "threads": 1,
+        "timed": True,
+        "seconds": {phase: {"cpu": 0.5, "wall": 0.6} for phase in phases},
+        "columns": {"live": 60, "zero": 4, "constant": 0} if trial.map else None,
+        **more,
+    }
+
+
+@pytest.fixture
+def experiment(write: Callable[..., Path]) -> Experiment:
+    """The small experiment with five repeats and a paper's numbers."""
+    path = write()
+    path.write_text(path.read_text() + REPORTED)
+    return load_experiment(path, repeats=5)
+
+
+@pytest.fixture
+def trials(experiment: Experiment) -> list[Trial]:
+    """Its plan."""
+    return plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+
+
+@pytest.fixture
+def make_rows(trials: list[Trial]) -> Callable[..., dict[str, Row]]:
+    """Rows with these accuracies for Tensor Sketch's repeats, and one for the exact machine."""
+
+    def maker(sketch: Sequence[float], exact: float | None = 0.9, **more: Any) -> dict[str, Row]:
+        chosen = [t for t in trials if t.map and t.map.name == "tensor_sketch"]
+        rows = [fake_row(trial, value, **more) for trial, value in zip(chosen, sketch, strict=False)]
+        if exact is not None:
+            rows.append(fake_row(trials[-1], exact, **more))
+        return {row["id"]: row for row in rows}
+
+    return maker
+
+
+@pytest.fixture
+def make_cells(
+    experiment: Experiment, trials: list[Trial], make_rows: Callable[..., dict[str, Row]]
+) -> Callable[..., list[Cell]]:
+    """The cells of such rows."""
+
+    def maker(*scores: Any, **more: Any) -> list[Cell]:
+        return summarise(experiment, trials, make_rows(*scores, **more))
+
+    return maker

@@ -1,0 +1,476 @@
+"""The command line as a user meets it: the whole job on bundled data, stopping and going on, bad input."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from click.testing import CliRunner, Result
+
+from kfeat.cli import main
+from kfeat.experiments.store import ROWS, read_rows
+from kfeat.render.files import FILES
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def kfeat(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def rows(name: str = "small") -> list[dict[str, object]]:
+    path = Path("runs") / name / ROWS
+    if not path.exists():
+        return []
+    return [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+
+
+def test_run_check_publish_and_report(write: Write) -> None:
+    path = write()
+    first = kfeat("run", path)
+    assert first.exit_code == 0, first.output
+    assert "Tensor Sketch" in first.stdout
+    assert len(rows()) == 5
+    assert {row["status"] for row in rows()} == {"done"}
+    assert all((Path("runs/small") / name).exists() for name in FILES)
+    before = {name: (Path("runs/small") / name).stat().st_mtime_ns for name in FILES}
+
+    second = kfeat("run", path)
+    assert second.exit_code == 0
+    assert "5 trials, 5 done before, 0 to run" in second.stderr
+    assert len(rows()) == 5
+    assert before == {name: (Path("runs/small") / name).stat().st_mtime_ns for name in FILES}
+
+    assert kfeat("check", path).exit_code == 0
+    assert "5 rows -> results/small" in kfeat("publish", path).output
+    checked = kfeat("check", path)
+    assert checked.exit_code == 0
+    assert "equal bit for bit" in checked.output
+
+    again = kfeat("check", path, "--rerun-budget", "1m")
+    assert again.exit_code == 0, again.output
+    assert again.stdout.count("bit for bit") == 3
+    assert kfeat("check", path, "--rerun-budget", "0").exit_code == 1
+
+    published = Path("results/small") / ROWS
+    published.write_text(
+        published.read_text()
+        .replace('"accuracy": 0.', '"accuracy": 0.1')
+        .replace('"predictions": "', '"predictions": "x')
+    )
+    assert kfeat("check", path, "--rerun-budget", "1m").exit_code == 1
+    assert "regressed" in kfeat("check", path).output
+
+    (Path("runs/small") / "table.md").unlink()
+    assert kfeat("report", path).exit_code == 0
+    assert (Path("runs/small") / "table.md").exists()
+
+
+def test_partial_publishes_what_is_done_and_shows_the_rest_as_missing(write: Write) -> None:
+    path = write()
+    assert kfeat("run", path).exit_code == 0
+    saved = Path("runs/small") / ROWS
+    done, failed = '"status": "done"', '"status": "failed", "reason": ""'
+    *sketches, exact = saved.read_text().splitlines(keepends=True)
+    saved.write_text("".join([*sketches, exact.replace(done, failed)]))
+    refused = kfeat("publish", path)
+    assert refused.exit_code == 2
+    assert "1 of 5 planned trials are not done" in refused.stderr
+    assert not Path("results").exists()
+
+    assert "4 rows -> results/small" in kfeat("publish", path, "--partial").output
+    published = [json.loads(line) for line in (Path("results/small") / ROWS).read_text().splitlines()]
+    assert [row["status"] for row in published] == ["done"] * 4
+    lines = Path("results/small/table.md").read_text().splitlines()
+    assert ["0/1" in line for line in lines if line.startswith("| exact")] == [True]
+
+    saved.write_text(saved.read_text().replace(done, failed))
+    assert kfeat("publish", path, "--partial").exit_code == 2
+
+
+def test_rows_are_complete_and_equal_whatever_ran_before(write: Write) -> None:
+    path = write()
+    assert kfeat("run", path, "--out", "a").exit_code == 0
+    assert kfeat("run", path, "--out", "b", "--maps", "random_maclaurin", "--no-exact").exit_code == 0
+    assert kfeat("run", path, "--out", "b", "--jobs", "2", "-q").exit_code == 0
+    a, b = (
+        {row["id"]: row for row in map(json.loads, (Path(folder) / "small" / ROWS).read_text().splitlines())}
+        for folder in "ab"
+    )
+    assert a.keys() == b.keys()
+    for key, row in a.items():
+        assert (row["accuracy"], row["predictions"]) == (b[key]["accuracy"], b[key]["predictions"])
+        assert row["seconds"]["train"]["cpu"] >= 0
+        assert row["solve"]["converged"] is True
+        assert row["environment"]["packages"]["kfeat"]
+        assert row["n_train"], row["n_test"] == (300, 200)
+    exact = next(row for row in a.values() if row["map"] is None)
+    assert exact["solve"]["n_support"]
+    assert not any(row["timed"] for row in b.values() if row["map"] is None)  # two at a time
+
+
+def test_force_runs_again(write: Write) -> None:
+    path = write()
+    assert kfeat("run", path, "--no-exact", "--repeats", "1").exit_code == 0
+    assert kfeat("run", path, "--no-exact", "--repeats", "1", "--force").exit_code == 0
+    assert [row["id"] for row in rows()][:2] == [row["id"] for row in rows()][2:]
+
+
+def test_retime_runs_again_what_was_not_timed(write: Write) -> None:
+    path = write()
+    assert kfeat("run", path, "--no-exact", "--jobs", "2", "-q").exit_code == 0
+    assert not any(row["timed"] for row in rows())
+    again = kfeat("run", path, "--no-exact", "--retime")
+    assert again.exit_code == 0
+    assert "4 trials, 0 done before, 4 to run" in again.stderr
+    assert len(rows()) == 8
+
+
+def test_dry_run_and_plan_show_identities_and_states(write: Write) -> None:
+    path = write()
+    dry = kfeat("run", path, "--dry-run")
+    assert dry.exit_code == 0
+    assert dry.stdout.count("to run") == 5
+    assert not Path("runs").exists()
+    kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", "-q")
+    planned = kfeat("plan", path).stdout
+    assert "5 trials, 2 done" in planned
+    assert all(row["id"] in planned for row in rows())
+    kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", "--jobs", "2", "--force", "-q")
+    assert "5 trials, 2 done" in kfeat("run", path, "--dry-run").stdout
+    assert kfeat("run", path, "--dry-run", "--retime").stdout.count("to run") == 5
+    assert kfeat("run", path, "--dry-run", "--force").stdout.count("to run") == 5
+
+
+def test_a_folder_stands_for_its_configs_and_one_that_fails_does_not_stop_the_others(
+    write: Write, tmp_path: Path
+) -> None:
+    path = write()
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    path.rename(folder / "b.yaml")
+    text = (folder / "b.yaml").read_text()
+    (folder / "a.yaml").write_text(text.replace("n_train: 300", "n_train: 30000"))
+    result = kfeat("run", folder, "--no-exact", "--repeats", "1")
+    assert result.exit_code == 2
+    assert "a.yaml" in result.stderr
+    assert len(rows("b")) == 2
+    assert not rows("a")
+
+
+def test_no_rows_fail_the_check_and_the_report(write: Write) -> None:
+    path = write()
+    assert kfeat("check", path).exit_code == 1
+    assert "no rows" in kfeat("check", path).output
+    assert kfeat("report", path).exit_code == 2
+    assert kfeat("publish", path).exit_code == 2
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "nowhere.yaml"], "no such file"),
+        (["run", "."], "no .yaml file"),
+        (["run", "small.yaml", "--set", "dataset=nonesuch"], "nonesuch"),
+        (["run", "small.yaml", "--set", "seed"], "key=value"),
+        (["run", "small.yaml", "--maps", "x"], "not in small.yaml"),
+        (["run", "small.yaml", "--repeats", "0"], "--repeats"),
+        (["run", "small.yaml", "--set", "kernel={name: gaussian, gamma: 1}"], "maps that can"),
+        (["run"], "CONFIGS"),
+        (["fly"], "No such command"),
+    ],
+)
+def test_bad_input_exits_with_2_and_writes_nothing(write: Write, arguments: list[str], words: str) -> None:
+    path = write()
+    if arguments == ["run", "."]:
+        path.unlink()
+    result = kfeat(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert "Traceback" not in result.output
+    assert not Path("runs").exists()
+
+
+def test_debug_shows_the_traceback(write: Write) -> None:
+    write()
+    result = kfeat("run", "small.yaml", "--set", "dataset=nonesuch", "--debug")
+    assert result.exit_code != 0
+    assert result.exception is not None
+    assert "nonesuch" in str(result.exception)
+
+
+def test_an_output_folder_that_cannot_be_written(write: Write) -> None:
+    path = write()
+    Path("file").write_text("")
+    result = kfeat("run", path, "--out", "file")
+    assert result.exit_code == 2
+    assert "Not a directory" in result.stderr
+
+
+def test_a_failing_solver_is_a_row_and_an_exit_status(write: Write) -> None:
+    path = write()
+    lines = "\n".join(f"{a % 7},{'ox' if a % 3 else 'ax'}" for a in range(600))
+    Path("words.csv").write_text(f"a,b\n{lines}\n")
+    text = (
+        path.read_text()
+        .replace("digits", "{path: words.csv, target: b}", 1)
+        .replace("divide: 16", "divide: 1")
+    )
+    path.write_text(
+        text.replace("mapped: {name: liblinear, C: 1}", "mapped: {name: liblinear, regularize_bias: false}")
+    )
+    result = kfeat("run", path)
+    assert result.exit_code == 1
+    why = "ParameterError: Liblinear: To not regularize bias, must specify -B 1 along with -R"
+    assert [row.get("reason") for row in rows()] == [why] * 4 + [None]
+    assert result.stderr.count(f"failed: {why}") == 4  # once, as they run
+    assert "kfeat: 4 of 5 trials failed\n" in result.stderr
+    quiet = kfeat("run", path, "-q")
+    assert quiet.stderr.count(f"failed: Tensor Sketch: {why} (2 trials)") == 1
+    table = Path("runs/small/table.md").read_text()
+    assert f"- failed: Tensor Sketch: {why}" in table
+    assert table.count("0/2") == 2
+
+
+def test_every_map_is_listed_with_its_kernels() -> None:
+    shown = kfeat("maps").stdout
+    assert "tensor_sketch\n  Tensor Sketch of the polynomial kernel" in shown
+    assert "kernels: gaussian, laplacian" in shown
+    assert "kernels: sum" in shown
+
+
+def test_help_is_there_for_every_command() -> None:
+    for command in main.commands:
+        result = kfeat(command, "--help")
+        assert result.exit_code == 0
+        assert result.stdout.startswith("Usage")
+
+
+# Two quick trials, then a solve in C that would take minutes: LIBSVM with next to no kernel cache.
+LONG = """\
+title: Long
+dataset: {name: dense, n: 20000, d: 100}
+protocol: {split: {kind: sample, n_train: 19000, n_test: 50, seed: 0}}
+kernel: {name: polynomial, degree: 4, coef0: 1}
+maps:
+  - {name: tensor_sketch, n_components: 8}
+solvers:
+  mapped: {name: liblinear, C: 1}
+  exact: {name: libsvm, C: 1e9, eps: 1e-12, cache_mb: 1, shrinking: false}
+repeats: 2
+"""
+
+
+@pytest.fixture
+def long_run(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Start the long run as a terminal does: a group of its own in which Ctrl-C is not ignored.
+
+    A script's background jobs, such as a test run may be, ignore Ctrl-C, and so would what they start.
+    """
+    path = tmp_path / "long.yaml"
+    path.write_text(LONG)
+    with subprocess.Popen(
+        [sys.executable, "-m", "kfeat", "run", str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as process:
+        yield process
+        process.kill()
+
+
+def wait_for_rows(process: subprocess.Popen[str], number: int, name: str) -> list[psutil.Process]:
+    """Wait until so many trials are saved and the next is in hand; return the child processes."""
+    deadline = time.monotonic() + 60
+    while len(rows(name)) < number:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(0.5)
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def running(process: psutil.Process) -> bool:
+    """Whether a process still does anything (a zombie only waits to be counted)."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_a_time_limit_is_one_that_a_clock_can_hold(write: Write) -> None:
+    for wrong in ("soon", "0", "366000h", "9" * 400, "1e9", "-5", "nan"):
+        refused = kfeat("run", write(), "--time-limit", wrong)
+        assert refused.exit_code == 2, refused.output
+        assert "expected" in refused.stderr
+    assert not Path("runs").exists()
+
+
+@pytest.mark.slow
+def test_a_trial_is_stopped_at_the_time_limit_and_runs_again_with_a_longer_one(tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    path.write_text(LONG)
+    stopped = kfeat("run", path, "--time-limit", "8s")
+    assert stopped.exit_code == 0, stopped.output
+    assert [row["status"] for row in rows("long")] == ["done", "done", "stopped"]
+    why = "it had not ended after 8 seconds"
+    assert stopped.stderr.count(f"stopped: {why}") == 1
+    assert "1 of 3 trials stopped at the time limit; a longer one runs them again" in stopped.stderr
+    assert f"- stopped: exact, LIBSVM: {why}" in Path("runs/long/table.md").read_text()
+    for limit, state in (("8s", "stopped"), ("9s", "to run")):
+        plan = kfeat("run", path, "--dry-run", "--time-limit", limit)
+        assert plan.stdout.splitlines()[-1].split("  ")[1].strip() == state
+    checked = kfeat("check", path)
+    assert checked.exit_code == 0
+    assert f"missing: exact, LIBSVM, stopped: {why}" in checked.stdout
+    assert kfeat("publish", path).exit_code == 0
+    assert read_rows(Path("results/long")) == read_rows(Path("runs/long"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("sent", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -9)]
+)
+def test_a_stopped_run_ends_at_once_and_goes_on_from_there(
+    long_run: subprocess.Popen[str], sent: signal.Signals, status: int
+) -> None:
+    process = long_run
+    children = wait_for_rows(process, 2, "long")  # both sketches are saved, LIBSVM is at work in C
+    assert children
+    began = time.monotonic()
+    if sent == signal.SIGINT:
+        os.killpg(process.pid, sent)  # as a terminal does: to the whole group
+    else:
+        process.send_signal(sent)
+    while process.poll() is None or any(running(child) for child in children):
+        assert time.monotonic() - began < 10
+        time.sleep(0.02)
+    assert process.returncode == status
+    assert len(rows("long")) == 2
+    message = process.communicate()[1]
+    if sent == signal.SIGINT:
+        assert "the same command goes on" in message
+        assert "Traceback" not in message
+    again = kfeat("run", "long.yaml", "--no-exact")
+    assert again.exit_code == 0
+    assert "2 trials, 2 done before" in again.stderr
+
+
+def test_any_solver_runs_and_regression_has_its_own_score(write: Write) -> None:
+    path = write()
+    generated = "dataset={name: unit_ball, n: 600, d: 4}"
+    solvers = "solvers={mapped: [{name: newton}, {name: liblinear, solver_type: 2}], exact: {name: libsvm}}"
+    result = kfeat("run", path, "--set", generated, "--set", "protocol.scale=none", "--set", solvers, "-q")
+    assert result.exit_code == 0, result.stderr
+    assert "Tensor Sketch, Newton" in result.stdout
+    regression = "solvers={mapped: {name: ridge}, exact: {name: kernel_ridge}}"
+    numbers = "\n".join(f"{a % 7},{a % 5},{(a % 7) * (a % 5) + 0.5}" for a in range(300))
+    Path("numbers.csv").write_text(f"a,b,c\n{numbers}\n")
+    source = "dataset={path: numbers.csv, target: c}"
+    split = "protocol={split: {kind: fraction, train: 0.5}}"
+    result = kfeat("run", path, "--set", source, "--set", split, "--set", regression, "-q", "--out", "other")
+    assert result.exit_code == 0, result.stderr
+    assert "relative error" in result.stdout
+
+
+def test_files_of_the_wrong_task_are_refused_before_any_trial(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    (tmp_path / "own.csv").write_text("x,y\n" + "".join(f"{i},{i * 0.37}\n" for i in range(40)))
+    path.write_text(
+        "title: Own\ndataset: {path: own.csv, target: y}\n"
+        "protocol: {split: {kind: fraction, train: 0.5}}\nkernel: {name: gaussian, gamma: 1}\n"
+        "maps: [{name: random_fourier, n_components: 8}]\nsolvers: {mapped: {name: newton}}\n"
+    )
+    for command in ("run", "plan", "run"):  # once with the file just read, once with what is kept of it
+        refused = kfeat(command, path)
+        assert refused.exit_code == 2
+        assert (
+            "newton with these parameters is for classification, own.csv is for regression" in refused.stderr
+        )
+        assert "liblinear with solver_type 11 or 12 or 13, ridge, ridge_cv" in refused.stderr
+    assert not Path("runs").exists()
+    assert kfeat("plan", path, "--set", "solvers.mapped={name: ridge}").exit_code == 0
+
+
+def test_a_part_of_a_config_leaves_the_files_of_the_whole(write: Write) -> None:
+    path = write()
+    table = Path("runs/small/table.md")
+    part = kfeat("run", path, "-q", "--maps", "tensor_sketch", "--no-exact", "--repeats", "1")
+    assert part.exit_code == 0, part.output
+    assert "Random Maclaurin" not in part.stdout
+    assert "(1 of the config's 5 trials; the others have not run)" in part.stdout
+    assert "- missing: 4 of 5 planned trials." in table.read_text()
+    assert re.search(r"\| exact, LIBSVM  *\| *– ", table.read_text())
+
+    assert kfeat("run", path, "-q").exit_code == 0
+    whole = {name: (Path("runs/small") / name).read_bytes() for name in FILES}
+    assert b"missing" not in whole["table.md"]
+    for choices in (["--maps", "tensor_sketch"], ["--no-exact"], ["--repeats", "1"]):
+        assert kfeat("run", path, "-q", *choices).exit_code == 0
+        assert kfeat("report", path, *choices).exit_code == 0
+        assert whole == {name: (Path("runs/small") / name).read_bytes() for name in FILES}
+        assert kfeat("publish", path, *choices).exit_code == 2
+
+    other = kfeat("run", path, "-q", "--set", "maps.0.n_components=8", "--repeats", "1", "--no-exact")
+    assert "Tensor Sketch" in other.stdout
+    assert whole == {name: (Path("runs/small") / name).read_bytes() for name in FILES}
+
+
+def test_a_changed_config_alone_has_no_files(write: Write) -> None:
+    result = kfeat("run", write(), "-q", "--set", "seed=7", "--no-exact", "--repeats", "1")
+    assert result.exit_code == 0
+    assert (
+        "tables and figure: none, since no trial of small.yaml as it stands has run"
+        in result.stdout.replace(str(Path.cwd()) + "/", "")
+    )
+    assert not Path("runs/small/table.md").exists()
+
+
+def test_a_report_that_failed_is_drawn_by_the_next_run(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write()
+    fast = ("-q", "--no-exact", "--repeats", "1")
+    assert kfeat("run", path, *fast).exit_code == 0
+    old = {name: (Path("runs/small") / name).read_bytes() for name in FILES}
+
+    def no_space(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("matplotlib.figure.Figure.savefig", no_space)
+        failed = kfeat("run", path, "-q", "--no-exact")
+    assert failed.exit_code == 2
+    assert "No space left" in failed.stderr
+    assert old == {name: (Path("runs/small") / name).read_bytes() for name in FILES}
+    assert kfeat("run", path, "-q", "--no-exact").exit_code == 0
+    new = {name: (Path("runs/small") / name).read_bytes() for name in FILES}
+    assert all(old[name] != new[name] for name in FILES)
+    assert {item.name for item in Path("runs/small").iterdir()} <= {*FILES, ROWS, ".lock"}
+
+
+def test_a_report_needs_no_data(write: Write) -> None:
+    path = write()
+    lines = "\n".join(f"{a % 7},{a % 5},{'ox' if a % 3 else 'ax'}" for a in range(600))
+    data = Path("words.csv")
+    data.write_text(f"a,c,b\n{lines}\n")
+    path.write_text(path.read_text().replace("digits", "{path: words.csv, target: b}", 1))
+    assert kfeat("run", path, "-q", "--no-exact", "--repeats", "1").exit_code == 0
+    data.unlink()
+    for command in ("report", "check"):
+        result = kfeat(command, path)
+        assert result.exit_code == 0, result.output
+        assert "Tensor Sketch" in result.output or command == "check"

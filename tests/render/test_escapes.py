@@ -1,0 +1,118 @@
+"""Text of configs and rows is harmless wherever it is written."""
+
+import csv
+import io
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.standing import stand
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.schema import Claim
+from kfeat.experiments.store import Row
+from kfeat.render.escapes import csv_text, latex, markdown, markdown_cell
+from kfeat.render.files import write_report
+from kfeat.render.scoreboard import scoreboard
+from kfeat.render.table import render
+from kfeat.saying import plain, plain_lines
+
+NASTY = (
+    "evil\n\\input{/etc/passwd}\r<script>alert(1)</script> [x](javascript:1) \x1b[31m\x9b5n\u202e|$\\frac$"
+)
+
+
+@pytest.fixture
+def nasty(
+    experiment: Experiment, trials: list[Trial], make_rows: Callable[..., dict[str, Row]]
+) -> list[Cell]:
+    """Cells with such text as the label of a map and of the kernel, as a reason and as a processor."""
+    rows = make_rows([0.84, 0.86])
+    rows |= {
+        key: row | {"environment": row["environment"] | {"processor": NASTY}} for key, row in rows.items()
+    }
+    last = next(reversed([key for key, row in rows.items() if row["map"]]))
+    rows[last] |= {"status": "failed", "reason": NASTY}
+    named = [
+        replace(
+            trial,
+            kernel=replace(trial.kernel, label=f"<x, y>, {NASTY}"),
+            map=trial.map and replace(trial.map, label=f"{trial.map.name} {NASTY}"),
+        )
+        for trial in trials
+    ]
+    return summarise(experiment, named, rows)
+
+
+@pytest.fixture
+def evil(experiment: Experiment) -> Experiment:
+    claim = {
+        "text": NASTY,
+        "where": NASTY,
+        "value": {"map": "tensor_sketch"},
+        "above": 90,
+        "explanation": NASTY,
+    }
+    return replace(experiment, title=NASTY, claims=[Claim.model_validate(claim)])
+
+
+def test_a_report_of_nasty_text_is_harmless(evil: Experiment, nasty: list[Cell], tmp_path: Path) -> None:
+    write_report(evil, nasty, tmp_path)
+    tex, md = ((tmp_path / name).read_text() for name in ("table.tex", "table.md"))
+    assert "evil" in tex
+    for line in tex.splitlines():
+        assert r"\input" not in line or line.startswith("% ")
+    assert "<script" not in md
+    assert not re.search(r"\]\((?!results)", md)
+    assert [line for line in md.splitlines() if line.startswith(("#", "\\"))] == [
+        line for line in md.splitlines() if line.startswith(("# evil \\", "## Printed numbers", "## Claims"))
+    ]
+    for name in ("table.tex", "table.md", "table.csv"):
+        assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", (tmp_path / name).read_text())
+    ET.parse(tmp_path / "figure.svg")
+    drawing = (tmp_path / "figure.svg").read_text()
+    assert "&lt;script&gt;" in drawing
+    assert "\x1b" not in drawing
+
+
+def test_the_terminal_is_not_told_what_to_do(evil: Experiment, nasty: list[Cell], tmp_path: Path) -> None:
+    for width in (None, 60):
+        for text in (
+            render(evil, nasty, "terminal", width),
+            scoreboard(stand(evil, nasty, {}), tmp_path, published=False, width=width),
+        ):
+            assert "evil" in text
+            assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+
+
+def test_signs_of_control_are_shown_as_numbers() -> None:
+    assert plain("a\tb\nc\x1b[1m\x00\u202e\ud800é²") == r"a b c\x1b[1m\x00\u202e\ud800é²"
+    assert plain_lines("a:\n  b\r\x1b") == "a:\n  b \\x1b"
+
+
+def test_markdown_has_no_tags_and_links_and_keeps_formulas() -> None:
+    assert markdown("(1 + <x, y>)^2, p < 0.05, <b>") == "(1 + <x, y>)^2, p < 0.05, &lt;b>"
+    assert markdown("[a](b) <!-- c --> </d>") == r"[a]\(b) &lt;!-- c --> &lt;/d>"
+    assert markdown_cell("a | b") == r"a \| b"
+
+
+def test_only_formulas_are_mathematics() -> None:
+    assert latex("$x$ of <x, y>^2", ["<x, y>^2"]) == r"\$x\$ of $\langle x,y\rangle^2$"
+    assert latex("a~b\nc") == r"a$\sim$b c"
+
+
+def test_csv_has_no_formulas() -> None:
+    assert [csv_text(text) for text in ("=1+1", "-2.5e3", "-x", "@a", "+1", "a=b", "")] == [
+        "'=1+1", "-2.5e3", "'-x", "'@a", "+1", "a=b", "",
+    ]  # fmt: skip
+
+
+def test_a_csv_of_nasty_text_has_a_line_per_cell(evil: Experiment, nasty: list[Cell], tmp_path: Path) -> None:
+    write_report(evil, nasty, tmp_path)
+    text = (tmp_path / "table.csv").read_text()
+    assert len(text.splitlines()) == 1 + len(list(csv.DictReader(io.StringIO(text)))) == 1 + len(nasty)

@@ -1,0 +1,305 @@
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kfeat.analysis.cells import Cell, Shown, summarise
+from kfeat.errors import ConfigError
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.plan import plan
+from kfeat.experiments.store import Row
+from kfeat.render.escapes import latex
+from kfeat.render.layout import mirror, mirror_notes
+from kfeat.render.table import records, render
+from kfeat.render.text import factor, shown, time
+from tests.cells import fake_row
+
+TABLE = """
+table:
+  lines: kernel
+  columns:
+    - {title: κ + LIBSVM, for: {map: exact}}
+    - {title: TS, for: {map: tensor_sketch, solver: liblinear}}
+    - {title: TS + Newton, for: {map: tensor_sketch, solver: newton}}
+"""
+NUMBERS = """
+reported:
+  source: A Paper
+  runs: 5
+  numbers:
+    - {for: {map: exact, kernel.coef0: 1}, mean: 90.0, time: 1 hour, where: Table 1}
+    - for: {map: tensor_sketch, solver: liblinear, kernel.coef0: 1}
+      mean: 85.0
+      sd: 0.5
+      time: < 1 sec
+      where: Table 1
+"""
+SOLVERS = "[{name: liblinear, C: 1}, {name: newton, C: 1}]"
+
+
+@pytest.fixture
+def two_kernels(write: Callable[..., Path]) -> Callable[..., Experiment]:
+    """The small experiment on <x, y>^2 and (1 + <x, y>)^2 with two solvers and a paper's table."""
+
+    def maker(table: str = TABLE, *overrides: str, **choices: Any) -> Experiment:
+        path = write(**{"coef0: 1": "coef0: [0, 1]", "mapped: {name: liblinear, C: 1}": f"mapped: {SOLVERS}"})
+        path.write_text(path.read_text() + table + NUMBERS)
+        return load_experiment(path, overrides, **choices)
+
+    return maker
+
+
+def cells_of(experiment: Experiment, keep: Callable[[Any], bool] = lambda trial: True) -> list[Cell]:
+    """Cells with the same numbers in every run: the exact machine trains 600 s, the solvers 8 s and 2 s."""
+    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
+    return summarise(experiment, trials, {t.id: row(t) for t in trials if keep(t)})
+
+
+def row(trial: Any) -> Row:
+    if trial.map is None:
+        return fake_row(trial, 0.9, seconds={"train": {"cpu": 600.0, "wall": 600.0}})
+    seconds = {"map_fit": 0.0, "map_train": 0.1, "train": 8.0 if trial.solver.name == "liblinear" else 2.0}
+    return fake_row(
+        trial,
+        0.84 + 0.02 * trial.repeat,
+        seconds={phase: {"cpu": value, "wall": value} for phase, value in seconds.items()},
+    )
+
+
+def test_a_table_as_the_paper_prints_it(two_kernels: Callable[..., Experiment]) -> None:
+    experiment = two_kernels()
+    text = render(experiment, cells_of(experiment), "markdown")
+    assert text.startswith("""\
+# Digits, small
+
+| kernel         |   κ + LIBSVM |   paper |             TS |          paper |    TS + Newton |
+|:---------------|-------------:|--------:|---------------:|---------------:|---------------:|
+| <x, y>^2       |      90.00 % |       – | 85.00 ± 1.41 % |              – | 85.00 ± 1.41 % |
+|                |    10.0 mins |       – |       8.1 secs |              – |       2.1 secs |
+| (1 + <x, y>)^2 |      90.00 % | 90.00 % | 85.00 ± 1.41 % | 85.00 ± 0.50 % | 85.00 ± 1.41 % |
+|                |    10.0 mins |  1 hour |       8.1 secs |        < 1 sec |       2.1 secs |
+
+## All cells
+
+| kernel         | method """)
+    assert "| Random Maclaurin, Newton " in text
+    assert "- Lines of each kernel: score; CPU time of mapping and training.\n" in text
+
+
+def test_latex_has_spanning_headers_and_mathematics(two_kernels: Callable[..., Experiment]) -> None:
+    experiment = two_kernels()
+    text = render(experiment, cells_of(experiment), "latex")
+    lines = [" ".join(line.split()) for line in text.splitlines() if not line.startswith("%")]
+    assert lines[:12] == [
+        r"\begin{tabular}{lrrrrr}",
+        r"\toprule",
+        r"& \multicolumn{2}{c}{$\kappa$ + LIBSVM} & \multicolumn{2}{c}{TS} & "
+        r"\multicolumn{1}{c}{TS + Newton} \\",
+        r"\cmidrule(lr){2-3} \cmidrule(lr){4-5} \cmidrule(lr){6-6}",
+        r"kernel & kfeat & paper & kfeat & paper & kfeat \\",
+        r"\midrule",
+        r"$\langle x,y\rangle^2$ & 90.00 \% & -- & 85.00 $\pm$ 1.41 \% & -- & 85.00 $\pm$ 1.41 \% \\",
+        r"& 10.0 mins & -- & 8.1 secs & -- & 2.1 secs \\",
+        r"\addlinespace $(1+\langle x,y\rangle)^2$ & 90.00 \% & 90.00 \% & 85.00 $\pm$ 1.41 \% & "
+        r"85.00 $\pm$ 0.50 \% & 85.00 $\pm$ 1.41 \% \\",
+        r"& 10.0 mins & 1 hour & 8.1 secs & $<$ 1 sec & 2.1 secs \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def test_the_terminal_has_both_tables(two_kernels: Callable[..., Experiment]) -> None:
+    experiment = two_kernels()
+    first, _, rest = render(experiment, cells_of(experiment), "terminal").partition("\nAll cells\n")
+    assert "κ + LIBSVM" in first
+    assert "κ + LIBSVM" not in rest
+    assert "Random Maclaurin, LIBLINEAR" in rest
+
+
+def test_ratios_stand_beside_the_printed_ones(two_kernels: Callable[..., Experiment]) -> None:
+    experiment = two_kernels("""
+table:
+  lines: kernel
+  columns:
+    - title: exact / TS
+      for: {map: tensor_sketch, solver: newton}
+      over: {map: exact}
+      show: fit
+      printed: {"<x, y>^2": 1600×, "<x, y>^3": 2×}
+    - title: training
+      for: {map: tensor_sketch, solver: newton}
+      over: {map: tensor_sketch, solver: liblinear}
+      show: train
+""")
+    cells = cells_of(experiment)
+    assert experiment.table
+    sheet = mirror(experiment.table, cells)
+    assert sheet.lines == [("<x, y>^2", "286×", "1600×", "4×"), ("(1 + <x, y>)^2", "286×", "–", "4×")]
+    notes = mirror_notes(experiment.table, cells)
+    assert "exact / TS: ratio of CPU time of mapping and training." in notes
+    assert "exact / TS: the paper's number for <x, y>^3 has no line in this plan." in notes
+
+
+def test_a_column_of_its_own_quantity_stands_on_that_line(two_kernels: Callable[..., Experiment]) -> None:
+    experiment = two_kernels("""
+table:
+  lines: kernel
+  columns:
+    - {title: TS, for: {map: tensor_sketch, solver: newton}}
+    - {title: speed-up, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, show: fit}
+    - {title: live, for: {map: random_maclaurin, solver: newton}, show: live}
+""")
+    assert experiment.table
+    score, seconds, *_ = mirror(experiment.table, cells_of(experiment)).lines
+    assert score == ("<x, y>^2", "85.00 ± 1.41 %", "", "60")
+    assert seconds == ("", "2.1 secs", "286×", "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "timed", "lines"),
+    [
+        ("exact", True, [("> 30.0 mins", "–", "", "2.0 secs"), ("> 30.0 mins", "–", "> 857×", "2.1 secs")]),
+        (
+            "exact",
+            False,
+            [("> ~30.0 mins", "–", "", "2.0 secs"), ("> ~30.0 mins", "–", "> ~857×", "2.1 secs")],
+        ),
+        # How a map's time falls into mapping and training is not known.
+        ("tensor_sketch", True, [("10.0 mins", "–", "", "–"), ("10.0 mins", "–", "< 0.333×", "> 30.0 mins")]),
+    ],
+)
+def test_a_stopped_trial_gives_a_lower_bound_if_its_time_counts(
+    two_kernels: Callable[..., Experiment], kind: str, timed: bool, lines: list[tuple[str, ...]]
+) -> None:
+    experiment = two_kernels("""
+table:
+  lines: kernel
+  show: [train, fit]
+  columns:
+    - {title: exact, for: {map: exact}}
+    - {title: exact / TS, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, show: fit}
+    - {title: TS, for: {map: tensor_sketch, solver: newton}}
+""")
+    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
+    end = {"status": "stopped", "reason": "too long", "limit_s": 1800.0, "timed": timed}
+    rows = {t.id: row(t) | (end if kind == (t.map.name if t.map else "exact") else {}) for t in trials}
+    cells = summarise(experiment, trials, rows)
+    assert experiment.table
+    assert [line[1:] for line in mirror(experiment.table, cells).lines[:2]] == lines
+    text = render(experiment, cells, "markdown")
+    assert text.count("too long") == (
+        2 if kind == "exact" else 4
+    )  # of two kernels; two solvers on the sketch
+    assert "- after >: the time limit" in text
+    mark = "" if timed else "~"
+    assert bool(re.search(rf"\| exact, LIBSVM .*\| > {mark}1800\.0 \|", text)) == (kind == "exact")
+    assert bool(re.search(r"\| Tensor Sketch, Newton .*\| > 1800\.0 \|", text)) == (kind != "exact")
+    assert ("- ~: a time of a busy machine" in text) == (not timed)
+    # two here, four of all cells
+    assert text.count(f"> {mark}857× |") == (6 if kind == "exact" else 0)
+
+
+def test_missing_cells_and_runs_show(two_kernels: Callable[..., Experiment]) -> None:
+    experiment = two_kernels()
+    assert experiment.table
+    half = cells_of(experiment, lambda trial: trial.map is not None and trial.repeat == 0)
+    score, seconds, *_ = mirror(experiment.table, half).lines
+    assert score == ("<x, y>^2", "–", "–", "84.00 % (1/2 runs)", "–", "84.00 % (1/2 runs)")
+    assert seconds[1] == "–"
+    nothing = cells_of(experiment, lambda trial: False)
+    assert {text for line in mirror(experiment.table, nothing).lines[:2] for text in line[1:]} == {"–"}
+
+
+def test_what_is_not_planned_is_a_dash_and_said(two_kernels: Callable[..., Experiment]) -> None:
+    experiment = two_kernels(exact=False)
+    assert experiment.table
+    cells = cells_of(experiment)
+    assert [line[1] for line in mirror(experiment.table, cells).lines] == ["–"] * 4
+    assert "κ + LIBSVM: nothing of this plan (map: exact)." in mirror_notes(experiment.table, cells)
+
+
+def test_a_setting_of_which_no_column_speaks_has_no_line(two_kernels: Callable[..., Experiment]) -> None:
+    experiment = two_kernels("""
+table:
+  lines: dataset
+  columns: [{title: TS, for: {map: tensor_sketch, solver: newton, kernel.coef0: 1}}]
+""")
+    assert experiment.table
+    assert [line[0] for line in mirror(experiment.table, cells_of(experiment)).lines] == ["digits", ""]
+
+
+def test_lines_of_the_same_name_are_told_apart(two_kernels: Callable[..., Experiment]) -> None:
+    experiment = two_kernels(TABLE.replace("lines: kernel", "lines: dataset"))
+    assert experiment.table
+    names = [line[0] for line in mirror(experiment.table, cells_of(experiment)).lines]
+    assert names == ["digits, <x, y>^2", "", "digits, (1 + <x, y>)^2", ""]
+
+
+def test_a_column_that_selects_several_cells_is_an_error(two_kernels: Callable[..., Experiment]) -> None:
+    experiment = two_kernels(TABLE.replace(", solver: newton", ""))
+    with pytest.raises(
+        ConfigError,
+        match=r"`for` of the column 'TS \+ Newton' should select one cell of digits, <x, y>\^2, and "
+        r"selects 2: 'Tensor Sketch, LIBLINEAR' and 'Tensor Sketch, Newton'; they differ in solver, ",
+    ):
+        render(experiment, cells_of(experiment), "terminal")
+
+
+def test_printed_words_are_for_ratios(two_kernels: Callable[..., Experiment]) -> None:
+    with pytest.raises(ConfigError, match="`printed` is for a column with `over`"):
+        two_kernels(TABLE.replace("{map: exact}}", "{map: exact}, printed: {x: 2×}}"))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "printed"),
+    [
+        (0.0712, "0.071 secs"), (0.996, "1.0 secs"), (8.07, "8.1 secs"), (59.94, "59.9 secs"),
+        (59.96, "1.0 mins"), (401.8, "6.7 mins"), (5400, "1.5 hours"), (None, "–"),
+    ],
+)  # fmt: skip
+def test_times_read_as_the_paper_prints_them(seconds: float | None, printed: str) -> None:
+    assert time(seconds) == printed
+
+
+def test_large_ratios_have_no_exponent() -> None:
+    assert [factor(value) for value in (0.333333, 49.23, 1612.4)] == ["0.333×", "49.2×", "1612×"]
+    one, nothing, zero, bound = Shown(1.0), Shown(None), Shown(0.0), Shown(60.0, sign="> ")
+    for over, under in ((one, zero), (nothing, one), (one, nothing), (bound, bound)):
+        assert shown(over.over(under), factor) == "–"
+    assert shown(bound.over(one), factor) == "> 60×"
+    assert shown(one.over(bound), factor) == "< 0.0167×"
+    assert shown(Shown(8.07, busy=True).over(one), factor) == "~8.07×"
+    assert shown(Shown(60.0, True, "> "), time) == "> ~1.0 mins"
+
+
+@pytest.mark.parametrize(
+    ("formula", "maths"),
+    [
+        ("(1 + <x, y>)^4", r"$(1+\langle x,y\rangle)^4$"),
+        ("<x, y>^10", r"$\langle x,y\rangle^{10}$"),
+        (
+            "exp(-gamma ||x - y||^2), gamma = median",
+            r"$\exp(-\gamma \Vert x-y\Vert^2), \gamma = \mbox{median}$",
+        ),
+    ],
+)
+def test_formulas_come_out_as_mathematics(formula: str, maths: str) -> None:
+    assert latex(f"a_b, {formula}", [formula, "<x, y>"]) == rf"a\_b, {maths}"
+
+
+CONFIGS = sorted(Path(__file__).parents[2].glob("configs/**/[!_]*.yaml"))
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_the_tables_of_the_configs_have_a_cell_in_every_column_and_a_name_for_each(path: Path) -> None:
+    experiment = load_experiment(path)
+    cells = cells_of(experiment, lambda trial: False)
+    names = [tuple(record.get(key) for key in ("dataset", "kernel", "method"))
+             for record in records(experiment, cells)]  # fmt: skip
+    assert len(set(names)) == len(cells)
+    if experiment.table:
+        assert mirror(experiment.table, cells).lines
+        left_out = [note for note in mirror_notes(experiment.table, cells) if "this plan" in note]
+        assert not left_out

@@ -1,0 +1,57 @@
+from collections.abc import Callable
+
+from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.standing import stand
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.store import Row
+from kfeat.render.notes import notes
+from tests.cells import fake_row
+
+MACHINE = {"processor": "Abacus", "cores": 2, "system": "Linux", "python": "3.11.7"}
+
+
+def made_by(commit: str | None, liblinear: str = "2.50.0") -> dict[str, object]:
+    return {**MACHINE, "commit": commit, "packages": {"kfeat": "0.1.0", "liblinear-official": liblinear}}
+
+
+def test_one_line_per_machine_names_every_version_of_kfeat(
+    experiment: Experiment, trials: list[Trial]
+) -> None:
+    environments = [made_by("b1"), made_by("a0"), made_by("b1"), made_by(None), made_by("a0", "2.47.0")]
+    rows = [
+        fake_row(trial, 0.8, environment=environment)
+        for trial, environment in zip(trials, environments, strict=False)
+    ]
+    cells = summarise(experiment, trials, {row["id"]: row for row in rows})
+    assert [line for line in notes(experiment, cells) if line.startswith("run on")] == [
+        "run on: Abacus, 2 cores, Linux, Python 3.11.7, liblinear-official 2.47.0; kfeat a0.",
+        "run on: Abacus, 2 cores, Linux, Python 3.11.7, liblinear-official 2.50.0; kfeat 0.1.0, a0, b1.",
+    ]
+
+
+def test_every_reason_of_a_failure_is_told_once(
+    experiment: Experiment, trials: list[Trial], make_rows: Callable[..., dict[str, Row]]
+) -> None:
+    rows = make_rows([0.8] * 4)
+    for row, reason in zip(
+        rows.values(), ["it ran out of memory", "it was killed", "it ran out of memory"], strict=False
+    ):
+        row.update(status="failed", reason=reason)
+    cells: list[Cell] = summarise(experiment, trials, rows)
+    assert [line for line in notes(experiment, cells) if line.startswith("failed")] == [
+        "failed: Tensor Sketch: it ran out of memory; it was killed"
+    ]
+
+
+def test_a_stopped_trial_alone_is_something_to_judge_and_its_machine_is_named(
+    experiment: Experiment, trials: list[Trial]
+) -> None:
+    end = {"status": "stopped", "reason": "too long", "limit_s": 90.0}
+    row = fake_row(trials[-1], 0.8, environment=made_by("c2")) | end
+    cells = summarise(experiment, trials, {row["id"]: row})
+    assert notes(experiment, cells)[-1].endswith("; kfeat c2.")
+    standing = stand(experiment, cells, {})
+    assert standing.has_rows
+    assert standing.passes
+    assert standing.seconds == 90

@@ -1,0 +1,73 @@
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.standing import stand
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.plan import plan
+from kfeat.render.overview import terminal
+from kfeat.render.scoreboard import scoreboard
+from kfeat.render.table import render
+from kfeat.render.terminal import paragraph, table
+from tests.cells import fake_row
+
+WIDTHS = (60, 80, 120)
+CONFIGS = Path(__file__).parents[2] / "configs"
+NUMBERS = re.compile(r"~?[-+]?\d+\.\d+(?: ± \d+\.\d+)?")
+
+
+def width_of(text: str) -> int:
+    return max(map(len, text.splitlines()))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_text_breaks_and_columns_stack_but_no_number_breaks(width: int) -> None:
+    headers = ["data", "method with a long name", *(f"number {i}" for i in range(9))]
+    lines = [["digits and letters"[: 6 * i], "Tensor Sketch, D = 500, " * i] for i in (1, 2, 3)]
+    lines = [[*line, *(f"{1000 * i}.25 ± 0.125" for i in range(9))] for line in lines]
+    text = table(headers, lines, width, (0, 1), range(2, 11), keys=2)
+    assert width_of(text) <= width
+    for i in range(9):
+        assert len(re.findall(rf"\b{1000 * i}\.25 ± 0\.125", text)) == 3
+    blocks = text.split("\n\n")
+    assert (len(blocks) > 1) == (width < 200)
+    assert all("method" in block for block in blocks)
+
+
+def test_a_table_that_fits_is_left_alone_and_a_pipe_has_no_end() -> None:
+    assert table(["a", "b"], [["x", "1"]], 60, right=[1]) == table(["a", "b"], [["x", "1"]], None, right=[1])
+    assert "\n\n" not in table(["a", *["column"] * 50], [["x", *["1.2345"] * 50]], None)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_report_fits_with_every_number_of_it(
+    experiment: Experiment, make_cells: Callable[..., list[Cell]], width: int
+) -> None:
+    cells = make_cells([0.84, 0.86], timed=False, verified=False)
+    whole, narrow = (render(experiment, cells, "terminal", one) for one in (None, width))
+    assert width_of(narrow) <= width
+    assert set(NUMBERS.findall(whole)) == set(NUMBERS.findall(narrow))
+    standing = stand(experiment, cells, {})
+    for text in (
+        scoreboard(standing, Path("runs"), published=False, width=width),
+        terminal([standing], width),
+    ):
+        assert width_of(text) <= width
+
+
+@pytest.mark.parametrize("name", ["table1_adult", "table2", "figure3"])
+def test_the_reports_of_the_papers_fit_80_columns(name: str) -> None:
+    experiment = load_experiment(CONFIGS / f"pham_pagh_2013/{name}.yaml")
+    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
+    cells = summarise(experiment, trials, {t.id: fake_row(t, 0.9 + t.repeat / 100) for t in trials})
+    assert width_of(render(experiment, cells, "terminal", 80)) <= 80
+    standing = stand(experiment, cells, {})
+    assert width_of(scoreboard(standing, Path("runs"), published=False, width=80)) <= 80
+
+
+def test_a_paragraph_has_the_width_of_the_terminal_and_no_more_than_can_be_read() -> None:
+    assert width_of(paragraph("word " * 100, width=60)) <= 60
+    assert 100 < width_of(paragraph("word " * 100, width=300)) <= 118

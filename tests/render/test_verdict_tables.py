@@ -1,0 +1,42 @@
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.standing import stand
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.schema import Claim
+from kfeat.render.files import write_report
+from kfeat.render.verdict_tables import number_lines, verdicts_markdown
+
+Make = Callable[..., list[Cell]]
+CLAIM = {"text": "TS is good", "where": "Section 6", "value": {"map": "tensor_sketch"}, "above": 86}
+
+
+def test_every_printed_number_has_a_line_that_missing_ones_share(
+    experiment: Experiment, make_cells: Make
+) -> None:
+    lines = number_lines(stand(experiment, make_cells([0.80, 0.81], exact=None), {}))
+    assert lines[0] == ["exact, LIBSVM", "–", "0/1", "90.00", "–", "–", "missing", "Table 1"]
+    assert lines[1][:5] == ["Tensor Sketch", "80.50 ± 0.71", "2/5", "85.00 ± 0.50", "-4.50"]
+    assert lines[1][6:] == ["differs, unexplained", "Table 1"]
+
+
+def test_the_markdown_of_a_table_ends_with_the_verdicts(
+    experiment: Experiment, make_cells: Make, tmp_path: Path
+) -> None:
+    claims = [Claim.model_validate(CLAIM | {"explanation": "Since a < b | c."})]
+    claiming = replace(experiment, claims=claims)
+    write_report(claiming, make_cells([0.85, 0.86]), tmp_path)
+    text = (tmp_path / "table.md").read_text()
+    assert text.startswith(f"# {experiment.title}")
+    numbers, claimed = text.split("\n## Printed numbers\n\n")[1].split("\n## Claims\n\n")
+    assert "| Tensor Sketch" in numbers
+    assert "- reproduced: within 1 " in numbers
+    assert "| 1. TS is good | Section 6 | 85.50 [" in claimed
+    assert "not reproduced, explained |" in claimed
+    assert "- 1. Since a &lt; b \\| c." in claimed
+
+
+def test_a_table_without_anything_printed_has_no_verdicts(experiment: Experiment, make_cells: Make) -> None:
+    assert verdicts_markdown(stand(replace(experiment, reported=None), make_cells([0.85]), {})) == ""
