@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.experiments.store import ROWS
-from tests.test_cli import kfeat
+from tests.cli.test_run import kfeat
 
 Write = Callable[..., Path]
 

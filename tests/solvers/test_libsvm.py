@@ -10,7 +10,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from kfeat import memory
 from kfeat.errors import DataError, KernelError, ParameterError, SolverError
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sum
-from kfeat.solvers import KernelRidge, Libsvm, libsvm_kernel
+from kfeat.solvers import KernelRidge, Libsvm
+from kfeat.solvers.libsvm import kernel as libsvm_kernel
 from kfeat.solvers.libsvm.kernel import GivenKernel, NativeKernel
 from tests.solvers.problems import features, labels, values
 

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from kfeat import memory
 from kfeat.errors import SolverError
-from kfeat.solvers import nodes as module
+from kfeat.solvers.native import nodes as module
 from kfeat.solvers.native.nodes import NODE, node_rows
 from tests.solvers.problems import features
 
