@@ -1,7 +1,8 @@
 """What all tests share: a cache folder of their own, and the mirror of real data files where one is set."""
 
+import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,15 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
     os.environ.pop("KFEAT_MIRROR", None)
     os.environ["KFEAT_CACHE"] = folder
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _level() -> Iterator[None]:
+    """Leave kfeat's log as loud as it was: a command with -q makes it quiet for the whole process."""
+    logger = logging.getLogger("kfeat")
+    level = logger.level
+    yield
+    logger.setLevel(level)
 
 
 MIRROR = os.environ.get("KFEAT_MIRROR")

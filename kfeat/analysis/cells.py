@@ -1,96 +1,19 @@
-"""Cells: the repeats of one method on one setting, summarised, with the paper's number beside them."""
+"""Cells: the repeats of one method on one setting, summarised, with the paper's numbers beside them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from math import sqrt
-from statistics import fmean, mean, stdev
-from typing import Any, Literal
+from typing import Literal
 
+from kfeat.analysis.statistics import Summary
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial
+from kfeat.experiments.quantities import QUANTITIES, SCORE, Quantity, quantity_named, score_of
 from kfeat.experiments.row import Row, counts_as_timed
-from kfeat.experiments.schema import Quantity, ReportedNumber
-from kfeat.experiments.selectors import reported_number
+from kfeat.experiments.schema import ReportedNumber
+from kfeat.experiments.selectors import reported_numbers
 
-# What a clock of the row is called in a table: mapping and training rows count as training time.
-Phase = Literal["map", "train", "test"]
-PHASES: dict[Phase, tuple[str, ...]] = {
-    "map": ("map_fit", "map_train"),
-    "train": ("train",),
-    "test": ("map_test", "predict"),
-}
-
-
-MANY_DIGITS = 1e7  # from here on a score is written with an exponent
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A score of the rows: where it stands there, and how tables and figures print it.
-
-    `decimals` are digits after the point, or with `form` "g" digits in all, for scores of any size.
-    """
-
-    path: tuple[str, ...]
-    title: str
-    factor: float
-    decimals: int
-    form: str = "f"
-
-    def of(self, row: Row) -> float:
-        """Return the row's score in the unit that is printed."""
-        value: Any = row
-        for key in self.path:
-            value = value[key]
-        return self.factor * float(value)
-
-    def text(self, mean: float, sd: float | None) -> str:
-        """Return `mean ± sd`."""
-        spread = "" if sd is None else f" ± {self._number(sd)}"
-        return f"{self._number(mean)}{spread}"
-
-    def _number(self, value: float) -> str:
-        if self.form == "g" or abs(value) < MANY_DIGITS:
-            return f"{value:.{self.decimals}{self.form}}"
-        return f"{value:.{self.decimals + 1}g}"
-
-    def change(self, difference: float) -> str:
-        """Return a difference with its sign."""
-        return "+" * (difference >= 0) + self._number(difference)
-
-
-ACCURACY = Metric(("accuracy",), "accuracy (%)", 100.0, 2)
-METRICS = (
-    Metric(("relative_error",), "relative error", 1.0, 4),
-    Metric(("kernel_error", "relative_frobenius", "value"), "relative kernel error (Frobenius)", 1.0, 4),
-    Metric(("mean_square",), "mean ‖z(x)‖²", 1.0, 4, "g"),
-    Metric(("bound_ratio",), "over the lemma's bound", 1.0, 3),
-    ACCURACY,
-)
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A mean over n runs and their standard deviation (None for a single run)."""
-
-    mean: float
-    sd: float | None
-    n: int
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Estimate":
-        """Return mean and sample standard deviation of at least one value."""
-        try:
-            middle = fmean(values)
-        except OverflowError:  # of the sum: errors of a regression have no upper end
-            middle = mean(values)
-        return cls(middle, stdev(values) if len(values) > 1 else None, len(values))
-
-    @property
-    def standard_error(self) -> float | None:
-        """Return sd / sqrt(n)."""
-        return None if self.sd is None else self.sd / sqrt(self.n)
+PHASES = ("map", "train", "test")  # the seconds that every table of cells has
 
 
 @dataclass(frozen=True)
@@ -116,16 +39,21 @@ class Cell:
     rows: Sequence[Row]
     failed: Sequence[Row]
     stopped: Sequence[Row]
-    reported: ReportedNumber | None
+    printed: Mapping[str, ReportedNumber] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, trials: Sequence[Trial], rows: Mapping[str, Row], reported: ReportedNumber | None) -> "Cell":
+    def of_trials(
+        cls,
+        trials: Sequence[Trial],
+        rows: Mapping[str, Row],
+        printed: Mapping[str, ReportedNumber] | None = None,
+    ) -> "Cell":
         """Return the cell of these trials, with those of `rows` that are theirs."""
         there = [rows[trial.id] for trial in trials if trial.id in rows]
         done, failed, stopped = (
             [row for row in there if row["status"] == status] for status in ("done", "failed", "stopped")
         )
-        return cls(trials, done, failed, stopped, reported)
+        return cls(trials, done, failed, stopped, printed or {})
 
     @property
     def trial(self) -> Trial:
@@ -138,59 +66,59 @@ class Cell:
         return len({trial.protocol for trial in self.trials})
 
     @property
-    def metric(self) -> Metric:
-        """Return the score of the rows: the accuracy, or an error of a regression or of the kernel."""
-        there = (metric for row in self.rows for metric in METRICS if metric.path[0] in row)
-        return next(there, ACCURACY)
+    def reported(self) -> ReportedNumber | None:
+        """Return the paper's number for the score."""
+        return self.printed.get(SCORE) or self.printed.get(self.named(SCORE).name)
+
+    def named(self, name: str) -> Quantity:
+        """Return the quantity of this name; `score` is that of the rows, or accuracy before there are any."""
+        if name != SCORE:
+            return quantity_named(name)
+        found = (score_of(row) for row in self.rows)
+        return next((one for one in found if one is not None), QUANTITIES["accuracy"])
+
+    def of(self, name: str, busy: bool = False) -> Summary | None:
+        """Return a quantity over the runs that have it and count; None where there are none.
+
+        Seconds count only in rows of an idle machine. With `busy`, rows of a busy one serve where there are
+        no others: their times are longer than need be.
+        """
+        if (name, busy) not in self._known:
+            self._known[name, busy] = self._of(self.named(name), busy)
+        return self._known[name, busy]
 
     @cached_property
-    def score(self) -> Estimate | None:
-        """Return the score over the repeats, in the unit of `metric`."""
-        return Estimate.of([self.metric.of(row) for row in self.rows]) if self.rows else None
+    def _known(self) -> dict[tuple[str, bool], Summary | None]:
+        return {}
+
+    def _of(self, quantity: Quantity, busy: bool) -> Summary | None:
+        if quantity.derive:
+            value = quantity.derive(lambda other: self.of(other, busy))
+            return None if value is None else Summary(value, None, len(self.rows))
+        rows = self.rows
+        if quantity.timed:
+            rows = [row for row in rows if counts_as_timed(row)] or (rows if busy else [])
+        values = [value for row in rows if (value := quantity.read(row)) is not None]
+        return Summary.of(values) if values else None
+
+    @cached_property
+    def score(self) -> Summary | None:
+        """Return the score over the repeats, in the unit that is printed."""
+        return self.of(SCORE)
 
     @property
     def there(self) -> list[Row]:
         """Return all rows, however they ended."""
         return [*self.rows, *self.failed, *self.stopped]
 
-    def quantity(self, name: Quantity, busy: bool = False) -> float | None:
-        """Return what claims and layouts speak of, as `Quantity` lists it; None where rows do not tell.
+    def mean(self, name: str, busy: bool = False) -> float | None:
+        """Return the mean of a quantity, as `of` has it."""
+        found = self.of(name, busy)
+        return found.mean if found else None
 
-        With `busy`, times of a busy machine serve where there are no others.
-        """
-        if name == "score":
-            return self.score.mean if self.score else None
-        if name == "spread":
-            return self.score.sd if self.score else None
-        if name == "live":
-            return self.columns("live")
-        if name == "share":
-            mapping, both = self.seconds("map", busy=busy), self.fit_seconds(busy=busy)
-            return mapping / both if mapping is not None and both else None
-        return self.fit_seconds(busy=busy) if name == "fit" else self.seconds(name, busy=busy)
-
-    def is_busy(self, name: Quantity) -> bool:
+    def is_busy(self, name: str) -> bool:
         """Tell whether the quantity is known from times of a busy machine only."""
-        return self.quantity(name) is None and self.quantity(name, busy=True) is not None
-
-    def seconds(self, phase: Phase, clock: str = "cpu", busy: bool = False) -> float | None:
-        """Return the mean seconds of a phase (map, train, test) over the rows that have it and count.
-
-        With `busy`, rows of a busy machine serve where none counts: their times are longer than need be.
-        """
-        timed = [row["seconds"] for row in self.rows if counts_as_timed(row)]
-        if busy and not timed:
-            timed = [row["seconds"] for row in self.rows]
-        timed = [seconds for seconds in timed if not seconds.keys().isdisjoint(PHASES[phase])]
-        if not timed:
-            return None
-        return fmean(sum(s[part][clock] for part in PHASES[phase] if part in s) for s in timed)
-
-    def fit_seconds(self, clock: str = "cpu", busy: bool = False) -> float | None:
-        """Return the mean seconds from raw training rows to a trained machine: mapping and training."""
-        mapping = self.seconds("map", clock, busy) if self.trial.map else 0.0
-        training = self.seconds("train", clock, busy)
-        return None if mapping is None or training is None else mapping + training
+        return self.of(name) is None and self.of(name, busy=True) is not None
 
     @property
     def bound(self) -> "Shown | None":
@@ -200,7 +128,7 @@ class Cell:
         timed = [row["limit_s"] for row in self.stopped if counts_as_timed(row)]
         return Shown(min(timed or [row["limit_s"] for row in self.stopped]), busy=not timed, sign="> ")
 
-    def shown(self, name: Quantity) -> "Shown":
+    def shown(self, name: str) -> "Shown":
         """Return a quantity as tables show it.
 
         Of a map's stopped trial, how its time falls into mapping and training is not known.
@@ -208,12 +136,7 @@ class Cell:
         whole = name == "fit" or (name == "train" and self.trial.map is None)
         if whole and self.bound:
             return self.bound
-        return Shown(self.quantity(name, busy=True), busy=self.is_busy(name))
-
-    def columns(self, kind: str) -> float | None:
-        """Return the mean number of live, zero or constant features."""
-        counts = [row["columns"][kind] for row in self.rows if row["columns"]]
-        return fmean(counts) if counts else None
+        return Shown(self.mean(name, busy=True), busy=self.is_busy(name))
 
 
 def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str, Row]) -> list[Cell]:
@@ -222,7 +145,7 @@ def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str
     for trial in trials:
         groups.setdefault(trial.cell, []).append(trial)
     found = [
-        Cell.of(members, rows, reported_number(experiment.reported, members[0]))
+        Cell.of_trials(members, rows, reported_numbers(experiment.reported, members[0]))
         for members in groups.values()
     ]
     position = {key: i for i, key in enumerate(dict.fromkeys(setting(cell) for cell in found))}

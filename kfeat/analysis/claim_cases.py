@@ -7,15 +7,12 @@ its selectors meet maps of several sizes, each size is a case of its own.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from math import log, sqrt
-from statistics import linear_regression
 from typing import Any
-
-from scipy.special import fdtri
 
 from kfeat.analysis.cells import Cell, setting
 from kfeat.analysis.names import SIZE, cell_name, place, place_and_size
-from kfeat.analysis.verdicts import standard_error, welch_quantile
+from kfeat.analysis.statistics import Interval, growth_exponent, spread_ratio_interval, welch_half_width
+from kfeat.analysis.verdicts import standard_error
 from kfeat.errors import ConfigError
 from kfeat.experiments.schema import Claim
 from kfeat.experiments.selectors import matches
@@ -30,7 +27,7 @@ class Case:
     name: str
     cells: Sequence[Cell]
     number: float | None
-    interval: tuple[float, float] | None = None
+    interval: Interval | None = None
 
     def lack(self, of: str) -> str:
         """Return why there is no number of this quantity."""
@@ -110,7 +107,7 @@ def _values(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[
     found = _select(claim.value, group)
     _only_one_across(claim, found, cells)
     return [
-        Case(place_and_size(cell, cells), [cell], cell.quantity(claim.of), _interval(claim, [cell]))
+        Case(place_and_size(cell, cells), [cell], cell.mean(claim.of), _interval(claim, [cell]))
         for cell in _by(SIZE, claim, found, cells).values()
     ]
 
@@ -142,7 +139,7 @@ def _pairs(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[C
 def _pair(claim: Claim, a: Cell, b: Cell, cells: Sequence[Cell]) -> Case:
     if a is b:
         raise _wrong(claim, f"compares '{cell_name(a, cells)}' with itself; name what differs")
-    of_a, of_b = a.quantity(claim.of), b.quantity(claim.of)
+    of_a, of_b = a.mean(claim.of), b.mean(claim.of)
     number = None
     if of_a is not None and of_b is not None:
         # A quantity of exactly 0 is a time too short for the clock: nothing can be divided by it.
@@ -153,36 +150,25 @@ def _pair(claim: Claim, a: Cell, b: Cell, cells: Sequence[Cell]) -> Case:
     return Case(" against ".join(names), [a, b], number, _interval(claim, [a, b]))
 
 
-def _interval(claim: Claim, pair: Sequence[Cell]) -> tuple[float, float] | None:
+def _interval(claim: Claim, pair: Sequence[Cell]) -> Interval | None:
     """Return Welch's 95 % interval of a score, or of a difference of two (one score: its t interval).
 
     That of a ratio of spreads is the F interval.
     """
     if claim.of == "spread" and claim.ratio:
-        return _spread_interval(*pair)
-    if claim.of != "score" or claim.ratio:
+        a, b = (cell.score for cell in pair)
+        return None if a is None or b is None else spread_ratio_interval(a, b)
+    if claim.ratio or not pair[0].named(claim.of).score:
         return None
-    scores, errors = [cell.score for cell in pair], [standard_error(cell) for cell in pair]
+    scores, errors = [cell.of(claim.of) for cell in pair], [standard_error(cell, claim.of) for cell in pair]
     if any(score is None for score in scores) or any(error is None for error in errors):
         return None
     means = [score.mean for score in scores if score]
     runs = [score.n for score in scores if score] + [1]
     deviations = [error for error in errors if error is not None] + [0.0]
     number = means[0] - sum(means[1:])
-    half = welch_quantile(deviations[0], runs[0], deviations[1], runs[1], 0.975)
+    half = welch_half_width(deviations[0], runs[0], deviations[1], runs[1])
     return number - half, number + half
-
-
-def _spread_interval(a: Cell, b: Cell) -> tuple[float, float] | None:
-    """Return the 95 % F interval of r = sd(a) / sd(b), which takes the scores as normally distributed.
-
-    It is r / sqrt(F) with the quantiles F of 0.975 and 0.025 for n_a - 1 and n_b - 1 degrees of freedom.
-    """
-    if a.score is None or b.score is None or not a.score.sd or not b.score.sd:
-        return None
-    ratio, freedom = a.score.sd / b.score.sd, (a.score.n - 1, b.score.n - 1)
-    low, high = (float(ratio / sqrt(fdtri(*freedom, level))) for level in (0.975, 0.025))
-    return low, high
 
 
 def _growths(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
@@ -196,19 +182,6 @@ def _growths(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list
     by_value = _by(claim.against, claim, found, cells)
     if wrong := [x for x in by_value if isinstance(x, bool) or not isinstance(x, int | float) or x <= 0]:
         raise _wrong(claim, f"against {claim.against}: expected positive numbers, got {wrong[0]!r}")
-    points = [(float(x), cell.quantity(claim.of)) for x, cell in by_value.items()]
+    points = [(float(x), cell.mean(claim.of)) for x, cell in by_value.items()]
     name = "" if claim.across else place(found[0], cells)
-    return [Case(name, found, exponent(points) if len(points) == len(found) else None)]
-
-
-def exponent(points: Sequence[tuple[float, float | None]]) -> float | None:
-    """Return e of y ~ x^e by least squares of log y on log x over the upper half of the x, at least two.
-
-    None if a y there is missing, or not positive: a time too short for the clock.
-    """
-    ordered = sorted(points, key=lambda point: point[0])
-    upper = ordered[min(len(ordered) // 2, len(ordered) - 2) :]
-    y = [value for _, value in upper if value is not None and value > 0]
-    if len(y) < len(upper):
-        return None
-    return linear_regression([log(x) for x, _ in upper], [log(value) for value in y]).slope
+    return [Case(name, found, growth_exponent(points) if len(points) == len(found) else None)]

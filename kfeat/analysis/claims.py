@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
-from kfeat.analysis.cells import ACCURACY, Cell, Metric
+from kfeat.analysis.cells import Cell
 from kfeat.analysis.claim_cases import Case, cases
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment
@@ -25,8 +25,6 @@ DIRECTION_ONLY = "holds in direction, not in size"
 EXPLAINED = "not reproduced, explained"
 UNEXPLAINED = "not reproduced, unexplained"
 MISSING = "missing"
-
-_UNITS = {"live": "", "share": "", "spread": ""}  # of what is not in seconds
 
 
 @dataclass(frozen=True)
@@ -80,7 +78,9 @@ class Judged:
     def _single(self, case: Case) -> bool:
         """Tell whether the case is of scores that could have an interval, but for single draws."""
         return (
-            case.interval is None and self.claim.of == "score" and not (self.claim.ratio or self.claim.growth)
+            case.interval is None
+            and case.cells[0].named(self.claim.of).score
+            and not (self.claim.ratio or self.claim.growth)
         )
 
     def _beyond_chance(self, case: Case) -> bool:
@@ -138,19 +138,15 @@ class Judged:
             return _short(number)
         if claim.ratio is not None:
             return f"{_short(number)}×"
-        if claim.of == "score":
-            metric = _metric(case)
-            return metric.change(number) if claim.difference else metric.text(number, None)
+        quantity = next((cell for cell in case.cells if cell.rows), case.cells[0]).named(claim.of)
+        if quantity.score:
+            return quantity.change(number) if claim.difference else quantity.text(number)
         sign = "+" if claim.difference and number > 0 else ""
-        return f"{sign}{_short(number)}{_UNITS.get(claim.of, ' s')}"
+        return f"{sign}{_short(number)} {quantity.unit}".rstrip()
 
 
 def _short(number: float) -> str:
     return f"{number:.0f}" if abs(number) >= 100 else f"{number:.3g}"
-
-
-def _metric(case: Case) -> Metric:
-    return next((cell.metric for cell in case.cells if cell.rows), ACCURACY)
 
 
 def judge(experiment: Experiment, cells: Sequence[Cell]) -> list[Judged]:

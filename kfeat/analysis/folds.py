@@ -29,4 +29,4 @@ def without_folds(cells: Sequence[Cell]) -> list[Cell]:
 def _together(group: Sequence[Cell]) -> Cell:
     parts = zip(*((cell.trials, cell.rows, cell.failed, cell.stopped) for cell in group), strict=True)
     trials, rows, failed, stopped = (list(chain.from_iterable(part)) for part in parts)
-    return Cell(trials, rows, failed, stopped, None)
+    return Cell(trials, rows, failed, stopped)

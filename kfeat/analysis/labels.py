@@ -78,7 +78,7 @@ def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:
     used = [item for other in alike if (item := other.solver or other.measure) is not None]
     own = trial.solver or trial.measure
     assert own is not None
-    solver = component(own, used)
+    solver = component(own, used, hidden)
     if trial.map is None:
         return f"exact, {solver}"
     maps = [other.trial.map for other in cells if other.trial.map is not None]

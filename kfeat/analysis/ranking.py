@@ -12,6 +12,7 @@ from math import inf
 from statistics import fmean
 
 from kfeat.analysis.cells import Cell
+from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.search import Combination, Search
 from kfeat.experiments.store import Row
 
@@ -69,7 +70,7 @@ def ranked(search: Search, rows: Mapping[str, Row]) -> list[Ranked]:
     found = []
     for combination in search.combinations:
         cells = [
-            Cell.of(trials, rows, number)
+            Cell.of_trials(trials, rows, {SCORE: number})
             for trials, number in zip(combination.cells, search.numbers, strict=True)
         ]
         found.append(Ranked(combination, cells, reported.slack))

@@ -94,9 +94,9 @@ class Standing:
     def _number(self, item: NumberVerdict) -> Difference:
         found = next(one for one in item.reproductions if one.verdict == "differs")
         what = f"{item.number.where}: {cell_name(found.cell, self.cells)}"
-        metric, ours, number = found.cell.metric, found.ours, item.number
-        theirs = metric.text(number.mean, number.sd)
-        return Difference(item.verdict, what, metric.text(ours.mean, ours.sd), theirs, number.explanation)
+        quantity, ours, number = found.quantity, found.ours, item.number
+        theirs = quantity.text(number.mean, number.sd)
+        return Difference(item.verdict, what, quantity.text(ours.mean, ours.sd), theirs, number.explanation)
 
     def missing(self) -> list[str]:
         """Return the printed numbers and the claims that the rows do not decide."""

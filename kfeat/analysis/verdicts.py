@@ -17,12 +17,14 @@ rounding may move that of no shared trial by more than RELATIVE_ROUNDING of it. 
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, nan, sqrt
 from statistics import fmean
 
-from scipy.special import ndtri, stdtrit
+from scipy.special import ndtri
 
-from kfeat.analysis.cells import ACCURACY, Cell, Estimate
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.statistics import Interval, Summary, welch_half_width
+from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.experiments.schema import Reported, ReportedNumber
 from kfeat.experiments.store import Row
 
@@ -36,9 +38,10 @@ class Reproduction:
     """One printed number beside ours: the difference (ours - theirs, points) and its 95 % interval."""
 
     cell: Cell
-    ours: Estimate
+    quantity: Quantity
+    ours: Summary
     difference: float
-    interval: tuple[float, float] | None
+    interval: Interval | None
     verdict: str
 
 
@@ -72,66 +75,47 @@ class Comparison:
 
 def number_verdicts(cells: Sequence[Cell], reported: Reported) -> list[NumberVerdict]:
     """Return a verdict for every printed number."""
-    found = reproductions(cells, reported.slack, reported.runs)
-    return [
-        NumberVerdict(
-            number,
-            [cell for cell in cells if cell.reported is number],
-            [item for item in found if item.cell.reported is number],
-        )
-        for number in reported.numbers
-    ]
-
-
-def reproductions(cells: Iterable[Cell], slack: float, runs: int) -> list[Reproduction]:
-    """Return a verdict for every cell with rows and a printed number; `runs` is the paper's default."""
     found = []
-    for cell in cells:
-        if cell.score is None or cell.reported is None:
-            continue
-        number = cell.reported
-        theirs = Estimate(number.mean, number.sd, number.runs or runs)
-        difference = cell.score.mean - theirs.mean
-        verdict = "reproduced" if abs(difference) <= max(slack, 2 * (number.sd or 0)) else "differs"
-        interval = _interval(cell, theirs, difference)
-        found.append(Reproduction(cell, cell.score, difference, interval, verdict))
+    for number in reported.numbers:
+        own = [cell for cell in cells if cell.printed.get(number.of) is number]
+        judged = (reproduction(cell, number, reported) for cell in own)
+        found.append(NumberVerdict(number, own, [item for item in judged if item is not None]))
     return found
 
 
-def _interval(cell: Cell, theirs: Estimate, difference: float) -> tuple[float, float] | None:
-    """Return Welch's 95 % interval, widened by the rounding of the printed number.
+def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Reproduction | None:
+    """Return the verdict on a printed number from a cell's rows; None where they do not have it."""
+    quantity, ours = cell.named(number.of), cell.of(number.of)
+    if ours is None:
+        return None
+    theirs = Summary(number.mean, number.sd, number.runs or reported.runs)
+    difference = ours.mean - theirs.mean
+    verdict = "reproduced" if abs(difference) <= max(reported.slack, 2 * (number.sd or 0)) else "differs"
+    return Reproduction(cell, quantity, ours, difference, _interval(cell, quantity, ours, theirs), verdict)
+
+
+def _interval(cell: Cell, quantity: Quantity, ours: Summary, theirs: Summary) -> Interval | None:
+    """Return Welch's 95 % interval of ours - theirs, widened by the rounding of the printed number.
 
     The exact machine has no draw: its standard error is zero. None if a spread is not known.
     """
-    ours = cell.score
-    assert ours is not None
-    errors = [standard_error(cell), 0.0 if _no_draw(cell) else theirs.standard_error]
+    errors = [standard_error(cell, quantity.name), 0.0 if _no_draw(cell) else theirs.standard_error]
     if errors[0] is None or errors[1] is None:
         return None
-    rounding = 0.5 * 10**-cell.metric.decimals
-    half = welch_quantile(errors[0], ours.n, errors[1], theirs.n, 0.975) + rounding
-    return difference - half, difference + half
+    half = welch_half_width(errors[0], ours.n, errors[1], theirs.n) + quantity.rounding
+    return ours.mean - theirs.mean - half, ours.mean - theirs.mean + half
 
 
-def standard_error(cell: Cell) -> float | None:
-    """Return the standard error of a cell's score: 0 where nothing is drawn, None for a single draw."""
-    if cell.score is None or _no_draw(cell):
-        return 0.0 if cell.score else None
-    return cell.score.standard_error
+def standard_error(cell: Cell, name: str = SCORE) -> float | None:
+    """Return the standard error of a cell's quantity: 0 where nothing is drawn, None for a single draw."""
+    found = cell.of(name)
+    if found is None or (_no_draw(cell) and not cell.named(name).timed):
+        return 0.0 if found else None
+    return found.standard_error
 
 
 def _no_draw(cell: Cell) -> bool:
     return cell.trial.map is None and not cell.trial.protocol.random
-
-
-def welch_quantile(error_a: float, n_a: int, error_b: float, n_b: int, level: float) -> float:
-    """Return the half width of Welch's interval for a difference of means with these standard errors."""
-    scale = max(error_a, error_b)
-    if scale == 0:
-        return 0.0
-    a, b = error_a / scale, error_b / scale  # powers of large errors would overflow
-    freedom = (a**2 + b**2) ** 2 / sum(e**4 / (n - 1) for e, n in ((a, n_a), (b, n_b)) if e > 0)
-    return float(stdtrit(freedom, level)) * sqrt(a**2 + b**2) * scale
 
 
 def comparisons(
@@ -175,12 +159,18 @@ def _compare(cell: Cell, theirs: Sequence[Row], level: float) -> Comparison:
 def _same(cell: Cell, ours: Row, theirs: Row) -> bool:
     if "predictions" in ours and "predictions" in theirs:
         return bool(ours["predictions"] == theirs["predictions"])
-    return cell.metric.of(ours) == cell.metric.of(theirs)
+    return _score(cell, ours) == _score(cell, theirs)
+
+
+def _score(cell: Cell, row: Row) -> float:
+    """Return the score of a row; one that lacks the score of the others in its cell has no value."""
+    value = cell.named(SCORE).read(row)
+    return nan if value is None else value
 
 
 def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tuple[float, float, str]:
-    pairs = [(cell.metric.of(a), cell.metric.of(b)) for a, b in shared]
-    if cell.metric is not ACCURACY:
+    pairs = [(_score(cell, a), _score(cell, b)) for a, b in shared]
+    if cell.named(SCORE).name != "accuracy":
         # The worst trial counts, not the mean: errors that moved up and down would cancel there.
         ours, theirs = max(pairs, key=lambda pair: abs(pair[0] - pair[1]) - RELATIVE_ROUNDING * abs(pair[1]))
         test = f"{len(shared)} shared trials, rounding of {RELATIVE_ROUNDING:g}"
@@ -192,9 +182,9 @@ def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tupl
 
 
 def _unpaired(cell: Cell, theirs: Sequence[Row], level: float) -> tuple[float, float, str]:
-    ours, other = cell.score, Estimate.of([cell.metric.of(row) for row in theirs])
+    ours, other = cell.score, Summary.of([_score(cell, row) for row in theirs])
     assert ours is not None
     change, test = ours.mean - other.mean, f"Welch's t-test, {ours.n} and {other.n} runs"
     if ours.standard_error is None or other.standard_error is None:
         return change, inf, f"{test}: too few to tell"
-    return change, welch_quantile(ours.standard_error, ours.n, other.standard_error, other.n, level), test
+    return change, welch_half_width(ours.standard_error, ours.n, other.standard_error, other.n, level), test

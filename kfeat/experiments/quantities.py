@@ -6,9 +6,10 @@ class, so that a new measure is one file.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
-from kfeat.parameters import did_you_mean
+from kfeat.parameters import did_you_mean, parameter_model
 
 Row = Mapping[str, Any]
 Read = Callable[[Row], float | None]
@@ -22,19 +23,21 @@ PHASES = {
     "test": ("map_test", "predict"),
 }
 # The phases that a trial's clock tells apart, beside `train`.
-PARTS = ("map_fit", "map_train", "map_test", "predict")
+SINGLE = ("map_fit", "map_train", "map_test", "predict")
+PARTS = ("kernel", "map", "solver", "measure")
 CLOCKS = {"cpu": "", "wall": "_wall"}
+MANY_DIGITS = 1e7  # from here on a value is written with an exponent
 
 
 @dataclass(frozen=True)
 class Quantity:
     """One number of a trial.
 
-    title: its name with its unit, for a column or an axis. note: what it is, in words for below a table,
-    where `{spread}` stands for what follows the mean.
+    title: its name, for a column, an axis or a sentence. note: what it is, in words for below a table, where
+    `{spread}` stands for what follows the mean.
     read: takes it from a row, in the unit that is printed; None where the row has none. derive: takes it
     from the other quantities of a cell instead (by name, as `kfeat.analysis.statistics.Summary`).
-    spec: the format of one value. unit: what stands behind a value that stands alone.
+    spec: the format of one value. unit: in which it is, empty for a pure number.
     better: the direction of progress. timed: only rows whose trial ran alone on an idle machine count.
     score: trials are judged by it, so that the name `score` stands for it where a row has it.
     """
@@ -50,18 +53,33 @@ class Quantity:
     score: bool = False
     note: str = ""
 
+    @property
+    def heading(self) -> str:
+        """Return the title with the unit, for a column or an axis."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
     def text(self, mean: float, sd: float | None = None) -> str:
-        """Return `mean ± sd`, or the mean alone where no spread is known."""
-        return f"{mean:{self.spec}}" + ("" if sd is None else f" ± {sd:{self.spec}}")
+        """Return `mean ± sd`, or the mean alone where no spread is known; without the unit."""
+        return self._number(mean) + ("" if sd is None else f" ± {self._number(sd)}")
 
     def change(self, difference: float) -> str:
         """Return a difference of two values with its sign."""
-        return f"{difference:+{self.spec}}"
+        return "+" * (difference >= 0) + self._number(difference)
+
+    def _number(self, value: float) -> str:
+        if self.decimals is not None and abs(value) >= MANY_DIGITS:
+            return f"{value:.{self.decimals + 1}g}"
+        return f"{value:{self.spec}}"
+
+    @property
+    def decimals(self) -> int | None:
+        """Return how many decimals are printed, or None where their number is not fixed."""
+        return int(self.spec[1:-1]) if self.spec.endswith("f") else None
 
     @property
     def rounding(self) -> float:
-        """Return half a unit of the last printed decimal, or 0 where the number of decimals is not fixed."""
-        return 0.5 * 10.0 ** -int(self.spec[1:-1]) if self.spec.endswith("f") else 0.0
+        """Return half a unit of the last printed decimal, or 0 where their number is not fixed."""
+        return 0.0 if self.decimals is None else 0.5 * 10.0**-self.decimals
 
 
 QUANTITIES: dict[str, Quantity] = {}
@@ -80,7 +98,7 @@ def quantity_named(name: str) -> Quantity:
     if name in QUANTITIES:
         return QUANTITIES[name]
     part, _, parameter = name.partition(".")
-    if parameter and part in ("kernel", "map", "solver", "measure", "protocol"):
+    if part in PARTS and parameter in known_parameters(part):
         return Quantity(name, name, parameter_of(part, parameter))
     known = [SCORE, *QUANTITIES]
     listed = f"{', '.join(known)}, and parameters such as kernel.gamma"
@@ -90,6 +108,21 @@ def quantity_named(name: str) -> Quantity:
 def score_of(row: Row) -> Quantity | None:
     """Return the quantity by which the row's trial is judged."""
     return next((one for one in QUANTITIES.values() if one.score and one.read(row) is not None), None)
+
+
+@cache
+def known_parameters(part: str) -> frozenset[str]:
+    """Return the names of the parameters that kernels, maps, solvers or measures have."""
+    from kfeat.experiments.measures import MEASURES
+    from kfeat.kernels import KERNELS
+    from kfeat.maps import MAPS
+    from kfeat.solvers import SOLVERS
+
+    registries: dict[str, Mapping[str, Any]] = {
+        "kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES,
+    }  # fmt: skip
+    models = (parameter_model(cls) for cls in registries[part].values())
+    return frozenset(name for model in models for name in model.model_fields)
 
 
 def at(*path: str, factor: float = 1.0) -> Read:
@@ -143,7 +176,7 @@ def _ratio(over: Any, under: Any) -> float | None:
 
 declare(
     Quantity(
-        "accuracy", "accuracy (%)", at("accuracy", factor=100.0), spec=".2f", unit=" %", better="higher",
+        "accuracy", "accuracy", at("accuracy", factor=100.0), spec=".2f", unit="%", better="higher",
         score=True, note="on the test rows, {spread}",
     ),
     Quantity(
@@ -154,8 +187,8 @@ declare(
     Quantity("mae", "mean absolute error", at("mae"), spec=".4g", better="lower"),
     Quantity("r2", "R²", at("r2"), spec=".4f", better="higher"),
     Quantity(
-        "error_rate", "error (%)", _error_rate,
-        spec=".2f", unit=" %", better="lower", note="100 % less the accuracy on the test rows, {spread}",
+        "error_rate", "error", _error_rate,
+        spec=".2f", unit="%", better="lower", note="100 % less the accuracy on the test rows, {spread}",
     ),
     Quantity("spread", "standard deviation over the runs", derive=lambda of: getattr(of(SCORE), "sd", None)),
     Quantity("share", "share of mapping in the time", derive=lambda of: _ratio(of("map"), of("fit"))),
@@ -166,7 +199,7 @@ declare(
     Quantity("live", "live features", at("columns", "live"), spec=".0f"),
     Quantity("zero", "features that are zero", at("columns", "zero"), spec=".0f"),
     Quantity("constant", "constant features", at("columns", "constant"), spec=".0f"),
-    Quantity("memory", "peak memory (MB)", at("peak_memory_mb"), spec=".0f", unit=" MB", better="lower"),
+    Quantity("memory", "peak memory", at("peak_memory_mb"), spec=".0f", unit="MB", better="lower"),
     Quantity("support_vectors", "support vectors", _n_support, spec=".0f"),
     Quantity("iterations", "iterations", at("solve", "n_iter"), spec=".0f"),
     Quantity("objective", "objective", at("solve", "objective"), spec=".6g"),
@@ -187,12 +220,12 @@ for _clock, _suffix in CLOCKS.items():
         *(
             Quantity(
                 f"{name}{_suffix}",
-                f"{'CPU' if _clock == 'cpu' else 'wall'} seconds of {_WORDS[name]}",
+                f"{'CPU' if _clock == 'cpu' else 'wall'} time of {_WORDS[name]}",
                 seconds_of(phases, _clock, "train" if name == "fit" else None),
-                unit=" s",
+                unit="s",
                 better="lower",
                 timed=True,
             )
-            for name, phases in (PHASES | {part: (part,) for part in PARTS}).items()
+            for name, phases in (PHASES | {part: (part,) for part in SINGLE}).items()
         )
     )

@@ -9,11 +9,19 @@ from kfeat.data import Protocol, Source
 from kfeat.experiments.grid import one_or_many, protocols
 from kfeat.experiments.lines import one_line
 from kfeat.experiments.names import safe_name
+from kfeat.experiments.quantities import SCORE, quantity_named
 
-# What can be read off a cell of trials: its score and the standard deviation of it, seconds of a phase (map:
-# fitting the map and mapping the training rows; fit: map + train), the share of map in fit, live features.
-Quantity = Literal["score", "spread", "map", "train", "fit", "test", "share", "live"]
 
+def known_quantity(name: str) -> str:
+    """Return a quantity's name, or raise ValueError with the nearest one."""
+    # The measures declare quantities of their own; they bring scikit-learn in, so only those who ask wait.
+    import kfeat.experiments.measures  # noqa: F401
+
+    return name if name == SCORE else quantity_named(name).name
+
+
+# A declared quantity, a parameter such as kernel.gamma, or `score`: that by which a row is judged.
+QuantityName = Annotated[str, AfterValidator(known_quantity)]
 Line = Annotated[str, AfterValidator(one_line)]
 Name = Annotated[str, AfterValidator(safe_name)]
 ProtocolGrid = Annotated[list[Protocol], BeforeValidator(protocols)]
@@ -26,13 +34,14 @@ class Strict(BaseModel):
 
 
 class ReportedNumber(Strict):
-    """A score that the paper prints: the cell it belongs to, its mean and spread, and where it stands.
+    """A number that the paper prints: the cell it belongs to, its mean and spread, and where it stands.
 
-    `for` names the cell by the keys of `Trial.describe`. A mean is an accuracy in per cent, or a relative
-    error.
+    `for` names the cell by the keys of `Trial.describe`, `of` the quantity: by default the score. The mean is
+    in the unit in which tables print the quantity, such as per cent of accuracy.
     """
 
     cell: dict[str, Any] = Field(alias="for")
+    of: QuantityName = SCORE
     mean: Annotated[float, Ge(0)]
     sd: Annotated[float, Ge(0)] | None = None
     runs: Annotated[int, Ge(1)] | None = None
@@ -68,7 +77,7 @@ class Claim(Strict):
     text: str
     where: str
     cell: dict[str, Any] = Field(alias="for", default={})
-    of: Quantity = "score"
+    of: QuantityName = "score"
     value: dict[str, Any] | None = None
     difference: Annotated[list[dict[str, Any]], Field(min_length=2, max_length=2)] | None = None
     ratio: Annotated[list[dict[str, Any]], Field(min_length=2, max_length=2)] | None = None
@@ -107,7 +116,7 @@ class Column(Strict):
     title: Line
     cell: dict[str, Any] = Field(alias="for")
     over: dict[str, Any] | None = None
-    show: Quantity | None = None
+    show: QuantityName | None = None
     printed: dict[str, str] = {}
 
     @model_validator(mode="after")
@@ -124,7 +133,7 @@ class TableLayout(Strict):
 
     lines: Literal["dataset", "kernel"]
     columns: Annotated[list[Column], MinLen(1)]
-    show: Annotated[list[Quantity], MinLen(1)] = ["score", "fit"]
+    show: Annotated[list[QuantityName], MinLen(1)] = ["score", "fit"]
 
 
 class FigureLayout(Strict):
@@ -135,8 +144,8 @@ class FigureLayout(Strict):
     """
 
     kind: Literal["methods", "curves"]
-    x: Literal["n_components", "n_features"] = "n_components"
-    y: Annotated[list[Quantity], MinLen(1)] = ["score", "fit"]
+    x: QuantityName = "n_components"
+    y: Annotated[list[QuantityName], MinLen(1)] = ["score", "fit"]
     rows: list[Literal["dataset", "kernel"]] = ["dataset", "kernel"]
     columns: list[Literal["dataset", "kernel"]] = []
     log: bool = False

@@ -5,6 +5,7 @@ from typing import Any
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.plan import Trial
+from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.schema import Reported, ReportedNumber
 
 
@@ -19,9 +20,15 @@ def _is(value: Any, wanted: Any) -> bool:
 
 
 def reported_number(reported: Reported | None, trial: Trial) -> ReportedNumber | None:
-    """Return the printed number of the trial's cell; raises ConfigError if several speak of it."""
-    numbers = [n for n in (reported.numbers if reported else []) if matches(n.cell, trial)]
-    if len(numbers) > 1:
-        places = " and ".join(number.where for number in numbers)
-        raise ConfigError(f"reported.numbers: {places} speak of the same cell; make their `for` differ")
-    return numbers[0] if numbers else None
+    """Return the printed score of the trial's cell; raises ConfigError if several speak of it."""
+    return reported_numbers(reported, trial).get(SCORE)
+
+
+def reported_numbers(reported: Reported | None, trial: Trial) -> dict[str, ReportedNumber]:
+    """Return the printed numbers of the trial's cell by quantity; raises ConfigError if two are of one."""
+    found: dict[str, ReportedNumber] = {}
+    for number in reported.numbers if reported else []:
+        if matches(number.cell, trial) and found.setdefault(number.of, number) is not number:
+            places = f"{found[number.of].where} and {number.where}"
+            raise ConfigError(f"reported.numbers: {places} speak of the same cell; make their `for` differ")
+    return found

@@ -7,24 +7,11 @@ from typing import Any
 from kfeat.analysis.cells import Cell, Shown, by_setting
 from kfeat.analysis.labels import dataset, kernel, method
 from kfeat.errors import ConfigError
-from kfeat.experiments.schema import Column, Quantity, TableLayout
+from kfeat.experiments.quantities import SCORE, quantity_named
+from kfeat.experiments.schema import Column, TableLayout
 from kfeat.experiments.selectors import matches
 from kfeat.render import text
 from kfeat.render.sheet import Sheet
-
-WORDS: dict[Quantity, str] = {
-    "score": "score",
-    "map": "CPU time of mapping",
-    "train": "CPU time of training",
-    "fit": "CPU time of mapping and training",
-    "test": "CPU time of mapping and predicting the test rows",
-    "share": "share of mapping in the time",
-    "spread": "standard deviation over the runs",
-    "live": "live features",
-}
-
-# How what is no time is printed.
-_FORMS = {"live": text.count, "share": text.short, "spread": text.short}
 
 
 @dataclass(frozen=True)
@@ -105,12 +92,12 @@ def _selected(column: Column, key: str, selector: Mapping[str, Any], peers: Sequ
     return found[0] if found else None
 
 
-def quantities(layout: TableLayout) -> Sequence[Quantity]:
+def quantities(layout: TableLayout) -> Sequence[str]:
     """Return what the lines of a group show: `show`, or one line where each column says its own quantity."""
     return layout.show if any(column.show is None for column in layout.columns) else layout.show[:1]
 
 
-def _quantity(column: Column, at: int, shown: Sequence[Quantity]) -> Quantity | None:
+def _quantity(column: Column, at: int, shown: Sequence[str]) -> str | None:
     """Return what a column shows on a line of its group: a quantity of its own stands on one line only."""
     if column.show is None:
         return shown[at]
@@ -118,7 +105,7 @@ def _quantity(column: Column, at: int, shown: Sequence[Quantity]) -> Quantity | 
     return column.show if at == place else None
 
 
-def _ours(choice: Choice, quantity: Quantity | None, column: Column) -> str:
+def _ours(choice: Choice, quantity: str | None, column: Column) -> str:
     if quantity is None:
         return ""
     cell, over = choice.cell, choice.over
@@ -127,10 +114,8 @@ def _ours(choice: Choice, quantity: Quantity | None, column: Column) -> str:
     if column.over is not None:
         ratio = over.shown(quantity).over(cell.shown(quantity)) if over else Shown(None)
         found = text.shown(ratio, text.factor)
-    elif quantity == "score":
-        found = text.score(cell.metric, cell.score.mean, cell.score.sd) if cell.score else text.MISSING
     else:
-        found = text.shown(cell.shown(quantity), _FORMS.get(quantity, text.time))
+        found = text.alone(cell, quantity)
     return found if found == text.MISSING else found + _runs(cell, over)
 
 
@@ -141,17 +126,18 @@ def _runs(*cells: Cell | None) -> str:
     return f" ({', '.join(counts)} runs)" if counts else ""
 
 
-def _paper(choice: Choice, quantity: Quantity | None, column: Column, name: str) -> str:
+def _paper(choice: Choice, quantity: str | None, column: Column, name: str) -> str:
     if quantity is None:
         return ""
     if column.over is not None:
         return column.printed.get(name, text.MISSING)
-    number = choice.cell.reported if choice.cell else None
-    if number is None or choice.cell is None or quantity not in ("score", "fit"):
+    cell = choice.cell
+    if cell is None:
         return text.MISSING
-    if quantity == "fit":
-        return number.time or text.MISSING
-    return text.score(choice.cell.metric, number.mean, number.sd)
+    number = cell.reported if quantity == SCORE else cell.printed.get(quantity)
+    if number is not None:
+        return text.with_unit(cell.named(quantity), number.mean, number.sd)
+    return (quantity == "fit" and cell.reported and cell.reported.time) or text.MISSING
 
 
 def mirror_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
@@ -159,11 +145,11 @@ def mirror_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
     choices = choose(layout, cells)
     lines = []
     if any(column.show is None and column.over is None for column in layout.columns):
-        lines.append(f"Lines of each {layout.lines}: {'; '.join(WORDS[q] for q in layout.show)}.")
+        lines.append(f"Lines of each {layout.lines}: {'; '.join(map(_title, layout.show))}.")
     for i, column in enumerate(layout.columns):
         if column.over is not None:
             shown = [column.show] if column.show else layout.show
-            lines.append(f"{column.title}: ratio of {' and of '.join(WORDS[q] for q in shown)}.")
+            lines.append(f"{column.title}: ratio of {' and of '.join(map(_title, shown))}.")
         if not any(chosen[i].planned for chosen in choices.values()):
             lines.append(f"{column.title}: nothing of this plan ({_words(column.cell)}).")
         if unknown := [name for name in column.printed if name not in choices]:
@@ -171,6 +157,10 @@ def mirror_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
                 f"{column.title}: the paper's number for {', '.join(unknown)} has no line in this plan."
             )
     return lines
+
+
+def _title(name: str) -> str:
+    return name if name == SCORE else quantity_named(name).title
 
 
 def _words(selector: Mapping[str, Any]) -> str:

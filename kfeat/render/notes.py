@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from statistics import fmean
 
-from kfeat.analysis.cells import PHASES, Cell, Metric, Phase
+from kfeat.analysis.cells import PHASES, Cell
 from kfeat.analysis.folds import fold_means
 from kfeat.analysis.names import cell_name
 from kfeat.experiments.load import Experiment
+from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.render.layout import mirror_notes
 from kfeat.render.text import BUSY, MISSING
 
@@ -18,7 +19,7 @@ SPREAD = "mean ± standard deviation over the runs"
 def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return what the numbers of a report are, where they are from, and what is to be kept in mind."""
     lines = mirror_notes(experiment.table, cells) if experiment.table else []
-    lines += [_of_metric(metric, cells) for metric in metrics(cells)]
+    lines += [_of_score(quantity, cells) for quantity in scores(cells)]
     lines += _of_times(cells)
     if fold_means(cells):
         lines.append("mean over folds: over the runs of all folds together, as is the standard deviation.")
@@ -49,28 +50,22 @@ def untold(cells: Sequence[Cell], told: Collection[str]) -> list[str]:
     return lines
 
 
-def metrics(cells: Sequence[Cell]) -> list[Metric]:
+def scores(cells: Sequence[Cell]) -> list[Quantity]:
     """Return the scores that the cells have; before there are rows, what a cell takes for granted."""
     with_rows = [cell for cell in cells if cell.rows] or cells[:1]
-    return list(dict.fromkeys(cell.metric for cell in with_rows))
+    return list(dict.fromkeys(cell.named(SCORE) for cell in with_rows))
 
 
-def _of_metric(metric: Metric, cells: Sequence[Cell]) -> str:
-    if metric.path[0] == "kernel_error":
-        return (
-            f"{metric.title}: sqrt(sum (z_i·z_j - k_ij)² / sum k_ij²) over the pairs i != j of sampled rows, "
-            f"{SPREAD}; {_sampling(metric, cells)}."
-        )
-    if metric.path[0] == "mean_square":
-        return f"{metric.title}: over all rows, {SPREAD}; the mean of k(x, x) up to the map's error."
-    if metric.path[0] == "bound_ratio":
-        return f"{metric.title}: over sampled rows and draws of the map, {SPREAD}; at most 1 if it holds."
-    return f"{metric.title}: on the test rows, {SPREAD}."
+def _of_score(quantity: Quantity, cells: Sequence[Cell]) -> str:
+    note = (quantity.note or "{spread}").format(spread=SPREAD)
+    if quantity.name == "kernel_error":
+        note += f"; {_sampling(cells)}"
+    return f"{quantity.heading}: {note}."
 
 
-def _sampling(metric: Metric, cells: Sequence[Cell]) -> str:
+def _sampling(cells: Sequence[Cell]) -> str:
     """Return how wide the 95 % intervals for the rows outside the sample are, relative to the errors."""
-    rows = [row for cell in cells if cell.metric is metric for row in cell.rows]
+    rows = [row for cell in cells for row in cell.rows if "kernel_error" in row]
     errors = [row["kernel_error"]["relative_frobenius"] for row in rows]
     widths = [(error["high"] - error["low"]) / 2 / error["value"] for error in errors if error["value"]]
     if not widths:
@@ -91,14 +86,9 @@ def _of_times(cells: Sequence[Cell]) -> list[str]:
             f"mapping and predicting the test rows; {count}). "
             "speed-up: the exact machine's training over map + train."
         ]
-    if any(has_phase(cell, "map") for cell in cells):
+    if any(cell.of("map", busy=True) for cell in cells):
         return [f"map: CPU seconds of fitting the map and mapping all rows ({count})."]
     return []
-
-
-def has_phase(cell: Cell, phase: Phase) -> bool:
-    """Tell whether the cell's rows have clocked a phase, alone on the machine or not."""
-    return any(not row["seconds"].keys().isdisjoint(PHASES[phase]) for row in cell.rows)
 
 
 def cautions(cells: Sequence[Cell]) -> list[str]:

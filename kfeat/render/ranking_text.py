@@ -7,6 +7,7 @@ from tabulate import tabulate
 from kfeat.analysis.labels import method
 from kfeat.analysis.ranking import Ranked, difference, present
 from kfeat.experiments.plan import Trial
+from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.search import Combination, Search
 from kfeat.experiments.store import Row
 from kfeat.render.escapes import markdown, markdown_cell
@@ -94,7 +95,7 @@ def _rank(item: Ranked) -> str:
 def _change(item: Ranked, position: int) -> str:
     cell = item.cells[position]
     change = difference(cell)
-    return MISSING if change is None else cell.metric.change(change)
+    return MISSING if change is None else cell.named(SCORE).change(change)
 
 
 def _differences(found: Sequence[Ranked]) -> tuple[list[str], list[list[str]]]:
@@ -109,7 +110,7 @@ def _numbers(found: Sequence[Ranked], called: Sequence[str]) -> tuple[list[str],
     body = []
     for i, cell in enumerate(present(found).cells):
         assert cell.reported is not None
-        number = cell.metric.text(cell.reported.mean, cell.reported.sd)
+        number = cell.named(SCORE).text(cell.reported.mean, cell.reported.sd)
         body.append([f"({i + 1})", called[i], number, cell.reported.where])
     return ["", "printed number", "paper", "where"], body
 

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from kfeat.analysis.cells import ACCURACY, Cell
+from kfeat.analysis.cells import Cell
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.standing import Standing
 from kfeat.analysis.verdicts import FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING, Comparison
+from kfeat.experiments.quantities import SCORE
 from kfeat.render.terminal import LONGEST, paragraph, table
 from kfeat.render.verdict_tables import (
     CLAIM_HEADERS,
@@ -103,5 +104,5 @@ def _missing(cell: Cell, cells: Sequence[Cell], width: int | None) -> str:
 
 
 def _change(item: Comparison) -> tuple[str, str]:
-    style = ".3f" if item.cell.metric is ACCURACY else ".2g"
+    style = ".3f" if item.cell.named(SCORE).name == "accuracy" else ".2g"
     return f"{item.change:+{style}}", f"±{item.limit:{style}}"

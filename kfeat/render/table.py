@@ -5,16 +5,17 @@ import io
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell, Metric, Shown, by_setting, exact_of
+from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
 from kfeat.analysis.folds import fold_means
 from kfeat.analysis.labels import dataset, kernel, method
 from kfeat.experiments.load import Experiment
+from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
 from kfeat.experiments.schema import TableLayout
 from kfeat.experiments.selectors import matches
 from kfeat.render import text
 from kfeat.render.escapes import csv_text, latex, markdown
 from kfeat.render.layout import mirror
-from kfeat.render.notes import cautions, metrics, notes
+from kfeat.render.notes import cautions, notes, scores
 from kfeat.render.sheet import Sheet
 from kfeat.render.terminal import paragraph
 from kfeat.render.text import MISSING
@@ -87,8 +88,8 @@ def _sheet(found: Sequence[dict[str, str]]) -> Sheet:
 
 def records(experiment: Experiment, cells: Sequence[Cell]) -> list[dict[str, str]]:
     """Return one mapping of column -> text for each cell, without the columns that say nothing here."""
-    scores = metrics(cells)
-    found = [_record(cell, cells, peers, scores) for peers in by_setting(cells) for cell in peers]
+    kinds = scores(cells)
+    found = [_record(cell, cells, peers, kinds) for peers in by_setting(cells) for cell in peers]
     hidden = {
         "dataset": len({r["dataset"] for r in found}) == 1,
         "kernel": len({r["kernel"] for r in found}) == 1,
@@ -106,10 +107,10 @@ def _empty(column: str, found: Sequence[dict[str, str]]) -> bool:
 
 
 def _record(
-    cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell], scores: Sequence[Metric]
+    cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell], kinds: Sequence[Quantity]
 ) -> dict[str, str]:
     exact = exact_of(cell, peers)
-    metric = cell.metric if cell.rows else scores[0]
+    quantity = cell.named(SCORE) if cell.rows else kinds[0]
     speed_up = exact.shown("fit").over(cell.shown("fit")) if exact else Shown(None)
     times: dict[str, str] = {phase: text.shown(cell.shown(phase), text.seconds) for phase in PHASES}
     if cell.bound:  # it stands where most of the time goes
@@ -118,25 +119,25 @@ def _record(
         "dataset": dataset(cell, cells),
         "kernel": kernel(cell, cells),
         "method": method(cell, peers),
-        **{score.title: _score(cell) if score == metric else MISSING for score in scores},
-        "paper": MISSING if cell.reported is None else metric.text(cell.reported.mean, cell.reported.sd),
+        **{kind.heading: _score(cell) if kind == quantity else MISSING for kind in kinds},
+        "paper": MISSING if cell.reported is None else quantity.text(cell.reported.mean, cell.reported.sd),
         "difference": _difference(cell),
         **times,
         "speed-up": text.shown(speed_up, text.factor),
         "paper's time": (cell.reported and cell.reported.time) or MISSING,
-        "live features": text.count(cell.columns("live")),
+        "live features": text.count(cell.mean("live")),
         "runs": f"{len(cell.rows)}/{len(cell.trials)}",
     }
 
 
 def _score(cell: Cell) -> str:
-    return MISSING if cell.score is None else cell.metric.text(cell.score.mean, cell.score.sd)
+    return MISSING if cell.score is None else cell.named(SCORE).text(cell.score.mean, cell.score.sd)
 
 
 def _difference(cell: Cell) -> str:
     if cell.score is None or cell.reported is None:
         return MISSING
-    return cell.metric.change(cell.score.mean - cell.reported.mean)
+    return cell.named(SCORE).change(cell.score.mean - cell.reported.mean)
 
 
 def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
@@ -169,7 +170,7 @@ def _flat(cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell]) -> dict[str,
         "dataset": dataset(cell, cells),
         "kernel": trial.kernel.build().formula,
         "method": method(cell, cells),
-        "metric": (cell.metric if cell.rows else metrics(cells)[0]).title,
+        "metric": (cell.named(SCORE) if cell.rows else scores(cells)[0]).heading,
         "mean": score and round(score.mean, 6),
         "sd": score and score.sd and round(score.sd, 6),
         "runs": len(cell.rows),
@@ -180,12 +181,12 @@ def _flat(cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell]) -> dict[str,
         "paper_where": reported and reported.where,
         "speed_up": round(speed_up.value, 3) if speed_up.value and not speed_up.sign else None,
     }
-    for clock in ("cpu", "wall"):
+    for clock, suffix in CLOCKS.items():
         for phase in PHASES:
-            seconds = cell.seconds(phase, clock, busy=True)
+            seconds = cell.mean(f"{phase}{suffix}", busy=True)
             line[f"{phase}_{clock}_seconds"] = None if seconds is None else round(seconds, 4)
     line["stopped_after_seconds"] = cell.bound and cell.bound.value
-    line |= {f"{kind}_features": cell.columns(kind) for kind in ("live", "zero", "constant")}
+    line |= {f"{kind}_features": cell.mean(kind) for kind in ("live", "zero", "constant")}
     busy: list[str] = [*(phase for phase in PHASES if cell.is_busy(phase))]
     busy += ["speed-up"] * speed_up.busy + ["stopped"] * bool(cell.bound and cell.bound.busy)
     return line | {"busy": " ".join(busy)}

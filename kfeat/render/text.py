@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 
-from kfeat.analysis.cells import ACCURACY, Metric, Shown
+from kfeat.analysis.cells import Cell, Shown
+from kfeat.experiments.quantities import Quantity
 
 MISSING = "–"
 BUSY = "~"  # before a time of a busy machine, and what is made from it
@@ -41,16 +42,20 @@ def factor(value: float | None) -> str:
     return f"{value:.0f}×" if value >= 100 else f"{value:.3g}×"
 
 
-def short(value: float | None) -> str:
-    """Return a number to three digits."""
-    return MISSING if value is None else f"{value:.3g}"
-
-
 def count(value: float | None) -> str:
     """Return a mean number of things without decimals."""
     return MISSING if value is None else f"{value:.0f}"
 
 
-def score(metric: Metric, mean: float, sd: float | None) -> str:
-    """Return a score with its unit, for a table whose columns do not name it."""
-    return metric.text(mean, sd) + (" %" if metric is ACCURACY else "")
+def alone(cell: Cell, name: str) -> str:
+    """Return a cell's quantity with its unit, for a table whose columns do not name it."""
+    quantity = cell.named(name)
+    if quantity.timed:
+        return shown(cell.shown(name), time)
+    found = cell.of(name)
+    return MISSING if found is None else with_unit(quantity, found.mean, found.sd if quantity.score else None)
+
+
+def with_unit(quantity: Quantity, mean: float, sd: float | None) -> str:
+    """Return `mean ± sd` and the unit."""
+    return f"{quantity.text(mean, sd)} {quantity.unit}".rstrip()

@@ -22,9 +22,10 @@ def number_lines(standing: Standing) -> list[list[str]]:
         judged = {id(found.cell): found for found in item.reproductions}
         for cell in item.cells:
             difference, verdict = _compared(item, judged.get(id(cell)))
-            score, metric, number = cell.score, cell.metric, item.number
-            ours = metric.text(score.mean, score.sd) if score else MISSING
-            runs, theirs = f"{len(cell.rows)}/{len(cell.trials)}", metric.text(number.mean, number.sd)
+            number, quantity = item.number, cell.named(item.number.of)
+            found = cell.of(number.of)
+            ours = quantity.text(found.mean, found.sd) if found else MISSING
+            runs, theirs = f"{len(cell.rows)}/{len(cell.trials)}", quantity.text(number.mean, number.sd)
             name = cell_name(cell, standing.cells)
             lines.append([name, ours, runs, theirs, *difference, verdict, number.where])
     return lines
@@ -34,7 +35,7 @@ def _compared(item: NumberVerdict, found: Reproduction | None) -> tuple[list[str
     """Return the difference with its interval, and the verdict."""
     if found is None:
         return [MISSING, MISSING], "missing"
-    change = found.cell.metric.change
+    change = found.quantity.change
     interval = MISSING if found.interval is None else f"[{', '.join(map(change, found.interval))}]"
     verdict = item.verdict if found.verdict == "differs" else found.verdict
     return [change(found.difference), interval], verdict

@@ -10,7 +10,6 @@ import pytest
 from pydantic import ValidationError
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.analysis.claim_cases import exponent
 from kfeat.analysis.claims import (
     DIRECTION_ONLY,
     EXPLAINED,
@@ -20,6 +19,7 @@ from kfeat.analysis.claims import (
     Judged,
     judge,
 )
+from kfeat.analysis.statistics import growth_exponent
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
@@ -183,13 +183,15 @@ def test_times_are_seconds_and_factors(grid: Experiment) -> None:
     assert one(grid, cells, of="live", value=RM, above=10).ours.startswith("6 of 6 hold")
 
 
-def test_growth_is_the_exponent(grid: Experiment) -> None:
+def test_growth_is_the_growth_exponent(grid: Experiment) -> None:
     found = one(grid, made(grid, scored), of="map", growth=RM, above=1.9, below=2.1)
     assert [case.number for case in found.cases] == pytest.approx([2.0, 2.0])
     assert found.verdict == REPRODUCED
-    assert exponent([(1, 5.0), (2, 5.0), (4, 16.0), (8, 64.0)]) == pytest.approx(2)  # the upper half only
-    assert exponent([(10, 3.0), (1, 3.0)]) == pytest.approx(0)
-    assert exponent([(1, 0.0), (2, 0.0)]) is None
+    assert growth_exponent([(1, 5.0), (2, 5.0), (4, 16.0), (8, 64.0)]) == pytest.approx(
+        2
+    )  # the upper half only
+    assert growth_exponent([(10, 3.0), (1, 3.0)]) == pytest.approx(0)
+    assert growth_exponent([(1, 0.0), (2, 0.0)]) is None
 
 
 def test_growth_with_the_features_of_the_data(write: Callable[..., Path]) -> None:

@@ -112,7 +112,7 @@ def test_what_makes_no_sense_is_refused(configs: Path, text: str) -> None:
 
 
 def test_the_checks_of_reproduce_fast_pass_on_the_published_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(Path(__file__).parents[1])
+    monkeypatch.chdir(Path(__file__).parents[2])
     plan = subprocess.run(["make", "-n", "reproduce-fast"], capture_output=True, text=True, check=True).stdout
     checks = [line.split()[1:] for line in plan.splitlines() if "kfeat check" in line]
     assert len(checks) == 2

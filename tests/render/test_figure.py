@@ -117,7 +117,7 @@ def test_what_the_panels_do_not_name_is_in_the_legend(load: Callable[[str], Expe
         "Tensor Sketch, digits", "Random Maclaurin, digits",
         "Tensor Sketch, dense", "Random Maclaurin, dense",
     ]  # fmt: skip
-    assert figure.axes[0].get_ylabel() == "CPU seconds, mapping"
+    assert figure.axes[0].get_ylabel() == "CPU time of mapping (s)"
     assert figure.axes[0].get_ylim()[0] == 0
     assert experiment.figure
     style = {one.label: how for one, how in styles(points(experiment.figure, cells)).items()}
@@ -136,7 +136,7 @@ def test_a_long_row_of_panels_is_broken(load: Callable[[str], Experiment]) -> No
     figure = drawn(experiment, cells)
     assert experiment.figure
     assert [len(row) for row in panels(experiment.figure, points(experiment.figure, cells))] == [3, 3]
-    assert figure.axes[0].get_ylabel() == "relative error"
+    assert figure.axes[0].get_ylabel() == "relative kernel error (Frobenius)"
     assert {axes.get_yscale() for axes in figure.axes} == {"log"}
     assert figure.axes[0].get_ylim() == (0.5, 2)
     assert figure.axes[0].get_yticks().tolist() == [0.5, 1, 2]
@@ -325,7 +325,7 @@ def test_numbers_that_six_digits_do_not_tell_apart_have_more(load: Callable[[str
 def test_a_quantity_of_which_nothing_is_known_has_no_panel(load: Callable[[str], Experiment]) -> None:
     experiment = load(KERNELS + "measure: {name: kernel_error}\nfigure: {kind: curves, rows: [kernel]}\n")
     titles = {axes.get_ylabel() for axes in drawn(experiment, cells_of(experiment)).axes}
-    assert titles == {"relative error"}
+    assert titles == {"relative kernel error (Frobenius)"}
 
 
 @pytest.mark.parametrize("kind", ["curves", "methods"])

@@ -6,6 +6,7 @@ import pytest
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.standing import Standing, stand
 from kfeat.experiments.load import Experiment
+from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.schema import Claim
 from kfeat.experiments.store import Row
 from kfeat.render.scoreboard import scoreboard
@@ -43,7 +44,11 @@ def test_an_unexplained_difference_fails_and_an_explained_one_does_not(
     numbers = [explained if number is sketch else number for number in experiment.reported.numbers]
     told = replace(experiment, reported=experiment.reported.model_copy(update={"numbers": numbers}))
     text, standing = shown(
-        told, [replace(cell, reported=explained) if cell.rows and cell.trial.map else cell for cell in cells]
+        told,
+        [
+            replace(cell, printed={SCORE: explained}) if cell.rows and cell.trial.map else cell
+            for cell in cells
+        ],
     )
     assert standing.passes
     assert "because of the weather" in text.lower()

@@ -194,8 +194,8 @@ def test_missing_rows_leave_no_gap_in_the_figure(
 
 def test_the_share_of_mapping_and_the_spread_of_a_score(make_cells: Make) -> None:
     exact, sketch, other = make_cells([0.84, 0.86])
-    assert sketch.quantity("share") == pytest.approx(1.0 / 1.5)  # map_fit, map_train, train: 0.5 s each
-    assert sketch.quantity("spread") == pytest.approx(sqrt(2))
-    assert exact.quantity("share") is None
-    assert exact.quantity("spread") is None
-    assert other.quantity("share") is None
+    assert sketch.mean("share") == pytest.approx(1.0 / 1.5)  # map_fit, map_train, train: 0.5 s each
+    assert sketch.mean("spread") == pytest.approx(sqrt(2))
+    assert exact.mean("share") is None
+    assert exact.mean("spread") is None
+    assert other.mean("share") is None

@@ -7,23 +7,14 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import Cell
-from kfeat.experiments.schema import FigureLayout, Quantity
+from kfeat.experiments.schema import FigureLayout
 from kfeat.render.figures.panels import Point, Series, d_equals_D, panels, points, styles, x_of
 from kfeat.render.figures.style import BUSY, logarithmic, say_why_empty, shared_legend, wrapped
 
-TITLES: dict[Quantity, str] = {
-    "map": "CPU seconds, mapping",
-    "train": "CPU seconds, training",
-    "fit": "CPU seconds, mapping + training",
-    "test": "CPU seconds, test rows",
-    "share": "share of mapping in the time",
-    "spread": "standard deviation over the runs",
-    "live": "live features",
-}
 Styles = Mapping[Series, dict[str, Any]]
 
 
-def curves(layout: FigureLayout, cells: Sequence[Cell], in_decades: Collection[Quantity]) -> Figure:
+def curves(layout: FigureLayout, cells: Sequence[Cell], in_decades: Collection[str]) -> Figure:
     """Return panels by `rows` and `columns`, the quantities `y` beside each other, and one legend below.
 
     The y axes of `in_decades` are logarithmic. Raises ConfigError where a map has no number of features and
@@ -61,41 +52,41 @@ def curves(layout: FigureLayout, cells: Sequence[Cell], in_decades: Collection[Q
 
 def _known(layout: FigureLayout, cells: Sequence[Cell]) -> FigureLayout:
     """Return the layout without the quantities of which no cell has a value, unless none has any."""
-    known = [name for name in layout.y if any(cell.quantity(name, busy=True) is not None for cell in cells)]
+    known = [name for name in layout.y if any(cell.mean(name, busy=True) is not None for cell in cells)]
     return layout.model_copy(update={"y": known or layout.y})
 
 
 def _panel(
-    axes: Any, layout: FigureLayout, here: Sequence[Point], quantity: Quantity, style: Styles
+    axes: Any, layout: FigureLayout, here: Sequence[Point], quantity: str, style: Styles
 ) -> set[Series]:
     """Draw one quantity in one panel, and return the curves that have a point there."""
     groups: dict[Series, list[tuple[Cell, float]]] = {}
     for point in here:
-        if (value := point.cell.quantity(quantity, busy=True)) is not None:
+        if (value := point.cell.mean(quantity, busy=True)) is not None:
             groups.setdefault(point.series, []).append((point.cell, value))
     for series, members in groups.items():
-        busy = [(cell, value) for cell, value in members if cell.is_busy(quantity)]
-        if series.exact and layout.x == "n_components":
-            for _, value in members:
+        placed = [(x, cell, value) for cell, value in members if (x := x_of(layout, cell)) is not None]
+        if not placed:  # it has no x, and is the same for all: a line across
+            for cell, value in members:
                 axes.axhline(value, **style[series])
-            for _, value in busy:  # at the left end of its line
-                axes.plot(0, value, transform=axes.get_yaxis_transform(), clip_on=False, **BUSY)
+                if cell.is_busy(quantity):  # at the left end of its line
+                    axes.plot(0, value, transform=axes.get_yaxis_transform(), clip_on=False, **BUSY)
             continue
-        if busy:
-            axes.plot(*zip(*((x_of(layout, cell), value) for cell, value in busy), strict=True), **BUSY)
-        line = sorted((x_of(layout, cell), value, _spread(cell, quantity)) for cell, value in members)
-        x, y, spreads = zip(*line, strict=True)
-        axes.errorbar(x, y, yerr=spreads if any(spreads) else None, **style[series])
+        if busy := [(x, value) for x, cell, value in placed if cell.is_busy(quantity)]:
+            axes.plot(*zip(*busy, strict=True), **BUSY)
+        line = sorted((x, value, _spread(cell, quantity)) for x, cell, value in placed)
+        xs, ys, spreads = zip(*line, strict=True)
+        axes.errorbar(xs, ys, yerr=spreads if any(spreads) else None, **style[series])
     return set(groups)
 
 
-def _scale(axes: Any, here: Sequence[Point], quantity: Quantity, in_decades: bool) -> None:
+def _scale(axes: Any, here: Sequence[Point], quantity: str, in_decades: bool) -> None:
     """Let the y axis start at zero, except for scores, or be logarithmic; say where nothing is there."""
     cells = [point.cell for point in here]
     found = [
         (value, _spread(cell, quantity))
         for cell in cells
-        if (value := cell.quantity(quantity, busy=True)) is not None
+        if (value := cell.mean(quantity, busy=True)) is not None
     ]
     ends = [end for value, spread in found for end in (value - spread, value + spread) if end > 0]
     if not found:
@@ -103,22 +94,19 @@ def _scale(axes: Any, here: Sequence[Point], quantity: Quantity, in_decades: boo
         axes.set(xticks=[], yticks=[])
     elif in_decades and ends:
         logarithmic(axes, "y", ends)
-    elif quantity != "score":
+    elif not cells[0].named(quantity).score:
         axes.set_ylim(bottom=0)
 
 
-def _spread(cell: Cell, quantity: Quantity) -> float:
-    return (cell.score.sd or 0.0) if quantity == "score" and cell.score else 0.0
+def _spread(cell: Cell, quantity: str) -> float:
+    found = cell.of(quantity) if cell.named(quantity).score else None
+    return (found.sd or 0.0) if found else 0.0
 
 
 def _x_title(layout: FigureLayout, cells: Sequence[Cell]) -> str:
-    if layout.x == "n_components":
-        return "number of random features D"
-    return "dimension d = D" if d_equals_D(cells) else "dimension d"
+    both = layout.x == "n_features" and d_equals_D(cells)
+    return "dimension d = D" if both else cells[0].named(layout.x).heading
 
 
-def _y_title(quantity: Quantity, cells: Sequence[Cell]) -> str:
-    if quantity != "score":
-        return TITLES[quantity]
-    metric = next((cell for cell in cells if cell.rows), cells[0]).metric
-    return "relative error" if metric.path[0] == "kernel_error" else metric.title
+def _y_title(quantity: str, cells: Sequence[Cell]) -> str:
+    return next((cell for cell in cells if cell.rows), cells[0]).named(quantity).heading

@@ -7,13 +7,14 @@ from matplotlib.figure import Figure
 
 from kfeat.analysis.cells import PHASES, Cell, by_setting
 from kfeat.analysis.labels import method, places
+from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.style import BUSY, COLOURS, logarithmic, say_why_empty, shared_legend, wrapped
 
 
 def methods(cells: Sequence[Cell]) -> Figure:
     """Return one line per method: score with its spread on the left, seconds by phase on the right."""
     settings = by_setting(cells)
-    seconds = [value for cell in cells for phase in PHASES if (value := cell.seconds(phase, busy=True))]
+    seconds = [value for cell in cells for phase in PHASES if (value := cell.mean(phase, busy=True))]
     width, columns = (9, 2) if seconds else (6, 1)
     names = {id(cell): wrapped(method(cell, peers), 4) for peers in settings for cell in peers}
     lines = max((name.count("\n") + 1 for name in names.values()), default=1)
@@ -34,7 +35,7 @@ def methods(cells: Sequence[Cell]) -> Figure:
         axes[0].set_title(wrapped(titles[id(peers[0])], width - 1))
         for right in axes[1:]:
             handles |= _seconds(right, peers)
-    grid[-1][0].set_xlabel(cells[0].metric.title)
+    grid[-1][0].set_xlabel(cells[0].named(SCORE).heading)
     if seconds:
         logarithmic(grid[-1][1], "x", seconds)
         grid[-1][1].set_xlabel("CPU seconds")
@@ -72,7 +73,7 @@ def _seconds(axes: Any, cells: Sequence[Cell]) -> dict[str, Any]:
     """Draw the phases as points: on a logarithmic scale the length of a bar would mean nothing."""
     handles: dict[str, Any] = {}
     for phase, colour, marker in zip(PHASES, (COLOURS[2], COLOURS[1], COLOURS[3]), "os^", strict=True):
-        points = [(cell.seconds(phase, busy=True), line) for line, cell in enumerate(cells)]
+        points = [(cell.mean(phase, busy=True), line) for line, cell in enumerate(cells)]
         drawn = [(seconds, line) for seconds, line in points if seconds]
         busy = [(seconds, line) for seconds, line in drawn if cells[line].is_busy(phase)]
         if drawn:

@@ -39,9 +39,9 @@ class Point:
     title: str
 
 
-def x_of(layout: FigureLayout, cell: Cell) -> float:
-    """Return where a cell stands on the x axis; against n_features it needs rows."""
-    return float(cell.rows[0]["n_features"] if layout.x == "n_features" else n_components(cell))
+def x_of(layout: FigureLayout, cell: Cell) -> float | None:
+    """Return where a cell with rows stands on the x axis; None for an exact machine against a map's size."""
+    return cell.mean(layout.x, busy=True)
 
 
 def n_components(cell: Cell) -> Any:
@@ -59,10 +59,12 @@ def points(layout: FigureLayout, cells: Sequence[Cell]) -> list[Point]:
 
     Raises ConfigError where a map has no number of features, and that is what the x axis shows.
     """
-    of_map: str | None = "n_components"
+    hidden: str | None = layout.x.rpartition(".")[2]
     of_data: str | None = None
     if layout.x == "n_features":
-        of_map, of_data = ("n_components" if d_equals_D(cells) else None), "d"
+        hidden, of_data = ("n_components" if d_equals_D(cells) else None), "d"
+    elif layout.x != "n_components":
+        pass
     elif unsized := [c.trial.map.name for c in cells if c.trial.map and n_components(c) is None]:
         raise ConfigError(
             f"figure: curves against n_components need that number of every map, and {unsized[0]} has none; "
@@ -76,7 +78,7 @@ def points(layout: FigureLayout, cells: Sequence[Cell]) -> list[Point]:
         found.append(
             Point(
                 cell=cell,
-                series=Series(method(cell, cells, of_map), where, cell.trial.map is None),
+                series=Series(method(cell, cells, hidden), where, cell.trial.map is None),
                 row=tuple(words[name] for name in layout.rows),
                 column=tuple(words[name] for name in layout.columns),
                 title=", ".join(words[name] for name in named),
