@@ -54,6 +54,12 @@ def kernel(cell: Cell, cells: Sequence[Cell] = ()) -> str:
     return _told_apart(own, [other for other in kernels if _kernel(other) == _kernel(own)], [_kernel(own)])
 
 
+def formulas(cells: Sequence[Cell]) -> set[str]:
+    """Return the kernels' formulas that can be set as mathematics."""
+    found = {str(cell.trial.kernel.build().formula) for cell in cells}
+    return {formula for formula in found if "<x, y>" in formula or "||" in formula}
+
+
 def _kernel(item: Component) -> str:
     return item.label or str(item.build().formula)
 

@@ -113,6 +113,7 @@ def _run_one(
     """Run one experiment, write its report, show its table; return whether a trial failed."""
     from kfeat.cli.progress import watcher
     from kfeat.experiments.run import run_experiment
+    from kfeat.render.closing import closing_line
     from kfeat.render.files import check_report
     from kfeat.render.notes import untold
     from kfeat.render.table import render
@@ -129,6 +130,8 @@ def _run_one(
     click.echo(plain(files))
     for line in untold(cells, watching.told):
         click.echo(plain(f"kfeat: {line}"), err=True)
+    if closing := closing_line(cells):
+        click.echo(plain(closing))
     return any(cell.failed for cell in cells)
 
 

@@ -5,7 +5,7 @@ leaves text without special signs as it is.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from kfeat.saying import plain
 
@@ -49,11 +49,34 @@ def markdown_verdict(text: str) -> str:
 
 def latex(text: str, formulas: Collection[str] = ()) -> str:
     r"""Return the text for LaTeX, the formulas in it as mathematics: $(1+\langle x,y\rangle)^4$."""
-    known = sorted((formula for formula in formulas if formula in text), key=len, reverse=True)
+    return _typeset(text, formulas, lambda words: plain(words).translate(_LATEX), mathematics)
+
+
+def mathtext(text: str, formulas: Collection[str]) -> str:
+    """Return the text for matplotlib's mathtext, the formulas in it as mathematics, dollars as dollars."""
+    return _typeset(text, formulas, lambda words: words.replace("$", r"\$"), _matplotlib_mathematics)
+
+
+def _typeset(
+    text: str, formulas: Collection[str], words: Callable[[str], str], formula: Callable[[str], str]
+) -> str:
+    """Return the text with the longest formulas set by `formula`, and what stands between them by `words`."""
+    known = sorted((one for one in formulas if one in text), key=len, reverse=True)
     if not known:
-        return plain(text).translate(_LATEX)
+        return words(text)
     before, _, after = text.partition(known[0])
-    return latex(before, known) + mathematics(known[0]) + latex(after, known)
+    return (
+        _typeset(before, known, words, formula) + formula(known[0]) + _typeset(after, known, words, formula)
+    )
+
+
+def _matplotlib_mathematics(formula: str) -> str:
+    """Return a kernel's formula for mathtext, which has no boxes of text."""
+    return re.sub(
+        r"\\mbox\{([^}]*)\}",
+        lambda match: r"\mathrm{" + match[1].replace(" ", r"\ ") + "}",
+        mathematics(formula),
+    )
 
 
 def mathematics(formula: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
 from kfeat.analysis.folds import fold_means
-from kfeat.analysis.labels import dataset, kernel, method
+from kfeat.analysis.labels import dataset, formulas, kernel, method
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
 from kfeat.experiments.schema import TableLayout
@@ -32,16 +32,15 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     A terminal has `width` characters a line, or no limit. Raises ConfigError where a column of the paper's
     table selects several cells.
     """
-    formulas = {cell.trial.kernel.build().formula for cell in cells}
-    formulas = {name for name in formulas if "<x, y>" in name or "||" in name}
+    kernels = formulas(cells)
     title, shown = experiment.title, [*cells, *fold_means(cells)]
     parts: list[str] = []
     if layout := _layout(experiment, cells):
-        parts += [mirror(layout, shown).text(style, formulas, width), _heading("All cells", style, 2)]
+        parts += [mirror(layout, shown).text(style, kernels, width), _heading("All cells", style, 2)]
     for place, sheet in _sheets(experiment, shown):
         if place:
-            parts.append(_heading(place, style, 3, formulas))
-        parts.append(sheet.text(style, formulas, width))
+            parts.append(_heading(place, style, 3, kernels))
+        parts.append(sheet.text(style, kernels, width))
     body = "\n\n".join(parts)
     if style == "latex":
         head = "".join(f"% {plain(line)}\n" for line in (title, *notes(experiment, cells)))
@@ -62,9 +61,9 @@ def _layout(experiment: Experiment, cells: Sequence[Cell]) -> TableLayout | None
     return layout.model_copy(update={"columns": chosen}) if chosen else None
 
 
-def _heading(title: str, style: str, level: int, formulas: Collection[str] = ()) -> str:
+def _heading(title: str, style: str, level: int, kernels: Collection[str] = ()) -> str:
     if style == "latex":
-        return rf"\paragraph{{{latex(title, formulas)}}}"
+        return rf"\paragraph{{{latex(title, kernels)}}}"
     return f"{'#' * level} {markdown(title)}" if style == "markdown" else plain(title)
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from matplotlib.mathtext import MathTextParser
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.standing import stand
@@ -16,7 +17,7 @@ from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.schema import Claim
 from kfeat.experiments.store import Row
-from kfeat.render.escapes import csv_text, latex, markdown, markdown_cell
+from kfeat.render.escapes import csv_text, latex, markdown, markdown_cell, mathtext
 from kfeat.render.files import write_report
 from kfeat.render.scoreboard import scoreboard
 from kfeat.render.table import render
@@ -116,3 +117,12 @@ def test_a_csv_of_nasty_text_has_a_line_per_cell(evil: Experiment, nasty: list[C
     write_report(evil, nasty, tmp_path)
     text = (tmp_path / "table.csv").read_text()
     assert len(text.splitlines()) == 1 + len(list(csv.DictReader(io.StringIO(text)))) == 1 + len(nasty)
+
+
+def test_formulas_in_figures_are_mathematics_and_dollars_are_dollars() -> None:
+    formulas = {"<x, y>^2", "exp(-gamma ||x - y||^2), gamma = mean distance"}
+    assert mathtext("5 $: <x, y>^2, $x", formulas) == r"5 \$: $\langle x,y\rangle^2$, \$x"
+    gaussian = mathtext("exp(-gamma ||x - y||^2), gamma = mean distance", formulas)
+    assert gaussian == r"$\exp(-\gamma \Vert x-y\Vert^2), \gamma = \mathrm{mean\ distance}$"
+    for text in (gaussian, mathtext("a $ <x, y>^2", formulas)):
+        MathTextParser("path").parse(text)

@@ -160,8 +160,8 @@ def test_a_grid_over_sizes_is_drawn_as_curves(write: Callable[..., Path], tmp_pa
     drawing = (tmp_path / "figure.svg").read_text()
     for words in (
         "number of random features D",
-        "(1 + &lt;x, y&gt;)^2",
-        "(1 + &lt;x, y&gt;)^3",
+        r"$(1+\langle x,y\rangle)^2$",
+        r"$(1+\langle x,y\rangle)^3$",
         "exact, LIBSVM",
     ):
         assert words in drawing

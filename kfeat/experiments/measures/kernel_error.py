@@ -21,7 +21,7 @@ def _quantity(name: str, key: str, title: str, formula: str, score: bool = False
         spec=".4f" if key.startswith("relative") else ".4g",
         better="lower",
         score=score,
-        note=f"{formula} over sampled rows, {{spread}}",
+        note=f"{formula} of sampled rows, {{spread}}",
     )
 
 

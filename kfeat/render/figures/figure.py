@@ -1,16 +1,19 @@
 """The figure of an experiment in the house style: a line per method, or curves against D or d."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.folds import without_folds
+from kfeat.analysis.labels import formulas
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.schema import FigureLayout
+from kfeat.render.escapes import mathtext
 from kfeat.render.figures.curves import curves
 from kfeat.render.figures.methods import methods
 from kfeat.render.figures.panels import points
@@ -43,7 +46,17 @@ def figure_of(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
     """Return the figure of the experiment with its title; means stand in the place of folds."""
     figure = _figure(experiment.figure, without_folds(cells))
     figure.suptitle(wrapped(plain(experiment.title), figure.get_figwidth() - 0.1, 1.05))
+    _set_formulas(figure, formulas(cells))
     return figure
+
+
+def _set_formulas(figure: Figure, kernels: Collection[str]) -> None:
+    """Set the kernels' formulas in all texts of the figure as mathematics."""
+    for text in figure.findobj(Text):
+        said = text.get_text()
+        if any(formula in said for formula in kernels):
+            text.set_text(mathtext(said, kernels))
+            text.set_parse_math(True)
 
 
 def _figure(layout: FigureLayout | None, cells: Sequence[Cell]) -> Figure:
