@@ -2,7 +2,8 @@
 
 The blocks, each up to `<!-- end -->`: `<!-- scoreboard -->` over the published rows; `<!-- table NAME -->`,
 the first table of results/NAME/table.md; `<!-- verdicts NAME -->`, its printed numbers and claims with their
-verdicts; `<!-- benchmarks -->`, the ratios of results/bench/ over the shapes measured.
+verdicts; `<!-- closing NAME -->`, the line that ends a run of its config; `<!-- benchmarks -->`, the ratios
+of results/bench/ over the shapes measured.
 """
 
 import json
@@ -14,9 +15,14 @@ from click.testing import CliRunner
 from tabulate import tabulate
 
 from kfeat.cli import main
+from kfeat.experiments.load import load_experiment
+from kfeat.render.closing import closing_line
+from kfeat.render.whole import cells_at_hand
 
 READMES = [Path("README.md"), Path("results/pham_pagh_2013/README.md")]
-BLOCK = re.compile(r"<!-- (scoreboard|benchmarks|table|verdicts)( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
+BLOCK = re.compile(
+    r"<!-- (scoreboard|benchmarks|table|verdicts|closing)( \S+)? -->\n.*?<!-- end -->", re.DOTALL
+)
 VERDICTS = ("## Printed numbers", "## Claims")
 
 
@@ -31,6 +37,8 @@ def _block(match: re.Match[str]) -> str:
         content = _scoreboard()
     elif kind == "benchmarks":
         content = _benchmarks()
+    elif kind == "closing":
+        content = _closing(name)
     else:
         table = (Path("results") / name / "table.md").read_text(encoding="utf-8")
         content = _first_table(table) if kind == "table" else _verdicts(table)
@@ -43,6 +51,12 @@ def _scoreboard() -> str:
     if result.exit_code not in (0, 1):
         raise RuntimeError(f"kfeat check --all failed: {result.output}")
     return result.stdout.strip()
+
+
+def _closing(name: str) -> str:
+    """Return the line that ends a run of a config, from its published rows."""
+    experiment = load_experiment(Path("configs") / f"{name}.yaml")
+    return f"> {closing_line(cells_at_hand(experiment, Path('results')))}"
 
 
 def _first_table(report: str) -> str:

@@ -140,7 +140,7 @@ class Cell:
 
 
 def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str, Row]) -> list[Cell]:
-    """Return the planned cells, the exact machine of each setting first, as the papers print them."""
+    """Return the planned cells, the exact kernel SVM of each setting first, as the papers print them."""
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
         groups.setdefault(trial.cell, []).append(trial)
@@ -168,6 +168,6 @@ def by_setting(cells: Iterable[Cell]) -> list[list[Cell]]:
 
 
 def exact_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
-    """Return the exact machine of the same setting, if it is planned."""
+    """Return the exact kernel SVM of the same setting, if it is planned."""
     same = (other for other in cells if other.trial.map is None and setting(other) == setting(cell))
     return next(same, None)

@@ -73,7 +73,7 @@ def _check_values(claim: Claim, selector: Mapping[str, Any], cells: Sequence[Cel
 
 
 def _concerns(selector: Mapping[str, Any], cell: Cell) -> bool:
-    """Tell whether `for` lets a cell take part; the exact machine has no size by which to leave it out."""
+    """Tell whether `for` lets a cell take part; the exact kernel SVM has no size by which to leave it out."""
     flat = cell.trial.describe()
     binding = {k: v for k, v in selector.items() if k in flat or k.partition(".")[0] in _SETTING}
     return matches(binding, cell.trial)
@@ -119,7 +119,7 @@ def _only_one_across(claim: Claim, found: Sequence[Cell], cells: Sequence[Cell])
 
 
 def _pairs(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
-    """Pair both sides by size; an exact machine, or one size by name, meets all of the other side."""
+    """Pair both sides by size; an exact kernel SVM, or one size by name, meets all of the other side."""
     selectors = claim.difference or claim.ratio or []
     sides = [_select(selector, group) for selector in selectors]
     for side in sides:
@@ -144,7 +144,7 @@ def _pair(claim: Claim, a: Cell, b: Cell, cells: Sequence[Cell]) -> Case:
     if of_a is not None and of_b is not None:
         # A quantity of exactly 0 is a time too short for the clock: nothing can be divided by it.
         number = of_a - of_b if claim.difference else of_a / of_b if of_b else None
-    # Beside a map, the exact machine of the same setting adds nothing to the name.
+    # Beside a map, the exact kernel SVM of the same setting adds nothing to the name.
     named = [cell for cell in (a, b) if cell.trial.map or setting(a) != setting(b)] or [a]
     names = dict.fromkeys(place_and_size(cell, cells) for cell in named)
     return Case(" against ".join(names), [a, b], number, _interval(claim, [a, b]))

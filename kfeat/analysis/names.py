@@ -34,6 +34,6 @@ def cell_name(cell: Cell, cells: Sequence[Cell]) -> str:
 
 
 def size(cell: Cell) -> int | None:
-    """Return the number of components of the cell's map; None for an exact machine."""
+    """Return the number of components of the cell's map; None for an exact kernel SVM."""
     found = cell.trial.map.parameters.get("n_components") if cell.trial.map else None
     return None if found is None else int(found)

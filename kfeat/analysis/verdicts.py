@@ -97,7 +97,7 @@ def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Repr
 def _interval(cell: Cell, quantity: Quantity, ours: Summary, theirs: Summary) -> Interval | None:
     """Return Welch's 95 % interval of ours - theirs, widened by the rounding of the printed number.
 
-    The exact machine has no draw: its standard error is zero. None if a spread is not known.
+    The exact kernel SVM has no draw: its standard error is zero. None if a spread is not known.
     """
     errors = [standard_error(cell, quantity.name), 0.0 if _no_draw(cell) else theirs.standard_error]
     if errors[0] is None or errors[1] is None:

@@ -84,7 +84,7 @@ def _of_times(cells: Sequence[Cell]) -> list[str]:
         return [
             "map, train, test: CPU seconds (map: fitting the map and mapping the training rows; test: "
             f"mapping and predicting the test rows; {count}). "
-            "speed-up: the exact machine's training over map + train."
+            "speed-up: the exact kernel SVM's training over map + train."
         ]
     if any(cell.of("map", busy=True) for cell in cells):
         return [f"map: CPU seconds of fitting the map and mapping all rows ({count})."]

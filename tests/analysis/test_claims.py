@@ -36,7 +36,7 @@ Row = dict[str, Any]
 
 @pytest.fixture
 def grid(write: Callable[..., Path]) -> Experiment:
-    """Two kernels (coef0 0 and 1), two maps of three sizes each, an exact machine, three repeats."""
+    """Two kernels (coef0 0 and 1), two maps of three sizes each, an exact kernel SVM, three repeats."""
     path = write(**{"coef0: 1": "coef0: [0, 1]", "n_components: 64": f"n_components: {list(SIZES)}"})
     return load_experiment(path, repeats=3)
 

@@ -28,7 +28,7 @@ def folds(write: Callable[..., Path]) -> Experiment:
 
 
 def cells_of(experiment: Experiment, planned: int = 3) -> list[Cell]:
-    """Tensor Sketch has 60, 70 and 80 % on the folds, the exact machine ten more."""
+    """Tensor Sketch has 60, 70 and 80 % on the folds, the exact kernel SVM ten more."""
     trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
     score = {(i, exact): 0.6 + 0.1 * i + 0.1 * exact for i in range(3) for exact in (False, True)}
     rows = {}

@@ -52,7 +52,7 @@ def two_kernels(write: Callable[..., Path]) -> Callable[..., Experiment]:
 
 
 def cells_of(experiment: Experiment, keep: Callable[[Any], bool] = lambda trial: True) -> list[Cell]:
-    """Cells with the same numbers in every run: the exact machine trains 600 s, the solvers 8 s and 2 s."""
+    """Cells with the same numbers in every run: the exact SVM trains 600 s, the solvers 8 s and 2 s."""
     trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
     return summarise(experiment, trials, {t.id: row(t) for t in trials if keep(t)})
 

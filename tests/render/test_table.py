@@ -31,7 +31,7 @@ def test_ours_stands_beside_the_papers(experiment: Experiment, make_cells: Make)
         "+0.00",
     )
     assert (sketch["map"], sketch["train"], sketch["test"]) == ("1.0", "0.500", "1.0")
-    assert sketch["speed-up"] == "0.333×"  # the exact machine trains in 0.5 s, map + train take 1.5 s
+    assert sketch["speed-up"] == "0.333×"  # the exact kernel SVM trains in 0.5 s, map + train take 1.5 s
     assert sketch["runs"] == "2/5"
     assert maclaurin["accuracy (%)"] == MISSING
     assert maclaurin["paper"] == MISSING
@@ -57,7 +57,7 @@ def test_a_speed_up_is_marked_where_one_side_is_from_a_busy_machine(
     experiment: Experiment, trials: list[Trial], make_rows: MakeRows
 ) -> None:
     rows = make_rows([0.84, 0.86])
-    rows[trials[-1].id]["timed"] = False  # the exact machine's
+    rows[trials[-1].id]["timed"] = False  # the exact kernel SVM's
     sketch = records(experiment, summarise(experiment, trials, rows))[1]
     assert (sketch["train"], sketch["speed-up"]) == ("0.500", "~0.333×")
 

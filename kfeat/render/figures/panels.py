@@ -40,7 +40,7 @@ class Point:
 
 
 def x_of(layout: FigureLayout, cell: Cell) -> float | None:
-    """Return where a cell with rows stands on the x axis; None for an exact machine against a map's size."""
+    """Return where a cell with rows stands on the x axis; None for an exact SVM against a map's size."""
     return cell.mean(layout.x, busy=True)
 
 

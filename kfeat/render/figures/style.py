@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, NullFormatter
 from kfeat.analysis.cells import Cell
 
 # Okabe and Ito's colours in an order whose lightness differs, so that grey prints keep them apart; black is
-# the exact machine's.
+# the exact kernel SVM's.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 MARKERS = "os^Dv<>"
 DASHES: tuple[Any, ...] = ("-", "--", ":", "-.")
