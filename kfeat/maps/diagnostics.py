@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,17 @@ from kfeat.kernels.operands import canonical
 from kfeat.kernels.randomness import generator
 from kfeat.maps.columns import column_counts
 
-if TYPE_CHECKING:
-    from kfeat.maps.base import FeatureMap
-
 CONFIDENCE = 0.95
+
+
+class FittedMap(Protocol):
+    """What a diagnosis needs of a map: its features, and the kernel that they approximate."""
+
+    kernel_: Any
+    kernel_offset_: float
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of X."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +67,7 @@ class Diagnosis:
     relative_spectral: float
 
 
-def diagnose(fitted: "FeatureMap", X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
+def diagnose(fitted: FittedMap, X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
     """Return the diagnosis on `n_rows` rows of X drawn without replacement (all, where X has fewer)."""
     rows, unseen = sampled_rows(X, n_rows, random_state)
     Z = np.asarray(fitted.transform(rows), dtype=np.float64)
@@ -88,7 +95,7 @@ def sampled_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, float]:
     return rows, 1 - m / n
 
 
-def kernel_errors(fitted: "FeatureMap", rows: Any, Z: NDArray[np.float64], unseen: float) -> dict[str, Any]:
+def kernel_errors(fitted: FittedMap, rows: Any, Z: NDArray[np.float64], unseen: float) -> dict[str, Any]:
     """Return the errors that a Diagnosis has, of the features Z of `rows`."""
     K = np.asarray(fitted.kernel_(rows.astype(np.float64)), dtype=np.float64) - fitted.kernel_offset_
     error = Z @ Z.T - K

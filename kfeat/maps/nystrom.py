@@ -15,8 +15,7 @@ from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
 from kfeat.kernels.base import dense_if_quicker, slices
 from kfeat.kernels.operands import as_operand, canonical
-from kfeat.maps.base import BlockMapper, FeatureMap
-from kfeat.maps.registry import register
+from kfeat.maps.base import BlockMapper, FeatureMap, register
 from kfeat.parameters import Components, Jobs
 
 DEFAULT_LANDMARKS = 100

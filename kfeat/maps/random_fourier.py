@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Gaussian, Kernel, ShiftInvariantKernel
-from kfeat.maps.base import BlockMapper, FeatureMap
-from kfeat.maps.registry import register
+from kfeat.maps.base import BlockMapper, FeatureMap, register
 from kfeat.memory import check_memory
 from kfeat.parameters import Components, Jobs
 

@@ -10,9 +10,8 @@ from scipy.sparse import issparse
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import DotProductKernel, Kernel, Polynomial
-from kfeat.maps.base import BlockMapper, FeatureMap
+from kfeat.maps.base import BlockMapper, FeatureMap, register
 from kfeat.maps.degree_laws import Degrees, coefficients, geometric, proportional, truncated
-from kfeat.maps.registry import register
 from kfeat.memory import check_memory
 from kfeat.parameters import Components, Jobs
 

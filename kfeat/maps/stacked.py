@@ -8,9 +8,8 @@ from sklearn.base import clone
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Kernel, Sum
-from kfeat.maps.base import BlockMapper, FeatureMap
+from kfeat.maps.base import BlockMapper, FeatureMap, check_supported, register
 from kfeat.maps.random_fourier import RandomFourier
-from kfeat.maps.registry import check_supported, register
 from kfeat.maps.tensor_sketch import TensorSketch
 from kfeat.parameters import Jobs
 

@@ -8,9 +8,8 @@ from scipy.fft import irfft, rfft
 from sklearn.base import clone
 
 from kfeat.kernels import Kernel, Linear, Polynomial
-from kfeat.maps.base import BlockMapper, FeatureMap
+from kfeat.maps.base import BlockMapper, FeatureMap, register
 from kfeat.maps.count_sketch import CountSketch, arranged, random_tables, universal_tables
-from kfeat.maps.registry import register
 from kfeat.parameters import Components, Jobs
 
 
