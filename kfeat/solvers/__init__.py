@@ -1,6 +1,6 @@
 """Solvers: LIBLINEAR and LIBSVM at their full speed, Newton's method and ridge regression, one contract."""
 
-from kfeat.solvers.base import LinearSolver, Machine, Solver
+from kfeat.solvers.base import LinearSolver, Solver, Subproblem
 from kfeat.solvers.grid import NewtonCV, grid_scores
 from kfeat.solvers.kernel_ridge import KernelRidge
 from kfeat.solvers.liblinear.dual_descent import DualDescent
@@ -29,12 +29,12 @@ __all__ = [
     "Liblinear",
     "Libsvm",
     "LinearSolver",
-    "Machine",
     "Newton",
     "NewtonCV",
     "Ridge",
     "RidgeCV",
     "Solver",
+    "Subproblem",
     "grid_scores",
     "regression_errors",
     "relative_error",

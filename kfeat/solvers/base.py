@@ -28,8 +28,8 @@ BLOCK_BYTES = 2**25  # of float64 scratch space while predicting
 
 
 @dataclass(frozen=True)
-class Machine:
-    """How one machine (one class against the rest, one pair of classes) was solved."""
+class Subproblem:
+    """How one subproblem (one class against the rest, one pair of classes) was solved."""
 
     finished_by: str
     iterations: int
@@ -51,12 +51,12 @@ def classifies(solver: "Solver") -> bool:
 
 
 def finite(fit: Method) -> Method:
-    """Return a method that fits, raising SolverError where the machine that it leaves is not finite."""
+    """Return a method that fits, raising SolverError where what it learnt is not finite."""
 
     @wraps(fit)
     def checked(self: Any, *data: Any, **more: Any) -> Any:
         try:
-            with np.errstate(all="ignore"):  # what overflows is seen in the machine
+            with np.errstate(all="ignore"):  # what overflows is seen in the coefficients
                 fit(self, *data, **more)
         except MemoryError as error:
             raise SolverError(f"{type(self).__name__}: {error}: take fewer rows or features") from None
@@ -74,15 +74,15 @@ def finite(fit: Method) -> Method:
 
 
 class Solver(BaseEstimator):
-    """A machine trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
+    """A classifier or a regression, trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
 
     Every fitted solver says how the solve went:
 
-    - `objective_`: the primal objective at the solution, summed over the one-against-rest machines of several
-      classes (LIBSVM: the dual objective, which is maximised and equals the primal at the optimum);
-    - `n_iter_`: iterations (the most over several machines); `converged_`: its own tolerance was met;
+    - `objective_`: the primal objective at the solution, summed over the one-against-rest subproblems of
+      several classes (LIBSVM: the dual objective, which is maximised and equals the primal at the optimum);
+    - `n_iter_`: iterations (the most over several subproblems); `converged_`: its own tolerance was met;
     - `stop_reason_`: "tolerance" or what stopped it; `finished_by_`: who finished it, e.g. "-s 2"; the same
-      for each machine in `machines_`;
+      for each subproblem in `subproblems_`;
     - `times_`: wall seconds by phase.
 
     Classifiers also have `classes_` (sorted) and `decision_function`, with scikit-learn's signs and columns.
@@ -138,14 +138,14 @@ class Solver(BaseEstimator):
             )
         return X, codes
 
-    def _report(self, machines: Sequence[Machine]) -> None:
+    def _report(self, subproblems: Sequence[Subproblem]) -> None:
         """Set the attributes that tell how the solve went."""
-        self.machines_ = tuple(machines)
-        self.n_iter_ = max(machine.iterations for machine in machines)
-        reasons = sorted({machine.stop_reason for machine in machines} - {"tolerance"})
+        self.subproblems_ = tuple(subproblems)
+        self.n_iter_ = max(one.iterations for one in subproblems)
+        reasons = sorted({one.stop_reason for one in subproblems} - {"tolerance"})
         self.converged_ = not reasons
         self.stop_reason_ = "; ".join(reasons) or "tolerance"
-        self.finished_by_ = ", ".join(sorted({machine.finished_by for machine in machines}))
+        self.finished_by_ = ", ".join(sorted({one.finished_by for one in subproblems}))
 
     def _check_again(self, X: Any) -> Any:
         """Return X checked against what was seen in fit."""
@@ -168,7 +168,7 @@ class Solver(BaseEstimator):
 
 
 class LinearSolver(Solver):
-    """A solver whose machine is `coef_` (machines, d) and `intercept_` (machines,), or (d,) in regression."""
+    """A linear solver: `coef_` (subproblems, d) and `intercept_` (subproblems,); (d,) in regression."""
 
     coef_: NDArray[np.float64]
     intercept_: Any
@@ -199,7 +199,7 @@ class LinearSolver(Solver):
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Return <w, x> + b of checked rows for each machine, shape (n, machines)."""
+        """Return <w, x> + b of checked rows for each subproblem, shape (n, subproblems)."""
         return scores(X, np.atleast_2d(self.coef_)) + self.intercept_
 
     def _values(self, X: Any) -> NDArray[np.float64]:

@@ -49,11 +49,11 @@ def grid_scores(
     splits = cutter(folds, shuffle=True, random_state=random_state).split(np.zeros(len(y)), y)
     scores = np.empty((folds, len(grid)))
     for fold, (seen, held_out) in enumerate(splits):
-        machine = clone(solver)
+        estimator = clone(solver)
         X_seen, X_held_out = X[seen], X[held_out]
         for k, value in enumerate(grid):
-            machine.set_params(**{parameter: value}).fit(X_seen, y[seen])
-            scores[fold, k] = machine.score(X_held_out, y[held_out])
+            estimator.set_params(**{parameter: value}).fit(X_seen, y[seen])
+            scores[fold, k] = estimator.score(X_held_out, y[held_out])
     return scores
 
 
@@ -120,8 +120,12 @@ class NewtonCV(LinearSolver):
         self.cv_scores_ = grid_scores(path, X, y, "C", self.Cs_, self.folds, int(self.random_state or 0))
         self.C_ = float(self.Cs_[np.argmax(self.cv_scores_.mean(axis=0))])
         searched = perf_counter()
-        machine = Newton(C=self.C_, **options).fit(X, y)
-        self.coef_, self.intercept_, self.objective_ = machine.coef_, machine.intercept_, machine.objective_
-        self._report(machine.machines_)
-        self.times_ = {"search": searched - start, **machine.times_}
+        estimator = Newton(C=self.C_, **options).fit(X, y)
+        self.coef_, self.intercept_, self.objective_ = (
+            estimator.coef_,
+            estimator.intercept_,
+            estimator.objective_,
+        )
+        self._report(estimator.subproblems_)
+        self.times_ = {"search": searched - start, **estimator.times_}
         return self

@@ -1,4 +1,4 @@
-"""The kernel that an exact machine is given, checked, with its widths learnt."""
+"""The kernel that an exact solver is given, checked, with its widths learnt."""
 
 from typing import Any
 

@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from kfeat.errors import SolverError
 from kfeat.kernels import Kernel
 from kfeat.memory import check_memory
-from kfeat.solvers.base import Machine, Solver, Task, finite
+from kfeat.solvers.base import Solver, Subproblem, Task, finite
 from kfeat.solvers.kernel_argument import resolved_kernel
 
 BLOCK_VALUES = 2**22  # kernel values held while predicting
@@ -69,7 +69,7 @@ class KernelRidge(Solver):
         self.X_fit_ = X
         # At the solution residuals are alpha a and ||f||^2 = a'Ka = a'(y - b) - alpha a'a.
         self.objective_ = self.alpha * float(self.dual_coef_ @ (y - self.intercept_))
-        self._report([Machine("Cholesky", 1)])
+        self._report([Subproblem("Cholesky", 1)])
         self.times_ = {"build": built - start, "solve": perf_counter() - built}
         return self
 

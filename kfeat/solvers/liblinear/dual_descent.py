@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from kfeat.parameters import Iterations, Seed
-from kfeat.solvers.base import LinearSolver, Machine, Task, class_factors, finite
+from kfeat.solvers.base import LinearSolver, Subproblem, Task, class_factors, finite
 from kfeat.solvers.native.library import one_at_a_time
 from kfeat.solvers.objectives import linear_objective
 
@@ -53,7 +53,7 @@ class DualDescent(LinearSolver):
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
         weights = class_factors(self.class_weight, self.classes_, y)
-        machine = LinearSVC(
+        linear_svc = LinearSVC(
             C=self.C,
             tol=self.eps,
             max_iter=self.max_iter,
@@ -67,12 +67,14 @@ class DualDescent(LinearSolver):
         # The lock is for the random numbers inside, which all threads share, and for the list of filters.
         with one_at_a_time(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # it is told by `stop_reason_`
-            machine.fit(X, y)
+            linear_svc.fit(X, y)
         solved = perf_counter()
-        self.coef_ = machine.coef_
-        self.intercept_ = machine.intercept_ if self.bias > 0 else np.zeros(len(machine.coef_))
-        passes = int(machine.n_iter_)
-        self._report([Machine("-s 1", passes, "tolerance" if passes < self.max_iter else "iteration limit")])
+        self.coef_ = linear_svc.coef_
+        self.intercept_ = linear_svc.intercept_ if self.bias > 0 else np.zeros(len(linear_svc.coef_))
+        passes = int(linear_svc.n_iter_)
+        self._report(
+            [Subproblem("-s 1", passes, "tolerance" if passes < self.max_iter else "iteration limit")]
+        )
         values = self._scores(X)
         penalised = self.intercept_ / self.bias if self.bias > 0 else 0.0
         self.objective_ = linear_objective(2, values, y, self.coef_, penalised, self.C, 0.0, weights)

@@ -23,7 +23,7 @@ LOGISTIC = frozenset({0, 6, 7})
 
 
 class Liblinear(LinearSolver):
-    """Linear machines by LIBLINEAR: min over w of R(w) + C sum_i loss(y_i, <w, x_i>), its `train` to the bit.
+    """LIBLINEAR's linear models, to the bit: min over w of R(w) + C sum_i loss(y_i, <w, x_i>).
 
     `solver_type` is its -s: 0 and 7 l2-regularised logistic regression (primal, dual), 1 and 2 l2-loss SVM
     (dual, primal), 3 l1-loss SVM (dual), 4 Crammer and Singer, 5 l1-regularised l2-loss SVM,
@@ -33,7 +33,7 @@ class Liblinear(LinearSolver):
     (its -R, needs bias 1). `significant_digits` rounds features as a text file would have. `random_state`
     seeds C's rand(); None is the state of a fresh process, so a fit never depends on what ran before.
 
-    -s 1, 7 and 12 go on as -s 2, 0 and 11 after 300 iterations; `finished_by_` and `machines_` tell.
+    -s 1, 7 and 12 go on as -s 2, 0 and 11 after 300 iterations; `finished_by_` and `subproblems_` tell.
     Raises DataError for fewer than two classes or sizes beyond C's int, ParameterError for bad parameters.
     Fan et al., "LIBLINEAR: a library for large linear classification", JMLR 9 (2008).
     """
@@ -124,12 +124,12 @@ class Liblinear(LinearSolver):
 
     def _call(self, X: Any, y: NDArray[Any]) -> Call:
         """Return the problem in C's layout, or raise DataError if C's int cannot count it."""
-        (n, d), machines = X.shape, len(self.classes_) if self.task == "classification" else 1
+        (n, d), n_subproblems = X.shape, len(self.classes_) if self.task == "classification" else 1
         check_sizes(
             "LIBLINEAR",
             rows_times_two=2 * n,
-            features_times_classes=(d + (self.bias >= 0)) * machines,
-            **({"rows_times_classes": n * machines} if self.solver_type == CRAMMER_SINGER else {}),
+            features_times_classes=(d + (self.bias >= 0)) * n_subproblems,
+            **({"rows_times_classes": n * n_subproblems} if self.solver_type == CRAMMER_SINGER else {}),
         )
         targets = self._targets(y)
         weights = {}
@@ -166,13 +166,13 @@ class Liblinear(LinearSolver):
         self.coef_ = np.ascontiguousarray(W[0, :d] if regression else W[:, :d])
         self.intercept_ = float(b[0]) if regression else b
         self.log_ = trained.log
-        machines = read_log(trained.log, self.solver_type)
-        if not machines or not np.isfinite(W).all():
+        subproblems = read_log(trained.log, self.solver_type)
+        if not subproblems or not np.isfinite(W).all():
             raise SolverError(f"LIBLINEAR returned no usable model; its messages were: {trained.log!r}")
-        self._report(machines)
+        self._report(subproblems)
 
     def _objective(self, X: Any, y: NDArray[Any]) -> float:
-        """Return the primal objective of all machines at the solution."""
+        """Return the primal objective of all subproblems at the solution."""
         values = self._scores(X)
         penalised_b = self.intercept_ / self.bias if self.bias > 0 and self.regularize_bias else 0.0
         W = np.atleast_2d(self.coef_)

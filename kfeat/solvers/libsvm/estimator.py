@@ -1,4 +1,4 @@
-"""LIBSVM's exact kernel machines: C-SVC and epsilon-SVR, trained by LIBSVM, predicted by matrix products."""
+"""LIBSVM's exact kernel SVM: C-SVC and epsilon-SVR, trained by LIBSVM, predicted by matrix products."""
 
 import ctypes
 import re
@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
 from kfeat.kernels.base import TILE, slices
-from kfeat.solvers.base import Machine, Solver, Task, available_when, class_factors, classifies, finite
+from kfeat.solvers.base import Solver, Subproblem, Task, available_when, class_factors, classifies, finite
 from kfeat.solvers.kernel_argument import resolved_kernel
 from kfeat.solvers.libsvm.kernel import LibsvmKernel, libsvm_kernel
 from kfeat.solvers.libsvm.model import SupportVectors, copy_model, kernel_fields
@@ -29,7 +29,7 @@ MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is g
 
 
 class Libsvm(Solver):
-    """The exact kernel machine by LIBSVM: `solver_type` 0 is C-SVC (one against one), 3 epsilon-SVR.
+    """The exact kernel SVM by LIBSVM: `solver_type` 0 is C-SVC (one against one), 3 epsilon-SVR.
 
     min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel` (None: linear). LIBSVM's
     own kernels stand for Linear, Polynomial and Gaussian; any other kernel is handed over as a Gram matrix,
@@ -195,7 +195,10 @@ class Libsvm(Solver):
         limit = max(10_000_000, 100 * variables)
         name = "epsilon-SVR" if self.task == "regression" else "C-SVC"
         self._report(
-            [Machine(name, done, "tolerance" if done < limit else "iteration limit") for done in iterations]
+            [
+                Subproblem(name, done, "tolerance" if done < limit else "iteration limit")
+                for done in iterations
+            ]
         )
 
 

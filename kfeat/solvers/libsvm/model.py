@@ -1,4 +1,4 @@
-"""A trained LIBSVM machine in NumPy arrays: matrix products decide, LIBSVM where rounding could."""
+"""A trained LIBSVM model in NumPy arrays: matrix products decide, LIBSVM where rounding could."""
 
 import ctypes
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ BLOCK_VALUES = 2**22  # kernel values in a block: 32 MB
 
 @dataclass
 class SupportVectors:
-    """Machines in LIBSVM's own layout; classes stand in its order, `order` gives their sorted positions.
+    """A model in LIBSVM's own layout; classes stand in its order, `order` gives their sorted positions.
 
     `rows` (m,) are the support vectors' rows in the training set, grouped by class, `counts` (classes,) how
     many each class has, `coefficients` (classes - 1, m) and `rho` (pairs,) as in LIBSVM's sv_coef and rho.
@@ -86,7 +86,7 @@ class SupportVectors:
         return list(combinations(range(len(self.order)), 2)) or [(0, 0)]
 
     def _pair_coefficients(self, i: int, j: int) -> NDArray[np.float64]:
-        """Return the coefficients of the machine for classes i and j (regression: of the only machine)."""
+        """Return the coefficients of the subproblem of classes i and j (regression: of the only one)."""
         if len(self.order) < 2:
             return self.coefficients[0]
         ends = np.concatenate([[0], np.cumsum(self.counts)])

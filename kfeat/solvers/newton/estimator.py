@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
 from kfeat.parameters import Iterations
-from kfeat.solvers.base import LinearSolver, Machine, Task, class_factors, finite
+from kfeat.solvers.base import LinearSolver, Subproblem, Task, class_factors, finite
 from kfeat.solvers.newton.losses import LOSSES
 from kfeat.solvers.newton.method import Problem, minimise
 from kfeat.solvers.newton.rows import Rows
@@ -81,7 +81,7 @@ class Newton(LinearSolver):
         W = np.stack([state.w for state in classes])
         self.coef_ = np.ascontiguousarray(W[:, : X.shape[1]])
         self.intercept_ = self.bias * W[:, -1] if self.bias >= 0 else np.zeros(len(W))
-        self._report([Machine("newton", state.iterations, state.stop_reason) for state in classes])
+        self._report([Subproblem("newton", state.iterations, state.stop_reason) for state in classes])
         values = self._scores(X)
         penalised = W[:, -1] if self.bias >= 0 else 0.0
         self.objective_ = linear_objective(
@@ -91,7 +91,7 @@ class Newton(LinearSolver):
         return self
 
     def _start(self, width: int) -> NDArray[np.float64] | None:
-        """Return the last solution as (width, machines), if it is wanted and fits."""
+        """Return the last solution as (columns, classes), if it is wanted and fits."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
         W = (
@@ -99,5 +99,5 @@ class Newton(LinearSolver):
             if self.bias < 0
             else np.column_stack([self.coef_, self.intercept_ / (self.bias or 1.0)])
         )
-        machines = 1 if len(self.classes_) == 2 else len(self.classes_)
-        return W.T if W.shape == (machines, width) else None
+        n_subproblems = 1 if len(self.classes_) == 2 else len(self.classes_)
+        return W.T if W.shape == (n_subproblems, width) else None

@@ -13,7 +13,7 @@ from scipy.linalg import eigh
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels.operands import as_operand
 from kfeat.parameters import Folds, Seed, check_parameters
-from kfeat.solvers.base import LinearSolver, Machine, Task, finite
+from kfeat.solvers.base import LinearSolver, Subproblem, Task, finite
 from kfeat.solvers.grid import geometric_grid
 from kfeat.solvers.ridge.estimator import ridge, ridge_objective, ridge_path
 from kfeat.solvers.ridge.moments import BLOCK, Moments, sum_of
@@ -103,13 +103,13 @@ class RidgeCV(LinearSolver):
         self.coef_, self.intercept_ = ridge(moments, self.alpha_, self.fit_intercept)
         self.n_features_in_ = len(self.coef_)
         self.objective_ = ridge_objective(moments, self.coef_, self.intercept_, self.alpha_)
-        self._report([Machine("normal equations", 1)])
+        self._report([Subproblem("normal equations", 1)])
         self.times_ = {"solve": perf_counter() - start}
         return self
 
 
 def fold_errors(parts: list[Moments], alphas: NDArray[np.float64], intercept: bool) -> NDArray[np.float64]:
-    """Return the mean squared error of rows in the fold that a machine has not seen, per alpha."""
+    """Return the mean squared error of the held-out rows of all folds, per alpha."""
     errors = np.zeros(len(alphas))
     for held_out in parts:
         seen = sum_of(part for part in parts if part is not held_out)
@@ -122,7 +122,7 @@ def fold_errors(parts: list[Moments], alphas: NDArray[np.float64], intercept: bo
 def leave_one_out_errors(
     moments: Moments, X: Any, y: NDArray[np.float64], alphas: NDArray[np.float64], intercept: bool
 ) -> NDArray[np.float64]:
-    """Return the mean squared error of each row under the machine trained without it, per alpha."""
+    """Return the mean squared error of each row under the fit without it, per alpha."""
     about = moments if intercept else moments.about_zero()
     values, V = eigh(about.xx)
     shrunk = 1 / (np.maximum(values, 0) + alphas[:, None])

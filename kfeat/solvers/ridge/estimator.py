@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from kfeat.kernels.operands import as_operand
 from kfeat.parameters import check_parameters
-from kfeat.solvers.base import LinearSolver, Machine, Task, finite
+from kfeat.solvers.base import LinearSolver, Subproblem, Task, finite
 from kfeat.solvers.ridge.moments import Moments, sum_of
 
 
@@ -49,7 +49,7 @@ class Ridge(LinearSolver):
         self.coef_, self.intercept_ = ridge(moments, self.alpha, self.fit_intercept)
         self.n_features_in_ = len(self.coef_)
         self.objective_ = ridge_objective(moments, self.coef_, self.intercept_, self.alpha)
-        self._report([Machine("normal equations", 1)])
+        self._report([Subproblem("normal equations", 1)])
         self.times_ = {"solve": perf_counter() - start}
         return self
 
