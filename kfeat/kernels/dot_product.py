@@ -11,9 +11,9 @@ from scipy.special import comb, gammaln
 from sklearn.base import clone
 
 from kfeat.errors import DataError
+from kfeat.kernels.bandwidths import BandwidthRule, euclidean_bandwidth, in_words, number
 from kfeat.kernels.base import Kernel, Positive, inner_products, squared_norms
 from kfeat.kernels.operands import as_operand, check_finite
-from kfeat.kernels.widths import WidthRule, euclidean_width, number, said
 from kfeat.parameters import Degree
 
 
@@ -127,20 +127,20 @@ class Polynomial(DotProductKernel):
 class Exponential(DotProductKernel):
     """The exponential dot-product kernel exp(<x, y> / sigma^2); sigma may be a heuristic."""
 
-    def __init__(self, sigma: Positive | WidthRule = 1.0) -> None:
+    def __init__(self, sigma: Positive | BandwidthRule = 1.0) -> None:
         self.sigma = sigma
 
     @property
     def formula(self) -> str:
         """The kernel as tables and figures print it."""
-        return f"exp(<x, y> / sigma^2), sigma = {said(self.sigma)}"
+        return f"exp(<x, y> / sigma^2), sigma = {in_words(self.sigma)}"
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return the kernel with sigma as a number: the mean or median distance between rows of X."""
         self.check()
         if not isinstance(self.sigma, str):
             return self
-        resolved: Self = clone(self).set_params(sigma=euclidean_width(X, self.sigma, random_state))
+        resolved: Self = clone(self).set_params(sigma=euclidean_bandwidth(X, self.sigma, random_state))
         return resolved
 
     def maclaurin(self, n_terms: int) -> NDArray[np.float64]:

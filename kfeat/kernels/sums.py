@@ -39,7 +39,7 @@ class Sum(Kernel):
             kernel.check()
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
-        """Return the sum with every kernel's width as a number."""
+        """Return the sum with every kernel's bandwidth as a number."""
         self.check()
         return type(self)([kernel.resolve(X, random_state) for kernel in self.kernels], self.weights)
 

@@ -28,7 +28,7 @@ BlockMapper = Callable[[Any, NDArray[Any]], None]  # (rows of X, rows of the out
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A map z with <z(x), z(y)> close to kernel_(x, y) - kernel_offset_, as a scikit-learn transformer.
 
-    Fitted: `kernel_` (the kernel that is approximated, its width a number), `kernel_offset_` (what a map
+    Fitted: `kernel_` (the kernel that is approximated, its bandwidth a number), `kernel_offset_` (what a map
     without its constant column leaves out, 0 otherwise), `n_features_in_`, and what the map drew.
     """
 
@@ -63,7 +63,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return itemsize * (int(self.n_features_in_) + int(self._n_features_out))
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the map for data of X's width; X (n, d) dense or sparse.
+        """Draw the map for data with X's number of features; X (n, d) dense or sparse.
 
         Raises ParameterError, KernelError (naming the maps that can), DataError, or scikit-learn's ValueError
         for NaN, complex or misshapen data.

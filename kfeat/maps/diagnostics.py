@@ -2,17 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.sparse.linalg import eigsh
 from scipy.stats import norm
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
 from kfeat.kernels.operands import canonical
 from kfeat.kernels.randomness import generator
-from kfeat.maps.columns import column_counts
 
 CONFIDENCE = 0.95
 
@@ -25,6 +26,14 @@ class FittedMap(Protocol):
 
     def transform(self, X: Any) -> Any:
         """Return the features of X."""
+
+
+class ColumnCounts(NamedTuple):
+    """Numbers of columns: those that vary, those that are zero, those that are constant but not zero."""
+
+    live: int
+    zero: int
+    constant: int
 
 
 @dataclass(frozen=True)
@@ -145,6 +154,17 @@ def over_pairs(
     deviation = np.sqrt(unseen * (m - 1) / m * ((without - without.mean()) ** 2).sum())
     margin = float(norm.ppf(0.5 + CONFIDENCE / 2) * deviation)
     return Estimate(value, max(value - margin, 0.0), value + margin)
+
+
+def column_counts(Z: Any) -> ColumnCounts:
+    """Return how many columns of a feature matrix (n, D) vary, are zero, or are constant."""
+    first = np.asarray(Z[:1].toarray() if issparse(Z) else Z[:1])[0]
+    same = np.ones(Z.shape[1], dtype=bool)
+    for rows in gen_batches(Z.shape[0], 1024):
+        block = Z[rows].toarray() if issparse(Z) else Z[rows]
+        same &= (block == first).all(axis=0)
+    zero = int((same & (first == 0)).sum())
+    return ColumnCounts(Z.shape[1] - int(same.sum()), zero, int(same.sum()) - zero)
 
 
 def distinct_columns(Z: NDArray[np.float64]) -> int:

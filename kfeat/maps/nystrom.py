@@ -9,11 +9,12 @@ from numpy.exceptions import RankWarning
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 from scipy.sparse import sparray, spmatrix
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
-from kfeat.kernels.base import dense_if_quicker, slices
+from kfeat.kernels.base import dense_if_quicker
 from kfeat.kernels.operands import as_operand, canonical
 from kfeat.maps.base import BlockMapper, FeatureMap, register
 from kfeat.parameters import Components, Jobs
@@ -123,10 +124,11 @@ class Nystrom(FeatureMap):
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         landmarks = dense_if_quicker(self.landmarks_.astype(np.float64))
+        panels = list(gen_batches(self.rank_, PANEL))
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
             K = self.kernel_(X.astype(np.float64, copy=False), landmarks)
-            for columns in slices(self.rank_, PANEL):
+            for columns in panels:
                 out[:, columns] = K[:, columns.start :] @ self.components_[columns.start :, columns]
 
         return map_block

@@ -12,13 +12,14 @@ from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils import ClassifierTags, RegressorTags, gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfeat.errors import DataError, ParameterError, SolverError
+from kfeat.errors import DataError, KernelError, ParameterError, SolverError
+from kfeat.kernels import Kernel, Linear
 from kfeat.kernels.operands import canonical
 from kfeat.parameters import check_parameters
 
@@ -215,6 +216,16 @@ def check_size(what: str, values: Any) -> None:
         raise DataError(f"{what} reach {largest:.3g}, and sums of their squares overflow: scale them down")
 
 
+def resolved_kernel(kernel: Any, X: Any) -> Kernel:
+    """Return the kernel (None: linear) with every bandwidth heuristic replaced by the number learnt on X."""
+    if kernel is None:
+        return Linear()
+    if not isinstance(kernel, Kernel):
+        raise KernelError(f"kernel: expected one of kfeat.kernels, Polynomial(2) say, got {kernel!r}")
+    kernel.check()
+    return kernel.resolve(X, 0)
+
+
 def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
     """Return the factor of C for each class, y being positions in `classes`; all must be above 0."""
     factors = compute_class_weight(class_weight, classes=classes, y=classes[y])
@@ -230,7 +241,6 @@ def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
     if not isinstance(X, np.ndarray) or X.dtype == W.dtype:
         return np.asarray(X @ W.T)
     values = np.empty((len(X), len(W)))
-    rows = max(1, BLOCK_BYTES // (8 * X.shape[1]))
-    for start in range(0, len(X), rows):
-        np.matmul(X[start : start + rows].astype(W.dtype), W.T, out=values[start : start + rows])
+    for rows in gen_batches(len(X), max(1, BLOCK_BYTES // (8 * X.shape[1]))):
+        np.matmul(X[rows].astype(W.dtype), W.T, out=values[rows])
     return values

@@ -12,8 +12,8 @@ from sklearn.svm import LinearSVC
 
 from kfeat.parameters import Iterations, Seed
 from kfeat.solvers.base import LinearSolver, Subproblem, Task, class_factors, finite
+from kfeat.solvers.liblinear.objective import linear_objective
 from kfeat.solvers.native.library import one_at_a_time
-from kfeat.solvers.objectives import linear_objective
 
 
 class DualDescent(LinearSolver):

@@ -12,9 +12,9 @@ from kfeat.errors import ParameterError, SolverError
 from kfeat.solvers.base import LinearSolver, Task, class_factors, finite
 from kfeat.solvers.liblinear.call import CRAMMER_SINGER, REGRESSION, Call, Found, Settings, Trained
 from kfeat.solvers.liblinear.log import read_log
+from kfeat.solvers.liblinear.objective import linear_objective
 from kfeat.solvers.liblinear.rounding import round_significant
 from kfeat.solvers.native.library import check_sizes
-from kfeat.solvers.objectives import linear_objective
 
 SolverType = Literal[0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13]
 DEFAULT_EPS = {0: 0.01, 1: 0.1, 2: 0.01, 3: 0.1, 4: 0.1, 5: 0.01, 6: 0.01, 7: 0.1, 11: 1e-4, 12: 0.1, 13: 0.1}

@@ -13,12 +13,21 @@ from annotated_types import Ge, Gt
 from libsvm import svm as library
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
+from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
-from kfeat.kernels.base import TILE, slices
-from kfeat.solvers.base import Solver, Subproblem, Task, available_when, class_factors, classifies, finite
-from kfeat.solvers.kernel_argument import resolved_kernel
+from kfeat.kernels.base import TILE
+from kfeat.solvers.base import (
+    Solver,
+    Subproblem,
+    Task,
+    available_when,
+    class_factors,
+    classifies,
+    finite,
+    resolved_kernel,
+)
 from kfeat.solvers.libsvm.kernel import LibsvmKernel, libsvm_kernel
 from kfeat.solvers.libsvm.model import SupportVectors, copy_model, kernel_fields
 from kfeat.solvers.native.library import c_array, check_sizes, solving, structure, thread_cap, weight_fields
@@ -37,7 +46,7 @@ class Libsvm(Solver):
     `cache_mb` the kernel cache in MB (None: half of the free memory, at most what the Gram matrix of the
     largest of its problems takes; what was taken is `cache_mb_`).
 
-    Fitted besides the contract: `kernel_` (widths learnt), `n_support_` (support vectors per class, or in
+    Fitted besides the contract: `kernel_` (bandwidths learnt), `n_support_` (support vectors per class, or in
     all), `support_` (their rows in X), `dual_coef_`, `intercept_` (both in LIBSVM's order of classes). Labels
     are those of `svm_predict`: rows on which rounding could turn a vote are decided by LIBSVM itself.
     Raises DataError for fewer than two classes or sizes beyond C's int, SolverError for a Gram matrix that
@@ -118,7 +127,7 @@ class Libsvm(Solver):
 
     def _check_kernel(self, X: Any) -> None:
         """Raise SolverError where k(x, x), and with it a value in LIBSVM's cache, is beyond float32."""
-        parts = (X[rows].astype(np.float64) for rows in slices(X.shape[0], TILE))
+        parts = (X[rows].astype(np.float64) for rows in gen_batches(X.shape[0], TILE))
         largest = max(float(np.abs(self.kernel_.diagonal(part)).max()) for part in parts)
         if not largest <= np.finfo(np.float32).max:
             raise SolverError(

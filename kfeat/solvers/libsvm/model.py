@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from libsvm import svm as library
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
 from kfeat.solvers.libsvm.kernel import LibsvmKernel
 from kfeat.solvers.native.library import c_array, structure, thread_cap
@@ -65,8 +66,7 @@ class SupportVectors:
         """Yield rows, their decision values and bounds on the rounding error of these."""
         spread = np.array([np.abs(self._pair_coefficients(*pair)).sum() for pair in self._pairs()])
         step = max(1, BLOCK_VALUES // max(1, len(self.rows)))
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, min(start + step, X.shape[0]))
+        for rows in gen_batches(X.shape[0], step):
             K, error = kernel.values(X[rows], self.vectors)
             doubt = error[:, None] * spread + 4 * np.finfo(float).eps * np.abs(self.rho)
             yield rows, self._combine(K) - self.rho, doubt

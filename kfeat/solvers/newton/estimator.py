@@ -10,10 +10,10 @@ from pydantic import FiniteFloat
 
 from kfeat.parameters import Iterations
 from kfeat.solvers.base import LinearSolver, Subproblem, Task, class_factors, finite
+from kfeat.solvers.liblinear.objective import linear_objective
+from kfeat.solvers.newton.design import DesignMatrix
 from kfeat.solvers.newton.losses import LOSSES
 from kfeat.solvers.newton.method import Problem, minimise
-from kfeat.solvers.newton.rows import Rows
-from kfeat.solvers.objectives import linear_objective
 
 LIBLINEAR_TYPE = {"squared_hinge": 2, "logistic": 0}  # whose objective is minimised
 
@@ -70,13 +70,13 @@ class Newton(LinearSolver):
         against = weights[0] if len(self.classes_) == 2 else 1.0
         own = weights[1:] if len(self.classes_) == 2 else weights
         problem = Problem(
-            rows=Rows(X, self.bias),
+            design=DesignMatrix(X, self.bias),
             signs=np.where(positive, 1.0, -1.0),
             costs=self.C * np.where(positive, own, against),
             loss=LOSSES[self.loss],
         )
         with np.errstate(over="ignore", invalid="ignore"):  # minimise raises where a sum overflows
-            classes = minimise(problem, self._start(problem.rows.shape[1]), self.eps, self.max_iter)
+            classes = minimise(problem, self._start(problem.design.shape[1]), self.eps, self.max_iter)
         solved = perf_counter()
         W = np.stack([state.w for state in classes])
         self.coef_ = np.ascontiguousarray(W[:, : X.shape[1]])
@@ -90,7 +90,7 @@ class Newton(LinearSolver):
         self.times_ = {"solve": solved - start, "evaluate": perf_counter() - solved}
         return self
 
-    def _start(self, width: int) -> NDArray[np.float64] | None:
+    def _start(self, n_columns: int) -> NDArray[np.float64] | None:
         """Return the last solution as (columns, classes), if it is wanted and fits."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
@@ -100,4 +100,4 @@ class Newton(LinearSolver):
             else np.column_stack([self.coef_, self.intercept_ / (self.bias or 1.0)])
         )
         n_subproblems = 1 if len(self.classes_) == 2 else len(self.classes_)
-        return W.T if W.shape == (n_subproblems, width) else None
+        return W.T if W.shape == (n_subproblems, n_columns) else None

@@ -9,6 +9,7 @@ from annotated_types import Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from scipy.linalg import eigh
+from sklearn.utils import gen_batches
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels.operands import as_operand
@@ -128,8 +129,7 @@ def leave_one_out_errors(
     shrunk = 1 / (np.maximum(values, 0) + alphas[:, None])
     turned_w = (V.T @ about.xy) * shrunk
     errors = np.zeros(len(alphas))
-    for start in range(0, X.shape[0], BLOCK):
-        rows = slice(start, start + BLOCK)
+    for rows in gen_batches(X.shape[0], BLOCK):
         turned = X[rows].astype(np.float64) @ V - about.x_mean @ V
         residuals = (y[rows] - about.y_mean)[:, None] - turned @ turned_w.T
         leverage = turned**2 @ shrunk.T + (1 / about.n if intercept else 0)

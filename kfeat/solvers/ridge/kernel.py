@@ -8,12 +8,12 @@ from annotated_types import Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from sklearn.utils import gen_batches
 
 from kfeat.errors import SolverError
 from kfeat.kernels import Kernel
 from kfeat.memory import check_memory
-from kfeat.solvers.base import Solver, Subproblem, Task, finite
-from kfeat.solvers.kernel_argument import resolved_kernel
+from kfeat.solvers.base import Solver, Subproblem, Task, finite, resolved_kernel
 
 BLOCK_VALUES = 2**22  # kernel values held while predicting
 
@@ -23,7 +23,7 @@ class KernelRidge(Solver):
 
     f(x) = sum_i a_i K(x_i, x) with (K + alpha I) a = y - b; b makes sum_i a_i = 0, or is 0 without
     intercept. `kernel=None` is the linear kernel. Takes 8 n^2 bytes; raises SolverError where they are not
-    free, or where K + alpha I is singular to rounding. Fitted: `kernel_` (widths learnt), `dual_coef_` a,
+    free, or where K + alpha I is singular to rounding. Fitted: `kernel_` (bandwidths learnt), `dual_coef_` a,
     `intercept_` b. Saunders, Gammerman and Vovk, ICML 1998.
     """
 
@@ -78,7 +78,6 @@ class KernelRidge(Solver):
         X = self._check_again(X)
         values = np.empty(X.shape[0])
         step = max(1, BLOCK_VALUES // len(self.dual_coef_))
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
+        for rows in gen_batches(X.shape[0], step):
             values[rows] = self.kernel_(X[rows], self.X_fit_) @ self.dual_coef_ + self.intercept_
         return values
