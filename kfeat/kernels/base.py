@@ -23,7 +23,20 @@ Positive = Annotated[float, Gt(0), Lt(inf)]
 
 
 class Kernel(BaseEstimator):
-    """A positive definite kernel k(x, y); an estimator without fit, so `clone` and grids over it work."""
+    """A positive definite kernel k(x, y); an estimator without fit, so `clone` and grids over it work.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Gaussian, Polynomial
+    >>> X, Y = [[1.0, 2.0], [1.0, 0.0]], [[3.0, 1.0]]
+    >>> Polynomial(degree=2)(X, Y)
+    array([[25.],
+           [ 9.]])
+    >>> Polynomial(degree=2).diagonal(X)
+    array([25.,  1.])
+    >>> Gaussian(gamma="median").resolve(X)
+    Gaussian(gamma=0.125)
+    """
 
     algorithm_version: ClassVar[int] = 1
 

@@ -55,7 +55,22 @@ class ShiftInvariantKernel(Kernel):
 
 
 class Gaussian(ShiftInvariantKernel):
-    """The Gaussian kernel exp(-gamma ||x - y||^2); as a heuristic, gamma = 1 / (2 bandwidth^2)."""
+    """The Gaussian kernel exp(-gamma ||x - y||^2).
+
+    Parameters
+    ----------
+    gamma : float or {"mean_distance", "median"}, default 1.0
+        A number above 0, or the heuristic that `resolve` replaces by 1 / (2 bandwidth^2), where the bandwidth
+        is the mean or the median distance between rows of the data.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Gaussian
+    >>> Gaussian(gamma="median").resolve([[0.0, 0.0], [0.0, 2.0]])
+    Gaussian(gamma=0.125)
+    >>> Gaussian(gamma=0.5)([[0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.368]])
+    """
 
     @property
     def formula(self) -> str:
@@ -82,7 +97,20 @@ class Gaussian(ShiftInvariantKernel):
 
 
 class Laplacian(ShiftInvariantKernel):
-    """The Laplacian kernel exp(-gamma ||x - y||_1); as a heuristic, gamma = 1 / bandwidth in the 1-norm."""
+    """The Laplacian kernel exp(-gamma ||x - y||_1).
+
+    Parameters
+    ----------
+    gamma : float or {"mean_distance", "median"}, default 1.0
+        A number above 0, or the heuristic that `resolve` replaces by 1 / bandwidth, where the bandwidth is
+        the mean or the median distance between rows of the data in the 1-norm.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Laplacian
+    >>> Laplacian(gamma=0.5)([[0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.368]])
+    """
 
     @property
     def formula(self) -> str:

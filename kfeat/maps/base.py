@@ -28,8 +28,14 @@ BlockMapper = Callable[[Any, NDArray[Any]], None]  # (rows of X, rows of the out
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A map z with <z(x), z(y)> close to kernel_(x, y) - kernel_offset_, as a scikit-learn transformer.
 
-    Fitted: `kernel_` (the kernel that is approximated, its bandwidth a number), `kernel_offset_` (what a map
-    without its constant column leaves out, 0 otherwise), `n_features_in_`, and what the map drew.
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel that is approximated, its bandwidth a number.
+    kernel_offset_ : float
+        What a map without its constant column leaves out, otherwise 0.
+    n_features_in_ : int
+        The number of features of the data that the map was fitted to.
     """
 
     algorithm_version: ClassVar[int] = 1

@@ -34,10 +34,44 @@ class Nystrom(FeatureMap):
     and products are computed in double precision whatever the data, since L_k^(-1/2) magnifies their rounding
     by up to 10^6; features of float32 data are rounded to float32 at the end.
 
-    n_components: the number c of landmarks, rows of X drawn uniformly without replacement; None: 100, or all
-    rows where there are fewer. landmarks: rows given in their place, c of them. rank: k <= c; None: c.
-    Fitted: `landmarks_`, `landmark_indices_`, their places in X (None for given ones), and `rank_`, the
-    numerical rank, which is the number of columns.
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate: any kernel; None is exp(-||x - y||^2).
+    n_components : int, optional
+        The number c of landmarks, rows of X drawn uniformly without replacement; None: 100, or all rows where
+        there are fewer.
+    rank : int, optional
+        The rank k <= c; None: c.
+    landmarks : ndarray or sparse matrix of shape (c, d), optional
+        Rows that are taken as landmarks in place of drawn ones.
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+
+    Attributes
+    ----------
+    landmarks_ : ndarray or sparse array of shape (c, d)
+        The landmarks.
+    landmark_indices_ : ndarray of shape (c,) or None
+        Their rows in X; None for given ones.
+    rank_ : int
+        The numerical rank, which is the number of columns.
+    components_ : ndarray of shape (c, rank_)
+        The matrix that kernel values against the landmarks are multiplied with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.maps import Nystrom
+    >>> X = np.random.default_rng(0).random((50, 3))
+    >>> Z = Nystrom(Gaussian(gamma=1.0), n_components=20, random_state=0).fit_transform(X)
+    >>> Z.shape
+    (50, 20)
+    >>> bool(np.abs(Z @ Z.T - Gaussian(gamma=1.0)(X)).max() < 0.1)
+    True
     """
 
     algorithm_version: ClassVar[int] = 2

@@ -77,16 +77,26 @@ def finite(fit: Method) -> Method:
 class Solver(BaseEstimator):
     """A classifier or a regression, trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
 
-    Every fitted solver says how the solve went:
+    Every fitted solver says how the solve went. Classifiers also have `classes_` (sorted) and
+    `decision_function`, with scikit-learn's signs and columns.
 
-    - `objective_`: the primal objective at the solution, summed over the one-against-rest subproblems of
-      several classes (LIBSVM: the dual objective, which is maximised and equals the primal at the optimum);
-    - `n_iter_`: iterations (the most over several subproblems); `converged_`: its own tolerance was met;
-    - `stop_reason_`: "tolerance" or what stopped it; `finished_by_`: who finished it, e.g. "-s 2"; the same
-      for each subproblem in `subproblems_`;
-    - `times_`: wall seconds by phase.
-
-    Classifiers also have `classes_` (sorted) and `decision_function`, with scikit-learn's signs and columns.
+    Attributes
+    ----------
+    objective_ : float
+        The primal objective at the solution, summed over the one-against-rest subproblems of several classes
+        (LIBSVM: the dual objective, which is maximised and equals the primal at the optimum).
+    n_iter_ : int
+        The number of iterations, the most over several subproblems.
+    converged_ : bool
+        Whether its own tolerance was met.
+    stop_reason_ : str
+        "tolerance", or what stopped it.
+    finished_by_ : str
+        Who finished it, such as "-s 2".
+    subproblems_ : tuple of Subproblem
+        The last three for each subproblem.
+    times_ : dict
+        Wall seconds by phase.
     """
 
     algorithm_version: ClassVar[int] = 1

@@ -19,12 +19,42 @@ from kfeat.solvers.native.library import one_at_a_time
 class DualDescent(LinearSolver):
     """The l2-loss SVM by coordinate descent in the dual, `max_iter` passes over the rows at most.
 
-    min over w of ||w||^2 / 2 + C sum_i max(0, 1 - y_i <w, x_i>)^2, one class against the rest; with
-    `bias` > 0 rows get one more feature of that value, and it is penalised. Papers before 2020 had this from
-    LIBLINEAR (1,000 passes in 1.92); `Liblinear` goes on as -s 2 where this one ends unconverged. It is
-    scikit-learn's LinearSVC, which still holds that code. Raises DataError for fewer than two classes.
-    Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for large-scale linear
-    SVM", ICML 2008, Algorithm 3.
+    min over w of ||w||^2 / 2 + C sum_i max(0, 1 - y_i <w, x_i>)^2, one class against the rest. Papers before
+    2020 had this from LIBLINEAR (1,000 passes in 1.92); `Liblinear` goes on as -s 2 where this one ends
+    unconverged. It is scikit-learn's LinearSVC, which still holds that code. Raises DataError for fewer than
+    two classes. Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for
+    large-scale linear SVM", ICML 2008, Algorithm 3.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        The cost of the losses, above 0.
+    eps : float, default 0.1
+        The tolerance, above 0.
+    bias : float, default -1.0
+        Above 0 every row gets one more feature of this value, which is penalised; otherwise there is none.
+    max_iter : int, default 1000
+        The most passes over the rows.
+    class_weight : dict, "balanced" or None, default None
+        The factor of C for each class; "balanced" weights classes by the inverse of their size.
+    random_state : int, RandomState or None, default None
+        The order in which rows are visited.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (subproblems, d)
+        The weights.
+    intercept_ : ndarray of shape (subproblems,)
+        The intercepts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from kfeat.solvers import DualDescent
+    >>> solver = DualDescent(bias=1.0, max_iter=2, random_state=0).fit(X, y)
+    >>> solver.converged_, solver.stop_reason_
+    (False, 'iteration limit')
     """
 
     def __init__(

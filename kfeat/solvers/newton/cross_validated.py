@@ -17,8 +17,44 @@ from kfeat.solvers.newton.estimator import Newton
 class NewtonCV(LinearSolver):
     """Newton with the best C by stratified cross-validation along warm starts, then trained on all rows.
 
-    C runs over C_min, C_min C_factor, C_min C_factor^2 ... up to C_max; of equally good values the smallest
-    is taken. Fitted besides the contract: `C_`, `Cs_` (the values), `cv_scores_` (folds, values): accuracies.
+    Parameters
+    ----------
+    C_min, C_max, C_factor : float, default 2^-6, 2^6 and 4
+        C runs over C_min, C_min C_factor, C_min C_factor^2 ... up to C_max; of equally good values the
+        smallest is taken.
+    folds : int, default 5
+        The number of folds, at least 2.
+    loss : {"squared_hinge", "logistic"}, default "squared_hinge"
+        The loss: the objective is that of LIBLINEAR's -s 2 or -s 0.
+    eps : float, default 1e-3
+        The tolerance, above 0.
+    bias : float, default -1.0
+        With 0 or more every row gets one more feature of this value, which is penalised; below 0 there is
+        none.
+    class_weight : dict, "balanced" or None, default None
+        The factor of C for each class; "balanced" weights classes by the inverse of their size.
+    max_iter : int, default 300
+        The most Newton steps per class and value of C.
+    random_state : int, optional
+        The seed of the folds; None is 0.
+
+    Attributes
+    ----------
+    C_ : float
+        The C that was chosen.
+    Cs_ : ndarray
+        The values that were tried.
+    cv_scores_ : ndarray of shape (folds, values)
+        The accuracies.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from kfeat.solvers import NewtonCV
+    >>> solver = NewtonCV(C_min=0.01, C_max=1.0, C_factor=10.0, bias=1.0).fit(X, y)
+    >>> solver.cv_scores_.shape, bool(solver.C_ in solver.Cs_)
+    ((5, 3), True)
     """
 
     def __init__(

@@ -21,15 +21,51 @@ LIBLINEAR_TYPE = {"squared_hinge": 2, "logistic": 0}  # whose objective is minim
 class Newton(LinearSolver):
     """LIBLINEAR's -s 2 (`loss="squared_hinge"`) or -s 0 ("logistic") objective, minimised with BLAS.
 
-    min over w of ||w||^2 / 2 + C sum_i loss(y_i <w, x_i>), one class against the rest, as LIBLINEAR has it:
-    with `bias` >= 0 rows get one more feature of that value, and it is penalised. Products are in X's
-    precision (float32 is the fast one), sums over rows and everything else in double precision.
+    min over w of ||w||^2 / 2 + C sum_i loss(y_i <w, x_i>), one class against the rest, as LIBLINEAR has it.
+    Products are in X's precision (float32 is the fast one), sums over rows and everything else in double
+    precision.
 
     A class is done when |grad f(w)| <= eps * min(pos, neg) / n * |grad f(0)|, LIBLINEAR's own rule, and f
     fell by 10 eps f at most in the last step; or when X's precision does not let f fall further
-    (`stop_reason_` "rounding"). With `warm_start`, a fit starts from the last `coef_` (a path over C, say).
-    Made for many more rows than features: where classes can be separated without loss, LIBLINEAR's dual
-    (-s 1) is the faster one. Raises DataError for fewer than two classes, SolverError for sums that overflow.
+    (`stop_reason_` "rounding"). Made for many more rows than features: where classes can be separated without
+    loss, LIBLINEAR's dual (-s 1) is the faster one. Raises DataError for fewer than two classes, SolverError
+    for sums that overflow.
+
+    Parameters
+    ----------
+    loss : {"squared_hinge", "logistic"}, default "squared_hinge"
+        The loss: the objective is that of LIBLINEAR's -s 2 or -s 0.
+    C : float, default 1.0
+        The cost of the losses, above 0.
+    eps : float, default 1e-3
+        The tolerance, above 0.
+    bias : float, default -1.0
+        With 0 or more every row gets one more feature of this value, which is penalised; below 0 there is
+        none.
+    class_weight : dict, "balanced" or None, default None
+        The factor of C for each class; "balanced" weights classes by the inverse of their size.
+    max_iter : int, default 300
+        The most Newton steps per class.
+    warm_start : bool, default False
+        Whether a fit starts from the last `coef_` (on a path over C, for example).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (subproblems, d)
+        The weights.
+    intercept_ : ndarray of shape (subproblems,)
+        The intercepts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from kfeat.solvers import Liblinear, Newton
+    >>> newton, liblinear = Newton(C=0.1, eps=1e-6).fit(X, y), Liblinear(2, C=0.1, eps=1e-6).fit(X, y)
+    >>> newton.score(X, y) > 0.9, newton.finished_by_
+    (True, 'newton')
+    >>> abs(newton.objective_ / liblinear.objective_ - 1) < 1e-3  # they minimise the same objective
+    True
     """
 
     def __init__(

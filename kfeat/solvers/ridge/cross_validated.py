@@ -23,11 +23,36 @@ from kfeat.solvers.ridge.moments import BLOCK, Moments, sum_of
 class RidgeCV(LinearSolver):
     """Ridge regression with the best alpha by cross-validation, one eigendecomposition per fold.
 
-    alpha runs over alpha_min, alpha_min alpha_factor, ... up to alpha_max. With `folds`, rows fall into equal
-    folds at random, and all errors follow from the folds' moments: features may come in batches here too.
-    `folds=None` leaves each row out once, in closed form: its residual is (y_i - f(x_i)) / (1 - h_i), h_i the
-    diagonal of the hat matrix. Fitted: `alpha_`, `alphas_` (the values), `cv_errors_` (mean squared errors).
+    All errors follow from the folds' moments: features may come in batches here too.
     Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, equation 7.52.
+
+    Parameters
+    ----------
+    alpha_min, alpha_max, alpha_factor : float, default 1e-6, 1e3 and 10
+        alpha runs over alpha_min, alpha_min alpha_factor, ... up to alpha_max.
+    folds : int or None, default 5
+        Rows fall into so many equal folds at random. None leaves each row out once, in closed form: its
+        residual is (y_i - f(x_i)) / (1 - h_i), with h_i the diagonal of the hat matrix.
+    fit_intercept : bool, default True
+        Whether there is an intercept.
+    random_state : int, optional
+        The seed of the folds; None is 0.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The alpha that was chosen.
+    alphas_, cv_errors_ : ndarray
+        The values that were tried, and their mean squared errors.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from kfeat.solvers import RidgeCV
+    >>> solver = RidgeCV(alpha_min=1e-3, alpha_max=10.0, folds=None).fit(X, y)
+    >>> len(solver.alphas_), bool(solver.alpha_ == solver.alphas_[solver.cv_errors_.argmin()])
+    (5, True)
     """
 
     def __init__(

@@ -19,12 +19,39 @@ BLOCK_VALUES = 2**22  # kernel values held while predicting
 
 
 class KernelRidge(Solver):
-    """Kernel ridge regression: min over f, b of sum_i (y_i - f(x_i) - b)^2 + alpha ||f||_K^2.
+    """Exact kernel ridge regression: min over f, b of sum_i (y_i - f(x_i) - b)^2 + alpha ||f||_K^2.
 
-    f(x) = sum_i a_i K(x_i, x) with (K + alpha I) a = y - b; b makes sum_i a_i = 0, or is 0 without
-    intercept. `kernel=None` is the linear kernel. Takes 8 n^2 bytes; raises SolverError where they are not
-    free, or where K + alpha I is singular to rounding. Fitted: `kernel_` (bandwidths learnt), `dual_coef_` a,
-    `intercept_` b. Saunders, Gammerman and Vovk, ICML 1998.
+    f(x) = sum_i a_i K(x_i, x) with (K + alpha I) a = y - b; b makes sum_i a_i = 0, or is 0 without intercept.
+    Takes 8 n^2 bytes; raises SolverError where they are not free, or where K + alpha I is singular to
+    rounding. Saunders, Gammerman and Vovk, ICML 1998.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel; None is linear.
+    alpha : float, default 1.0
+        The weight of the penalty, above 0.
+    fit_intercept : bool, default True
+        Whether there is a b.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel, its bandwidth a number.
+    dual_coef_ : ndarray of shape (n,)
+        The coefficients a.
+    intercept_ : float
+        The intercept b.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.solvers import KernelRidge
+    >>> solver = KernelRidge(Gaussian(gamma="median"), alpha=0.1).fit(X, y)
+    >>> solver.score(X, y) > 0.5
+    True
     """
 
     needs_kernel: ClassVar[bool] = True
