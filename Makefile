@@ -18,7 +18,7 @@ $(READY): pyproject.toml
 quickstart: $(READY)  ## run the main job on generated data: table and figure in half a minute
 	$(BIN)/kfeat run configs/quickstart.yaml
 
-test: $(READY)  ## run all tests (no network; real data where KFEAT_MIRROR is set)
+test: $(READY)  ## run all tests and the examples in docstrings (no network; real data where KFEAT_MIRROR is set)
 	$(BIN)/python -m pytest
 
 fuzz: $(READY)  ## attack configs, rows, data files and the library with thousands of mutations

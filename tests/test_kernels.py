@@ -104,7 +104,7 @@ def test_float32_distances_are_exact_enough_far_from_the_origin():
         np.testing.assert_allclose(kernel(single), kernel(single.astype(float)), atol=1e-4)
 
 
-def test_width_heuristics_are_the_mean_and_the_median_distance():
+def test_bandwidth_heuristics_are_the_mean_and_the_median_distance():
     X = rows(30)
     pairs = [(x, y) for i, x in enumerate(X) for y in X[i + 1 :]]
     euclidean = [math.dist(x, y) for x, y in pairs]
@@ -121,7 +121,7 @@ def test_width_heuristics_are_the_mean_and_the_median_distance():
     assert kernel.resolve(X) is kernel
 
 
-def test_width_heuristics_that_are_not_numbers_say_what_to_do():
+def test_bandwidth_heuristics_that_are_not_numbers_say_what_to_do():
     with pytest.raises(KernelError, match=r"call kernel.resolve\(X\) first"):
         Gaussian("median")(rows(3))
     with pytest.raises(DataError, match="rows that do not differ"):

@@ -1,7 +1,6 @@
 """What every exact kernel shares: Gram blocks computed tile by tile, in the precision of the data."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from math import inf
 from typing import Annotated, Any, ClassVar, Self
 
@@ -10,6 +9,7 @@ from annotated_types import Gt, Lt
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from kfeat.errors import DataError
@@ -23,7 +23,20 @@ Positive = Annotated[float, Gt(0), Lt(inf)]
 
 
 class Kernel(BaseEstimator):
-    """A positive definite kernel k(x, y); an estimator without fit, so `clone` and grids over it work."""
+    """A positive definite kernel k(x, y); an estimator without fit, so `clone` and grids over it work.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Gaussian, Polynomial
+    >>> X, Y = [[1.0, 2.0], [1.0, 0.0]], [[3.0, 1.0]]
+    >>> Polynomial(degree=2)(X, Y)
+    array([[25.],
+           [ 9.]])
+    >>> Polynomial(degree=2).diagonal(X)
+    array([25.,  1.])
+    >>> Gaussian(gamma="median").resolve(X)
+    Gaussian(gamma=0.125)
+    """
 
     algorithm_version: ClassVar[int] = 1
 
@@ -31,7 +44,8 @@ class Kernel(BaseEstimator):
         """Return the Gram block K[i, j] = k(X[i], Y[j]), with Y = X by default.
 
         X (n, d) and Y (m, d) are dense or sparse; the block (n, m) is dense, and float32 where both are.
-        Raises ParameterError, and DataError for data of different widths and values that are not finite.
+        Raises ParameterError, and DataError for data with different numbers of features and for values that
+        are not finite.
         """
         self.check()
         A = as_operand(X)
@@ -55,8 +69,10 @@ class Kernel(BaseEstimator):
         if not symmetric and 0 < min(A.shape[0], B.shape[0]) <= max(A.shape[0], B.shape[0]) <= TILE:
             return self._tile(A, B)
         K: NDArray[Any] = np.empty((A.shape[0], B.shape[0]), dtype=np.result_type(A.dtype, B.dtype))
-        for rows in slices(A.shape[0], TILE):
-            for columns in slices(B.shape[0], TILE):
+        if not K.size:
+            return K
+        for rows in gen_batches(A.shape[0], TILE):
+            for columns in gen_batches(B.shape[0], TILE):
                 if not symmetric or columns.start > rows.start:
                     K[rows, columns] = self._tile(A[rows], B[columns])
                 elif columns == rows:
@@ -81,13 +97,8 @@ class Kernel(BaseEstimator):
         """Return k(X[i], X[i]), shape (n,)."""
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
-        """Return this kernel with every width heuristic replaced by the number learnt on X."""
+        """Return this kernel with every bandwidth heuristic replaced by the number learnt on X."""
         return self
-
-
-def slices(n: int, step: int) -> Iterator[slice]:
-    """Yield the slices that cut range(n) into runs of `step`."""
-    return (slice(start, min(start + step, n)) for start in range(0, n, step))
 
 
 def dense_if_quicker(Y: Any) -> Any:
@@ -107,4 +118,4 @@ def squared_norms(X: Any) -> NDArray[Any]:
     if X.dtype in (np.float32, np.float64):
         norms: NDArray[Any] = row_norms(X, squared=True)
         return norms
-    return np.concatenate([squared_norms(as_operand(X[rows])) for rows in slices(X.shape[0], TILE)])
+    return np.concatenate([squared_norms(as_operand(X[rows])) for rows in gen_batches(X.shape[0], TILE)])

@@ -11,9 +11,9 @@ from scipy.special import comb, gammaln
 from sklearn.base import clone
 
 from kfeat.errors import DataError
+from kfeat.kernels.bandwidths import BandwidthRule, euclidean_bandwidth, in_words, number
 from kfeat.kernels.base import Kernel, Positive, inner_products, squared_norms
 from kfeat.kernels.operands import as_operand, check_finite
-from kfeat.kernels.widths import WidthRule, euclidean_width, number, said
 from kfeat.parameters import Degree
 
 
@@ -66,7 +66,14 @@ class DotProductKernel(Kernel):
 
 
 class Linear(DotProductKernel):
-    """The linear kernel <x, y>."""
+    """The linear kernel <x, y>.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Linear
+    >>> Linear()([[1.0, 2.0]], [[3.0, 1.0]])
+    array([[5.]])
+    """
 
     formula = "<x, y>"
 
@@ -84,7 +91,28 @@ class Linear(DotProductKernel):
 
 
 class Polynomial(DotProductKernel):
-    """The polynomial kernel (gamma <x, y> + coef0)^degree; coef0 = 0 makes it homogeneous."""
+    """The polynomial kernel (gamma <x, y> + coef0)^degree.
+
+    Parameters
+    ----------
+    degree : int, default 2
+        The exponent, at least 1.
+    gamma : float, default 1.0
+        The factor of the inner product, above 0.
+    coef0 : float, default 0.0
+        The constant, at least 0; with 0 the kernel is homogeneous.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Polynomial
+    >>> kernel = Polynomial(degree=2, coef0=1.0)
+    >>> kernel.formula
+    '(1 + <x, y>)^2'
+    >>> kernel([[1.0, 2.0]], [[3.0, 1.0]])
+    array([[36.]])
+    >>> kernel.maclaurin(4)
+    array([1., 2., 1., 0.])
+    """
 
     def __init__(
         self,
@@ -125,22 +153,37 @@ class Polynomial(DotProductKernel):
 
 
 class Exponential(DotProductKernel):
-    """The exponential dot-product kernel exp(<x, y> / sigma^2); sigma may be a heuristic."""
+    """The exponential dot-product kernel exp(<x, y> / sigma^2).
 
-    def __init__(self, sigma: Positive | WidthRule = 1.0) -> None:
+    Parameters
+    ----------
+    sigma : float or {"mean_distance", "median"}, default 1.0
+        The bandwidth, above 0, or the heuristic that `resolve` replaces by a number: the mean or the median
+        distance between rows of the data.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Exponential
+    >>> Exponential(sigma="mean_distance").resolve([[0.0, 0.0], [0.0, 2.0]])
+    Exponential(sigma=2.0)
+    >>> Exponential(sigma=2.0)([[1.0, 1.0]], [[1.0, -1.0]])
+    array([[1.]])
+    """
+
+    def __init__(self, sigma: Positive | BandwidthRule = 1.0) -> None:
         self.sigma = sigma
 
     @property
     def formula(self) -> str:
         """The kernel as tables and figures print it."""
-        return f"exp(<x, y> / sigma^2), sigma = {said(self.sigma)}"
+        return f"exp(<x, y> / sigma^2), sigma = {in_words(self.sigma)}"
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return the kernel with sigma as a number: the mean or median distance between rows of X."""
         self.check()
         if not isinstance(self.sigma, str):
             return self
-        resolved: Self = clone(self).set_params(sigma=euclidean_width(X, self.sigma, random_state))
+        resolved: Self = clone(self).set_params(sigma=euclidean_bandwidth(X, self.sigma, random_state))
         return resolved
 
     def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
@@ -154,7 +197,19 @@ class Exponential(DotProductKernel):
 
 
 class VovkReal(DotProductKernel):
-    """Vovk's real polynomial kernel (1 - <x, y>^degree) / (1 - <x, y>) = sum_{n < degree} <x, y>^n."""
+    """Vovk's real polynomial kernel (1 - <x, y>^degree) / (1 - <x, y>) = sum_{n < degree} <x, y>^n.
+
+    Parameters
+    ----------
+    degree : int, default 2
+        The number of terms of the sum, at least 1.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import VovkReal
+    >>> VovkReal(degree=3)([[1.0, 1.0]], [[1.0, 1.0]])
+    array([[7.]])
+    """
 
     def __init__(self, degree: Degree = 2) -> None:
         self.degree = degree
@@ -183,7 +238,14 @@ class VovkReal(DotProductKernel):
 
 
 class VovkInfinite(DotProductKernel):
-    """Vovk's infinite polynomial kernel 1 / (1 - <x, y>), for |<x, y>| < 1."""
+    """Vovk's infinite polynomial kernel 1 / (1 - <x, y>), for |<x, y>| < 1.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import VovkInfinite
+    >>> VovkInfinite()([[0.5, 0.0]], [[0.5, 0.5], [0.0, 0.5]]).round(3)
+    array([[1.333, 1.   ]])
+    """
 
     formula = "1 / (1 - <x, y>)"
     radius: ClassVar[float] = 1.0

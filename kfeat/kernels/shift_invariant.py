@@ -10,10 +10,17 @@ from sklearn.base import clone
 from sklearn.metrics.pairwise import manhattan_distances
 
 from kfeat.errors import DataError
+from kfeat.kernels.bandwidths import (
+    BandwidthRule,
+    euclidean_bandwidth,
+    in_words,
+    manhattan_bandwidth,
+    number,
+    squared_distances,
+)
 from kfeat.kernels.base import Kernel, Positive, squared_norms
 from kfeat.kernels.forks import openmp_for_forks
 from kfeat.kernels.operands import as_operand
-from kfeat.kernels.widths import WidthRule, euclidean_width, manhattan_width, number, said, squared_distances
 
 # Largest gamma ||y||^2 for which the rounding of a float32 distance moves a kernel value by 1e-4 at most.
 FLOAT32_REACH = 256.0
@@ -22,7 +29,7 @@ FLOAT32_REACH = 256.0
 class ShiftInvariantKernel(Kernel):
     """A kernel of x - y alone with k(x, x) = 1; gamma may be a heuristic's name."""
 
-    def __init__(self, gamma: Positive | WidthRule = 1.0) -> None:
+    def __init__(self, gamma: Positive | BandwidthRule = 1.0) -> None:
         self.gamma = gamma
 
     @abstractmethod
@@ -48,19 +55,34 @@ class ShiftInvariantKernel(Kernel):
 
 
 class Gaussian(ShiftInvariantKernel):
-    """The Gaussian kernel exp(-gamma ||x - y||^2); as a heuristic, gamma = 1 / (2 width^2)."""
+    """The Gaussian kernel exp(-gamma ||x - y||^2).
+
+    Parameters
+    ----------
+    gamma : float or {"mean_distance", "median"}, default 1.0
+        A number above 0, or the heuristic that `resolve` replaces by 1 / (2 bandwidth^2), where the bandwidth
+        is the mean or the median distance between rows of the data.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Gaussian
+    >>> Gaussian(gamma="median").resolve([[0.0, 0.0], [0.0, 2.0]])
+    Gaussian(gamma=0.125)
+    >>> Gaussian(gamma=0.5)([[0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.368]])
+    """
 
     @property
     def formula(self) -> str:
         """The kernel as tables and figures print it."""
-        return f"exp(-gamma ||x - y||^2), gamma = {said(self.gamma)}"
+        return f"exp(-gamma ||x - y||^2), gamma = {in_words(self.gamma)}"
 
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return draws of N(0, 2 gamma) (Rahimi & Recht 2007, Figure 1)."""
         return rng.standard_normal(shape) * np.sqrt(2 * number(self, "gamma"))
 
     def _gamma_learnt(self, X: Any, rule: str, random_state: Any) -> float:
-        return float(1 / (2 * euclidean_width(X, rule, random_state) ** 2))
+        return float(1 / (2 * euclidean_bandwidth(X, rule, random_state) ** 2))
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
         gamma = number(self, "gamma")
@@ -75,19 +97,32 @@ class Gaussian(ShiftInvariantKernel):
 
 
 class Laplacian(ShiftInvariantKernel):
-    """The Laplacian kernel exp(-gamma ||x - y||_1); as a heuristic, gamma = 1 / width in the 1-norm."""
+    """The Laplacian kernel exp(-gamma ||x - y||_1).
+
+    Parameters
+    ----------
+    gamma : float or {"mean_distance", "median"}, default 1.0
+        A number above 0, or the heuristic that `resolve` replaces by 1 / bandwidth, where the bandwidth is
+        the mean or the median distance between rows of the data in the 1-norm.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Laplacian
+    >>> Laplacian(gamma=0.5)([[0.0, 0.0]], [[0.0, 0.0], [1.0, 1.0]]).round(3)
+    array([[1.   , 0.368]])
+    """
 
     @property
     def formula(self) -> str:
         """The kernel as tables and figures print it."""
-        return f"exp(-gamma ||x - y||_1), gamma = {said(self.gamma)}"
+        return f"exp(-gamma ||x - y||_1), gamma = {in_words(self.gamma)}"
 
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return draws of the Cauchy distribution with scale gamma (Rahimi & Recht 2007, Figure 1)."""
         return rng.standard_cauchy(shape) * number(self, "gamma")
 
     def _gamma_learnt(self, X: Any, rule: str, random_state: Any) -> float:
-        return 1 / manhattan_width(X, rule, random_state)
+        return 1 / manhattan_bandwidth(X, rule, random_state)
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
         if any(issparse(rows) and rows.indices.dtype != np.int32 for rows in (X, Y)):

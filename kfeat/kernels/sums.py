@@ -11,7 +11,24 @@ from kfeat.kernels.base import Kernel
 
 
 class Sum(Kernel):
-    """The sum of kernels sum_i w_i k_i(x, y), w_i > 0 (1 by default); each keeps its own parameters."""
+    """The weighted sum of kernels sum_i w_i k_i(x, y); each keeps its own parameters.
+
+    Parameters
+    ----------
+    kernels : list of Kernel
+        The terms k_i, at least one.
+    weights : list of float, optional
+        The weights w_i > 0, one per kernel; 1 by default.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Linear, Polynomial, Sum
+    >>> kernel = Sum([Linear(), Polynomial(degree=2)], weights=[1.0, 0.5])
+    >>> kernel.formula
+    '[<x, y>] + 0.5 [<x, y>^2]'
+    >>> kernel([[1.0, 1.0]], [[1.0, 1.0]])
+    array([[4.]])
+    """
 
     def __init__(self, kernels: list[Kernel], weights: list[float] | None = None) -> None:
         self.kernels = kernels
@@ -39,7 +56,7 @@ class Sum(Kernel):
             kernel.check()
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
-        """Return the sum with every kernel's width as a number."""
+        """Return the sum with every kernel's bandwidth as a number."""
         self.check()
         return type(self)([kernel.resolve(X, random_state) for kernel in self.kernels], self.weights)
 

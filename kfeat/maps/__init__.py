@@ -1,12 +1,10 @@
 """Explicit random feature maps: scikit-learn transformers that hold the kernel they approximate."""
 
-from kfeat.maps.base import FeatureMap
-from kfeat.maps.columns import ColumnCounts, column_counts
-from kfeat.maps.diagnostics import Diagnosis, Estimate, diagnose
+from kfeat.maps.base import MAPS, FeatureMap, maps_for
+from kfeat.maps.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
 from kfeat.maps.nystrom import Nystrom
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
-from kfeat.maps.registry import MAPS, maps_for
 from kfeat.maps.stacked import Stacked
 from kfeat.maps.tensor_sketch import TensorSketch
 

@@ -1,24 +1,24 @@
 """What every feature map shares: checks, the random source, and the walk over blocks of rows in threads.
 
-A new map draws what it needs in `_draw`, and returns from `_block_mapper` the function that maps one block.
+A new map draws what it needs in `_draw`, returns from `_block_mapper` the function that maps one block, and
+enters its name by `register`.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfeat.errors import DataError, ParameterError
+from kfeat.errors import DataError, KernelError, ParameterError
 from kfeat.kernels import Kernel
 from kfeat.kernels.operands import canonical
 from kfeat.kernels.randomness import generator
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.maps.diagnostics import Diagnosis, diagnose
-from kfeat.maps.registry import check_supported
 from kfeat.memory import check_memory
 from kfeat.parameters import check_parameters
 
@@ -28,8 +28,14 @@ BlockMapper = Callable[[Any, NDArray[Any]], None]  # (rows of X, rows of the out
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A map z with <z(x), z(y)> close to kernel_(x, y) - kernel_offset_, as a scikit-learn transformer.
 
-    Fitted: `kernel_` (the kernel that is approximated, its width a number), `kernel_offset_` (what a map
-    without its constant column leaves out, 0 otherwise), `n_features_in_`, and what the map drew.
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel that is approximated, its bandwidth a number.
+    kernel_offset_ : float
+        What a map without its constant column leaves out, otherwise 0.
+    n_features_in_ : int
+        The number of features of the data that the map was fitted to.
     """
 
     algorithm_version: ClassVar[int] = 1
@@ -63,7 +69,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return itemsize * (int(self.n_features_in_) + int(self._n_features_out))
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw the map for data of X's width; X (n, d) dense or sparse.
+        """Draw the map for data with X's number of features; X (n, d) dense or sparse.
 
         Raises ParameterError, KernelError (naming the maps that can), DataError, or scikit-learn's ValueError
         for NaN, complex or misshapen data.
@@ -121,6 +127,34 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+MAPS: dict[str, type[FeatureMap]] = {}
+M = TypeVar("M", bound=type[FeatureMap])
+
+
+def register(name: str) -> Callable[[M], M]:
+    """Return a class decorator that enters a map under its name in MAPS."""
+
+    def enter(cls: M) -> M:
+        MAPS[name] = cls
+        return cls
+
+    return enter
+
+
+def maps_for(kernel: Kernel) -> list[str]:
+    """Return the names of the maps that can approximate this kernel."""
+    return [name for name, cls in MAPS.items() if cls.supports(kernel)]
+
+
+def check_supported(cls: type[FeatureMap], kernel: object) -> None:
+    """Raise KernelError, naming the maps that can, where `cls` cannot approximate this kernel."""
+    if not isinstance(kernel, Kernel):
+        raise KernelError(f"{cls.__name__}: kernel must be an object of kfeat.kernels, got {kernel!r}")
+    if not cls.supports(kernel):
+        able = ", ".join(maps_for(kernel)) or "none"
+        raise KernelError(f"{cls.__name__} cannot approximate {kernel!r}; maps that can: {able}")
 
 
 def checked_output(out: NDArray[Any], shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:

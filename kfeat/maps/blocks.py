@@ -9,6 +9,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
+from sklearn.utils import gen_batches
 from threadpoolctl import ThreadpoolController
 
 from kfeat.kernels.operands import check_finite
@@ -35,24 +36,23 @@ def map_in_blocks(
     joblib: None is one thread unless `joblib.parallel_config` says otherwise, -1 all cores. Raises DataError
     where a feature is not finite.
     """
-    starts = range(0, X.shape[0], step)
-    threads = min(effective_n_jobs(n_jobs), len(starts))
+    blocks = list(gen_batches(X.shape[0], step))
+    threads = min(effective_n_jobs(n_jobs), len(blocks))
 
-    def map_one(start: int) -> None:
-        rows = slice(start, min(start + step, X.shape[0]))
+    def map_one(rows: slice) -> None:
         with np.errstate(all="ignore"):
             mapper(block_of(X, rows, out.dtype), out[rows])
         check_finite(out[rows], "features")
 
     if threads <= 1:
-        for start in starts:
-            map_one(start)
+        for rows in blocks:
+            map_one(rows)
         return
     # Threads that multiply matrices must not each start BLAS's own.
     with blas().limit(limits=1, user_api="blas"):
         pool = ThreadPoolExecutor(threads)
         try:
-            for _ in pool.map(map_one, starts):
+            for _ in pool.map(map_one, blocks):
                 pass
         finally:
             pool.shutdown(cancel_futures=True)

@@ -2,22 +2,38 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from scipy.sparse.linalg import eigsh
 from scipy.stats import norm
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
 from kfeat.kernels.operands import canonical
 from kfeat.kernels.randomness import generator
-from kfeat.maps.columns import column_counts
-
-if TYPE_CHECKING:
-    from kfeat.maps.base import FeatureMap
 
 CONFIDENCE = 0.95
+
+
+class FittedMap(Protocol):
+    """What a diagnosis needs of a map: its features, and the kernel that they approximate."""
+
+    kernel_: Any
+    kernel_offset_: float
+
+    def transform(self, X: Any) -> Any:
+        """Return the features of X."""
+
+
+class ColumnCounts(NamedTuple):
+    """Numbers of columns: those that vary, those that are zero, those that are constant but not zero."""
+
+    live: int
+    zero: int
+    constant: int
 
 
 @dataclass(frozen=True)
@@ -60,7 +76,7 @@ class Diagnosis:
     relative_spectral: float
 
 
-def diagnose(fitted: "FeatureMap", X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
+def diagnose(fitted: FittedMap, X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
     """Return the diagnosis on `n_rows` rows of X drawn without replacement (all, where X has fewer)."""
     rows, unseen = sampled_rows(X, n_rows, random_state)
     Z = np.asarray(fitted.transform(rows), dtype=np.float64)
@@ -88,7 +104,7 @@ def sampled_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, float]:
     return rows, 1 - m / n
 
 
-def kernel_errors(fitted: "FeatureMap", rows: Any, Z: NDArray[np.float64], unseen: float) -> dict[str, Any]:
+def kernel_errors(fitted: FittedMap, rows: Any, Z: NDArray[np.float64], unseen: float) -> dict[str, Any]:
     """Return the errors that a Diagnosis has, of the features Z of `rows`."""
     K = np.asarray(fitted.kernel_(rows.astype(np.float64)), dtype=np.float64) - fitted.kernel_offset_
     error = Z @ Z.T - K
@@ -138,6 +154,17 @@ def over_pairs(
     deviation = np.sqrt(unseen * (m - 1) / m * ((without - without.mean()) ** 2).sum())
     margin = float(norm.ppf(0.5 + CONFIDENCE / 2) * deviation)
     return Estimate(value, max(value - margin, 0.0), value + margin)
+
+
+def column_counts(Z: Any) -> ColumnCounts:
+    """Return how many columns of a feature matrix (n, D) vary, are zero, or are constant."""
+    first = np.asarray(Z[:1].toarray() if issparse(Z) else Z[:1])[0]
+    same = np.ones(Z.shape[1], dtype=bool)
+    for rows in gen_batches(Z.shape[0], 1024):
+        block = Z[rows].toarray() if issparse(Z) else Z[rows]
+        same &= (block == first).all(axis=0)
+    zero = int((same & (first == 0)).sum())
+    return ColumnCounts(Z.shape[1] - int(same.sum()), zero, int(same.sum()) - zero)
 
 
 def distinct_columns(Z: NDArray[np.float64]) -> int:

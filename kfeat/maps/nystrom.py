@@ -9,14 +9,14 @@ from numpy.exceptions import RankWarning
 from numpy.typing import NDArray
 from scipy.linalg import eigh, qr
 from scipy.sparse import sparray, spmatrix
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
-from kfeat.kernels.base import dense_if_quicker, slices
+from kfeat.kernels.base import dense_if_quicker
 from kfeat.kernels.operands import as_operand, canonical
-from kfeat.maps.base import BlockMapper, FeatureMap
-from kfeat.maps.registry import register
+from kfeat.maps.base import BlockMapper, FeatureMap, register
 from kfeat.parameters import Components, Jobs
 
 DEFAULT_LANDMARKS = 100
@@ -34,10 +34,44 @@ class Nystrom(FeatureMap):
     and products are computed in double precision whatever the data, since L_k^(-1/2) magnifies their rounding
     by up to 10^6; features of float32 data are rounded to float32 at the end.
 
-    n_components: the number c of landmarks, rows of X drawn uniformly without replacement; None: 100, or all
-    rows where there are fewer. landmarks: rows given in their place, c of them. rank: k <= c; None: c.
-    Fitted: `landmarks_`, `landmark_indices_`, their places in X (None for given ones), and `rank_`, the
-    numerical rank, which is the number of columns.
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate: any kernel; None is exp(-||x - y||^2).
+    n_components : int, optional
+        The number c of landmarks, rows of X drawn uniformly without replacement; None: 100, or all rows where
+        there are fewer.
+    rank : int, optional
+        The rank k <= c; None: c.
+    landmarks : ndarray or sparse matrix of shape (c, d), optional
+        Rows that are taken as landmarks in place of drawn ones.
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+
+    Attributes
+    ----------
+    landmarks_ : ndarray or sparse array of shape (c, d)
+        The landmarks.
+    landmark_indices_ : ndarray of shape (c,) or None
+        Their rows in X; None for given ones.
+    rank_ : int
+        The numerical rank, which is the number of columns.
+    components_ : ndarray of shape (c, rank_)
+        The matrix that kernel values against the landmarks are multiplied with.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.maps import Nystrom
+    >>> X = np.random.default_rng(0).random((50, 3))
+    >>> Z = Nystrom(Gaussian(gamma=1.0), n_components=20, random_state=0).fit_transform(X)
+    >>> Z.shape
+    (50, 20)
+    >>> bool(np.abs(Z @ Z.T - Gaussian(gamma=1.0)(X)).max() < 0.1)
+    True
     """
 
     algorithm_version: ClassVar[int] = 2
@@ -124,10 +158,11 @@ class Nystrom(FeatureMap):
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         landmarks = dense_if_quicker(self.landmarks_.astype(np.float64))
+        panels = list(gen_batches(self.rank_, PANEL))
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
             K = self.kernel_(X.astype(np.float64, copy=False), landmarks)
-            for columns in slices(self.rank_, PANEL):
+            for columns in panels:
                 out[:, columns] = K[:, columns.start :] @ self.components_[columns.start :, columns]
 
         return map_block

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Gaussian, Kernel, ShiftInvariantKernel
-from kfeat.maps.base import BlockMapper, FeatureMap
-from kfeat.maps.registry import register
+from kfeat.maps.base import BlockMapper, FeatureMap, register
 from kfeat.memory import check_memory
 from kfeat.parameters import Components, Jobs
 
@@ -17,11 +16,39 @@ from kfeat.parameters import Components, Jobs
 class RandomFourier(FeatureMap):
     """Random Fourier features of a kernel k(x - y), w from its spectrum (Rahimi & Recht 2007, Alg. 1).
 
-    features: "offset", D = n_components frequencies: z_i(x) = sqrt(2 / D) cos(<w_i, x> + b_i), b_i uniform on
-    [0, 2 pi); "pairs", D / 2 frequencies: z(x) = sqrt(2 / D) (cos <w_1, x>, ..., sin <w_1, x>, ...), the
-    product at half the cost and <z(x), z(x)> = 1 (an odd D has one more cosine, with an offset).
-
     In float32 the phases <w, x> carry its rounding, which the Laplacian's rare huge frequencies magnify.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate: any shift-invariant kernel; None is exp(-||x - y||^2).
+    n_components : int, default 100
+        The number D of features.
+    features : {"pairs", "offset"}, default "pairs"
+        "offset" draws D frequencies: z_i(x) = sqrt(2 / D) cos(<w_i, x> + b_i), with b_i uniform on [0, 2 pi).
+        "pairs" draws D / 2: z(x) = sqrt(2 / D) (cos <w_1, x>, ..., sin <w_1, x>, ...), which is the product
+        at half the cost, with <z(x), z(x)> = 1 (an odd D has one more cosine, with an offset).
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+
+    Attributes
+    ----------
+    frequencies_ : ndarray of shape (d, number of frequencies)
+        The draws from the spectrum.
+    offsets_ : ndarray
+        The b_i of the features that have one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.maps import RandomFourier
+    >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    >>> Z = RandomFourier(Gaussian(gamma=0.5), n_components=4000, random_state=0).fit_transform(X)
+    >>> bool(abs(Z[0] @ Z[1] - np.exp(-1)) < 0.1)
+    True
     """
 
     def __init__(

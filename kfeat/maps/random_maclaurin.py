@@ -10,9 +10,8 @@ from scipy.sparse import issparse
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import DotProductKernel, Kernel, Polynomial
-from kfeat.maps.base import BlockMapper, FeatureMap
+from kfeat.maps.base import BlockMapper, FeatureMap, register
 from kfeat.maps.degree_laws import Degrees, coefficients, geometric, proportional, truncated
-from kfeat.maps.registry import register
 from kfeat.memory import check_memory
 from kfeat.parameters import Components, Jobs
 
@@ -24,14 +23,50 @@ class RandomMaclaurin(FeatureMap):
     z_i(x) = sqrt(a_N / (D P(N))) prod_{j <= N} <w_j, x>, with a degree N and N sign vectors w_j per feature.
     Unbiased. The columns stand in the order of their degrees, zero columns first.
 
-    degree_law: "geometric", as published: P(N) = (p - 1) p^-(N + 1) with p = base, not truncated, so that a
-    feature whose degree has no term in the series is a zero column; "truncated", the same over the degrees
-    that have one; "proportional", in proportion to a_N mean(||x||^2N) on the data (no base).
-    h01: the exact columns sqrt(a_0) and sqrt(a_1) x first, then n_components random ones drawn given N >= 2
-    (H0/1, section 6.1; width 1 + d + n_components).
-    constant: False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
-
     Cost: the matrix products of X with sum(n_factors_) sign vectors are the floor.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate: any dot-product kernel; None is (1 + <x, y>)^2.
+    n_components : int, default 100
+        The number D of random features.
+    degree_law : {"geometric", "truncated", "proportional"}, default "geometric"
+        The distribution of the degrees. "geometric", as published: P(N) = (p - 1) p^-(N + 1) with p = base,
+        not truncated, so that a feature whose degree has no term in the series is a zero column; "truncated",
+        the same over the degrees that have a term; "proportional", in proportion to a_N mean(||x||^2N) on the
+        data.
+    base : float, default 2.0
+        The p of the geometric distribution, above 1; "proportional" does not use it.
+    h01 : bool, default False
+        Whether the exact columns sqrt(a_0) and sqrt(a_1) x come first, followed by n_components random ones
+        drawn given N >= 2 (H0/1, section 6.1): 1 + d + n_components columns.
+    constant : bool, default True
+        False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+
+    Attributes
+    ----------
+    degrees_, n_factors_, scales_ : ndarray of shape (n_components,)
+        The degree N of each random feature, its number of factors (0 for a zero column), and its scale.
+    signs_ : ndarray of shape (sum(n_factors_), d)
+        The sign vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.kernels import Exponential
+    >>> from kfeat.maps import RandomMaclaurin
+    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> feature_map = RandomMaclaurin(Exponential(), n_components=1000, h01=True, random_state=0)
+    >>> Z = feature_map.fit_transform(X)
+    >>> Z.shape  # 1 + d + n_components
+    (2, 1003)
+    >>> bool(np.abs(Z @ Z.T - Exponential()(X)).max() < 0.5)  # the values of the kernel are 2.61 and 2.72
+    True
     """
 
     def __init__(

@@ -8,9 +8,8 @@ from sklearn.base import clone
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Kernel, Sum
-from kfeat.maps.base import BlockMapper, FeatureMap
+from kfeat.maps.base import BlockMapper, FeatureMap, check_supported, register
 from kfeat.maps.random_fourier import RandomFourier
-from kfeat.maps.registry import check_supported, register
 from kfeat.maps.tensor_sketch import TensorSketch
 from kfeat.parameters import Jobs
 
@@ -20,8 +19,33 @@ class Stacked(FeatureMap):
     """The maps of the terms of a sum of kernels, side by side.
 
     z(x) = (sqrt(w_1) z_1(x), sqrt(w_2) z_2(x), ...) for k = sum_i w_i k_i, so <z(x), z(y)> is the sum of the
-    approximations. `maps` has one unfitted map per term, which becomes its kernel (None: Tensor Sketch
-    and random Fourier). Those without a random_state draw theirs from this one's.
+    approximations.
+
+    Parameters
+    ----------
+    kernel : Sum, optional
+        The sum of kernels to approximate; None is <x, y>^2 + exp(-||x - y||^2).
+    maps : list of FeatureMap, optional
+        One unfitted map per term, whose kernel becomes that term; None is Tensor Sketch and random Fourier.
+        Those without a random_state draw theirs from this one's.
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+
+    Attributes
+    ----------
+    maps_ : list of FeatureMap
+        The fitted maps.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Gaussian, Polynomial, Sum
+    >>> from kfeat.maps import RandomFourier, Stacked, TensorSketch
+    >>> kernel = Sum([Polynomial(degree=2), Gaussian()], weights=[0.5, 1.0])
+    >>> parts = [TensorSketch(n_components=64), RandomFourier(n_components=32)]
+    >>> Stacked(kernel, parts, random_state=0).fit_transform([[0.0, 1.0], [1.0, 1.0]]).shape
+    (2, 96)
     """
 
     def __init__(

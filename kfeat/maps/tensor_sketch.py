@@ -8,9 +8,8 @@ from scipy.fft import irfft, rfft
 from sklearn.base import clone
 
 from kfeat.kernels import Kernel, Linear, Polynomial
-from kfeat.maps.base import BlockMapper, FeatureMap
+from kfeat.maps.base import BlockMapper, FeatureMap, register
 from kfeat.maps.count_sketch import CountSketch, arranged, random_tables, universal_tables
-from kfeat.maps.registry import register
 from kfeat.parameters import Components, Jobs
 
 
@@ -22,12 +21,44 @@ class TensorSketch(FeatureMap):
     sqrt(coef0)) into D = n_components buckets. Unbiased, and
     Var <z(x), z(y)> <= (3^p - 1) ||x||^2p ||y||^2p / D (norms with the constant feature).
 
-    domain: "frequency" leaves the last FFT out; by Parseval the inner products are the same.
-    hashing: "table", fully random; "universal", from a 2-wise independent family.
-    constant: "published" appends coef0 in place of sqrt(coef0), as the authors' program does; the kernel it
-    approximates, `kernel_`, then has coef0^2.
-
     Cost: p + 1 real FFTs of length D per row are the floor; a prime D makes them about six times slower.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate: a Polynomial, or Linear, for which the map is a count sketch; None is <x,
+        y>^2.
+    n_components : int, default 100
+        The number D of features.
+    domain : {"real", "frequency"}, default "real"
+        "frequency" leaves the last FFT out; by Parseval's theorem the inner products are the same.
+    hashing : {"table", "universal"}, default "table"
+        Whether hashes are fully random tables, or drawn from a 2-wise independent family.
+    constant : {"sqrt", "published"}, default "sqrt"
+        "published" appends coef0 in place of sqrt(coef0), as the authors' program does; the kernel that is
+        approximated, `kernel_`, then has coef0^2.
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+
+    Attributes
+    ----------
+    buckets_, signs_ : ndarray of shape (p, d + 1)
+        The hashes and the signs of each count sketch; the last column is that of the constant feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.kernels import Polynomial
+    >>> from kfeat.maps import TensorSketch
+    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> kernel = Polynomial(degree=2, coef0=1.0)
+    >>> Z = TensorSketch(kernel, n_components=4096, random_state=0).fit_transform(X)
+    >>> Z.shape
+    (2, 4096)
+    >>> bool(np.abs(Z @ Z.T - kernel(X)).max() < 0.5)  # the values of the kernel are 3.84 and 4
+    True
     """
 
     def __init__(

@@ -1,15 +1,16 @@
 """Solvers: LIBLINEAR and LIBSVM at their full speed, Newton's method and ridge regression, one contract."""
 
-from kfeat.solvers.base import LinearSolver, Machine, Solver
-from kfeat.solvers.grid import NewtonCV, grid_scores
-from kfeat.solvers.kernel_ridge import KernelRidge
+from kfeat.solvers.base import LinearSolver, Solver, Subproblem
+from kfeat.solvers.grid import grid_scores
 from kfeat.solvers.liblinear.dual_descent import DualDescent
 from kfeat.solvers.liblinear.estimator import Liblinear
 from kfeat.solvers.libsvm.estimator import Libsvm
+from kfeat.solvers.newton.cross_validated import NewtonCV
 from kfeat.solvers.newton.estimator import Newton
 from kfeat.solvers.regression_errors import regression_errors, relative_error
 from kfeat.solvers.ridge.cross_validated import RidgeCV
 from kfeat.solvers.ridge.estimator import Ridge
+from kfeat.solvers.ridge.kernel import KernelRidge
 
 SOLVERS: dict[str, type[Solver]] = {
     "liblinear": Liblinear,
@@ -29,12 +30,12 @@ __all__ = [
     "Liblinear",
     "Libsvm",
     "LinearSolver",
-    "Machine",
     "Newton",
     "NewtonCV",
     "Ridge",
     "RidgeCV",
     "Solver",
+    "Subproblem",
     "grid_scores",
     "regression_errors",
     "relative_error",

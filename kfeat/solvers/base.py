@@ -12,13 +12,14 @@ from scipy.sparse import issparse
 from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
-from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils import ClassifierTags, RegressorTags, gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfeat.errors import DataError, ParameterError, SolverError
+from kfeat.errors import DataError, KernelError, ParameterError, SolverError
+from kfeat.kernels import Kernel, Linear
 from kfeat.kernels.operands import canonical
 from kfeat.parameters import check_parameters
 
@@ -28,8 +29,8 @@ BLOCK_BYTES = 2**25  # of float64 scratch space while predicting
 
 
 @dataclass(frozen=True)
-class Machine:
-    """How one machine (one class against the rest, one pair of classes) was solved."""
+class Subproblem:
+    """How one subproblem (one class against the rest, one pair of classes) was solved."""
 
     finished_by: str
     iterations: int
@@ -51,12 +52,12 @@ def classifies(solver: "Solver") -> bool:
 
 
 def finite(fit: Method) -> Method:
-    """Return a method that fits, raising SolverError where the machine that it leaves is not finite."""
+    """Return a method that fits, raising SolverError where what it learnt is not finite."""
 
     @wraps(fit)
     def checked(self: Any, *data: Any, **more: Any) -> Any:
         try:
-            with np.errstate(all="ignore"):  # what overflows is seen in the machine
+            with np.errstate(all="ignore"):  # what overflows is seen in the coefficients
                 fit(self, *data, **more)
         except MemoryError as error:
             raise SolverError(f"{type(self).__name__}: {error}: take fewer rows or features") from None
@@ -74,18 +75,28 @@ def finite(fit: Method) -> Method:
 
 
 class Solver(BaseEstimator):
-    """A machine trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
+    """A classifier or a regression, trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
 
-    Every fitted solver says how the solve went:
+    Every fitted solver says how the solve went. Classifiers also have `classes_` (sorted) and
+    `decision_function`, with scikit-learn's signs and columns.
 
-    - `objective_`: the primal objective at the solution, summed over the one-against-rest machines of several
-      classes (LIBSVM: the dual objective, which is maximised and equals the primal at the optimum);
-    - `n_iter_`: iterations (the most over several machines); `converged_`: its own tolerance was met;
-    - `stop_reason_`: "tolerance" or what stopped it; `finished_by_`: who finished it, e.g. "-s 2"; the same
-      for each machine in `machines_`;
-    - `times_`: wall seconds by phase.
-
-    Classifiers also have `classes_` (sorted) and `decision_function`, with scikit-learn's signs and columns.
+    Attributes
+    ----------
+    objective_ : float
+        The primal objective at the solution, summed over the one-against-rest subproblems of several classes
+        (LIBSVM: the dual objective, which is maximised and equals the primal at the optimum).
+    n_iter_ : int
+        The number of iterations, the most over several subproblems.
+    converged_ : bool
+        Whether its own tolerance was met.
+    stop_reason_ : str
+        "tolerance", or what stopped it.
+    finished_by_ : str
+        Who finished it, such as "-s 2".
+    subproblems_ : tuple of Subproblem
+        The last three for each subproblem.
+    times_ : dict
+        Wall seconds by phase.
     """
 
     algorithm_version: ClassVar[int] = 1
@@ -138,14 +149,14 @@ class Solver(BaseEstimator):
             )
         return X, codes
 
-    def _report(self, machines: Sequence[Machine]) -> None:
+    def _report(self, subproblems: Sequence[Subproblem]) -> None:
         """Set the attributes that tell how the solve went."""
-        self.machines_ = tuple(machines)
-        self.n_iter_ = max(machine.iterations for machine in machines)
-        reasons = sorted({machine.stop_reason for machine in machines} - {"tolerance"})
+        self.subproblems_ = tuple(subproblems)
+        self.n_iter_ = max(one.iterations for one in subproblems)
+        reasons = sorted({one.stop_reason for one in subproblems} - {"tolerance"})
         self.converged_ = not reasons
         self.stop_reason_ = "; ".join(reasons) or "tolerance"
-        self.finished_by_ = ", ".join(sorted({machine.finished_by for machine in machines}))
+        self.finished_by_ = ", ".join(sorted({one.finished_by for one in subproblems}))
 
     def _check_again(self, X: Any) -> Any:
         """Return X checked against what was seen in fit."""
@@ -168,7 +179,7 @@ class Solver(BaseEstimator):
 
 
 class LinearSolver(Solver):
-    """A solver whose machine is `coef_` (machines, d) and `intercept_` (machines,), or (d,) in regression."""
+    """A linear solver: `coef_` (subproblems, d) and `intercept_` (subproblems,); (d,) in regression."""
 
     coef_: NDArray[np.float64]
     intercept_: Any
@@ -199,7 +210,7 @@ class LinearSolver(Solver):
         return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Return <w, x> + b of checked rows for each machine, shape (n, machines)."""
+        """Return <w, x> + b of checked rows for each subproblem, shape (n, subproblems)."""
         return scores(X, np.atleast_2d(self.coef_)) + self.intercept_
 
     def _values(self, X: Any) -> NDArray[np.float64]:
@@ -213,6 +224,16 @@ def check_size(what: str, values: Any) -> None:
     largest = max(abs(float(stored.max(initial=0))), abs(float(stored.min(initial=0))))
     if not largest <= LARGEST / np.sqrt(max(stored.size, 1)):
         raise DataError(f"{what} reach {largest:.3g}, and sums of their squares overflow: scale them down")
+
+
+def resolved_kernel(kernel: Any, X: Any) -> Kernel:
+    """Return the kernel (None: linear) with every bandwidth heuristic replaced by the number learnt on X."""
+    if kernel is None:
+        return Linear()
+    if not isinstance(kernel, Kernel):
+        raise KernelError(f"kernel: expected one of kfeat.kernels, Polynomial(2) say, got {kernel!r}")
+    kernel.check()
+    return kernel.resolve(X, 0)
 
 
 def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
@@ -230,7 +251,6 @@ def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
     if not isinstance(X, np.ndarray) or X.dtype == W.dtype:
         return np.asarray(X @ W.T)
     values = np.empty((len(X), len(W)))
-    rows = max(1, BLOCK_BYTES // (8 * X.shape[1]))
-    for start in range(0, len(X), rows):
-        np.matmul(X[start : start + rows].astype(W.dtype), W.T, out=values[start : start + rows])
+    for rows in gen_batches(len(X), max(1, BLOCK_BYTES // (8 * X.shape[1]))):
+        np.matmul(X[rows].astype(W.dtype), W.T, out=values[rows])
     return values

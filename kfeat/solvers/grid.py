@@ -2,20 +2,15 @@
 
 from collections.abc import Iterable
 from math import floor, log
-from time import perf_counter
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from annotated_types import Gt
 from numpy.typing import NDArray
-from pydantic import FiniteFloat
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from kfeat.errors import DataError, ParameterError
-from kfeat.parameters import Folds, Iterations, Seed
-from kfeat.solvers.base import LinearSolver, Solver, Task, finite
-from kfeat.solvers.newton.estimator import Newton
+from kfeat.errors import ParameterError
+from kfeat.solvers.base import Solver
 
 MOST_STEPS = 10_000
 
@@ -49,79 +44,9 @@ def grid_scores(
     splits = cutter(folds, shuffle=True, random_state=random_state).split(np.zeros(len(y)), y)
     scores = np.empty((folds, len(grid)))
     for fold, (seen, held_out) in enumerate(splits):
-        machine = clone(solver)
+        estimator = clone(solver)
         X_seen, X_held_out = X[seen], X[held_out]
         for k, value in enumerate(grid):
-            machine.set_params(**{parameter: value}).fit(X_seen, y[seen])
-            scores[fold, k] = machine.score(X_held_out, y[held_out])
+            estimator.set_params(**{parameter: value}).fit(X_seen, y[seen])
+            scores[fold, k] = estimator.score(X_held_out, y[held_out])
     return scores
-
-
-class NewtonCV(LinearSolver):
-    """Newton with the best C by stratified cross-validation along warm starts, then trained on all rows.
-
-    C runs over C_min, C_min C_factor, C_min C_factor^2 ... up to C_max; of equally good values the smallest
-    is taken. Fitted besides the contract: `C_`, `Cs_` (the values), `cv_scores_` (folds, values): accuracies.
-    """
-
-    def __init__(
-        self,
-        C_min: Annotated[FiniteFloat, Gt(0)] = 2.0**-6,
-        C_max: Annotated[FiniteFloat, Gt(0)] = 2.0**6,
-        C_factor: Annotated[FiniteFloat, Gt(1)] = 4.0,
-        folds: Folds = 5,
-        loss: Literal["squared_hinge", "logistic"] = "squared_hinge",
-        eps: Annotated[FiniteFloat, Gt(0)] = 1e-3,
-        bias: FiniteFloat = -1.0,
-        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        max_iter: Iterations = 300,
-        random_state: Seed | None = None,
-    ) -> None:
-        self.C_min = C_min
-        self.C_max = C_max
-        self.C_factor = C_factor
-        self.folds = folds
-        self.loss = loss
-        self.eps = eps
-        self.bias = bias
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.random_state = random_state
-
-    @property
-    def task(self) -> Task:
-        """Classification."""
-        return "classification"
-
-    @property
-    def logistic(self) -> bool:
-        """Whether scores are log odds."""
-        return self.loss == "logistic"
-
-    def learnt_parameters(self) -> dict[str, float]:
-        """Return the C that was chosen."""
-        return {"C": self.C_}
-
-    @finite
-    def fit(self, X: Any, y: Any) -> "NewtonCV":
-        """Choose C on X (n, d) and y (n,), and train with it on all rows."""
-        X, y = self._check(X, y)
-        y = self.classes_[y]
-        rarest = np.unique(y, return_counts=True)[1].min()
-        if rarest < self.folds:
-            raise DataError(
-                f"NewtonCV: {self.folds} folds need as many rows of every class, "
-                f"got n_samples = {rarest} of one"
-            )
-        start = perf_counter()
-        options = {name: getattr(self, name) for name in ("loss", "eps", "bias", "class_weight", "max_iter")}
-        self.Cs_ = geometric_grid(self.C_min, self.C_max, self.C_factor)
-        path = Newton(warm_start=True, **options)
-        self.cv_scores_ = grid_scores(path, X, y, "C", self.Cs_, self.folds, int(self.random_state or 0))
-        self.C_ = float(self.Cs_[np.argmax(self.cv_scores_.mean(axis=0))])
-        searched = perf_counter()
-        machine = Newton(C=self.C_, **options).fit(X, y)
-        self.coef_, self.intercept_, self.objective_ = machine.coef_, machine.intercept_, machine.objective_
-        self._report(machine.machines_)
-        self.times_ = {"search": searched - start, **machine.times_}
-        return self

@@ -47,7 +47,7 @@ def test_planted_faults_fail_the_z_test(kernel, fault):
 
 @pytest.mark.slow
 @KERNELS
-def test_a_width_that_is_five_per_cent_off_fails_the_z_test(kernel):
+def test_a_bandwidth_that_is_five_per_cent_off_fails_the_z_test(kernel):
     def wide(kernel, seed):
         return make(type(kernel)(1.05 * kernel.gamma), seed)
 

@@ -148,7 +148,7 @@ def test_going_on_as_another_solver_is_told():
     y[::2] = 1 - y[::2]
     hard = Liblinear(C=1000.0, eps=1e-6).fit(X, y)
     assert hard.finished_by_ == "-s 2"
-    assert hard.machines_[0].iterations < 300
+    assert hard.subproblems_[0].iterations < 300
     l1 = Liblinear(solver_type=3, C=1000.0, eps=1e-6).fit(X, y)
     assert not l1.converged_
     assert l1.n_iter_ == 300

@@ -168,7 +168,7 @@ def test_a_gram_matrix_that_does_not_fit_is_refused_with_its_bytes(monkeypatch):
         Libsvm(Laplacian(1.0)).fit(X, labels(X, 2))
 
 
-def test_widths_are_learnt_from_the_training_rows():
+def test_bandwidths_are_learnt_from_the_training_rows():
     X = features(100, 4)
     solver = Libsvm(Gaussian("mean_distance")).fit(X, labels(X, 2))
     assert solver.kernel_.gamma == pytest.approx(Gaussian("mean_distance").resolve(X, 0).gamma)

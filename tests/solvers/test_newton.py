@@ -8,9 +8,9 @@ from sklearn.svm import LinearSVC
 
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.solvers import Liblinear, Libsvm, Newton
+from kfeat.solvers.newton.design import DesignMatrix
 from kfeat.solvers.newton.losses import LOSSES
 from kfeat.solvers.newton.method import Progress, line_search
-from kfeat.solvers.newton.rows import Rows
 from tests.solvers.problems import features, labels
 
 TYPES = {"squared_hinge": 2, "logistic": 0}
@@ -18,16 +18,16 @@ TYPES = {"squared_hinge": 2, "logistic": 0}
 
 def gradients(solver, loss, X, y):
     """The gradient of each one-against-rest objective, recomputed in double precision."""
-    machines = range(len(solver.classes_)) if len(solver.classes_) > 2 else [1]
+    classes = range(len(solver.classes_)) if len(solver.classes_) > 2 else [1]
     A = X.astype(float)
     if solver.bias >= 0:
         A = np.hstack([A, np.full((len(X), 1), solver.bias)])
     found = []
-    for row, k in enumerate(machines):
+    for row, k in enumerate(classes):
         w = solver.coef_[row]
         w = np.append(w, solver.intercept_[row] / solver.bias) if solver.bias > 0 else w
         s = np.where(y == solver.classes_[k], 1.0, -1.0)
-        found.append(w + solver.C * A.T @ (s * LOSSES[loss].slope(s * (A @ w))))
+        found.append(w + solver.C * A.T @ (s * LOSSES[loss].gradient(s * (A @ w))))
     return np.array(found)
 
 
@@ -152,23 +152,23 @@ def test_rows_products_are_those_of_the_matrix_with_its_bias():
     rng = np.random.default_rng(0)
     X, h = features(9000, 7, density=0.5), rng.random(9000) * (rng.random(9000) < 0.4)
     A = np.hstack([X, np.full((9000, 1), 3.0)])
-    for made in (Rows(X, 3.0), Rows(csr_array(X), 3.0)):
+    for made in (DesignMatrix(X, 3.0), DesignMatrix(csr_array(X), 3.0)):
         W, R = rng.standard_normal((8, 2)), rng.standard_normal((9000, 2))
-        np.testing.assert_allclose(made.times(W), A @ W, atol=1e-10)
-        np.testing.assert_allclose(made.times(W[:, 0]), A @ W[:, 0], atol=1e-10)
-        np.testing.assert_allclose(made.transposed_times(R), A.T @ R, atol=1e-10)
-        np.testing.assert_allclose(made.transposed_times(R[:, 0]), A.T @ R[:, 0], atol=1e-10)
+        np.testing.assert_allclose(made.matvec(W), A @ W, atol=1e-10)
+        np.testing.assert_allclose(made.matvec(W[:, 0]), A @ W[:, 0], atol=1e-10)
+        np.testing.assert_allclose(made.rmatvec(R), A.T @ R, atol=1e-10)
+        np.testing.assert_allclose(made.rmatvec(R[:, 0]), A.T @ R[:, 0], atol=1e-10)
         np.testing.assert_allclose(made.gram(), A.T @ A, atol=1e-9)
         np.testing.assert_allclose(made.gram(h), A.T @ (h[:, None] * A), atol=1e-9)
 
 
 @pytest.mark.parametrize("loss", list(LOSSES))
-def test_losses_slopes_and_curvatures_are_derivatives(loss):
+def test_gradients_and_hessians_are_derivatives_of_the_losses(loss):
     u, step = np.linspace(-40, 40, 4001) + 1e-3, 1e-5
     f = LOSSES[loss]
-    np.testing.assert_allclose((f.value(u + step) - f.value(u - step)) / (2 * step), f.slope(u), atol=1e-5)
+    np.testing.assert_allclose((f.value(u + step) - f.value(u - step)) / (2 * step), f.gradient(u), atol=1e-5)
     np.testing.assert_allclose(
-        (f.slope(u + step) - f.slope(u - step)) / (2 * step), f.curvature(u), atol=1e-5
+        (f.gradient(u + step) - f.gradient(u - step)) / (2 * step), f.hessian(u), atol=1e-5
     )
 
 

@@ -9,7 +9,8 @@ from sklearn.linear_model import Ridge as TheirRidge
 from kfeat import memory
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.kernels import Gaussian, Linear, Polynomial
-from kfeat.solvers import KernelRidge, Ridge, RidgeCV, kernel_ridge, regression_errors, relative_error
+from kfeat.solvers import KernelRidge, Ridge, RidgeCV, regression_errors, relative_error
+from kfeat.solvers.ridge import kernel as kernel_ridge
 from kfeat.solvers.ridge.moments import Moments
 from tests.solvers.problems import features, values
 

@@ -34,7 +34,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Trained:
-    """What `train` returns: W (width, machines), labels in LIBLINEAR's order, and what it printed."""
+    """What `train` returns: W (columns, subproblems), labels in LIBLINEAR's order, and what it printed."""
 
     W: NDArray[np.float64]
     labels: NDArray[np.float64]
@@ -79,8 +79,8 @@ class Call:
         try:
             regression = self._settings.solver_type in REGRESSION
             classes = 1 if regression else model.contents.nr_class
-            machines = 1 if classes == 2 and self._settings.solver_type != CRAMMER_SINGER else classes
-            W = np.ctypeslib.as_array(model.contents.w, (self._problem.n, machines)).copy()
+            n_subproblems = 1 if classes == 2 and self._settings.solver_type != CRAMMER_SINGER else classes
+            W = np.ctypeslib.as_array(model.contents.w, (self._problem.n, n_subproblems)).copy()
             labels = np.array([] if regression else model.contents.label[:classes], dtype=np.float64)
         finally:
             library.liblinear.free_and_destroy_model(ctypes.byref(model))
@@ -96,9 +96,7 @@ class Call:
                 self._problem, parameter, folds, C or -1.0, p or -1.0, *(ctypes.byref(b) for b in best)
             )
         regression = self._settings.solver_type in REGRESSION
-        found = re.findall(
-            r"log2c= *(\S+)\t(?:p= *(\S+)\t)?(?:rate|Mean squared error)=(\S+)", "".join(messages)
-        )
+        found = TRIED.findall("".join(messages))
         path = tuple(
             (2.0 ** float(log2c), float(tube) if tube else None, float(score) / (1 if regression else 100))
             for log2c, tube, score in found

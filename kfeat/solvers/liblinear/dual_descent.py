@@ -11,20 +11,50 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from kfeat.parameters import Iterations, Seed
-from kfeat.solvers.base import LinearSolver, Machine, Task, class_factors, finite
+from kfeat.solvers.base import LinearSolver, Subproblem, Task, class_factors, finite
+from kfeat.solvers.liblinear.objective import linear_objective
 from kfeat.solvers.native.library import one_at_a_time
-from kfeat.solvers.objectives import linear_objective
 
 
 class DualDescent(LinearSolver):
     """The l2-loss SVM by coordinate descent in the dual, `max_iter` passes over the rows at most.
 
-    min over w of ||w||^2 / 2 + C sum_i max(0, 1 - y_i <w, x_i>)^2, one class against the rest; with
-    `bias` > 0 rows get one more feature of that value, and it is penalised. Papers before 2020 had this from
-    LIBLINEAR (1,000 passes in 1.92); `Liblinear` goes on as -s 2 where this one ends unconverged. It is
-    scikit-learn's LinearSVC, which still holds that code. Raises DataError for fewer than two classes.
-    Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for large-scale linear
-    SVM", ICML 2008, Algorithm 3.
+    min over w of ||w||^2 / 2 + C sum_i max(0, 1 - y_i <w, x_i>)^2, one class against the rest. Papers before
+    2020 had this from LIBLINEAR (1,000 passes in 1.92); `Liblinear` goes on as -s 2 where this one ends
+    unconverged. It is scikit-learn's LinearSVC, which still holds that code. Raises DataError for fewer than
+    two classes. Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for
+    large-scale linear SVM", ICML 2008, Algorithm 3.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        The cost of the losses, above 0.
+    eps : float, default 0.1
+        The tolerance, above 0.
+    bias : float, default -1.0
+        Above 0 every row gets one more feature of this value, which is penalised; otherwise there is none.
+    max_iter : int, default 1000
+        The most passes over the rows.
+    class_weight : dict, "balanced" or None, default None
+        The factor of C for each class; "balanced" weights classes by the inverse of their size.
+    random_state : int, RandomState or None, default None
+        The order in which rows are visited.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (subproblems, d)
+        The weights.
+    intercept_ : ndarray of shape (subproblems,)
+        The intercepts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from kfeat.solvers import DualDescent
+    >>> solver = DualDescent(bias=1.0, max_iter=2, random_state=0).fit(X, y)
+    >>> solver.converged_, solver.stop_reason_
+    (False, 'iteration limit')
     """
 
     def __init__(
@@ -53,7 +83,7 @@ class DualDescent(LinearSolver):
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
         weights = class_factors(self.class_weight, self.classes_, y)
-        machine = LinearSVC(
+        linear_svc = LinearSVC(
             C=self.C,
             tol=self.eps,
             max_iter=self.max_iter,
@@ -67,12 +97,14 @@ class DualDescent(LinearSolver):
         # The lock is for the random numbers inside, which all threads share, and for the list of filters.
         with one_at_a_time(), warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # it is told by `stop_reason_`
-            machine.fit(X, y)
+            linear_svc.fit(X, y)
         solved = perf_counter()
-        self.coef_ = machine.coef_
-        self.intercept_ = machine.intercept_ if self.bias > 0 else np.zeros(len(machine.coef_))
-        passes = int(machine.n_iter_)
-        self._report([Machine("-s 1", passes, "tolerance" if passes < self.max_iter else "iteration limit")])
+        self.coef_ = linear_svc.coef_
+        self.intercept_ = linear_svc.intercept_ if self.bias > 0 else np.zeros(len(linear_svc.coef_))
+        passes = int(linear_svc.n_iter_)
+        self._report(
+            [Subproblem("-s 1", passes, "tolerance" if passes < self.max_iter else "iteration limit")]
+        )
         values = self._scores(X)
         penalised = self.intercept_ / self.bias if self.bias > 0 else 0.0
         self.objective_ = linear_objective(2, values, y, self.coef_, penalised, self.C, 0.0, weights)

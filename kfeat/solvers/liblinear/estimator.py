@@ -12,9 +12,9 @@ from kfeat.errors import ParameterError, SolverError
 from kfeat.solvers.base import LinearSolver, Task, class_factors, finite
 from kfeat.solvers.liblinear.call import CRAMMER_SINGER, REGRESSION, Call, Found, Settings, Trained
 from kfeat.solvers.liblinear.log import read_log
+from kfeat.solvers.liblinear.objective import linear_objective
 from kfeat.solvers.liblinear.rounding import round_significant
 from kfeat.solvers.native.library import check_sizes
-from kfeat.solvers.objectives import linear_objective
 
 SolverType = Literal[0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13]
 DEFAULT_EPS = {0: 0.01, 1: 0.1, 2: 0.01, 3: 0.1, 4: 0.1, 5: 0.01, 6: 0.01, 7: 0.1, 11: 1e-4, 12: 0.1, 13: 0.1}
@@ -23,19 +23,56 @@ LOGISTIC = frozenset({0, 6, 7})
 
 
 class Liblinear(LinearSolver):
-    """Linear machines by LIBLINEAR: min over w of R(w) + C sum_i loss(y_i, <w, x_i>), its `train` to the bit.
+    """LIBLINEAR's linear models, to the bit: min over w of R(w) + C sum_i loss(y_i, <w, x_i>).
 
-    `solver_type` is its -s: 0 and 7 l2-regularised logistic regression (primal, dual), 1 and 2 l2-loss SVM
-    (dual, primal), 3 l1-loss SVM (dual), 4 Crammer and Singer, 5 l1-regularised l2-loss SVM,
-    6 l1-regularised logistic regression; for regression 11 and 12 l2-loss (primal, dual), 13 l1-loss (dual).
-    `eps=None` is LIBLINEAR's default for that solver; `p` the width of the regression's tube; with
-    `bias` >= 0 every row gets one more feature of that value, penalised unless `regularize_bias=False`
-    (its -R, needs bias 1). `significant_digits` rounds features as a text file would have. `random_state`
-    seeds C's rand(); None is the state of a fresh process, so a fit never depends on what ran before.
-
-    -s 1, 7 and 12 go on as -s 2, 0 and 11 after 300 iterations; `finished_by_` and `machines_` tell.
+    -s 1, 7 and 12 go on as -s 2, 0 and 11 after 300 iterations; `finished_by_` and `subproblems_` tell.
     Raises DataError for fewer than two classes or sizes beyond C's int, ParameterError for bad parameters.
     Fan et al., "LIBLINEAR: a library for large linear classification", JMLR 9 (2008).
+
+    Parameters
+    ----------
+    solver_type : int, default 1
+        Its -s: 0 and 7 l2-regularised logistic regression (primal, dual), 1 and 2 l2-loss SVM (dual, primal),
+        3 l1-loss SVM (dual), 4 Crammer and Singer, 5 l1-regularised l2-loss SVM, 6 l1-regularised logistic
+        regression; for regression 11 and 12 l2-loss (primal, dual), 13 l1-loss (dual).
+    C : float, default 1.0
+        The cost of the losses, above 0.
+    eps : float, optional
+        The tolerance, above 0; None is LIBLINEAR's default for that solver.
+    bias : float, default -1.0
+        With 0 or more every row gets one more feature of this value, penalised unless
+        `regularize_bias=False`; below 0 there is none.
+    p : float, default 0.1
+        Half the width of the regression's tube, in which errors cost nothing.
+    class_weight : dict, "balanced" or None, default None
+        The factor of C for each class; "balanced" weights classes by the inverse of their size.
+    regularize_bias : bool, default True
+        False is its -R, which needs bias 1.
+    significant_digits : int, optional
+        Rounds the features as a text file of so many digits would have.
+    random_state : int, optional
+        The seed of C's rand(); None is the state of a fresh process, so that a fit never depends on what ran
+        before.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (subproblems, d), or (d,) in regression
+        The weights.
+    intercept_ : ndarray of shape (subproblems,), or float in regression
+        The intercepts.
+    order_ : ndarray
+        The positions in `classes_` of LIBLINEAR's own order of the classes.
+    log_ : str
+        What LIBLINEAR printed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from kfeat.solvers import Liblinear
+    >>> solver = Liblinear(solver_type=2, C=1.0, bias=1.0).fit(X, y)
+    >>> solver.score(X, y) > 0.9, solver.converged_, solver.finished_by_
+    (True, True, '-s 2')
     """
 
     algorithm_version: ClassVar[int] = 1
@@ -124,12 +161,12 @@ class Liblinear(LinearSolver):
 
     def _call(self, X: Any, y: NDArray[Any]) -> Call:
         """Return the problem in C's layout, or raise DataError if C's int cannot count it."""
-        (n, d), machines = X.shape, len(self.classes_) if self.task == "classification" else 1
+        (n, d), n_subproblems = X.shape, len(self.classes_) if self.task == "classification" else 1
         check_sizes(
             "LIBLINEAR",
             rows_times_two=2 * n,
-            features_times_classes=(d + (self.bias >= 0)) * machines,
-            **({"rows_times_classes": n * machines} if self.solver_type == CRAMMER_SINGER else {}),
+            features_times_classes=(d + (self.bias >= 0)) * n_subproblems,
+            **({"rows_times_classes": n * n_subproblems} if self.solver_type == CRAMMER_SINGER else {}),
         )
         targets = self._targets(y)
         weights = {}
@@ -166,13 +203,13 @@ class Liblinear(LinearSolver):
         self.coef_ = np.ascontiguousarray(W[0, :d] if regression else W[:, :d])
         self.intercept_ = float(b[0]) if regression else b
         self.log_ = trained.log
-        machines = read_log(trained.log, self.solver_type)
-        if not machines or not np.isfinite(W).all():
+        subproblems = read_log(trained.log, self.solver_type)
+        if not subproblems or not np.isfinite(W).all():
             raise SolverError(f"LIBLINEAR returned no usable model; its messages were: {trained.log!r}")
-        self._report(machines)
+        self._report(subproblems)
 
     def _objective(self, X: Any, y: NDArray[Any]) -> float:
-        """Return the primal objective of all machines at the solution."""
+        """Return the primal objective of all subproblems at the solution."""
         values = self._scores(X)
         penalised_b = self.intercept_ / self.bias if self.bias > 0 and self.regularize_bias else 0.0
         W = np.atleast_2d(self.coef_)

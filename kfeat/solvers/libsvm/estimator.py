@@ -1,4 +1,4 @@
-"""LIBSVM's exact kernel machines: C-SVC and epsilon-SVR, trained by LIBSVM, predicted by matrix products."""
+"""LIBSVM's exact kernel SVM: C-SVC and epsilon-SVR, trained by LIBSVM, predicted by matrix products."""
 
 import ctypes
 import re
@@ -13,12 +13,21 @@ from annotated_types import Ge, Gt
 from libsvm import svm as library
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
+from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
-from kfeat.kernels.base import TILE, slices
-from kfeat.solvers.base import Machine, Solver, Task, available_when, class_factors, classifies, finite
-from kfeat.solvers.kernel_argument import resolved_kernel
+from kfeat.kernels.base import TILE
+from kfeat.solvers.base import (
+    Solver,
+    Subproblem,
+    Task,
+    available_when,
+    class_factors,
+    classifies,
+    finite,
+    resolved_kernel,
+)
 from kfeat.solvers.libsvm.kernel import LibsvmKernel, libsvm_kernel
 from kfeat.solvers.libsvm.model import SupportVectors, copy_model, kernel_fields
 from kfeat.solvers.native.library import c_array, check_sizes, solving, structure, thread_cap, weight_fields
@@ -29,20 +38,57 @@ MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is g
 
 
 class Libsvm(Solver):
-    """The exact kernel machine by LIBSVM: `solver_type` 0 is C-SVC (one against one), 3 epsilon-SVR.
+    """The exact kernel SVM by LIBSVM.
 
-    min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel` (None: linear). LIBSVM's
-    own kernels stand for Linear, Polynomial and Gaussian; any other kernel is handed over as a Gram matrix,
-    which takes 8 n^2 bytes. `eps` is its tolerance, `p` the width of the regression's tube,
-    `cache_mb` the kernel cache in MB (None: half of the free memory, at most what the Gram matrix of the
-    largest of its problems takes; what was taken is `cache_mb_`).
+    min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel`. LIBSVM's own kernels stand
+    for Linear, Polynomial and Gaussian; any other kernel is handed over as a Gram matrix, which takes 8 n^2
+    bytes. Labels are those of `svm_predict`: rows on which rounding could turn a vote are decided by LIBSVM
+    itself. Raises DataError for fewer than two classes or sizes beyond C's int, SolverError for a Gram matrix
+    that does not fit in memory. Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2
+    (2011).
 
-    Fitted besides the contract: `kernel_` (widths learnt), `n_support_` (support vectors per class, or in
-    all), `support_` (their rows in X), `dual_coef_`, `intercept_` (both in LIBSVM's order of classes). Labels
-    are those of `svm_predict`: rows on which rounding could turn a vote are decided by LIBSVM itself.
-    Raises DataError for fewer than two classes or sizes beyond C's int, SolverError for a Gram matrix that
-    does not fit in memory.
-    Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2 (2011).
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel; None is linear.
+    solver_type : {0, 3}, default 0
+        Its -s: 0 is C-SVC (one against one), 3 epsilon-SVR.
+    C : float, default 1.0
+        The cost of the losses, above 0.
+    eps : float, default 1e-3
+        The tolerance, above 0.
+    p : float, default 0.1
+        Half the width of the regression's tube, in which errors cost nothing.
+    cache_mb : float, optional
+        The kernel cache in MB; None: half of the free memory, at most what the Gram matrix of the largest of
+        its subproblems takes.
+    shrinking : bool, default True
+        Whether LIBSVM uses its shrinking heuristic.
+    class_weight : dict, "balanced" or None, default None
+        The factor of C for each class; "balanced" weights classes by the inverse of their size.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel, its bandwidth a number.
+    support_ : ndarray
+        The rows in X of the support vectors.
+    n_support_ : ndarray
+        The number of support vectors per class, or in all.
+    dual_coef_, intercept_ : ndarray
+        The coefficients, both in LIBSVM's order of classes.
+    cache_mb_ : float
+        The cache that was taken.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.solvers import Libsvm
+    >>> solver = Libsvm(Gaussian(gamma="median"), C=10.0).fit(X, y)
+    >>> solver.score(X, y) > 0.95, solver.finished_by_
+    (True, 'C-SVC')
     """
 
     needs_kernel: ClassVar[bool] = True
@@ -118,7 +164,7 @@ class Libsvm(Solver):
 
     def _check_kernel(self, X: Any) -> None:
         """Raise SolverError where k(x, x), and with it a value in LIBSVM's cache, is beyond float32."""
-        parts = (X[rows].astype(np.float64) for rows in slices(X.shape[0], TILE))
+        parts = (X[rows].astype(np.float64) for rows in gen_batches(X.shape[0], TILE))
         largest = max(float(np.abs(self.kernel_.diagonal(part)).max()) for part in parts)
         if not largest <= np.finfo(np.float32).max:
             raise SolverError(
@@ -195,7 +241,10 @@ class Libsvm(Solver):
         limit = max(10_000_000, 100 * variables)
         name = "epsilon-SVR" if self.task == "regression" else "C-SVC"
         self._report(
-            [Machine(name, done, "tolerance" if done < limit else "iteration limit") for done in iterations]
+            [
+                Subproblem(name, done, "tolerance" if done < limit else "iteration limit")
+                for done in iterations
+            ]
         )
 
 

@@ -7,9 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
+from kfeat.kernels.dot_product import power
 from kfeat.memory import check_memory
 from kfeat.solvers.native.nodes import MERGED_BELOW, NODE, NodeRows, node_rows
 
@@ -91,7 +93,7 @@ class NativeKernel:
         K *= self.gamma
         K += self.coef0
         size = self.gamma * np.sqrt(x2 * y2_max) + abs(self.coef0)
-        return _power(K, self.degree), EPS * (m + self.degree * (d + 4)) * size**self.degree
+        return power(K, self.degree), EPS * (m + self.degree * (d + 4)) * size**self.degree
 
     def asking_rows(self, X: Any, vectors: Any) -> tuple[NodeRows, NodeRows]:
         """Return both as they are."""
@@ -161,25 +163,10 @@ def libsvm_kernel(kernel: Kernel) -> LibsvmKernel:
     return GivenKernel(kernel)
 
 
-def _power(values: NDArray[np.float64], degree: int) -> NDArray[np.float64]:
-    """Return values^degree, degree >= 1, by repeated squaring in place, as LIBSVM's powi does."""
-    while degree % 2 == 0:
-        np.multiply(values, values, out=values)
-        degree //= 2
-    if degree == 1:
-        return values
-    result = values.copy()
-    while degree := degree // 2:
-        np.multiply(values, values, out=values)
-        if degree % 2:
-            np.multiply(result, values, out=result)
-    return result
-
-
 def _even_slices(n: int) -> Iterator[slice]:
     """Cut n rows into slices of about GRAM_VALUES kernel values, each starting at an even row."""
-    step = max(2, GRAM_VALUES // n // 2 * 2)
-    return (slice(start, min(start + step, n)) for start in range(0, n, step))
+    slices: Iterator[slice] = gen_batches(n, max(2, GRAM_VALUES // n // 2 * 2))
+    return slices
 
 
 def _as_node_rows(nodes: NDArray[Any]) -> NodeRows:

@@ -1,4 +1,4 @@
-"""A trained LIBSVM machine in NumPy arrays: matrix products decide, LIBSVM where rounding could."""
+"""A trained LIBSVM model in NumPy arrays: matrix products decide, LIBSVM where rounding could."""
 
 import ctypes
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from libsvm import svm as library
 from numpy.typing import NDArray
+from sklearn.utils import gen_batches
 
 from kfeat.solvers.libsvm.kernel import LibsvmKernel
 from kfeat.solvers.native.library import c_array, structure, thread_cap
@@ -18,7 +19,7 @@ BLOCK_VALUES = 2**22  # kernel values in a block: 32 MB
 
 @dataclass
 class SupportVectors:
-    """Machines in LIBSVM's own layout; classes stand in its order, `order` gives their sorted positions.
+    """A model in LIBSVM's own layout; classes stand in its order, `order` gives their sorted positions.
 
     `rows` (m,) are the support vectors' rows in the training set, grouped by class, `counts` (classes,) how
     many each class has, `coefficients` (classes - 1, m) and `rho` (pairs,) as in LIBSVM's sv_coef and rho.
@@ -65,8 +66,7 @@ class SupportVectors:
         """Yield rows, their decision values and bounds on the rounding error of these."""
         spread = np.array([np.abs(self._pair_coefficients(*pair)).sum() for pair in self._pairs()])
         step = max(1, BLOCK_VALUES // max(1, len(self.rows)))
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, min(start + step, X.shape[0]))
+        for rows in gen_batches(X.shape[0], step):
             K, error = kernel.values(X[rows], self.vectors)
             doubt = error[:, None] * spread + 4 * np.finfo(float).eps * np.abs(self.rho)
             yield rows, self._combine(K) - self.rho, doubt
@@ -86,7 +86,7 @@ class SupportVectors:
         return list(combinations(range(len(self.order)), 2)) or [(0, 0)]
 
     def _pair_coefficients(self, i: int, j: int) -> NDArray[np.float64]:
-        """Return the coefficients of the machine for classes i and j (regression: of the only machine)."""
+        """Return the coefficients of the subproblem of classes i and j (regression: of the only one)."""
         if len(self.order) < 2:
             return self.coefficients[0]
         ends = np.concatenate([[0], np.cumsum(self.counts)])

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
 from kfeat.parameters import Iterations
-from kfeat.solvers.base import LinearSolver, Machine, Task, class_factors, finite
+from kfeat.solvers.base import LinearSolver, Subproblem, Task, class_factors, finite
+from kfeat.solvers.liblinear.objective import linear_objective
+from kfeat.solvers.newton.design import DesignMatrix
 from kfeat.solvers.newton.losses import LOSSES
 from kfeat.solvers.newton.method import Problem, minimise
-from kfeat.solvers.newton.rows import Rows
-from kfeat.solvers.objectives import linear_objective
 
 LIBLINEAR_TYPE = {"squared_hinge": 2, "logistic": 0}  # whose objective is minimised
 
@@ -21,15 +21,51 @@ LIBLINEAR_TYPE = {"squared_hinge": 2, "logistic": 0}  # whose objective is minim
 class Newton(LinearSolver):
     """LIBLINEAR's -s 2 (`loss="squared_hinge"`) or -s 0 ("logistic") objective, minimised with BLAS.
 
-    min over w of ||w||^2 / 2 + C sum_i loss(y_i <w, x_i>), one class against the rest, as LIBLINEAR has it:
-    with `bias` >= 0 rows get one more feature of that value, and it is penalised. Products are in X's
-    precision (float32 is the fast one), sums over rows and everything else in double precision.
+    min over w of ||w||^2 / 2 + C sum_i loss(y_i <w, x_i>), one class against the rest, as LIBLINEAR has it.
+    Products are in X's precision (float32 is the fast one), sums over rows and everything else in double
+    precision.
 
     A class is done when |grad f(w)| <= eps * min(pos, neg) / n * |grad f(0)|, LIBLINEAR's own rule, and f
     fell by 10 eps f at most in the last step; or when X's precision does not let f fall further
-    (`stop_reason_` "rounding"). With `warm_start`, a fit starts from the last `coef_` (a path over C, say).
-    Made for many more rows than features: where classes can be separated without loss, LIBLINEAR's dual
-    (-s 1) is the faster one. Raises DataError for fewer than two classes, SolverError for sums that overflow.
+    (`stop_reason_` "rounding"). Made for many more rows than features: where classes can be separated without
+    loss, LIBLINEAR's dual (-s 1) is the faster one. Raises DataError for fewer than two classes, SolverError
+    for sums that overflow.
+
+    Parameters
+    ----------
+    loss : {"squared_hinge", "logistic"}, default "squared_hinge"
+        The loss: the objective is that of LIBLINEAR's -s 2 or -s 0.
+    C : float, default 1.0
+        The cost of the losses, above 0.
+    eps : float, default 1e-3
+        The tolerance, above 0.
+    bias : float, default -1.0
+        With 0 or more every row gets one more feature of this value, which is penalised; below 0 there is
+        none.
+    class_weight : dict, "balanced" or None, default None
+        The factor of C for each class; "balanced" weights classes by the inverse of their size.
+    max_iter : int, default 300
+        The most Newton steps per class.
+    warm_start : bool, default False
+        Whether a fit starts from the last `coef_` (on a path over C, for example).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (subproblems, d)
+        The weights.
+    intercept_ : ndarray of shape (subproblems,)
+        The intercepts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from kfeat.solvers import Liblinear, Newton
+    >>> newton, liblinear = Newton(C=0.1, eps=1e-6).fit(X, y), Liblinear(2, C=0.1, eps=1e-6).fit(X, y)
+    >>> newton.score(X, y) > 0.9, newton.finished_by_
+    (True, 'newton')
+    >>> abs(newton.objective_ / liblinear.objective_ - 1) < 1e-3  # they minimise the same objective
+    True
     """
 
     def __init__(
@@ -70,18 +106,18 @@ class Newton(LinearSolver):
         against = weights[0] if len(self.classes_) == 2 else 1.0
         own = weights[1:] if len(self.classes_) == 2 else weights
         problem = Problem(
-            rows=Rows(X, self.bias),
+            design=DesignMatrix(X, self.bias),
             signs=np.where(positive, 1.0, -1.0),
             costs=self.C * np.where(positive, own, against),
             loss=LOSSES[self.loss],
         )
         with np.errstate(over="ignore", invalid="ignore"):  # minimise raises where a sum overflows
-            classes = minimise(problem, self._start(problem.rows.shape[1]), self.eps, self.max_iter)
+            classes = minimise(problem, self._start(problem.design.shape[1]), self.eps, self.max_iter)
         solved = perf_counter()
         W = np.stack([state.w for state in classes])
         self.coef_ = np.ascontiguousarray(W[:, : X.shape[1]])
         self.intercept_ = self.bias * W[:, -1] if self.bias >= 0 else np.zeros(len(W))
-        self._report([Machine("newton", state.iterations, state.stop_reason) for state in classes])
+        self._report([Subproblem("newton", state.iterations, state.stop_reason) for state in classes])
         values = self._scores(X)
         penalised = W[:, -1] if self.bias >= 0 else 0.0
         self.objective_ = linear_objective(
@@ -90,8 +126,8 @@ class Newton(LinearSolver):
         self.times_ = {"solve": solved - start, "evaluate": perf_counter() - solved}
         return self
 
-    def _start(self, width: int) -> NDArray[np.float64] | None:
-        """Return the last solution as (width, machines), if it is wanted and fits."""
+    def _start(self, n_columns: int) -> NDArray[np.float64] | None:
+        """Return the last solution as (columns, classes), if it is wanted and fits."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
         W = (
@@ -99,5 +135,5 @@ class Newton(LinearSolver):
             if self.bias < 0
             else np.column_stack([self.coef_, self.intercept_ / (self.bias or 1.0)])
         )
-        machines = 1 if len(self.classes_) == 2 else len(self.classes_)
-        return W.T if W.shape == (machines, width) else None
+        n_subproblems = 1 if len(self.classes_) == 2 else len(self.classes_)
+        return W.T if W.shape == (n_subproblems, n_columns) else None

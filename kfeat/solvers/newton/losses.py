@@ -1,4 +1,4 @@
-"""Losses of a margin u = y <w, x> with their slopes and curvatures."""
+"""Losses of a margin u = y <w, x>, with their gradients and Hessians in u."""
 
 from typing import Protocol
 
@@ -15,11 +15,11 @@ class Loss(Protocol):
     def value(self, u: Values) -> Values:
         """Return loss(u)."""
 
-    def slope(self, u: Values) -> Values:
+    def gradient(self, u: Values) -> Values:
         """Return loss'(u)."""
 
-    def curvature(self, u: Values) -> Values:
-        """Return loss''(u), the generalised one where the slope has a kink."""
+    def hessian(self, u: Values) -> Values:
+        """Return loss''(u), the generalised one where the gradient has a kink."""
 
 
 class SquaredHinge:
@@ -29,11 +29,11 @@ class SquaredHinge:
         """Return max(0, 1 - u)^2."""
         return np.maximum(1 - u, 0) ** 2
 
-    def slope(self, u: Values) -> Values:
+    def gradient(self, u: Values) -> Values:
         """Return -2 max(0, 1 - u)."""
         return -2 * np.maximum(1 - u, 0)
 
-    def curvature(self, u: Values) -> Values:
+    def hessian(self, u: Values) -> Values:
         """Return 2 where u < 1, otherwise 0."""
         return np.where(u < 1, 2.0, 0.0)
 
@@ -45,11 +45,11 @@ class Logistic:
         """Return log(1 + exp(-u))."""
         return np.logaddexp(0, -u)
 
-    def slope(self, u: Values) -> Values:
+    def gradient(self, u: Values) -> Values:
         """Return -1 / (1 + exp(u))."""
         return -expit(-u)
 
-    def curvature(self, u: Values) -> Values:
+    def hessian(self, u: Values) -> Values:
         """Return the product of both probabilities."""
         return expit(u) * expit(-u)
 

@@ -1,9 +1,9 @@
 """Newton's method for regularised linear classifiers in the primal, all classes in the same matrix products.
 
 Each class has its f(w) = ||w||^2 / 2 + sum_i c_i loss(s_i <w, x_i>), s_i = +-1. A sweep is one product of X
-with all directions, an exact line search per class, and one product of X' with all slopes. A direction solves
-(I + sum_i h_i x_i x_i') d = -grad f over the rows with curvature h_i > 0, by conjugate gradients that are
-preconditioned with the Cholesky factor of an older, or a fresh, Hessian.
+with all directions, an exact line search per class, and one product of X' with the gradients of the losses. A
+direction solves (I + sum_i h_i x_i x_i') d = -grad f over the rows whose loss has a Hessian h_i > 0, by
+conjugate gradients that are preconditioned with the Cholesky factor of an older, or a fresh, Hessian.
 See Keerthi and DeCoste, JMLR 6 (2005); Chapelle, Neural Computation 19 (2007).
 """
 
@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.errors import SolverError
+from kfeat.solvers.newton.design import DesignMatrix
 from kfeat.solvers.newton.losses import Loss
-from kfeat.solvers.newton.rows import Rows
 from kfeat.solvers.newton.system import conjugate_gradients, gram_cost, hessian_factor, solve
 
 Vector = NDArray[np.float64]
-WHOLE = 0.7  # share of rows with curvature from which all rows are used where they are, without a copy
+WHOLE = 0.7  # share of rows with a Hessian above 0 from which all rows are used in place, without a copy
 FIRST_GUESS = 5  # conjugate gradient steps that the Hessian of all rows, scaled, needs as preconditioner
 SEPARABLE = 1e-5  # share of the objective at zero below which hardly any loss is left
 STAGE_EPS = 1e-2  # tolerance on the way along growing costs
@@ -30,7 +30,7 @@ WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as pr
 class Problem:
     """All one-against-rest problems over the same rows: signs s and costs c, both (n, k)."""
 
-    rows: Rows
+    design: DesignMatrix
     signs: Vector
     costs: Vector
     loss: Loss
@@ -38,7 +38,7 @@ class Problem:
 
 @dataclass
 class Progress:
-    """Where one class stands; `w` (width,), `u` its margins (n,)."""
+    """Where one class stands; `w` (n_columns,), `u` its margins (n,)."""
 
     w: Vector
     u: Vector
@@ -53,7 +53,7 @@ class Progress:
 
 
 def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> list[Progress]:
-    """Minimise from W (width, k), or from zero, until two measures are small.
+    """Minimise from W (n_columns, k), or from zero, until two measures are small.
 
     |grad f| <= eps * min(pos, neg) / n * |grad f(0)|, and the last sweep lowered f by 10 eps f at most (where
     features outnumber rows, |grad f(0)| is so large that the former alone says little).
@@ -74,10 +74,10 @@ def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> l
 
 def along_costs(problem: Problem, eps: float, max_iter: int) -> list[Progress]:
     """Minimise with costs that grow tenfold up to the problem's own, each from the solution before."""
-    rows, costs = problem.rows, problem.costs
+    design, costs = problem.design, problem.costs
     # With costs this much smaller the Hessian is twice the identity at most: there a step suffices.
-    last = int(np.ceil(np.log10(max(2 * costs.max() * rows.squares().sum(), 1.0))))
-    W, iterations = np.zeros((rows.shape[1], problem.signs.shape[1])), 0
+    last = int(np.ceil(np.log10(max(2 * costs.max() * design.squares().sum(), 1.0))))
+    W, iterations = np.zeros((design.shape[1], problem.signs.shape[1])), 0
     for smaller in range(last, -1, -1):
         stage = replace(problem, costs=costs * 10.0**-smaller)
         classes = descend(stage, W, eps if smaller == 0 else max(eps, STAGE_EPS), max_iter)
@@ -92,30 +92,30 @@ def descend(
     problem: Problem, W: Vector | None, eps: float, max_iter: int, stop_at: float = 0.0
 ) -> list[Progress]:
     """Take Newton steps until every class is done, or its f below `stop_at` * f(0)."""
-    rows, signs, costs, loss = problem.rows, problem.signs, problem.costs, problem.loss
-    n, width = rows.shape
+    design, signs, costs, loss = problem.design, problem.signs, problem.costs, problem.loss
+    n, n_columns = design.shape
     k = signs.shape[1]
     nothing = np.zeros((n, 1))
-    at_zero = rows.transposed_times(signs * costs * loss.slope(nothing))
+    at_zero = design.rmatvec(signs * costs * loss.gradient(nothing))
     rarer = np.minimum((signs > 0).mean(axis=0), (signs < 0).mean(axis=0))
     enough = stop_at * (costs * loss.value(nothing)).sum(axis=0)
     classes = [
         Progress(
-            w=np.zeros(width) if W is None else W[:, j].copy(),
+            w=np.zeros(n_columns) if W is None else W[:, j].copy(),
             u=np.zeros(n),
             scale=float(np.linalg.norm(at_zero[:, j]) * rarer[j]),
             enough=float(enough[j]),
         )
         for j in range(k)
     ]
-    if W is None and gram_cost(n, width) <= WITHOUT * k:
+    if W is None and gram_cost(n, n_columns) <= WITHOUT * k:
         start_together(problem, classes, at_zero)
     else:
-        scores = np.zeros((n, k)) if W is None else rows.times(W)
-        squares = rows.squares()
+        scores = np.zeros((n, k)) if W is None else design.matvec(W)
+        squares = design.squares()
         for j, state in enumerate(classes):
             state.u = signs[:, j] * scores[:, j]
-            state.factor = 1 + float((costs[:, j] * loss.curvature(state.u)).mean()) * squares
+            state.factor = 1 + float((costs[:, j] * loss.hessian(state.u)).mean()) * squares
             state.cg_steps = WITHOUT
     open_classes = find_gradients(problem, classes, list(range(k)), eps, max_iter)
     while open_classes:
@@ -126,20 +126,20 @@ def descend(
 
 
 def start_together(problem: Problem, classes: list[Progress], at_zero: Vector) -> None:
-    """Take the first step of all classes from zero: there all rows have one curvature, up to their costs."""
-    gram = problem.rows.gram()
-    h = problem.costs * problem.loss.curvature(np.zeros((len(problem.costs), 1)))
-    dtype = problem.rows.X.dtype
+    """Take the first step of all classes from zero: there all rows have one Hessian, up to their costs."""
+    gram = problem.design.gram()
+    h = problem.costs * problem.loss.hessian(np.zeros((len(problem.costs), 1)))
+    dtype = problem.design.X.dtype
     factor = hessian_factor(gram, float(h.mean()), dtype)
     move(problem, classes, list(range(len(classes))), solve(factor, -at_zero))
     for j, state in enumerate(classes):
-        h_now = problem.costs[:, j] * problem.loss.curvature(state.u)
+        h_now = problem.costs[:, j] * problem.loss.hessian(state.u)
         state.factor = hessian_factor(gram, float(h_now.mean()), dtype)
 
 
 def move(problem: Problem, classes: list[Progress], which: list[int], directions: Vector) -> None:
     """Step each class along its direction as far as its objective falls."""
-    changes = problem.rows.times(directions)
+    changes = problem.design.matvec(directions)
     for column, j in enumerate(which):
         state = classes[j]
         q = problem.signs[:, j] * changes[:, column]
@@ -154,18 +154,19 @@ def find_gradients(
     problem: Problem, classes: list[Progress], which: list[int], eps: float, max_iter: int
 ) -> list[int]:
     """Update the gradients, write down who has finished and why, and return who has not."""
-    slopes = np.stack(
-        [problem.signs[:, j] * problem.costs[:, j] * problem.loss.slope(classes[j].u) for j in which], axis=1
+    gradients = np.stack(
+        [problem.signs[:, j] * problem.costs[:, j] * problem.loss.gradient(classes[j].u) for j in which],
+        axis=1,
     )
-    sums = problem.rows.transposed_times(slopes)
+    sums = problem.design.rmatvec(gradients)
     # An objective that falls by less than this share is at the mercy of rounding in the products.
-    stall = 0.01 * float(np.finfo(problem.rows.X.dtype).eps)
+    stall = 0.01 * float(np.finfo(problem.design.X.dtype).eps)
     for column, j in enumerate(which):
         state = classes[j]
         state.gradient = state.w + sums[:, column]
         before, state.objective = state.objective, objective(problem, state, j)
         if not np.isfinite(state.objective):
-            raise SolverError(f"scores overflow {problem.rows.X.dtype}: scale the features down")
+            raise SolverError(f"scores overflow {problem.design.X.dtype}: scale the features down")
         if state.objective < state.enough:
             state.stop_reason = "separable"
             continue
@@ -186,16 +187,16 @@ def objective(problem: Problem, state: Progress, j: int) -> float:
 
 def newton_direction(problem: Problem, state: Progress, j: int) -> Vector:
     """Return d with (I + X'hX) d = -gradient, up to the forcing term."""
-    h = problem.costs[:, j] * problem.loss.curvature(state.u)
+    h = problem.costs[:, j] * problem.loss.hessian(state.u)
     curved = np.flatnonzero(h)
-    n, width = problem.rows.shape
-    if state.cg_steps > gram_cost(len(curved), width):
-        state.factor = hessian_factor(problem.rows.gram(h), 1.0, problem.rows.X.dtype)
+    n, n_columns = problem.design.shape
+    if state.cg_steps > gram_cost(len(curved), n_columns):
+        state.factor = hessian_factor(problem.design.gram(h), 1.0, problem.design.X.dtype)
     if len(curved) < WHOLE * n:
-        rows, h = problem.rows.take(curved), h[curved]
+        design, h = problem.design.take(curved), h[curved]
     else:
-        rows = problem.rows
-    d, state.cg_steps = conjugate_gradients(rows, h, -state.gradient, state.factor)
+        design = problem.design
+    d, state.cg_steps = conjugate_gradients(design, h, -state.gradient, state.factor)
     return d
 
 
@@ -205,14 +206,14 @@ def line_search(state: Progress, d: Vector, q: Vector, costs: Vector, loss: Loss
     moving = np.flatnonzero(q)
     u, q, costs = state.u[moving], q[moving], costs[moving]
     low, high, a = 0.0, np.inf, 1.0
-    at_start = wd + float((costs * loss.slope(u)) @ q)
+    at_start = wd + float((costs * loss.gradient(u)) @ q)
     for _ in range(60):
         now = u + a * q
-        slope = wd + a * dd + float((costs * loss.slope(now)) @ q)
-        if abs(slope) <= 1e-4 * abs(at_start):
+        derivative = wd + a * dd + float((costs * loss.gradient(now)) @ q)
+        if abs(derivative) <= 1e-4 * abs(at_start):
             break
-        low, high = (low, a) if slope > 0 else (a, high)
-        next_a = a - slope / (dd + float((costs * loss.curvature(now)) @ q**2))
+        low, high = (low, a) if derivative > 0 else (a, high)
+        next_a = a - derivative / (dd + float((costs * loss.hessian(now)) @ q**2))
         if not low < next_a < high:
             next_a = (low + high) / 2 if high < np.inf else 2 * a
         a = next_a

@@ -9,11 +9,12 @@ from annotated_types import Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from scipy.linalg import eigh
+from sklearn.utils import gen_batches
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels.operands import as_operand
 from kfeat.parameters import Folds, Seed, check_parameters
-from kfeat.solvers.base import LinearSolver, Machine, Task, finite
+from kfeat.solvers.base import LinearSolver, Subproblem, Task, finite
 from kfeat.solvers.grid import geometric_grid
 from kfeat.solvers.ridge.estimator import ridge, ridge_objective, ridge_path
 from kfeat.solvers.ridge.moments import BLOCK, Moments, sum_of
@@ -22,11 +23,36 @@ from kfeat.solvers.ridge.moments import BLOCK, Moments, sum_of
 class RidgeCV(LinearSolver):
     """Ridge regression with the best alpha by cross-validation, one eigendecomposition per fold.
 
-    alpha runs over alpha_min, alpha_min alpha_factor, ... up to alpha_max. With `folds`, rows fall into equal
-    folds at random, and all errors follow from the folds' moments: features may come in batches here too.
-    `folds=None` leaves each row out once, in closed form: its residual is (y_i - f(x_i)) / (1 - h_i), h_i the
-    diagonal of the hat matrix. Fitted: `alpha_`, `alphas_` (the values), `cv_errors_` (mean squared errors).
+    All errors follow from the folds' moments: features may come in batches here too.
     Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, equation 7.52.
+
+    Parameters
+    ----------
+    alpha_min, alpha_max, alpha_factor : float, default 1e-6, 1e3 and 10
+        alpha runs over alpha_min, alpha_min alpha_factor, ... up to alpha_max.
+    folds : int or None, default 5
+        Rows fall into so many equal folds at random. None leaves each row out once, in closed form: its
+        residual is (y_i - f(x_i)) / (1 - h_i), with h_i the diagonal of the hat matrix.
+    fit_intercept : bool, default True
+        Whether there is an intercept.
+    random_state : int, optional
+        The seed of the folds; None is 0.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The alpha that was chosen.
+    alphas_, cv_errors_ : ndarray
+        The values that were tried, and their mean squared errors.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from kfeat.solvers import RidgeCV
+    >>> solver = RidgeCV(alpha_min=1e-3, alpha_max=10.0, folds=None).fit(X, y)
+    >>> len(solver.alphas_), bool(solver.alpha_ == solver.alphas_[solver.cv_errors_.argmin()])
+    (5, True)
     """
 
     def __init__(
@@ -103,13 +129,13 @@ class RidgeCV(LinearSolver):
         self.coef_, self.intercept_ = ridge(moments, self.alpha_, self.fit_intercept)
         self.n_features_in_ = len(self.coef_)
         self.objective_ = ridge_objective(moments, self.coef_, self.intercept_, self.alpha_)
-        self._report([Machine("normal equations", 1)])
+        self._report([Subproblem("normal equations", 1)])
         self.times_ = {"solve": perf_counter() - start}
         return self
 
 
 def fold_errors(parts: list[Moments], alphas: NDArray[np.float64], intercept: bool) -> NDArray[np.float64]:
-    """Return the mean squared error of rows in the fold that a machine has not seen, per alpha."""
+    """Return the mean squared error of the held-out rows of all folds, per alpha."""
     errors = np.zeros(len(alphas))
     for held_out in parts:
         seen = sum_of(part for part in parts if part is not held_out)
@@ -122,14 +148,13 @@ def fold_errors(parts: list[Moments], alphas: NDArray[np.float64], intercept: bo
 def leave_one_out_errors(
     moments: Moments, X: Any, y: NDArray[np.float64], alphas: NDArray[np.float64], intercept: bool
 ) -> NDArray[np.float64]:
-    """Return the mean squared error of each row under the machine trained without it, per alpha."""
+    """Return the mean squared error of each row under the fit without it, per alpha."""
     about = moments if intercept else moments.about_zero()
     values, V = eigh(about.xx)
     shrunk = 1 / (np.maximum(values, 0) + alphas[:, None])
     turned_w = (V.T @ about.xy) * shrunk
     errors = np.zeros(len(alphas))
-    for start in range(0, X.shape[0], BLOCK):
-        rows = slice(start, start + BLOCK)
+    for rows in gen_batches(X.shape[0], BLOCK):
         turned = X[rows].astype(np.float64) @ V - about.x_mean @ V
         residuals = (y[rows] - about.y_mean)[:, None] - turned @ turned_w.T
         leverage = turned**2 @ shrunk.T + (1 / about.n if intercept else 0)

@@ -12,15 +12,39 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from kfeat.kernels.operands import as_operand
 from kfeat.parameters import check_parameters
-from kfeat.solvers.base import LinearSolver, Machine, Task, finite
+from kfeat.solvers.base import LinearSolver, Subproblem, Task, finite
 from kfeat.solvers.ridge.moments import Moments, sum_of
 
 
 class Ridge(LinearSolver):
     """Ridge regression: min over w, b of sum_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2.
 
-    b is 0 without intercept. `fit(X, y)` reads X a block at a time; `fit_batches` takes (features, targets)
-    batches from any iterable, so that mapped features need never exist at once. Memory: d^2 doubles.
+    `fit(X, y)` reads X a block at a time; `fit_batches` takes (features, targets) batches from any iterable,
+    so that mapped features need never exist at once. Memory: d^2 doubles.
+
+    Parameters
+    ----------
+    alpha : float, default 1.0
+        The weight of the penalty, above 0.
+    fit_intercept : bool, default True
+        Whether there is a b; otherwise it is 0.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,)
+        The weights w.
+    intercept_ : float
+        The intercept b.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from kfeat.solvers import Ridge
+    >>> whole = Ridge(alpha=0.1).fit(X, y)
+    >>> batches = Ridge(alpha=0.1).fit_batches([(X[:300], y[:300]), (X[300:], y[300:])])
+    >>> bool(abs(whole.coef_ - batches.coef_).max() < 1e-6)
+    True
     """
 
     def __init__(self, alpha: Annotated[FiniteFloat, Gt(0)] = 1.0, fit_intercept: bool = True) -> None:
@@ -49,7 +73,7 @@ class Ridge(LinearSolver):
         self.coef_, self.intercept_ = ridge(moments, self.alpha, self.fit_intercept)
         self.n_features_in_ = len(self.coef_)
         self.objective_ = ridge_objective(moments, self.coef_, self.intercept_, self.alpha)
-        self._report([Machine("normal equations", 1)])
+        self._report([Subproblem("normal equations", 1)])
         self.times_ = {"solve": perf_counter() - start}
         return self
 

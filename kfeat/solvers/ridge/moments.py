@@ -69,7 +69,7 @@ class Moments:
         )
 
     def about_zero(self) -> Self:
-        """Return the sums of products about zero, with means of zero: for a machine without intercept."""
+        """Return the sums of products about zero, with means of zero: for a fit without intercept."""
         return type(self)(
             self.n,
             np.zeros_like(self.x_mean),

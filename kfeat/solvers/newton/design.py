@@ -1,4 +1,4 @@
-"""A feature matrix, with a constant column if there is a bias, and the products that solvers need."""
+"""The design matrix: features with a constant column if there is a bias, and the products Newton needs."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ BLOCK = 4096  # rows in a product whose results are then added in double precisi
 
 
 @dataclass(frozen=True)
-class Rows:
+class DesignMatrix:
     """Rows [x_i, bias] in X's own precision (n, d); sums over rows are collected in double precision."""
 
     X: Any
@@ -22,17 +22,17 @@ class Rows:
         """Rows, and features with the bias."""
         return self.X.shape[0], self.X.shape[1] + (self.bias >= 0)
 
-    def take(self, rows: NDArray[np.intp]) -> "Rows":
+    def take(self, rows: NDArray[np.intp]) -> "DesignMatrix":
         """Return a copy of some rows."""
-        return Rows(self.X[rows], self.bias)
+        return DesignMatrix(self.X[rows], self.bias)
 
-    def times(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the scores <[x_i, bias], w> for w (width,) or W (width, k)."""
+    def matvec(self, W: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the scores <[x_i, bias], w> for w (columns,) or W (columns, k)."""
         d = self.X.shape[1]
         values = (self.X @ W[:d].astype(self.X.dtype)).astype(np.float64)
         return values + self.bias * W[d] if self.bias >= 0 else values
 
-    def transposed_times(self, R: NDArray[np.float64]) -> NDArray[np.float64]:
+    def rmatvec(self, R: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return sum_i [x_i, bias] r_i for r (n,) or R (n, k)."""
         n, d = self.X.shape
         total = np.zeros((self.shape[1], *R.shape[1:]))

@@ -1,4 +1,4 @@
-"""Width heuristics: a kernel's width as the mean or the median distance between rows of the data."""
+"""Bandwidth heuristics: a kernel's bandwidth as the mean or the median distance between rows of the data."""
 
 from typing import Any, Literal
 
@@ -13,30 +13,30 @@ from kfeat.kernels.forks import openmp_for_forks
 from kfeat.kernels.operands import as_operand
 from kfeat.kernels.randomness import generator
 
-WidthRule = Literal["mean_distance", "median"]
+BandwidthRule = Literal["mean_distance", "median"]
 MAX_ROWS = 2000  # two million pairs; beyond it the heuristic is computed on rows drawn at random
 
 
-def euclidean_width(X: Any, rule: str, random_state: Any) -> float:
+def euclidean_bandwidth(X: Any, rule: str, random_state: Any) -> float:
     """Return the mean or median of ||x - y|| over the distinct pairs of (at most MAX_ROWS) rows of X."""
     A = sampled(X, random_state)
-    return width(np.sqrt(squared_distances(A, A)), rule)
+    return bandwidth(np.sqrt(squared_distances(A, A)), rule)
 
 
-def manhattan_width(X: Any, rule: str, random_state: Any) -> float:
+def manhattan_bandwidth(X: Any, rule: str, random_state: Any) -> float:
     """Return the mean or median of ||x - y||_1 over the distinct pairs of (at most MAX_ROWS) rows of X."""
     A = sampled(X, random_state)
     with openmp_for_forks():
-        return width(manhattan_distances(A, A), rule)
+        return bandwidth(manhattan_distances(A, A), rule)
 
 
-def width(distances: NDArray[Any], rule: str) -> float:
+def bandwidth(distances: NDArray[Any], rule: str) -> float:
     """Return the mean or median over the pairs above the diagonal."""
     pairs = distances[np.triu_indices(len(distances), k=1)]
     value = float(np.median(pairs) if rule == "median" else pairs.mean()) if pairs.size else 0.0
     if not value > 0:
         raise DataError(
-            f"the {rule} width of rows that do not differ is 0: set the kernel's width to a number"
+            f"the {rule} bandwidth of rows that do not differ is 0: set the kernel's bandwidth to a number"
         )
     return value
 
@@ -68,7 +68,7 @@ def squared_distances(X: Any, Y: Any) -> NDArray[Any]:
 
 
 def number(kernel: Any, name: str) -> float:
-    """Return the kernel's width, or raise KernelError while it still is a heuristic's name."""
+    """Return the kernel's bandwidth, or raise KernelError while it still is a heuristic's name."""
     value = getattr(kernel, name)
     if isinstance(value, str):
         raise KernelError(
@@ -77,6 +77,6 @@ def number(kernel: Any, name: str) -> float:
     return float(value)
 
 
-def said(width: float | str) -> str:
-    """Return a width as a formula says it: a number, or the heuristic in words."""
-    return width.replace("_", " ") if isinstance(width, str) else f"{width:g}"
+def in_words(bandwidth: float | str) -> str:
+    """Return a bandwidth as a formula says it: a number, or the heuristic in words."""
+    return bandwidth.replace("_", " ") if isinstance(bandwidth, str) else f"{bandwidth:g}"

@@ -8,23 +8,50 @@ from annotated_types import Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from sklearn.utils import gen_batches
 
 from kfeat.errors import SolverError
 from kfeat.kernels import Kernel
 from kfeat.memory import check_memory
-from kfeat.solvers.base import Machine, Solver, Task, finite
-from kfeat.solvers.kernel_argument import resolved_kernel
+from kfeat.solvers.base import Solver, Subproblem, Task, finite, resolved_kernel
 
 BLOCK_VALUES = 2**22  # kernel values held while predicting
 
 
 class KernelRidge(Solver):
-    """Kernel ridge regression: min over f, b of sum_i (y_i - f(x_i) - b)^2 + alpha ||f||_K^2.
+    """Exact kernel ridge regression: min over f, b of sum_i (y_i - f(x_i) - b)^2 + alpha ||f||_K^2.
 
-    f(x) = sum_i a_i K(x_i, x) with (K + alpha I) a = y - b; b makes sum_i a_i = 0, or is 0 without
-    intercept. `kernel=None` is the linear kernel. Takes 8 n^2 bytes; raises SolverError where they are not
-    free, or where K + alpha I is singular to rounding. Fitted: `kernel_` (widths learnt), `dual_coef_` a,
-    `intercept_` b. Saunders, Gammerman and Vovk, ICML 1998.
+    f(x) = sum_i a_i K(x_i, x) with (K + alpha I) a = y - b; b makes sum_i a_i = 0, or is 0 without intercept.
+    Takes 8 n^2 bytes; raises SolverError where they are not free, or where K + alpha I is singular to
+    rounding. Saunders, Gammerman and Vovk, ICML 1998.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel; None is linear.
+    alpha : float, default 1.0
+        The weight of the penalty, above 0.
+    fit_intercept : bool, default True
+        Whether there is a b.
+
+    Attributes
+    ----------
+    kernel_ : Kernel
+        The kernel, its bandwidth a number.
+    dual_coef_ : ndarray of shape (n,)
+        The coefficients a.
+    intercept_ : float
+        The intercept b.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.solvers import KernelRidge
+    >>> solver = KernelRidge(Gaussian(gamma="median"), alpha=0.1).fit(X, y)
+    >>> solver.score(X, y) > 0.5
+    True
     """
 
     needs_kernel: ClassVar[bool] = True
@@ -69,7 +96,7 @@ class KernelRidge(Solver):
         self.X_fit_ = X
         # At the solution residuals are alpha a and ||f||^2 = a'Ka = a'(y - b) - alpha a'a.
         self.objective_ = self.alpha * float(self.dual_coef_ @ (y - self.intercept_))
-        self._report([Machine("Cholesky", 1)])
+        self._report([Subproblem("Cholesky", 1)])
         self.times_ = {"build": built - start, "solve": perf_counter() - built}
         return self
 
@@ -78,7 +105,6 @@ class KernelRidge(Solver):
         X = self._check_again(X)
         values = np.empty(X.shape[0])
         step = max(1, BLOCK_VALUES // len(self.dual_coef_))
-        for start in range(0, X.shape[0], step):
-            rows = slice(start, start + step)
+        for rows in gen_batches(X.shape[0], step):
             values[rows] = self.kernel_(X[rows], self.X_fit_) @ self.dual_coef_ + self.intercept_
         return values

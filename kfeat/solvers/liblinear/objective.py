@@ -16,11 +16,11 @@ def linear_objective(
     p: float,
     weights: NDArray[np.float64] | None,
 ) -> float:
-    """Return sum over machines of R(w, b) + sum_i C_i loss_i, LIBLINEAR's primal for its -s `solver_type`.
+    """Return sum over subproblems of R(w, b) + sum_i C_i loss_i, LIBLINEAR's primal for its -s `solver_type`.
 
-    `values` (n, machines) are the scores, `y` (n,) the targets or positions of classes, `W` (machines, d),
-    `b` the penalised bias weights, `weights` the factors of C by class (one against the rest: only the class
-    itself is weighted, unless there are two).
+    `values` (n, subproblems) are the scores, `y` (n,) the targets or positions of classes, `W`
+    (subproblems, d), `b` the penalised bias weights, `weights` the factors of C by class (one against the
+    rest: only the class itself is weighted, unless there are two).
     """
     R = np.abs(W).sum() + np.abs(b).sum() if solver_type in (5, 6) else ((W**2).sum() + np.sum(b**2)) / 2
     if weights is None:

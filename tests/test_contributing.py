@@ -1,0 +1,155 @@
+"""The recipes of CONTRIBUTING.md, taken from the page and carried out."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+
+from kfeat.data import fingerprint, load
+from kfeat.data.registry import Entry, registry
+from kfeat.experiments.component import Component
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.measures import MEASURES
+from kfeat.experiments.plan import plan
+from kfeat.experiments.quantities import QUANTITIES
+from kfeat.experiments.row import Row
+from kfeat.experiments.trial import run_trial
+from kfeat.kernels import KERNELS
+from kfeat.maps import MAPS
+from kfeat.parameters import parameter_model
+from kfeat.solvers import SOLVERS
+
+PAGE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+REGISTRIES: dict[str, dict[str, Any]] = {
+    "kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES,
+}  # fmt: skip
+Recipe = Callable[[str], None]
+
+
+def section(title: str) -> str:
+    return PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+
+
+def blocks(title: str, language: str) -> dict[str, str]:
+    """The blocks of a language in a section, by the file that their first line names."""
+    found = re.findall(rf"^```{language}\n# (\S+)\n(.*?)^```$", section(title), re.M | re.S)
+    assert len(dict(found)) == len(found) > 0
+    return dict(found)
+
+
+@pytest.fixture(autouse=True)
+def _restored() -> Iterator[None]:
+    """Leave every registry as it was before the test."""
+    changed: list[dict[str, Any]] = [*REGISTRIES.values(), QUANTITIES, registry()]
+    before = [dict(one) for one in changed]
+    yield
+    for one, entries in zip(changed, before, strict=True):
+        one.clear()
+        one.update(entries)
+
+
+@pytest.fixture
+def recipe(monkeypatch: pytest.MonkeyPatch) -> Recipe:
+    """Carry out a section: import its Python blocks as the modules that they name, and run their tests."""
+
+    def carry_out(title: str) -> None:
+        for place, code in blocks(title, "python").items():
+            name = place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+            module = ModuleType(name)
+            if place.endswith("/__init__.py"):  # lines for a module that there is
+                vars(module).update(vars(import_module(name)))
+            else:
+                assert name.startswith("tests.") or find_spec(name) is None, f"{place} exists already"
+                monkeypatch.setitem(sys.modules, name, module)
+            exec(compile(code, place, "exec"), vars(module))
+            for test in [value for key, value in vars(module).items() if key.startswith("test_")]:
+                test()
+
+    return carry_out
+
+
+def config(title: str, folder: Path) -> Experiment:
+    """The experiment that a section's config describes."""
+    ((place, text),) = [item for item in blocks(title, "yaml").items() if item[0].startswith("configs/")]
+    path = folder / place
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    return load_experiment(path)
+
+
+def first_row(experiment: Experiment) -> Row:
+    trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+    return run_trial(trials[0], threads=1, alone=True, mirror=None, offline=True)
+
+
+@pytest.mark.parametrize("part", REGISTRIES)
+def test_a_new_class_has_the_defaults_that_the_page_enters(part: str, recipe: Recipe) -> None:
+    recipe(f"A {part}")
+    entered = yaml.safe_load(blocks(f"A {part}", "yaml")["kfeat/experiments/defaults.yaml"])
+    ((name, versions),) = entered[part].items()
+    cls = REGISTRIES[part][name]
+    fields = parameter_model(cls).model_fields
+    numeric = Component(name, cls, {}, dict.fromkeys(fields)).numeric()
+    assert versions == {cls.algorithm_version: {key: fields[key].default for key in numeric}}
+
+
+def test_a_config_names_the_new_map(recipe: Recipe, write: Callable[..., Path]) -> None:
+    recipe("A map")
+    row = first_row(
+        load_experiment(
+            write(),
+            ["kernel={name: linear}", "maps=[{name: random_projection, n_components: 200}]"],
+            exact=False,
+        )
+    )
+    assert row["map"] == {"name": "random_projection", "version": 1, "n_components": 200}
+    assert row["accuracy"] > 0.8
+
+
+def test_a_config_names_the_new_kernel(recipe: Recipe, tmp_path: Path) -> None:
+    recipe("A kernel")
+    row = first_row(config("A kernel", tmp_path))
+    assert row["kernel"] == {"name": "cosh", "version": 1}
+    assert row["accuracy"] > 0.8
+
+
+def test_a_config_names_the_new_solver(recipe: Recipe, write: Callable[..., Path]) -> None:
+    recipe("A solver")
+    row = first_row(load_experiment(write(), ["solvers.mapped={name: nearest_mean}"], exact=False))
+    assert row["solve"]["finished_by"] == "means"
+    assert row["accuracy"] > 0.7
+
+
+def test_the_new_dataset_is_read_and_verified(tmp_path: Path) -> None:
+    ((name, entry),) = yaml.safe_load(blocks("A dataset", "yaml")["kfeat/data/registry.yaml"]).items()
+    (content,) = re.findall(r"^```text\n(.*?)^```$", section("A dataset"), re.M | re.S)
+    known = registry()[name] = Entry.model_validate(entry)
+    upstream = tmp_path / known.forms[0].files["train"].path
+    upstream.parent.mkdir()
+    upstream.write_text(content)
+    data = load(name, mirror=tmp_path, cache=tmp_path / "cache", offline=True)
+    assert data.verified
+    assert data.X_train.tolist() == [[1, 2], [1.5, 1], [0.5, 2.5]]
+    assert data.y_test.tolist() == [1]
+
+
+def test_the_new_measure_gives_a_row_and_a_quantity(recipe: Recipe, tmp_path: Path) -> None:
+    recipe("A measure")
+    row = first_row(load_experiment(measured(tmp_path)))
+    assert 0 < QUANTITIES["toy_error"].read(row) < 1
+
+
+def measured(folder: Path) -> Path:
+    """The toy paper's config, without what draws it."""
+    ((_, text),) = blocks("A paper", "yaml").items()
+    kept = {k: v for k, v in yaml.safe_load(text).items() if k not in ("table", "figure", "claims")}
+    path = folder / "measured.yaml"
+    path.write_text(yaml.safe_dump(kept))
+    return path
