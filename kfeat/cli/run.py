@@ -124,7 +124,7 @@ def _run_one(
     with watcher(quiet) as watching:
         trials = run_experiment(experiment, out, how, watching, jobs=jobs, again=again)
     cells = cells_at_hand(experiment, out, trials)
-    files = update_report(experiment, out, mirror=how.mirror)
+    files = update_report(experiment, out, trials)
     click.echo(render(experiment, cells, "terminal", terminal_width()))
     click.echo(plain(files))
     for line in untold(cells, watching.told):
@@ -171,12 +171,12 @@ def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Pa
     from kfeat.render.whole import cells_at_hand, update_report
 
     for experiment in experiments:
-        cells = cells_at_hand(experiment, out, **access)
+        cells = cells_at_hand(experiment, out)
         if not any(cell.there for cell in cells):
             raise StoreError(
                 f"{out / experiment.name}: no rows yet; `kfeat run {experiment.path}` makes them"
             )
-        update_report(experiment, out, anew=True, **access)
+        update_report(experiment, out, anew=True)
         if not quiet:
             click.echo(render(experiment, cells, "terminal", terminal_width()))
 
@@ -193,13 +193,14 @@ def publish(
 
     All of CONFIGS are published, or none of them, and each as its file has it.
     """
-    from kfeat.experiments.run import planned
+    from kfeat.experiments.fingerprints import plan_from_rows
+    from kfeat.experiments.run import rows_of
     from kfeat.render.files import publish as copy
     from kfeat.render.whole import refuse_a_part
 
     for experiment in experiments:
         refuse_a_part(experiment)
-    plans = [(experiment, planned(experiment, **access)) for experiment in experiments]
+    plans = [(one, plan_from_rows(one, rows_of(one, out).values())) for one in experiments]
     for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
         click.echo(f"{number} rows -> {results / experiment.name}/")
 

@@ -1,17 +1,16 @@
 """Running an experiment: the trials not yet done, each saved as it finishes."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from kfeat.data import Source, fingerprint, load_raw
-from kfeat.errors import DataError, DownloadError
-from kfeat.experiments.compatibility import check_tasks, known_task
+from kfeat.data import load_raw
+from kfeat.experiments.fingerprints import fingerprints
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.plan import Trial, dataset_name, plan
+from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.store import Store, gathered_rows
 from kfeat.experiments.worker import Worker, WorkerOptions
@@ -35,35 +34,6 @@ class Watcher(Protocol):
 
     def finished(self, trial: Trial, row: Row) -> None:
         """A trial is saved."""
-
-
-def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
-    """Return the content hash of each dataset; one that nobody has pinned is fetched and read for that.
-
-    Raises ConfigError where a solver is for another task than the data.
-    """
-    check_tasks(experiment.settings, lambda source: known_task(source) or load_raw(source, **access).task)
-    return {
-        source: fingerprint(source) or load_raw(source, **access).fingerprint
-        for source in experiment.datasets
-    }
-
-
-def fingerprints_at_hand(experiment: Experiment, rows: Iterable[Row], **access: Any) -> dict[Source, str]:
-    """Return the content hash of each dataset without any download.
-
-    That of data which are not here is what `rows` name; without such rows nothing can be told of their
-    trials, and a stand-in serves to plan them.
-    """
-    named = {row["dataset"]: row["fingerprint"] for row in rows}
-
-    def of(source: Source) -> str:
-        try:
-            return fingerprint(source) or load_raw(source, **{**access, "offline": True}).fingerprint
-        except (DownloadError, DataError):  # a file of one's own may be gone since
-            return str(named.get(dataset_name(source), f"not at hand: {source}"))
-
-    return {source: of(source) for source in experiment.datasets}
 
 
 def planned(experiment: Experiment, **access: Any) -> list[Trial]:
