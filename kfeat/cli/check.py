@@ -127,7 +127,7 @@ def _rerun(
     from kfeat.analysis.cells import summarise
     from kfeat.analysis.standing import compare
     from kfeat.analysis.verdicts import number_compared
-    from kfeat.cli.progress import watcher
+    from kfeat.cli.progress import observer
     from kfeat.experiments.rerun import choose, published_trials, seconds_of
     from kfeat.experiments.run import run_trials
     from kfeat.experiments.store import read_rows
@@ -141,8 +141,8 @@ def _rerun(
     if not chosen:
         click.echo(f"no published trial fits into {budget}; `kfeat publish` makes some")
         return False
-    with TemporaryDirectory() as folder, watcher(quiet) as watching:
-        done = run_trials(list(chosen.values()), Path(folder), WorkerOptions(**access), watching)
+    with TemporaryDirectory() as folder, observer(quiet) as observing:
+        done = run_trials(list(chosen.values()), Path(folder), WorkerOptions(**access), observing)
     rows = {row["id"]: row for row in done}
     cells = {
         one.name: summarise(one, [t for t, _ in candidates[one.name] if t.id in chosen], rows)

@@ -126,7 +126,7 @@ def _text(text: str, ratio: int | None = None) -> TextColumn:
     return TextColumn(text, markup=False, table_column=column)
 
 
-def watcher(quiet: bool) -> Quiet:
+def observer(quiet: bool) -> Quiet:
     """Return what shows a run here: nothing, bars on a terminal, or lines."""
     return Quiet() if quiet else Bars() if sys.stderr.isatty() else Lines()
 

@@ -111,7 +111,7 @@ def _run_one(
     experiment: "Experiment", out: Path, how: "WorkerOptions", jobs: int, again: "Again", quiet: bool
 ) -> bool:
     """Run one experiment, write its report, show its table; return whether a trial failed."""
-    from kfeat.cli.progress import watcher
+    from kfeat.cli.progress import observer
     from kfeat.experiments.run import run_experiment
     from kfeat.render.files import check_report
     from kfeat.render.notes import untold
@@ -121,13 +121,13 @@ def _run_one(
 
     for one in (experiment, whole_of(experiment)):
         check_report(one)  # before hours of work, not after them
-    with watcher(quiet) as watching:
-        trials = run_experiment(experiment, out, how, watching, jobs=jobs, again=again)
+    with observer(quiet) as observing:
+        trials = run_experiment(experiment, out, how, observing, jobs=jobs, again=again)
     cells = cells_at_hand(experiment, out, trials)
     files = update_report(experiment, out, trials)
     click.echo(render(experiment, cells, "terminal", terminal_width()))
     click.echo(plain(files))
-    for line in untold(cells, watching.told):
+    for line in untold(cells, observing.told):
         click.echo(plain(f"kfeat: {line}"), err=True)
     return any(cell.failed for cell in cells)
 

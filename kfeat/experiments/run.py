@@ -1,11 +1,12 @@
 """Running an experiment: the trials not yet done, each saved as it finishes."""
 
+import typing
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from kfeat.data import load_raw
 from kfeat.experiments.fingerprints import fingerprints
@@ -20,8 +21,8 @@ Again = Literal["nothing", "untimed", "everything"]
 LONGEST_WAIT = 60.0  # seconds; the system refuses to wait for an infinite time, or for years
 
 
-class Watcher(Protocol):
-    """What a run tells whoever watches it."""
+class RunObserver(typing.Protocol):
+    """What a run tells whoever observes it."""
 
     def downloads(self) -> Any:
         """A `rich.progress.Progress` for downloads, or None."""
@@ -50,7 +51,7 @@ def run_experiment(
     experiment: Experiment,
     root: Path,
     options: WorkerOptions,
-    watcher: Watcher,
+    observer: RunObserver,
     *,
     jobs: int = 1,
     again: Again = "nothing",
@@ -59,10 +60,10 @@ def run_experiment(
 
     New rows go to its own folder below `root`.
     """
-    access = {"mirror": options.mirror, "offline": options.offline, "progress": watcher.downloads()}
+    access = {"mirror": options.mirror, "offline": options.offline, "progress": observer.downloads()}
     trials = planned(experiment, **access)
     there = partial(rows_of, experiment, root)
-    run_pending(trials, there, root / experiment.name, options, watcher, jobs=jobs, again=again)
+    run_pending(trials, there, root / experiment.name, options, observer, jobs=jobs, again=again)
     return trials
 
 
@@ -71,7 +72,7 @@ def run_pending(
     rows: Callable[[], dict[str, Row]],
     folder: Path,
     options: WorkerOptions,
-    watcher: Watcher,
+    observer: RunObserver,
     *,
     jobs: int = 1,
     again: Again = "nothing",
@@ -79,19 +80,19 @@ def run_pending(
     """Run those of `trials` that are pending, and return their rows.
 
     `rows` is asked for the rows there are once the folder is locked, so that nothing runs twice that another
-    process did meanwhile. The data are fetched and parsed here, once, with the watcher's progress bar; the
+    process did meanwhile. The data are fetched and parsed here, once, with the observer's progress bar; the
     workers find them in the cache.
     """
     with Store(folder) as store:
         todo = pending(trials, rows(), again, options.time_limit)
-        fetch(todo, options, watcher)
-        return _carried_out(todo, store, options, watcher, jobs=jobs, done=len(trials) - len(todo))
+        fetch(todo, options, observer)
+        return _carried_out(todo, store, options, observer, jobs=jobs, done=len(trials) - len(todo))
 
 
-def fetch(trials: Sequence[Trial], options: WorkerOptions, watcher: Watcher) -> None:
-    """Download and parse the data of `trials`, once, with the watcher's progress bar."""
+def fetch(trials: Sequence[Trial], options: WorkerOptions, observer: RunObserver) -> None:
+    """Download and parse the data of `trials`, once, with the observer's progress bar."""
     for source in {trial.source: None for trial in trials}:
-        load_raw(source, mirror=options.mirror, offline=options.offline, progress=watcher.downloads())
+        load_raw(source, mirror=options.mirror, offline=options.offline, progress=observer.downloads())
 
 
 def pending(
@@ -112,18 +113,18 @@ def pending(
 
 
 def run_trials(
-    trials: Sequence[Trial], folder: Path, options: WorkerOptions, watcher: Watcher, *, jobs: int = 1
+    trials: Sequence[Trial], folder: Path, options: WorkerOptions, observer: RunObserver, *, jobs: int = 1
 ) -> list[Row]:
     """Run all `trials`, whatever rows there are, and return their rows, which go to `folder`."""
     with Store(folder) as store:
-        return _carried_out(trials, store, options, watcher, jobs=jobs)
+        return _carried_out(trials, store, options, observer, jobs=jobs)
 
 
 def _carried_out(
     trials: Sequence[Trial],
     store: Store,
     options: WorkerOptions,
-    watcher: Watcher,
+    observer: RunObserver,
     *,
     jobs: int,
     done: int = 0,
@@ -132,7 +133,7 @@ def _carried_out(
 
     Every row is on disk before the next trial starts.
     """
-    watcher.begin(trials, done)
+    observer.begin(trials, done)
     rows: list[Row] = []
     idle: list[Worker] = []
     busy: list[Worker] = []
@@ -140,7 +141,7 @@ def _carried_out(
     try:
         while queue or busy:
             while queue and len(busy) < jobs:
-                watcher.started(queue[-1])
+                observer.started(queue[-1])
                 busy.append(_handed_over(queue.pop(), idle, options))
             patience = min(worker.patience for worker in busy)
             wait([worker.connection for worker in busy], min(patience, LONGEST_WAIT))
@@ -151,7 +152,7 @@ def _carried_out(
                     idle.append(worker)
                     store.append(row)
                     rows.append(row)
-                    watcher.finished(worker.trial, row)
+                    observer.finished(worker.trial, row)
     finally:
         for worker in (*idle, *busy):
             worker.kill()

@@ -65,8 +65,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the map for data of X's width; X (n, d) dense or sparse.
 
-        Raises ParameterError, KernelError (naming the maps that can), DataError, or scikit-learn's ValueError
-        for NaN, complex or misshapen data.
+        Raises ParameterError, UnsupportedKernelError (naming the maps that can), DataError, or
+        scikit-learn's ValueError for NaN, complex or misshapen data.
         """
         check_parameters(self)
         X = validate_data(self, canonical(X), accept_sparse="csr")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
-from kfeat.errors import KernelError
+from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import Kernel
 
 if TYPE_CHECKING:
@@ -29,9 +29,11 @@ def maps_for(kernel: Kernel) -> list[str]:
 
 
 def check_supported(cls: "type[FeatureMap]", kernel: object) -> None:
-    """Raise KernelError, naming the maps that can, where `cls` cannot approximate this kernel."""
+    """Raise UnsupportedKernelError, naming the maps that can, where `cls` cannot approximate this kernel."""
     if not isinstance(kernel, Kernel):
-        raise KernelError(f"{cls.__name__}: kernel must be an object of kfeat.kernels, got {kernel!r}")
+        raise UnsupportedKernelError(
+            f"{cls.__name__}: kernel must be an object of kfeat.kernels, got {kernel!r}"
+        )
     if not cls.supports(kernel):
         able = ", ".join(maps_for(kernel)) or "none"
-        raise KernelError(f"{cls.__name__} cannot approximate {kernel!r}; maps that can: {able}")
+        raise UnsupportedKernelError(f"{cls.__name__} cannot approximate {kernel!r}; maps that can: {able}")

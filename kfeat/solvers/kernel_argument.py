@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kfeat.errors import KernelError
+from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import Kernel, Linear
 
 
@@ -11,6 +11,8 @@ def resolved_kernel(kernel: Any, X: Any) -> Kernel:
     if kernel is None:
         return Linear()
     if not isinstance(kernel, Kernel):
-        raise KernelError(f"kernel: expected one of kfeat.kernels, Polynomial(2) say, got {kernel!r}")
+        raise UnsupportedKernelError(
+            f"kernel: expected one of kfeat.kernels, Polynomial(2) say, got {kernel!r}"
+        )
     kernel.check()
     return kernel.resolve(X, 0)
