@@ -16,7 +16,7 @@ class ParameterError(KfeatError, ValueError):
     """A constructor parameter of a kernel, map or solver is not valid."""
 
 
-class KernelError(KfeatError, ValueError):
+class UnsupportedKernelError(KfeatError, ValueError):
     """A map or solver cannot handle this kernel."""
 
 

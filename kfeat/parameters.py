@@ -20,6 +20,7 @@ from kfeat.errors import ParameterError
 
 # Objects and resources, not settings: the experiment hands these in, a YAML file never spells them out.
 HANDED_IN = frozenset({"kernel", "random_state", "n_jobs"})
+TOLD = "told"  # the type of a problem whose message says what was met
 
 
 def _not_zero(value: int) -> int:
@@ -88,11 +89,15 @@ def describe(problem: Any, prefix: str = "", path: Sequence[str | int] | None = 
     place, met = place.lstrip("."), problem["input"]
     if problem["type"] == "extra_forbidden":
         return f"{place}: unknown key"
+    if problem["type"] == TOLD:
+        return f"{place}: {problem['msg']}"
     if problem["type"] == "missing":
         return f"{place}: missing"
     if problem["type"] == "union_tag_invalid":
         met, allowed = problem["ctx"]["tag"], problem["ctx"]["expected_tags"]
         return f"{place}: expected one of {allowed} (got {met!r}){_near(met, allowed)}"
+    if problem["type"] in ("dict_type", "model_type"):
+        return f"{place}: expected a mapping (got {met!r})"
     message = problem["msg"].removeprefix("Value error, ")
     message = message[0].lower() + message[1:]
     near = _near(met, problem["ctx"]["expected"]) if problem["type"] == "literal_error" else ""

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
 
-from kfeat.errors import DataError, KernelError, ParameterError
+from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import (
     KERNELS,
     Exponential,
@@ -122,7 +122,7 @@ def test_bandwidth_heuristics_are_the_mean_and_the_median_distance():
 
 
 def test_bandwidth_heuristics_that_are_not_numbers_say_what_to_do():
-    with pytest.raises(KernelError, match=r"call kernel.resolve\(X\) first"):
+    with pytest.raises(UnsupportedKernelError, match=r"call kernel.resolve\(X\) first"):
         Gaussian("median")(rows(3))
     with pytest.raises(DataError, match="rows that do not differ"):
         Gaussian("median").resolve(np.ones((4, 2)))

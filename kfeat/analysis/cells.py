@@ -156,7 +156,7 @@ def setting(cell: Cell) -> tuple[str, str, str]:
     """Return what methods are compared on: dataset, protocol and kernel."""
     trial = cell.trial
     protocol = f"{cell.folds} {trial.protocol.model_dump_json()}"
-    return (trial.fingerprint, protocol, str(trial.kernel.identity()))
+    return (trial.data_key, protocol, str(trial.kernel.identity()))
 
 
 def by_setting(cells: Iterable[Cell]) -> list[list[Cell]]:

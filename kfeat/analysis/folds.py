@@ -14,7 +14,7 @@ def fold_means(cells: Sequence[Cell]) -> list[Cell]:
         if trial.protocol.split.kind == "k_fold":
             protocol = trial.protocol.model_dump_json(exclude={"split": {"fold"}})
             parts = (trial.kernel, *trial.components.values())
-            key = (trial.fingerprint, protocol, *(str(part and part.identity()) for part in parts))
+            key = (trial.data_key, protocol, *(str(part and part.identity()) for part in parts))
             groups.setdefault(key, []).append(cell)
     return [_together(group) for group in groups.values() if len(group) > 1]
 

@@ -41,22 +41,22 @@ def check(
     if markdown and (rerun_budget is not None or not every):
         raise click.UsageError("--markdown renders the scoreboard of --all")
     if rerun_budget is not None:
-        plans = {one.name: _plan(one, out, results, access) for one in experiments}
+        plans = {one.name: _plan(one, out, results) for one in experiments}
         passed = _rerun(experiments, plans, access, results, rerun_budget, quiet)
     elif every:
-        passed = _overview(experiments, access, out, results, markdown)
+        passed = _overview(experiments, out, results, markdown)
     else:
-        passed = _each(experiments, access, out, results, quiet)
+        passed = _each(experiments, out, results, quiet)
     ctx.exit(0 if passed else 1)
 
 
-def _each(experiments: "list[Experiment]", access: Access, out: Path, results: Path, quiet: bool) -> bool:
+def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool) -> bool:
     """Show the verdicts on each experiment's rows, or the published ones; tell whether all pass."""
     from kfeat.render.scoreboard import published_scoreboard, scoreboard
     from kfeat.render.terminal import terminal_width
 
     passed, width = True, terminal_width()
-    for one, standing in zip(experiments, _standings(experiments, access, out, results), strict=True):
+    for one, standing in zip(experiments, _standings(experiments, out, results), strict=True):
         good = standing.has_rows and standing.passes
         if not (quiet and good):
             if standing.place == str(results) and standing.has_rows:
@@ -68,20 +68,18 @@ def _each(experiments: "list[Experiment]", access: Access, out: Path, results: P
     return passed
 
 
-def _overview(
-    experiments: "list[Experiment]", access: Access, out: Path, results: Path, as_markdown: bool
-) -> bool:
+def _overview(experiments: "list[Experiment]", out: Path, results: Path, as_markdown: bool) -> bool:
     """Show one line per experiment and what differs, and tell whether all pass."""
     from kfeat.render.overview import markdown, passes, terminal
     from kfeat.render.terminal import terminal_width
 
-    standings = _standings(experiments, access, out, results)
+    standings = _standings(experiments, out, results)
     shown = markdown(standings, results) if as_markdown else terminal(standings, terminal_width())
     click.echo(shown, nl=False)
     return passes(standings)
 
 
-def _standings(experiments: "list[Experiment]", access: Access, out: Path, results: Path) -> "list[Standing]":
+def _standings(experiments: "list[Experiment]", out: Path, results: Path) -> "list[Standing]":
     """Return how each experiment stands by its own rows, or by the published ones where it has none."""
     from kfeat.analysis.cells import summarise
     from kfeat.analysis.standing import stand
@@ -91,7 +89,7 @@ def _standings(experiments: "list[Experiment]", access: Access, out: Path, resul
 
     cells, published, places = [], [], []
     for one in experiments:
-        trials = _plan(one, out, results, access)
+        trials = _plan(one, out, results)
         own, theirs = rows_of(one, out), read_rows(results / one.name)
         mine = any(trial.id in own for trial in trials)
         cells.append(summarise(one, trials, own if mine else theirs))
@@ -105,14 +103,14 @@ def _standings(experiments: "list[Experiment]", access: Access, out: Path, resul
     ]
 
 
-def _plan(experiment: "Experiment", out: Path, results: Path, access: Access) -> "list[Trial]":
-    """Return the trials; those of data that are not at hand are known from their rows."""
-    from kfeat.experiments.plan import plan
-    from kfeat.experiments.run import fingerprints_at_hand, rows_of
+def _plan(experiment: "Experiment", out: Path, results: Path) -> "list[Trial]":
+    """Return the trials; data whose hash nobody has pinned are known from their rows."""
+    from kfeat.experiments.fingerprints import plan_from_rows
+    from kfeat.experiments.run import rows_of
     from kfeat.experiments.store import read_rows
 
     rows = [*read_rows(results / experiment.name).values(), *rows_of(experiment, out).values()]
-    return plan(experiment, fingerprints_at_hand(experiment, rows, **access))
+    return plan_from_rows(experiment, rows)
 
 
 def _rerun(
@@ -129,7 +127,7 @@ def _rerun(
     from kfeat.analysis.cells import summarise
     from kfeat.analysis.standing import compare
     from kfeat.analysis.verdicts import number_compared
-    from kfeat.cli.progress import watcher
+    from kfeat.cli.progress import observer
     from kfeat.experiments.rerun import choose, published_trials, seconds_of
     from kfeat.experiments.run import run_trials
     from kfeat.experiments.store import read_rows
@@ -143,8 +141,8 @@ def _rerun(
     if not chosen:
         click.echo(f"no published trial fits into {budget}; `kfeat publish` makes some")
         return False
-    with TemporaryDirectory() as folder, watcher(quiet) as watching:
-        done = run_trials(list(chosen.values()), Path(folder), WorkerOptions(**access), watching)
+    with TemporaryDirectory() as folder, observer(quiet) as observing:
+        done = run_trials(list(chosen.values()), Path(folder), WorkerOptions(**access), observing)
     rows = {row["id"]: row for row in done}
     cells = {
         one.name: summarise(one, [t for t, _ in candidates[one.name] if t.id in chosen], rows)

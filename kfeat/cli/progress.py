@@ -126,7 +126,7 @@ def _text(text: str, ratio: int | None = None) -> TextColumn:
     return TextColumn(text, markup=False, table_column=column)
 
 
-def watcher(quiet: bool) -> Quiet:
+def observer(quiet: bool) -> Quiet:
     """Return what shows a run here: nothing, bars on a terminal, or lines."""
     return Quiet() if quiet else Bars() if sys.stderr.isatty() else Lines()
 
@@ -162,12 +162,10 @@ def _protocols(trials: Sequence[Trial]) -> list[str]:
     values: dict[tuple[str, str], set[str]] = {}
     for trial, switches in zip(trials, said, strict=True):
         for key, value in switches.items():
-            values.setdefault((trial.fingerprint, key), set()).add(str(value))
+            values.setdefault((trial.data_key, key), set()).add(str(value))
     return [
         " ".join(
-            f"{key}={_said(value)}"
-            for key, value in switches.items()
-            if len(values[trial.fingerprint, key]) > 1
+            f"{key}={_said(value)}" for key, value in switches.items() if len(values[trial.data_key, key]) > 1
         )
         for trial, switches in zip(trials, said, strict=True)
     ]

@@ -81,7 +81,7 @@ def protocol(
 
 
 def _space(experiment: "Experiment", how: "WorkerOptions") -> "Search":
-    from kfeat.experiments.run import fingerprints
+    from kfeat.experiments.fingerprints import fingerprints
     from kfeat.experiments.search import search_space
 
     return search_space(experiment, fingerprints(experiment, mirror=how.mirror, offline=how.offline))
@@ -102,14 +102,14 @@ def _search(
 ) -> bool:  # fmt: skip
     """Run what is missing, write the ranking and show it; return whether a trial failed."""
     from kfeat.analysis.ranking import ranked
-    from kfeat.cli.progress import watcher
+    from kfeat.cli.progress import observer
     from kfeat.experiments.search import FOLDER, run_search
     from kfeat.render.ranking_files import publish_search, write_ranking
     from kfeat.render.ranking_text import render_ranking
     from kfeat.render.terminal import terminal_width
 
-    with watcher(quiet) as watching:
-        rows = run_search(search, out, how, watching, jobs=jobs)
+    with observer(quiet) as observing:
+        rows = run_search(search, out, how, observing, jobs=jobs)
     found = ranked(search, rows)
     folder = out / search.experiment.name / FOLDER
     write_ranking(search, found, folder)
@@ -119,7 +119,7 @@ def _search(
     click.echo(f"ranking: {folder}/", err=markdown)
     failures = {row["id"]: row for item in found for cell in item.cells for row in cell.failed}
     for key, row in failures.items():
-        if key not in watching.told:
+        if key not in observing.told:
             click.echo(plain(f"kfeat: trial {key} failed: {row['reason']}"), err=True)
     if results is not None:
         number = publish_search(search, found, rows, results)

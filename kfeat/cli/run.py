@@ -111,7 +111,7 @@ def _run_one(
     experiment: "Experiment", out: Path, how: "WorkerOptions", jobs: int, again: "Again", quiet: bool
 ) -> bool:
     """Run one experiment, write its report, show its table; return whether a trial failed."""
-    from kfeat.cli.progress import watcher
+    from kfeat.cli.progress import observer
     from kfeat.experiments.run import run_experiment
     from kfeat.render.closing import closing_line
     from kfeat.render.files import check_report
@@ -122,13 +122,13 @@ def _run_one(
 
     for one in (experiment, whole_of(experiment)):
         check_report(one)  # before hours of work, not after them
-    with watcher(quiet) as watching:
-        trials = run_experiment(experiment, out, how, watching, jobs=jobs, again=again)
+    with observer(quiet) as observing:
+        trials = run_experiment(experiment, out, how, observing, jobs=jobs, again=again)
     cells = cells_at_hand(experiment, out, trials)
-    files = update_report(experiment, out, mirror=how.mirror)
+    files = update_report(experiment, out, trials)
     click.echo(render(experiment, cells, "terminal", terminal_width()))
     click.echo(plain(files))
-    for line in untold(cells, watching.told):
+    for line in untold(cells, observing.told):
         click.echo(plain(f"kfeat: {line}"), err=True)
     if closing := closing_line(cells):
         click.echo(plain(closing))
@@ -174,12 +174,12 @@ def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Pa
     from kfeat.render.whole import cells_at_hand, update_report
 
     for experiment in experiments:
-        cells = cells_at_hand(experiment, out, **access)
+        cells = cells_at_hand(experiment, out)
         if not any(cell.there for cell in cells):
             raise StoreError(
                 f"{out / experiment.name}: no rows yet; `kfeat run {experiment.path}` makes them"
             )
-        update_report(experiment, out, anew=True, **access)
+        update_report(experiment, out, anew=True)
         if not quiet:
             click.echo(render(experiment, cells, "terminal", terminal_width()))
 
@@ -196,13 +196,14 @@ def publish(
 
     All of CONFIGS are published, or none of them, and each as its file has it.
     """
-    from kfeat.experiments.run import planned
+    from kfeat.experiments.fingerprints import plan_from_rows
+    from kfeat.experiments.run import rows_of
     from kfeat.render.files import publish as copy
     from kfeat.render.whole import refuse_a_part
 
     for experiment in experiments:
         refuse_a_part(experiment)
-    plans = [(experiment, planned(experiment, **access)) for experiment in experiments]
+    plans = [(one, plan_from_rows(one, rows_of(one, out).values())) for one in experiments]
     for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
         click.echo(f"{number} rows -> {results / experiment.name}/")
 

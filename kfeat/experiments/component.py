@@ -1,22 +1,21 @@
-"""A kernel, map or solver as a config names it: a registered name and checked parameters."""
+"""A kernel, map, solver or measure as a config names it: a registered name and checked parameters."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from inspect import signature
-from itertools import product
 from typing import Any
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ValidationError, create_model
 
-from kfeat.experiments.schema import Line
-from kfeat.parameters import describe, did_you_mean, parameter_model
-
-_LABEL: TypeAdapter[str] = TypeAdapter(Line, config=ConfigDict(strict=True))
+from kfeat.experiments.names import Line
+from kfeat.experiments.problems import refuse, told
+from kfeat.parameters import did_you_mean, parameter_model
 
 
 @dataclass(frozen=True)
 class Component:
-    """One kernel, map or solver: its class and the parameters of its constructor.
+    """One kernel, map, solver or measure: its class and the parameters of its constructor.
 
     `given` holds what differs from the defaults, so that naming a default or leaving it out is the same
     component; `parameters` holds them all.
@@ -31,8 +30,10 @@ class Component:
     @classmethod
     def of(cls, name: str, kind: Any, parameters: Mapping[str, Any], label: str | None = None) -> "Component":
         """Return the component of class `kind` with these parameters; raises pydantic's ValidationError."""
-        model = parameter_model(kind).model_validate(dict(parameters))
-        return cls(name, kind, model.model_dump(exclude_defaults=True), model.model_dump(), label)
+        model: Any = entry_model(kind).model_validate({"name": name, "label": label, **parameters})
+        own = {"name", "label"}
+        given = model.model_dump(exclude=own, exclude_defaults=True)
+        return cls(name, kind, given, model.model_dump(exclude=own), model.label)
 
     def changed(self, parameter: str, value: Any) -> "Component":
         """Return the same with one parameter changed; raises pydantic's ValidationError."""
@@ -59,48 +60,46 @@ class Component:
         return [key for key in self.parameters if key not in resources]
 
 
-def read_components(
-    entry: Any, path: str, kind: str, registry: Mapping[str, Any], problems: list[str]
-) -> Iterator[Component]:
-    """Yield the components of one config entry, one for each point of its grid.
+@cache
+def entry_model(cls: Any) -> type[BaseModel]:
+    """Return the strict model of a config's entry for this class: its constructor's, a name and a label."""
+    fields: dict[str, Any] = {"name": (str, ...), "label": (Line | None, None)}
+    return create_model(cls.__name__, __base__=parameter_model(cls), **fields)
 
-    A list where one value is expected is a grid axis. What is wrong goes to `problems`, each with its path.
+
+def registries() -> dict[str, Mapping[str, Any]]:
+    """Return the classes by their names in a config, for each part of a trial."""
+    # Imported here: they bring scikit-learn in, which a file with a YAML error need not wait for.
+    from kfeat.experiments.measures import MEASURES
+    from kfeat.kernels import KERNELS
+    from kfeat.maps import MAPS
+    from kfeat.solvers import SOLVERS
+
+    return {"kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES}
+
+
+def read_component(entry: Any, part: str) -> Component:
+    """Return the component that a config's entry without grids stands for; `name` tells which class.
+
+    Raises pydantic's ValidationError.
     """
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        problems.append(f"{path}: expected a mapping with a `name` (got {entry!r})")
-        return
-    name = entry["name"]
-    if name not in registry:
-        near = did_you_mean(name, list(registry))
-        problems.append(f"{path}.name: unknown {kind} '{name}'{near}; known: {', '.join(registry)}")
-        return
-    label = entry.get("label")
+        raise refuse([((), f"expected a mapping with a `name` (got {entry!r})")])
+    parameters, classes = dict(entry), registries()[part]
+    name, label = parameters.pop("name"), parameters.pop("label", None)
+    if name not in classes:
+        raise refuse([(["name"], f"unknown {part} '{name}'{_instead(name, classes)}")])
+    known = parameter_model(classes[name]).model_fields
+    unknown = [([key], f"unknown key{_instead(key, known)}") for key in parameters if key not in known]
     try:
-        label = None if label is None else _LABEL.validate_python(label)
+        given = {key: value for key, value in parameters.items() if key in known}
+        component = Component.of(name, classes[name], given, label)
     except ValidationError as error:
-        problems += [describe(problem, f"{path}.label") for problem in error.errors()]
-    axes = {key: value for key, value in entry.items() if key not in ("name", "label")}
-    if empty := [key for key, value in axes.items() if value == []]:
-        problems.append(f"{path}.{empty[0]}: an empty list is a grid without points")
-    cls = registry[name]
-    seen: set[str] = set()
-    for point in product(*(value if isinstance(value, list) else [value] for value in axes.values())):
-        parameters = dict(zip(axes, point, strict=True))
-        try:
-            component = Component.of(name, cls, parameters, label)
-        except ValidationError as error:
-            for problem in error.errors():
-                text = _problem(problem, path, parameter_model(cls).model_fields)
-                if text not in seen:
-                    problems.append(text)
-                seen.add(text)
-            continue
-        yield component
+        raise refuse([*unknown, *told(error, entry)]) from None
+    if unknown:
+        raise refuse(unknown)
+    return component
 
 
-def _problem(problem: Any, path: str, fields: Mapping[str, Any]) -> str:
-    text = describe(problem, path)
-    if problem["type"] == "extra_forbidden":
-        known = list(fields)
-        text += f"{did_you_mean(str(problem['loc'][-1]), known)}; known: {', '.join(known)}"
-    return text
+def _instead(word: str, known: Iterable[str]) -> str:
+    return f"{did_you_mean(word, list(known))}; known: {', '.join(known)}"

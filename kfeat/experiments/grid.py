@@ -5,7 +5,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from kfeat.data import Protocol
+from kfeat.experiments.problems import Path, refuse
 
 MAX_TRIALS = 100_000
 
@@ -13,6 +13,11 @@ MAX_TRIALS = 100_000
 def one_or_many(value: Any) -> Any:
     """Return a list: the value where it is one, else the value alone in one."""
     return value if isinstance(value, list) else [value]
+
+
+def any_number(value: Any) -> Any:
+    """Return a list: the value where it is one, none for None, else the value alone in one."""
+    return [] if value is None else one_or_many(value)
 
 
 def points(value: Any) -> Iterator[Any]:
@@ -34,20 +39,29 @@ def count(value: Any) -> int:
     return sum(count(item) for item in value) if isinstance(value, list) else 1
 
 
-def protocols(entry: Any) -> list[Any]:
-    """Return the protocols of a config's entry, one for each point of its grid.
+def laid_out(entry: Any) -> list[Any]:
+    """Return the points of a config's entry: each a protocol, or each a component.
 
-    The list of `scale` is no axis: it is a chain of steps, each of which may have axes.
+    The list of a protocol's `scale` is no axis: it is a chain of steps, each of which may have axes.
+    Raises pydantic's ValidationError for a list without items.
     """
-    if isinstance(entry, Protocol):
-        return [entry]
-    found = list(points(_chain_as_mapping(entry)))
-    if not found:
-        raise ValueError("an empty list is a grid without points")
-    for one in found:
-        if isinstance(one, dict) and isinstance(entry.get("scale"), list):
+    grid = _chain_as_mapping(entry)
+    if empty := list(_empty_lists(grid)):
+        raise refuse((path, "an empty list is a grid without points") for path in empty)
+    found = list(points(grid))
+    if grid is not entry:
+        for one in found:
             one["scale"] = list(one["scale"].values())
     return found
+
+
+def _empty_lists(value: Any, path: Path = ()) -> Iterator[Path]:
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, item in items:
+            yield from _empty_lists(item, (*path, key))
+        if value == []:
+            yield path
 
 
 def _chain_as_mapping(entry: Any) -> Any:
@@ -67,7 +81,7 @@ def count_trials(setting: Mapping[str, Any], repeats: int | None) -> int:
         repeats = given if isinstance(given, int) else 1
     places = [
         len(one_or_many(setting.get("dataset"))),
-        sum(count(_chain_as_mapping(entry)) for entry in one_or_many(setting.get("protocol"))),
+        _count_all(setting.get("protocol")),
         _count_all(setting.get("kernel")),
     ]
     # A method of which there is none leaves the others to be laid out.
@@ -75,10 +89,5 @@ def count_trials(setting: Mapping[str, Any], repeats: int | None) -> int:
 
 
 def _count_all(entries: Any) -> int:
-    """Return the number of components of a config's entries, each a mapping whose lists are axes."""
-    if entries is None:
-        return 0
-    return sum(
-        prod(len(one_or_many(value)) for value in entry.values()) if isinstance(entry, dict) else 1
-        for entry in one_or_many(entries)
-    )
+    """Return the number of points of a config's entry or entries."""
+    return sum(count(_chain_as_mapping(entry)) for entry in any_number(entries))

@@ -4,12 +4,13 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from kfeat.errors import ConfigError
+from kfeat.experiments.located import LocatedDict, LocatedList, place_of
 from kfeat.experiments.yaml_file import read_mapping
 
-_COMPLETED: dict[str, type] = {"reported": dict, "solvers": dict, "switches": list}
+_COMPLETED: dict[str, type] = {"reported": LocatedDict, "solvers": LocatedDict, "switches": LocatedList}
 
 
-def read_file(path: Path) -> dict[str, Any]:
+def read_file(path: Path) -> LocatedDict:
     """Return the mapping of an experiment file, completed by the file that it includes.
 
     Keys of the file come first. What both hold as a mapping (`reported`, `solvers`) is completed key by
@@ -21,21 +22,26 @@ def read_file(path: Path) -> dict[str, Any]:
     place = _beside(path, raw.pop("include"))
     shared = read_mapping(place)
     if "include" in shared:
-        raise ConfigError(f"{place}: include: an included file cannot include another")
+        raise ConfigError(
+            f"{place_of(shared, ['include'])}, include: an included file cannot include another"
+        )
     for key, kind in _COMPLETED.items():
         if key in shared and not isinstance(shared[key], kind):
-            expected = "a mapping" if kind is dict else "a list"
-            raise ConfigError(f"{place}: {key}: expected {expected} (got {shared[key]!r})")
+            expected = "a mapping" if kind is LocatedDict else "a list"
+            raise ConfigError(f"{place_of(shared, [key])}, {key}: expected {expected} (got {shared[key]!r})")
         if key in shared and isinstance(raw.get(key), kind):
             raw[key] = _completed(raw[key], shared[key])
-    return {**shared, **raw}
+    return raw.completed(shared)
 
 
 def _completed(own: Any, shared: Any) -> Any:
-    if isinstance(own, dict):
-        return {**shared, **own}
+    if isinstance(own, LocatedDict):
+        return own.completed(shared)
     stated = [switch.get("key") for switch in own if isinstance(switch, dict)]
-    return own + [s for s in shared if not (isinstance(s, dict) and s.get("key") in stated)]
+    for i, switch in enumerate(shared):
+        if not (isinstance(switch, dict) and switch.get("key") in stated):
+            own.add(switch, shared.places[i])
+    return own
 
 
 def _beside(path: Path, include: Any) -> Path:

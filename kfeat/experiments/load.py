@@ -1,29 +1,32 @@
-"""An experiment file: YAML -> typed, every problem of the file reported at once with its path."""
+"""An experiment file: YAML -> typed, every problem of the file reported at once with its line and path."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from kfeat.data import Protocol, Source
 from kfeat.errors import ConfigError
-from kfeat.experiments.compatibility import known_task, mismatches, unfit_names, wrong_tasks
-from kfeat.experiments.component import Component, read_components
+from kfeat.experiments.component import Component
 from kfeat.experiments.grid import MAX_TRIALS, count_trials
 from kfeat.experiments.including import read_file
+from kfeat.experiments.located import LocatedDict
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.overrides import apply_override, refuse_idle, settings_of
+from kfeat.experiments.problems import config_error, sentences
 from kfeat.experiments.schema import (
     Claim,
+    ExperimentKeys,
     FigureLayout,
-    FileKeys,
     Reported,
     SettingKeys,
     Switch,
     TableLayout,
 )
-from kfeat.experiments.validation import validated
 from kfeat.parameters import did_you_mean
 
 EXACT = "exact"  # what `map` is called where there is none, in `for:` and in --maps
@@ -42,6 +45,21 @@ class Setting:
     measures: Sequence[Component]
     repeats: int
 
+    @classmethod
+    def of(cls, keys: SettingKeys) -> "Setting":
+        """Return what the keys of a setting say, each grid laid out."""
+        flat = chain.from_iterable
+        return cls(
+            datasets=keys.dataset,
+            protocols=list(flat(keys.protocol)),
+            kernels=list(flat(keys.kernel)),
+            maps=list(flat(keys.maps)),
+            mapped_solvers=list(flat(keys.solvers.mapped)),
+            exact_solvers=list(flat(keys.solvers.exact)),
+            measures=list(flat(keys.measure)),
+            repeats=keys.repeats,
+        )
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -58,6 +76,7 @@ class Experiment:
     switches: Sequence[Switch]
     table: TableLayout | None
     figure: FigureLayout | None
+    raw: LocatedDict = field(compare=False, repr=False)  # the file as read, with its lines
     changed: bool = False  # by the command line: the plan may lack what claims speak of
 
     @property
@@ -79,14 +98,12 @@ def load_experiment(
     Raises ConfigError that lists every problem of the file with its path.
     """
     file = read_file(path)
-    shared = SettingKeys.model_fields.keys()
 
     def typed(some: Sequence[str]) -> tuple[Experiment, Experiment]:
         raw = deepcopy(file)
         for override in some:
-            apply_override(raw, override, shared)
-        _refuse_giant(raw, path, repeats)
-        whole = _typed(raw, path)
+            apply_override(raw, override, SettingKeys.model_fields)
+        whole = _typed(raw, path, repeats)
         return whole, _selected(whole, maps, exact, repeats)
 
     experiment = typed(overrides)[1]
@@ -94,10 +111,20 @@ def load_experiment(
     return replace(experiment, changed=bool(overrides or maps is not None or not exact))
 
 
-def _refuse_giant(raw: dict[str, Any], path: Path, repeats: int | None) -> None:
+def _handed_down(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the file with its shared keys in each of its settings, which may replace them."""
+    shared = {key: value for key, value in raw.items() if key in SettingKeys.model_fields}
+    settings = raw.get("settings")
+    if settings is None:
+        settings = [shared]
+    elif isinstance(settings, list):
+        settings = [{**shared, **part} if isinstance(part, dict) else part for part in settings]
+    return {**{key: value for key, value in raw.items() if key not in shared}, "settings": settings}
+
+
+def _refuse_giant(keys: Mapping[str, Any], path: Path, repeats: int | None) -> None:
     """Raise ConfigError where the file's grids have too many points, before they are laid out."""
-    parts = settings_of(raw) if raw.get("settings") is not None else [{}]
-    trials = sum(count_trials({**raw, **part}, repeats) for part in parts)
+    trials = sum(count_trials(part, repeats) for part in settings_of(keys))
     if trials > MAX_TRIALS:
         raise ConfigError(
             f"{path}: its grids have up to {trials:,} trials, and {MAX_TRIALS:,} are allowed; "
@@ -105,25 +132,18 @@ def _refuse_giant(raw: dict[str, Any], path: Path, repeats: int | None) -> None:
         )
 
 
-def _typed(raw: dict[str, Any], path: Path) -> Experiment:
-    problems: list[str] = []
-    setting_keys = SettingKeys.model_fields.keys()
-    common = {key: value for key, value in raw.items() if key in setting_keys}
-    file = validated(FileKeys, {k: v for k, v in raw.items() if k not in setting_keys}, raw, "", problems)
-    settings: list[Setting | None] = []
-    if raw.get("settings") is None:
-        settings.append(_setting(common, {}, "", problems))
-    else:
-        for i, part in enumerate(settings_of(raw)):
-            settings.append(_setting(common, part, f"settings[{i}].", problems))
-    if problems or file is None:
-        lines = "".join(f"\n  {problem}" for problem in dict.fromkeys(problems))
-        raise ConfigError(f"{path}: {'a problem' if len(problems) == 1 else 'problems'} in this file:{lines}")
+def _typed(raw: LocatedDict, path: Path, repeats: int | None) -> Experiment:
+    keys = _handed_down(raw)
+    _refuse_giant(keys, path, repeats)
+    try:
+        file = ExperimentKeys.model_validate(keys)
+    except ValidationError as error:
+        raise config_error(path, sentences(error, ExperimentKeys, raw, path)) from None
     return Experiment(
         name=experiment_name(path.resolve()),
         path=path,
         title=file.title,
-        settings=[setting for setting in settings if setting is not None],
+        settings=[Setting.of(each) for each in file.settings],
         seed=file.seed,
         rows_from=file.rows_from,
         reported=file.reported,
@@ -131,52 +151,8 @@ def _typed(raw: dict[str, Any], path: Path) -> Experiment:
         switches=file.switches,
         table=file.table,
         figure=file.figure,
+        raw=raw,
     )
-
-
-def _setting(
-    common: dict[str, Any], part: dict[str, Any], prefix: str, problems: list[str]
-) -> Setting | None:
-    """Return one setting: the keys of the file, those that `part` gives replaced."""
-    # Imported here: they bring scikit-learn in, which a file with a YAML error need not wait for.
-    from kfeat.experiments.measures import MEASURES
-    from kfeat.kernels import KERNELS
-    from kfeat.maps import MAPS
-    from kfeat.solvers import SOLVERS
-
-    merged = {**common, **part}
-
-    def place(key: str) -> str:
-        return f"{prefix}{key}" if key.partition(".")[0] in part else key
-
-    keys = validated(SettingKeys, merged, merged, prefix if part else "", problems, part)
-
-    def components(value: Any, key: str, kind: str, registry: dict[str, Any]) -> list[Component]:
-        if value is None:
-            return []
-        many = isinstance(value, list)
-        found = []
-        for i, item in enumerate(value if many else [value]):
-            where = f"{place(key)}[{i}]" if many else place(key)
-            found += list(read_components(item, where, kind, registry, problems))
-        return found
-
-    solvers = merged.get("solvers") if isinstance(merged.get("solvers"), dict) else {}
-    assert isinstance(solvers, dict)
-    kernels = components(merged.get("kernel"), "kernel", "kernel", KERNELS)
-    maps = components(merged.get("maps") or [], "maps", "map", MAPS)
-    mapped = components(solvers.get("mapped"), "solvers.mapped", "solver", SOLVERS)
-    exact = components(solvers.get("exact"), "solvers.exact", "solver", SOLVERS)
-    measures = components(merged.get("measure"), "measure", "measure", MEASURES)
-    problems += mismatches(kernels, maps, mapped, exact)
-    if measures and (mapped or exact):
-        problems.append(f"{place('measure')}: stands in the place of `solvers`, not beside them")
-    problems += [f"{place('dataset')}: {text}" for text in unfit_names(keys.dataset if keys else [])]
-    problems += wrong_tasks(keys.dataset if keys else [], [*mapped, *exact], known_task)
-    if keys is None:
-        return None
-    protocols = [protocol for grid in keys.protocol for protocol in grid]
-    return Setting(keys.dataset, protocols, kernels, maps, mapped, exact, measures, keys.repeats)
 
 
 def _selected(

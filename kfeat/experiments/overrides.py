@@ -1,14 +1,15 @@
 """Changing any key of a config from the command line: --set a.b.0.c=value, with a value in YAML."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
 from kfeat.errors import ConfigError
+from kfeat.experiments.located import LocatedDict
 from kfeat.experiments.yaml_file import parse
 
 
-def apply_override(raw: dict[str, Any], override: str, shared: Collection[str] = ()) -> None:
+def apply_override(raw: LocatedDict, override: str, shared: Collection[str] = ()) -> None:
     """Set one `a.b.0.c=value` in a config as read; raises ConfigError where it has no such place.
 
     A key that settings share (`shared`) is set in every setting that replaces it, and at the top of the
@@ -20,16 +21,17 @@ def apply_override(raw: dict[str, Any], override: str, shared: Collection[str] =
     parts, value = key.split("."), parse(text, f"--set {override}")
     holders = _holders(raw, parts[0]) if parts[0] in shared else [raw]
     for holder in holders:
-        if len(parts) == 2:
-            holder.setdefault(parts[0], {})
+        if len(parts) == 2 and parts[0] not in holder:
+            holder[parts[0]] = LocatedDict()
     places = [place for holder in holders for place in _places(holder, parts)]
     if not places:
         raise ConfigError(f"--set {override}: changes nothing: {_obstacle(holders[0], parts)}")
     for container, last in places:
         container[last] = deepcopy(value)
+        container.places[last] = f"--set {override}"
 
 
-def settings_of(raw: dict[str, Any]) -> list[dict[str, Any]]:
+def settings_of(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the settings of a file as they stand there, without what is no mapping."""
     settings = raw.get("settings")
     return [part for part in settings if isinstance(part, dict)] if isinstance(settings, list) else []

@@ -26,10 +26,13 @@ class Trial:
     Its `id` is a hash over what determines its numbers. Seeds are derived so that comparisons are paired:
     all methods of a repeat share the split, all solvers of a map share the features, and neither loop
     order nor the other trials of the plan matter.
+
+    `fingerprint` is None where nobody knows the content of the data: such a trial can be counted and named,
+    but it has no row, and it is told from others by its source.
     """
 
     source: Source
-    fingerprint: str
+    fingerprint: str | None
     protocol: Protocol
     kernel: Component
     map: Component | None
@@ -43,10 +46,15 @@ class Trial:
         return self.protocol.model_dump(mode="json", exclude_defaults=True)
 
     @property
+    def data_key(self) -> str:
+        """Return what tells the data from others: the hash of their content, else what the config says."""
+        return self.fingerprint or f"unknown content: {self.source!r}"
+
+    @property
     def _data(self) -> dict[str, Any]:
         repeat = self.repeat if self.protocol.random else 0
         return {
-            "dataset": self.fingerprint,
+            "dataset": self.data_key,
             "protocol": self._switches,
             "repeat": repeat,
             "seed": self.seed,
@@ -65,7 +73,7 @@ class Trial:
     @property
     def _cell_identity(self) -> dict[str, Any]:
         identity = {
-            "dataset": self.fingerprint,
+            "dataset": self.data_key,
             "protocol": {"version": self.protocol.algorithm_version, **self._switches},
             "kernel": self.kernel.identity(),
         }
@@ -108,10 +116,15 @@ def dataset_name(source: Source) -> str:
     return source if isinstance(source, str) else source.name
 
 
+def described(source: Source) -> dict[str, Any] | None:
+    """Return what a row says of data that a name alone does not tell; None for a registered dataset."""
+    return None if isinstance(source, str) else dict(source.model_dump(mode="json"))
+
+
 def plan(experiment: Experiment, fingerprints: Mapping[Source, str]) -> list[Trial]:
     """Return the trials in the order they run: repeat by repeat, then the exact machines, which are slow.
 
-    `fingerprints` maps each dataset to the hash of its content.
+    `fingerprints` maps each dataset to the hash of its content; one that it lacks has trials without rows.
     """
     trials = {trial.id: trial for trial in every_trial(experiment, fingerprints)}
     return list(trials.values())
@@ -121,7 +134,7 @@ def every_trial(experiment: Experiment, fingerprints: Mapping[Source, str]) -> I
     """Yield the trial of each point of the settings' grids in order, with those that are equal to others."""
     for here in experiment.settings:
         for source, protocol, kernel in product(here.datasets, here.protocols, here.kernels):
-            common = (source, fingerprints[source], protocol, kernel)
+            common = (source, fingerprints.get(source), protocol, kernel)
             for repeat in range(here.repeats):
                 for item, solver in product(here.maps, here.mapped_solvers):
                     yield Trial(*common, item, solver, repeat, experiment.seed)

@@ -1,17 +1,17 @@
 """Running an experiment: the trials not yet done, each saved as it finishes."""
 
-from collections.abc import Callable, Iterable, Sequence
+import typing
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
 from multiprocessing.connection import wait
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from kfeat.data import Source, fingerprint, load_raw
-from kfeat.errors import DataError, DownloadError
-from kfeat.experiments.compatibility import check_tasks, known_task
+from kfeat.data import load_raw
+from kfeat.experiments.fingerprints import fingerprints
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.plan import Trial, dataset_name, plan
+from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.store import Store, gathered_rows
 from kfeat.experiments.worker import Worker, WorkerOptions
@@ -21,8 +21,8 @@ Again = Literal["nothing", "untimed", "everything"]
 LONGEST_WAIT = 60.0  # seconds; the system refuses to wait for an infinite time, or for years
 
 
-class Watcher(Protocol):
-    """What a run tells whoever watches it."""
+class RunObserver(typing.Protocol):
+    """What a run tells whoever observes it."""
 
     def downloads(self) -> Any:
         """A `rich.progress.Progress` for downloads, or None."""
@@ -35,35 +35,6 @@ class Watcher(Protocol):
 
     def finished(self, trial: Trial, row: Row) -> None:
         """A trial is saved."""
-
-
-def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
-    """Return the content hash of each dataset; one that nobody has pinned is fetched and read for that.
-
-    Raises ConfigError where a solver is for another task than the data.
-    """
-    check_tasks(experiment.settings, lambda source: known_task(source) or load_raw(source, **access).task)
-    return {
-        source: fingerprint(source) or load_raw(source, **access).fingerprint
-        for source in experiment.datasets
-    }
-
-
-def fingerprints_at_hand(experiment: Experiment, rows: Iterable[Row], **access: Any) -> dict[Source, str]:
-    """Return the content hash of each dataset without any download.
-
-    That of data which are not here is what `rows` name; without such rows nothing can be told of their
-    trials, and a stand-in serves to plan them.
-    """
-    named = {row["dataset"]: row["fingerprint"] for row in rows}
-
-    def of(source: Source) -> str:
-        try:
-            return fingerprint(source) or load_raw(source, **{**access, "offline": True}).fingerprint
-        except (DownloadError, DataError):  # a file of one's own may be gone since
-            return str(named.get(dataset_name(source), f"not at hand: {source}"))
-
-    return {source: of(source) for source in experiment.datasets}
 
 
 def planned(experiment: Experiment, **access: Any) -> list[Trial]:
@@ -80,7 +51,7 @@ def run_experiment(
     experiment: Experiment,
     root: Path,
     options: WorkerOptions,
-    watcher: Watcher,
+    observer: RunObserver,
     *,
     jobs: int = 1,
     again: Again = "nothing",
@@ -89,10 +60,10 @@ def run_experiment(
 
     New rows go to its own folder below `root`.
     """
-    access = {"mirror": options.mirror, "offline": options.offline, "progress": watcher.downloads()}
+    access = {"mirror": options.mirror, "offline": options.offline, "progress": observer.downloads()}
     trials = planned(experiment, **access)
     there = partial(rows_of, experiment, root)
-    run_pending(trials, there, root / experiment.name, options, watcher, jobs=jobs, again=again)
+    run_pending(trials, there, root / experiment.name, options, observer, jobs=jobs, again=again)
     return trials
 
 
@@ -101,7 +72,7 @@ def run_pending(
     rows: Callable[[], dict[str, Row]],
     folder: Path,
     options: WorkerOptions,
-    watcher: Watcher,
+    observer: RunObserver,
     *,
     jobs: int = 1,
     again: Again = "nothing",
@@ -109,19 +80,19 @@ def run_pending(
     """Run those of `trials` that are pending, and return their rows.
 
     `rows` is asked for the rows there are once the folder is locked, so that nothing runs twice that another
-    process did meanwhile. The data are fetched and parsed here, once, with the watcher's progress bar; the
+    process did meanwhile. The data are fetched and parsed here, once, with the observer's progress bar; the
     workers find them in the cache.
     """
     with Store(folder) as store:
         todo = pending(trials, rows(), again, options.time_limit)
-        fetch(todo, options, watcher)
-        return _carried_out(todo, store, options, watcher, jobs=jobs, done=len(trials) - len(todo))
+        fetch(todo, options, observer)
+        return _carried_out(todo, store, options, observer, jobs=jobs, done=len(trials) - len(todo))
 
 
-def fetch(trials: Sequence[Trial], options: WorkerOptions, watcher: Watcher) -> None:
-    """Download and parse the data of `trials`, once, with the watcher's progress bar."""
+def fetch(trials: Sequence[Trial], options: WorkerOptions, observer: RunObserver) -> None:
+    """Download and parse the data of `trials`, once, with the observer's progress bar."""
     for source in {trial.source: None for trial in trials}:
-        load_raw(source, mirror=options.mirror, offline=options.offline, progress=watcher.downloads())
+        load_raw(source, mirror=options.mirror, offline=options.offline, progress=observer.downloads())
 
 
 def pending(
@@ -142,18 +113,18 @@ def pending(
 
 
 def run_trials(
-    trials: Sequence[Trial], folder: Path, options: WorkerOptions, watcher: Watcher, *, jobs: int = 1
+    trials: Sequence[Trial], folder: Path, options: WorkerOptions, observer: RunObserver, *, jobs: int = 1
 ) -> list[Row]:
     """Run all `trials`, whatever rows there are, and return their rows, which go to `folder`."""
     with Store(folder) as store:
-        return _carried_out(trials, store, options, watcher, jobs=jobs)
+        return _carried_out(trials, store, options, observer, jobs=jobs)
 
 
 def _carried_out(
     trials: Sequence[Trial],
     store: Store,
     options: WorkerOptions,
-    watcher: Watcher,
+    observer: RunObserver,
     *,
     jobs: int,
     done: int = 0,
@@ -162,7 +133,7 @@ def _carried_out(
 
     Every row is on disk before the next trial starts.
     """
-    watcher.begin(trials, done)
+    observer.begin(trials, done)
     rows: list[Row] = []
     idle: list[Worker] = []
     busy: list[Worker] = []
@@ -170,7 +141,7 @@ def _carried_out(
     try:
         while queue or busy:
             while queue and len(busy) < jobs:
-                watcher.started(queue[-1])
+                observer.started(queue[-1])
                 busy.append(_handed_over(queue.pop(), idle, options))
             patience = min(worker.patience for worker in busy)
             wait([worker.connection for worker in busy], min(patience, LONGEST_WAIT))
@@ -181,7 +152,7 @@ def _carried_out(
                     idle.append(worker)
                     store.append(row)
                     rows.append(row)
-                    watcher.finished(worker.trial, row)
+                    observer.finished(worker.trial, row)
     finally:
         for worker in (*idle, *busy):
             worker.kill()

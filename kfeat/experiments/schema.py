@@ -1,14 +1,28 @@
-"""What may stand in an experiment file, as strict pydantic models; `config` turns them into an Experiment."""
+"""What an experiment file may say, as one strict pydantic model; `load` makes an Experiment of it."""
 
+from functools import partial
+from itertools import chain
 from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, MinLen
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from kfeat.data import Protocol, Source
-from kfeat.experiments.grid import one_or_many, protocols
-from kfeat.experiments.lines import one_line
-from kfeat.experiments.names import safe_name
+from kfeat.data import FileSource, Protocol, Source
+from kfeat.experiments.compatibility import unsupported, wrong_tasks
+from kfeat.experiments.component import Component, read_component
+from kfeat.experiments.grid import any_number, laid_out, one_or_many
+from kfeat.experiments.names import Line, Name, one_line
+from kfeat.experiments.problems import refuse
 from kfeat.experiments.quantities import SCORE, quantity_named
 
 
@@ -22,9 +36,37 @@ def known_quantity(name: str) -> str:
 
 # A declared quantity, a parameter such as kernel.gamma, or `score`: that by which a row is judged.
 QuantityName = Annotated[str, AfterValidator(known_quantity)]
-Line = Annotated[str, AfterValidator(one_line)]
-Name = Annotated[str, AfterValidator(safe_name)]
-ProtocolGrid = Annotated[list[Protocol], BeforeValidator(protocols)]
+ProtocolGrid = Annotated[list[Protocol], BeforeValidator(laid_out)]
+
+
+def reader(part: str) -> Any:
+    """Return the validator of a component of this part of a trial."""
+    return PlainValidator(partial(read_component, part=part))
+
+
+def in_role(role: Literal["mapped", "exact"]) -> Any:
+    """Return the validator of a solver of this role."""
+
+    def check(solver: Component) -> Component:
+        if solver.cls.needs_kernel and role == "mapped":
+            raise refuse([((), f"{solver.name} trains on a kernel, not on features")])
+        if not solver.cls.needs_kernel and role == "exact":
+            raise refuse([((), f"{solver.name} trains on features, not on a kernel")])
+        return solver
+
+    return AfterValidator(check)
+
+
+# One entry of the file each: the components at the points of its grid.
+KernelGrid = Annotated[list[Annotated[Component, reader("kernel")]], BeforeValidator(laid_out)]
+MapGrid = Annotated[list[Annotated[Component, reader("map")]], BeforeValidator(laid_out)]
+MappedGrid = Annotated[
+    list[Annotated[Component, reader("solver"), in_role("mapped")]], BeforeValidator(laid_out)
+]
+ExactGrid = Annotated[
+    list[Annotated[Component, reader("solver"), in_role("exact")]], BeforeValidator(laid_out)
+]
+MeasureGrid = Annotated[list[Annotated[Component, reader("measure")]], BeforeValidator(laid_out)]
 
 
 class Strict(BaseModel):
@@ -165,30 +207,74 @@ class Switch(Strict):
     alternatives: list[Any] = []
 
 
+def drawable(source: Source) -> Source:
+    """Return data whose name tables and figures can show; raises pydantic's ValidationError for others."""
+    if isinstance(source, FileSource):
+        try:
+            one_line(source.name)
+        except ValueError as error:
+            text = f"the file's name: {error} (got {source.name[:100]!r}); rename the file"
+            raise refuse([((), text)]) from None
+    return source
+
+
 class Solvers(Strict):
     """The solvers: linear machines on mapped features, and exact kernel machines."""
 
-    mapped: Any = None
-    exact: Any = None
+    mapped: Annotated[list[MappedGrid], BeforeValidator(any_number)] = []
+    exact: Annotated[list[ExactGrid], BeforeValidator(any_number)] = []
 
 
 class SettingKeys(Strict):
-    """What one setting of an experiment says: the data, and what is run on them."""
+    """What one setting of an experiment says: the data, and what is run on them.
 
-    dataset: Annotated[list[Source], BeforeValidator(one_or_many), MinLen(1)]
+    A check of a field against others sees those above it that are valid, so that one problem does not hide
+    another.
+    """
+
+    dataset: Annotated[
+        list[Annotated[Source, AfterValidator(drawable)]], BeforeValidator(one_or_many), MinLen(1)
+    ]
     protocol: Annotated[list[ProtocolGrid], BeforeValidator(one_or_many), MinLen(1)] = [[Protocol()]]
-    kernel: Any
-    maps: list[Any] = []
+    kernel: Annotated[list[KernelGrid], BeforeValidator(one_or_many), MinLen(1)]
+    maps: list[MapGrid] = []
     solvers: Solvers = Solvers()
-    measure: Any = None
+    measure: Annotated[list[MeasureGrid], BeforeValidator(any_number)] = []
     repeats: Annotated[int, Ge(1)] = 5
 
+    @field_validator("maps")
+    @classmethod
+    def _supported(cls, maps: Any, info: ValidationInfo) -> Any:
+        kernels = list(chain.from_iterable(info.data.get("kernel", [])))
+        wrong = [((i,), text) for i, grid in enumerate(maps) for text in unsupported(grid[0], kernels)]
+        if wrong:
+            raise refuse(wrong)
+        return maps
 
-class FileKeys(Strict):
-    """What stands beside the settings."""
+    @field_validator("solvers")
+    @classmethod
+    def _of_the_task(cls, solvers: Solvers, info: ValidationInfo) -> Solvers:
+        wrong = wrong_tasks(
+            info.data.get("dataset", []), list(chain.from_iterable([*solvers.mapped, *solvers.exact]))
+        )
+        if wrong:
+            raise refuse(((), text) for text in wrong)
+        return solvers
 
+    @field_validator("measure")
+    @classmethod
+    def _alone(cls, measure: Any, info: ValidationInfo) -> Any:
+        solvers = info.data.get("solvers", Solvers())
+        if measure and (solvers.mapped or solvers.exact):
+            raise refuse([((), "stands in the place of `solvers`, not beside them")])
+        return measure
+
+
+class ExperimentKeys(Strict):
+    """All that an experiment file says, once its shared keys have been handed to each of its settings."""
+
+    settings: Annotated[list[SettingKeys], MinLen(1)]
     title: Line
-    settings: Annotated[list[dict[str, Any]], MinLen(1)] | None = None
     seed: Annotated[int, Ge(0)] = 0
     rows_from: list[Name] = []
     reported: Reported | None = None

@@ -18,7 +18,7 @@ from kfeat.data import Source
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial, every_trial
-from kfeat.experiments.run import Watcher, run_pending
+from kfeat.experiments.run import RunObserver, run_pending
 from kfeat.experiments.schema import ReportedNumber
 from kfeat.experiments.selectors import reported_number
 from kfeat.experiments.store import Row, gathered_rows
@@ -125,10 +125,10 @@ def search_rows(experiment: Experiment, root: Path) -> dict[str, Row]:
 
 
 def run_search(
-    search: Search, root: Path, options: WorkerOptions, watcher: Watcher, *, jobs: int = 1
+    search: Search, root: Path, options: WorkerOptions, observer: RunObserver, *, jobs: int = 1
 ) -> dict[str, Row]:
     """Run the trials that have no row yet, and return the rows; new ones go to the search's own folder."""
     there = partial(search_rows, search.experiment, root)
     folder = root / search.experiment.name / FOLDER
-    run_pending(search.trials, there, folder, options, watcher, jobs=jobs)
+    run_pending(search.trials, there, folder, options, observer, jobs=jobs)
     return search_rows(search.experiment, root)

@@ -13,14 +13,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from kfeat.data import Protocol
-from kfeat.errors import ConfigError
-from kfeat.experiments.compatibility import known_task, mismatches, wrong_tasks
-from kfeat.experiments.component import Component
+from kfeat.experiments.compatibility import unsupported, wrong_tasks
+from kfeat.experiments.component import Component, registries
 from kfeat.experiments.load import Experiment, Setting
 from kfeat.experiments.plan import dataset_name
-from kfeat.experiments.schema import Switch
-from kfeat.experiments.validation import path_in
-from kfeat.parameters import describe, did_you_mean, parameter_model
+from kfeat.experiments.problems import Path, config_error, refuse, sentences, told
+from kfeat.experiments.schema import ExperimentKeys, Switch
+from kfeat.parameters import did_you_mean, parameter_model
 
 Place = tuple[str, str, str]  # the component (or ""), the dataset, the kernel (or "")
 
@@ -78,40 +77,32 @@ def general(key: str) -> tuple[str, str | None]:
 
 def check_switches(experiment: Experiment) -> None:
     """Raise ConfigError with every problem of the file's switches: unknown keys, values that cannot be."""
+    problems = list(_problems(experiment))
+    if problems:
+        told = sentences(refuse(problems), ExperimentKeys, experiment.raw, experiment.path)
+        raise config_error(experiment.path, told)
+
+
+def _problems(experiment: Experiment) -> Iterator[tuple[Path, str]]:
     known = _known_keys()
-    problems: list[str] = []
     for i, switch in enumerate(experiment.switches):
-        place = f"switches[{i}]"
+        place = ("switches", i)
         if switch.key in [other.key for other in experiment.switches[:i]]:
-            problems.append(f"{place}.key: '{switch.key}' stands there twice")
+            yield (*place, "key"), f"'{switch.key}' stands there twice"
         if switch.value is not None and switch.key in known:
-            problems.append(f"{place}.value: the config itself holds the value of {switch.key}; leave it out")
+            yield (*place, "value"), f"the config itself holds the value of {switch.key}; leave it out"
         if switch.value is None and switch.key not in known:
             near = did_you_mean(switch.key, known)
-            problems.append(
-                f"{place}.key: '{switch.key}' is no key of an experiment{near}; "
-                "a choice that no key holds needs a `value`"
-            )
+            needed = "a choice that no key holds needs a `value`"
+            yield (*place, "key"), f"'{switch.key}' is no key of an experiment{near}; {needed}"
         elif switch.alternatives:
-            problems += _wrong_alternatives(experiment, switch, place)
-    if problems:
-        lines = "".join(f"\n  {problem}" for problem in problems)
-        raise ConfigError(
-            f"{experiment.path}: {'a problem' if len(problems) == 1 else 'problems'} in this file:{lines}"
-        )
+            for path, text in _wrong_alternatives(experiment, switch):
+                yield (*place, "alternatives", *path), text
 
 
 def _known_keys() -> list[str]:
-    from kfeat.experiments.measures import MEASURES
-    from kfeat.kernels import KERNELS
-    from kfeat.maps import MAPS
-    from kfeat.solvers import SOLVERS
-
     keys = ["dataset", "repeats", *(f"protocol.{name}" for name in Protocol.model_fields)]
-    parts: dict[str, Mapping[str, Any]] = {
-        "kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES,
-    }  # fmt: skip
-    for part, registry in parts.items():
+    for part, registry in registries().items():
         keys.append(part)
         for name, cls in registry.items():
             for parameter in parameter_model(cls).model_fields:
@@ -119,27 +110,21 @@ def _known_keys() -> list[str]:
     return list(dict.fromkeys(keys))
 
 
-def _wrong_alternatives(experiment: Experiment, switch: Switch, place: str) -> list[str]:
+def _wrong_alternatives(experiment: Experiment, switch: Switch) -> Iterator[tuple[Path, str]]:
     if switch.value is not None or "." not in switch.key:
-        return [
-            f"{place}.alternatives: {switch.key} cannot be turned; "
-            "only keys of the protocol and parameters of kernels, maps and solvers can"
-        ]
-    problems: list[str] = []
+        can = "only keys of the protocol and parameters of kernels, maps and solvers can"
+        yield (), f"{switch.key} cannot be turned; {can}"
+        return
     for j, value in enumerate(switch.alternatives):
-        here = f"{place}.alternatives[{j}]"
         try:
             settings = turned(experiment, switch.key, value).settings
         except ValidationError as error:
-            for problem in error.errors():
-                path = path_in({problem["loc"][0]: value}, problem["loc"])
-                problems.append(describe(problem, here, path[1:]))
+            changed = {error.errors()[0]["loc"][0]: value}
+            yield from (((j, *path[1:]), text) for path, text in told(error, changed))
             continue
         for s in settings:
-            wrong = mismatches(*map(list, (s.kernels, s.maps, s.mapped_solvers, s.exact_solvers)))
-            wrong += wrong_tasks(s.datasets, s.mapped_solvers, known_task)
-            problems += [f"{here}: {text}" for text in wrong]
-    return list(dict.fromkeys(problems))
+            yield from (((j,), f"maps: {text}") for item in s.maps for text in unsupported(item, s.kernels))
+            yield from (((j,), f"solvers: {text}") for text in wrong_tasks(s.datasets, s.mapped_solvers))
 
 
 def turned(experiment: Experiment, key: str, value: Any) -> Experiment:

@@ -17,7 +17,7 @@ from kfeat.data import Dataset, load
 from kfeat.errors import DataError, SolverError, StoreError
 from kfeat.experiments.clock import Clock, Phase, silent
 from kfeat.experiments.machine import environment, peak_memory_mb, reset_peak_memory
-from kfeat.experiments.plan import Trial, dataset_name
+from kfeat.experiments.plan import Trial, dataset_name, described
 from kfeat.experiments.row import SCHEMA, Row, check_row
 
 log = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ def header(trial: Trial) -> dict[str, Any]:
         "cell": trial.cell,
         "status": "done",
         "dataset": dataset_name(trial.source),
-        "source": None if isinstance(trial.source, str) else trial.source.model_dump(mode="json"),
+        "source": described(trial.source),
         "fingerprint": trial.fingerprint,
         "protocol": {
             "version": trial.protocol.algorithm_version,

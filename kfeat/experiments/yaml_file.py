@@ -1,4 +1,4 @@
-"""Reading a YAML mapping strictly: plain values only, within limits; errors have a line and column."""
+"""Reading a YAML mapping strictly: plain values only, within limits; every value knows its line."""
 
 import os
 import re
@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from kfeat.errors import ConfigError
+from kfeat.experiments.located import LocatedDict, LocatedList, Place, own_copy
 
 MAX_BYTES = 1_000_000
 MAX_VALUES = 20_000  # with every alias counted as what it stands for
@@ -22,11 +23,13 @@ _YAML = "tag:yaml.org,2002:"
 class _StrictLoader(yaml.SafeLoader):
     """YAML as people write it: `1e-3` is a number, and a key that stands twice is an error.
 
-    Values are texts, finite numbers, booleans, null, lists and mappings, as in JSON.
+    Values are texts, finite numbers, booleans, null, lists and mappings, as in JSON. `origin` is what the
+    text comes from, with whose name and line each value is marked.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, origin: str) -> None:
         super().__init__(text)
+        self.origin, self.has_lines = origin, "\n" in text
         self.depth = self.count = 0
         self.sizes: dict[yaml.Node, int] = {}
 
@@ -59,16 +62,28 @@ def _refuse(where: Any, problem: str) -> None:
     raise yaml.constructor.ConstructorError(None, None, problem, where.start_mark)
 
 
-def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> dict[Any, Any]:
-    seen = set()
-    for key_node, _ in node.value:
+def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> LocatedDict:
+    found = LocatedDict()
+    for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):
             _refuse(key_node, f"key {key!r} is not a word")
-        if key in seen:
+        if key in found:
             _refuse(key_node, f"key '{key}' stands twice")
-        seen.add(key)
-    return loader.construct_mapping(node, deep=True)
+        found[key] = loader.construct_object(value_node, deep=True)
+        found.places[key] = _place(loader, key_node)
+    return found
+
+
+def _sequence(loader: _StrictLoader, node: yaml.SequenceNode) -> LocatedList:
+    found = LocatedList()
+    for item in node.value:
+        found.add(loader.construct_object(item, deep=True), _place(loader, item))
+    return found
+
+
+def _place(loader: _StrictLoader, node: yaml.Node) -> Place:
+    return f"{loader.origin}, line {node.start_mark.line + 1}" if loader.has_lines else loader.origin
 
 
 def _text(loader: _StrictLoader, node: yaml.ScalarNode) -> str:
@@ -97,7 +112,7 @@ def _date(_: _StrictLoader, node: yaml.ScalarNode) -> None:
 
 
 _CONSTRUCTORS: dict[str, Any] = {
-    "map": _mapping, "str": _text, "int": _integer, "float": _number, "timestamp": _date,
+    "map": _mapping, "seq": _sequence, "str": _text, "int": _integer, "float": _number, "timestamp": _date,
 }  # fmt: skip
 for _tag, _constructor in _CONSTRUCTORS.items():
     _StrictLoader.add_constructor(_YAML + _tag, _constructor)
@@ -109,7 +124,7 @@ _StrictLoader.add_implicit_resolver(
 def parse(text: str, origin: str) -> Any:
     """Return the value of one YAML document; raise ConfigError with `origin`, line and column."""
     try:
-        return _own(yaml.load(text, Loader=_StrictLoader))
+        return own_copy(_StrictLoader(text, origin).get_single_data())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -118,14 +133,7 @@ def parse(text: str, origin: str) -> Any:
         raise ConfigError(f"{origin}: not valid YAML: {str(error).splitlines()[0]}") from None
 
 
-def _own(value: Any) -> Any:
-    """Return the value with a copy of its own for every alias, so that changing one leaves the others."""
-    if isinstance(value, dict):
-        return {key: _own(item) for key, item in value.items()}
-    return [_own(item) for item in value] if isinstance(value, list) else value
-
-
-def read_mapping(path: Path) -> dict[str, Any]:
+def read_mapping(path: Path) -> LocatedDict:
     """Return the mapping in the YAML file `path`; raise ConfigError if there is none."""
     try:
         text = _content(path).decode("utf-8")
@@ -136,8 +144,8 @@ def read_mapping(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
     value = parse(text, str(path))
-    if not isinstance(value, dict):
-        found = "nothing" if value is None else type(value).__name__
+    if not isinstance(value, LocatedDict):
+        found = {type(None): "nothing", LocatedList: "list"}.get(type(value), type(value).__name__)
         raise ConfigError(f"{path}: expected keys such as `dataset:` and `maps:`, found {found}")
     return value
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.metrics.pairwise import manhattan_distances
 
-from kfeat.errors import DataError, KernelError
+from kfeat.errors import DataError, UnsupportedKernelError
 from kfeat.kernels.base import inner_products, squared_norms
 from kfeat.kernels.forks import openmp_for_forks
 from kfeat.kernels.operands import as_operand
@@ -68,10 +68,10 @@ def squared_distances(X: Any, Y: Any) -> NDArray[Any]:
 
 
 def number(kernel: Any, name: str) -> float:
-    """Return the kernel's bandwidth, or raise KernelError while it still is a heuristic's name."""
+    """Return the kernel's bandwidth, or raise UnsupportedKernelError while it still is a heuristic's name."""
     value = getattr(kernel, name)
     if isinstance(value, str):
-        raise KernelError(
+        raise UnsupportedKernelError(
             f"{type(kernel).__name__}({name}={value!r}) is not a number yet: call kernel.resolve(X) first"
         )
     return float(value)

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfeat.errors import DataError, KernelError, ParameterError
+from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import Kernel
 from kfeat.kernels.operands import canonical
 from kfeat.kernels.randomness import generator
@@ -71,8 +71,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw the map for data with X's number of features; X (n, d) dense or sparse.
 
-        Raises ParameterError, KernelError (naming the maps that can), DataError, or scikit-learn's ValueError
-        for NaN, complex or misshapen data.
+        Raises ParameterError, UnsupportedKernelError (naming the maps that can), DataError, or
+        scikit-learn's ValueError for NaN, complex or misshapen data.
         """
         check_parameters(self)
         X = validate_data(self, canonical(X), accept_sparse="csr")
@@ -149,12 +149,14 @@ def maps_for(kernel: Kernel) -> list[str]:
 
 
 def check_supported(cls: type[FeatureMap], kernel: object) -> None:
-    """Raise KernelError, naming the maps that can, where `cls` cannot approximate this kernel."""
+    """Raise UnsupportedKernelError, naming the maps that can, where `cls` cannot approximate this kernel."""
     if not isinstance(kernel, Kernel):
-        raise KernelError(f"{cls.__name__}: kernel must be an object of kfeat.kernels, got {kernel!r}")
+        raise UnsupportedKernelError(
+            f"{cls.__name__}: kernel must be an object of kfeat.kernels, got {kernel!r}"
+        )
     if not cls.supports(kernel):
         able = ", ".join(maps_for(kernel)) or "none"
-        raise KernelError(f"{cls.__name__} cannot approximate {kernel!r}; maps that can: {able}")
+        raise UnsupportedKernelError(f"{cls.__name__} cannot approximate {kernel!r}; maps that can: {able}")
 
 
 def checked_output(out: NDArray[Any], shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, xlogy
 
-from kfeat.errors import KernelError
+from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import DotProductKernel
 from kfeat.kernels.base import squared_norms
 
@@ -67,7 +67,7 @@ def from_table(
     """Return n draws of P(N) in proportion to exp(logs[N]) over N >= first."""
     logs = np.where(np.arange(len(logs)) < first, -np.inf, logs)
     if logs.max() == -np.inf:
-        raise KernelError(
+        raise UnsupportedKernelError(
             f"{kernel!r} has no terms of degree >= {first} to sample on these data: set h01=False and "
             'constant=True, or degree_law="geometric", whose columns are then zero'
         )
@@ -84,17 +84,17 @@ def terms(kernel: DotProductKernel, last: int) -> NDArray[np.float64]:
 
 
 def coefficients(kernel: DotProductKernel, n_terms: int) -> NDArray[np.float64]:
-    """Return a_0 .. a_{n_terms - 1}, or raise KernelError where one is negative."""
+    """Return a_0 .. a_{n_terms - 1}, or raise UnsupportedKernelError where one is negative."""
     a = kernel.maclaurin(n_terms)
     if (a < 0).any():
         n = int(np.argmax(a < 0))
-        raise KernelError(
+        raise UnsupportedKernelError(
             f"Random Maclaurin needs a series without negative coefficients, got a_{n} = {a[n]:g} "
             f"of {kernel!r}: such a kernel is not positive definite in every dimension"
         )
     if not np.isfinite(a).all():
         n = int(np.argmin(np.isfinite(a)))
-        raise KernelError(
+        raise UnsupportedKernelError(
             f"the coefficient a_{n} of {kernel!r} is beyond double precision: use a lower degree"
         )
     return a

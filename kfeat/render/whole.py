@@ -1,14 +1,14 @@
 """The files of a report, which show the whole config whatever part of it a command was asked to run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.errors import ConfigError
+from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.run import fingerprints_at_hand, rows_of
+from kfeat.experiments.run import rows_of
 from kfeat.render.files import is_current, write_report
 
 
@@ -22,10 +22,7 @@ def whole_of(experiment: Experiment) -> Experiment:
 
 def refuse_a_part(experiment: Experiment) -> None:
     """Raise ConfigError if the command line chose a part of the config, or changed it."""
-    here, whole = (
-        {trial.id for trial in plan(one, {source: repr(source) for source in one.datasets})}
-        for one in (experiment, whole_of(experiment))
-    )
+    here, whole = ({trial.id for trial in plan(one, {})} for one in (experiment, whole_of(experiment)))
     if here != whole:
         raise ConfigError(
             f"{experiment.path}: what is published is the whole config; leave --maps, --set, --repeats and "
@@ -33,23 +30,26 @@ def refuse_a_part(experiment: Experiment) -> None:
         )
 
 
-def cells_at_hand(
-    experiment: Experiment, root: Path, trials: Sequence[Trial] | None = None, **access: Any
-) -> list[Cell]:
-    """Return the cells of the plan with the rows below `root`; data that are not here are not fetched."""
+def cells_at_hand(experiment: Experiment, root: Path, trials: Iterable[Trial] = ()) -> list[Cell]:
+    """Return the cells of the plan with the rows below `root`; the data are not looked at.
+
+    `trials` are those that were just run, which know the content of their data.
+    """
     rows = rows_of(experiment, root)
-    if trials is None:
-        trials = plan(experiment, fingerprints_at_hand(experiment, rows.values(), **access))
-    return summarise(experiment, trials, rows)
+    known = {trial.source: trial.fingerprint for trial in trials if trial.fingerprint}
+    return summarise(experiment, plan_from_rows(experiment, rows.values(), known), rows)
 
 
-def update_report(experiment: Experiment, root: Path, *, anew: bool = False, **access: Any) -> str:
+def update_report(
+    experiment: Experiment, root: Path, trials: Iterable[Trial] = (), *, anew: bool = False
+) -> str:
     """Draw the files of the whole config from all of its rows, if they are not up to date, or `anew`.
 
-    Return a sentence that says where they are, and what of the config they lack.
+    `trials` are those that were just run. Return a sentence that says where the files are, and what of the
+    config they lack.
     """
     whole, folder = whole_of(experiment), root / experiment.name
-    cells = cells_at_hand(whole, root, **access)
+    cells = cells_at_hand(whole, root, trials)
     planned = sum(len(cell.trials) for cell in cells)
     there = sum(len(part) for cell in cells for part in (cell.rows, cell.failed, cell.stopped))
     if not there:

@@ -18,7 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kfeat.errors import DataError, KernelError, ParameterError, SolverError
+from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Kernel, Linear
 from kfeat.kernels.operands import canonical
 from kfeat.parameters import check_parameters
@@ -231,7 +231,9 @@ def resolved_kernel(kernel: Any, X: Any) -> Kernel:
     if kernel is None:
         return Linear()
     if not isinstance(kernel, Kernel):
-        raise KernelError(f"kernel: expected one of kfeat.kernels, Polynomial(2) say, got {kernel!r}")
+        raise UnsupportedKernelError(
+            f"kernel: expected one of kfeat.kernels, Polynomial(2) say, got {kernel!r}"
+        )
     kernel.check()
     return kernel.resolve(X, 0)
 

@@ -175,6 +175,45 @@ settings:
         assert words in str(error.value)
 
 
+def test_every_problem_is_told_with_the_line_that_it_stands_on(write: Write) -> None:
+    path = write()
+    shared = path.with_name("_shared.yaml")
+    shared.write_text("# shared\nswitches:\n  - {key: solver.C, status: guessed, evidence: x}\nseed: -1\n")
+    path.write_text(
+        f"""\
+include: {shared.name}
+{path.read_text()}
+settings:
+  - {{}}
+  - kernel:
+      name: polynomial
+      degree: [0, 1]
+      coef: 1
+    maps:
+      - name: tensor_sketch
+        n_components: [4,
+          x]
+rows_from: &names [a b]
+switches: []
+"""
+    )
+    with pytest.raises(ConfigError) as error:
+        load_experiment(path, ["repeats=0", "solvers.mapped={name: liblinear, C: x}"])
+    found = str(error.value).splitlines()
+    assert found[0] == f"{path}: 8 problems in this file:"
+    for place, words in (
+        ("--set repeats=0", "repeats: input should be greater"),
+        ("--set solvers.mapped={name: liblinear, C: x}", "solvers.mapped.C: input should be a valid number"),
+        (f"{path}, line 18", "settings[1].kernel.degree: input should be greater"),
+        (f"{path}, line 19", "settings[1].kernel.coef: unknown key (did you mean 'coef0'?)"),
+        (f"{path}, line 22", "settings[1].maps[0].n_components: input should be a valid integer (got 'x')"),
+        (f"{path}, line 24", "rows_from[0]: expected letters"),
+        (f"{shared}, line 3", "switches[0].status: input should be 'known'"),
+        (f"{shared}, line 4", "seed: input should be greater than or equal to 0"),
+    ):
+        assert any(line.startswith(f"  {place}, {words}") for line in found), (place, words, found)
+
+
 def test_a_file_completes_itself_from_the_one_it_includes(write: Write) -> None:
     path = write()
     (path.parent / "_shared.yaml").write_text("seed: 7\ntitle: Not this one\n")
@@ -244,7 +283,7 @@ def test_included_files_lie_beside_the_config(write: Write) -> None:
 @pytest.mark.parametrize(
     ("shared", "words"),
     [
-        ("switches: [5]", "switches[1]: input should be a valid dictionary"),
+        ("switches: [5]", "switches[1]: expected a mapping"),
         ("switches: {}", "switches: expected a list"),
         ("reported: [1]", "reported: expected a mapping"),
         ("solvers: 5", "solvers: expected a mapping"),
@@ -266,7 +305,7 @@ def test_an_included_file_of_the_wrong_shape_is_told(write: Write, shared: str, 
     ("addition", "words"),
     [
         ("settings: 5", "settings: input should be a valid list (got 5)"),
-        ("settings: [5, {}]", "settings[0]: input should be a valid dictionary (got 5)"),
+        ("settings: [5, {}]", "settings[0]: expected a mapping (got 5)"),
         ("settings: []", "settings"),
         ("settings: [{maps: 5}]", "settings[0].maps: input should be a valid list (got 5)"),
         ("settings: [{protocol: {split: {kind: k_fold, fold: []}}}]", "a grid without points"),

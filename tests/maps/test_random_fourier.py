@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from faults import CAUGHT, PASS, largest_z
 
-from kfeat.errors import KernelError
+from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import Gaussian, Laplacian, Linear
 from kfeat.maps import RandomFourier
 from kfeat.maps.random_fourier import write_waves
@@ -85,5 +85,7 @@ def test_waves_are_cosines_and_sines_to_a_few_eps(dtype, eps):
 
 
 def test_kernels_without_a_spectrum_are_refused():
-    with pytest.raises(KernelError, match=r"maps that can: nystrom, random_maclaurin, tensor_sketch$"):
+    with pytest.raises(
+        UnsupportedKernelError, match=r"maps that can: nystrom, random_maclaurin, tensor_sketch$"
+    ):
         RandomFourier(Linear()).fit(X)

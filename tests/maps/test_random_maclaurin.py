@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from kfeat.errors import DataError, KernelError
+from kfeat.errors import DataError, UnsupportedKernelError
 from kfeat.kernels import DotProductKernel, Exponential, Linear, Polynomial, VovkInfinite, VovkReal
 from kfeat.maps import RandomMaclaurin, column_counts
 from kfeat.maps.degree_laws import geometric, proportional, truncated
@@ -121,13 +121,13 @@ def test_what_cannot_be_sampled_is_refused():
         def _f(self, t):
             return np.sin(t)
 
-    with pytest.raises(KernelError, match=r"without negative coefficients, got a_3 = -1"):
+    with pytest.raises(UnsupportedKernelError, match=r"without negative coefficients, got a_3 = -1"):
         RandomMaclaurin(Sine(), 100, degree_law="truncated").fit(X2)
     with pytest.raises(
-        KernelError, match=r"the coefficient a_.* is beyond double precision: use a lower degree"
+        UnsupportedKernelError, match=r"the coefficient a_.* is beyond double precision: use a lower degree"
     ):
         RandomMaclaurin(Polynomial(2000, coef0=1.0), degree_law="truncated").fit(X2)
-    with pytest.raises(KernelError, match="no terms of degree >= 2"):
+    with pytest.raises(UnsupportedKernelError, match="no terms of degree >= 2"):
         RandomMaclaurin(Linear(), degree_law="truncated", h01=True).fit(X2)
     with pytest.raises(DataError, match=r"needs \|<x, y>\| < 1, got 4"):
         RandomMaclaurin(VovkInfinite()).fit([[2.0, 0.0]])

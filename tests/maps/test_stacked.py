@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kfeat.errors import KernelError, ParameterError
+from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import Exponential, Gaussian, Polynomial, Sum
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch, maps_for
 
@@ -51,7 +51,7 @@ def test_what_does_not_match_is_refused():
     assert maps_for(Sum([Gaussian()])) == ["nystrom", "stacked"]
     with pytest.raises(ParameterError, match="one map per kernel, got 2 for 1 kernels"):
         Stacked(Sum([Gaussian()])).fit(X)
-    with pytest.raises(KernelError, match="TensorSketch cannot approximate Gaussian"):
+    with pytest.raises(UnsupportedKernelError, match="TensorSketch cannot approximate Gaussian"):
         Stacked(Sum([Gaussian()]), [TensorSketch()]).fit(X)
     for weights in ([1.0], [1.0, -1.0], [1.0, 0.0]):
         with pytest.raises(ParameterError, match="a weight above 0 for each, got 2 kernels"):

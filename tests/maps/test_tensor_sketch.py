@@ -8,7 +8,7 @@ import pytest
 from faults import CAUGHT, PASS, SKETCH_FAULTS, largest_z
 from scipy.sparse import csr_array
 
-from kfeat.errors import KernelError
+from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import Gaussian, Linear, Polynomial
 from kfeat.maps import TensorSketch
 
@@ -145,7 +145,9 @@ def test_working_memory_is_small_whatever_the_shape():
 
 
 def test_other_kernels_are_refused_with_the_maps_that_can():
-    with pytest.raises(KernelError, match=r"TensorSketch cannot approximate Gaussian\(\); maps that can: "):
+    with pytest.raises(
+        UnsupportedKernelError, match=r"TensorSketch cannot approximate Gaussian\(\); maps that can: "
+    ):
         TensorSketch(Gaussian()).fit(X2)
-    with pytest.raises(KernelError, match=r"must be an object of kfeat.kernels, got 'polynomial'"):
+    with pytest.raises(UnsupportedKernelError, match=r"must be an object of kfeat.kernels, got 'polynomial'"):
         TensorSketch("polynomial").fit(X2)

@@ -8,7 +8,7 @@ from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kfeat import memory
-from kfeat.errors import DataError, KernelError, ParameterError, SolverError
+from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sum
 from kfeat.solvers import KernelRidge, Libsvm
 from kfeat.solvers.libsvm import kernel as libsvm_kernel
@@ -193,7 +193,7 @@ def test_caps_on_threads_hold_for_libsvm_too(threads, monkeypatch):
 @pytest.mark.parametrize("solver", [Libsvm(), KernelRidge()])
 def test_kernels_are_checked(solver):
     X = features(20, 3)
-    with pytest.raises(KernelError, match=r"kfeat.kernels.*'rbf'"):
+    with pytest.raises(UnsupportedKernelError, match=r"kfeat.kernels.*'rbf'"):
         solver.set_params(kernel="rbf").fit(X, labels(X, 2))
     with pytest.raises(ParameterError, match="gamma"):
         solver.set_params(kernel=Gaussian(-1.0)).fit(X, labels(X, 2))

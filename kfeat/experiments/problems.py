@@ -1,0 +1,109 @@
+"""Problems of an experiment file as sentences: where it stands, what was met, what would be right."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError
+
+from kfeat.errors import ConfigError
+from kfeat.experiments.located import place_of
+from kfeat.parameters import TOLD, describe, did_you_mean
+
+Path: TypeAlias = Sequence[str | int]
+
+
+def refuse(problems: Iterable[tuple[Path, str]]) -> ValidationError:
+    """Return the error that tells several problems, each with its path below the value being validated."""
+    return ValidationError.from_exception_data(
+        "an experiment",
+        [
+            InitErrorDetails(
+                type=PydanticCustomError(TOLD, "{text}", {"text": text}), loc=tuple(path), input=0
+            )
+            for path, text in problems
+        ],
+    )
+
+
+def told(error: ValidationError, value: Any) -> list[tuple[Path, str]]:
+    """Return the problems of a value, each with its path in the value and its text without the path."""
+    return [
+        (path_in(value, problem["loc"]), describe(problem, path=()).removeprefix(": "))
+        for problem in error.errors()
+    ]
+
+
+def config_error(file: object, problems: Iterable[str]) -> ConfigError:
+    """Return the error that lists the problems of a file, each once."""
+    told = list(dict.fromkeys(problems))
+    if len(told) == 1:
+        return ConfigError(told[0])
+    return ConfigError(
+        f"{file}: {len(told)} problems in this file:" + "".join(f"\n  {each}" for each in told)
+    )
+
+
+def sentences(error: ValidationError, model: type[BaseModel], raw: Any, origin: object) -> Iterator[str]:
+    """Yield the problems with what tells their lines in `raw`, a file's mapping with its `settings`.
+
+    `origin` stands for the line where nothing has one. For an unknown key the known ones are told, by the
+    fields of the `model`.
+    """
+    for problem in error.errors():
+        path = path_in(raw, _within_file(raw, problem["loc"]), problem["type"] == "missing")
+        text = describe(problem, path=path)
+        known = _known_keys(model, problem["loc"][:-1]) if problem["type"] == "extra_forbidden" else []
+        if known:
+            text += f"{did_you_mean(str(path[-1]), known)}; known: {', '.join(known)}"
+        yield f"{place_of(raw, path) or origin}, {text}"
+
+
+def _within_file(raw: Any, location: Path) -> Path:
+    """Return a location without the setting that it is in, where the setting has the value from the file."""
+    if location[0] != "settings" or len(location) < 3:
+        return location
+    given = raw.get("settings")
+    own = given[int(location[1])] if isinstance(given, list) else {}
+    return location if location[2] in own else location[2:]
+
+
+def path_in(raw: Any, location: Path, missing: bool = False) -> list[str | int]:
+    """Return pydantic's location without what the file does not have: union branches, lists of one.
+
+    The last key of one that is `missing` is kept.
+    """
+    path: list[str | int] = []
+    value = raw
+    for i, part in enumerate(location):
+        if isinstance(value, Mapping) and (part in value or (missing and i == len(location) - 1)):
+            value = value.get(part)
+        elif isinstance(value, list) and isinstance(part, int):
+            value = value[part]
+        else:
+            continue
+        path.append(part)
+    return path
+
+
+def _known_keys(model: type[BaseModel], location: Path) -> list[str]:
+    """Return the keys of the model at a location; none where it is one of several models."""
+    models = [model]
+    for name in location:
+        if isinstance(name, str):
+            fields = {field.alias or key: field for key, field in models[0].model_fields.items()}
+            models = list(_models_in(fields[name].annotation)) if name in fields else []
+            if len(models) != 1:
+                return []
+    if not location and "settings" in model.model_fields:
+        models += _models_in(
+            model.model_fields["settings"].annotation
+        )  # whose keys a file may have at its top
+    return [field.alias or key for one in models for key, field in one.model_fields.items()]
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)

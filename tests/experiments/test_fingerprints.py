@@ -1,0 +1,58 @@
+"""The plan of a report comes from configs and rows: no data are loaded, and what nobody knows is unknown."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kfeat.data import fingerprint
+from kfeat.experiments import fingerprints
+from kfeat.experiments.fingerprints import plan_from_rows
+from kfeat.experiments.load import load_experiment
+from kfeat.experiments.trial import header
+from tests.experiments.rows import row
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True)
+def _no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("data were loaded")
+
+    monkeypatch.setattr(fingerprints, "load_raw", refuse)
+
+
+def contents(path: Path, dataset: str, *rows: dict[str, object]) -> set[str | None]:
+    """The hashes of the data in the plan."""
+    experiment = load_experiment(path, [f"dataset={dataset}"])
+    return {trial.fingerprint for trial in plan_from_rows(experiment, rows)}
+
+
+def test_a_pinned_hash_counts_whatever_rows_say(write: Write) -> None:
+    generated = {"name": "dense", "n": 50, "d": 4}
+    assert contents(write(), "digits", row("1", fingerprint="x")) == {fingerprint("digits")}
+    assert contents(write(), str(generated)) == {fingerprint(generated)}
+    pin = "a" * 64
+    assert contents(write(), f"{{path: my.csv, fingerprint: {pin}}}") == {pin}
+    assert contents(write(), f"{{name: gisette, fingerprint: {pin}}}", row("1", dataset="gisette")) == {pin}
+
+
+def test_what_nobody_pinned_is_what_its_latest_row_names(write: Write) -> None:
+    rows = [row("1", dataset="gisette", fingerprint="old"), row("2", dataset="gisette", fingerprint="new")]
+    assert contents(write(), "gisette", *rows) == {"new"}
+    own = load_experiment(write(), ["dataset={path: my.csv}"])
+    source = header(plan_from_rows(own, [])[0])["source"]
+    mine = row("1", dataset="my.csv", source=source, fingerprint="mine")
+    other = row("2", dataset="my.csv", source={**source, "path": "other/my.csv"}, fingerprint="other")
+    assert contents(write(), "{path: my.csv}", mine, other) == {"mine"}
+    assert contents(write(), "{path: my.csv}", row("3", dataset="my.csv", fingerprint="no source")) == {
+        "no source"
+    }
+
+
+def test_data_that_nobody_knows_have_trials_of_their_own_and_no_hash(write: Write) -> None:
+    experiment = load_experiment(write(), ["dataset=[gisette, {path: a/my.csv}, {path: b/my.csv}]"])
+    trials = plan_from_rows(experiment, [])
+    assert {trial.fingerprint for trial in trials} == {None}
+    assert len({trial.id for trial in trials}) == 3 * len(plan_from_rows(load_experiment(write()), []))
