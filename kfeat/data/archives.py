@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from kfeat.data.content import open_content
+from kfeat.data.files import open_content
 from kfeat.errors import DownloadError
 from kfeat.saying import printable
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.data.models import Matrix, Part
+from kfeat.data.dataset import Matrix, Part
 from kfeat.errors import DataError
 
 DENSE_FROM = 0.2  # a sparse matrix with more non-zeros than this is kept dense: faster, and hardly larger
@@ -77,10 +77,10 @@ def load_parts(folder: Path, notes: Mapping[str, Any]) -> dict[str, Part]:
     for name, sha256 in notes["arrays"].items():
         check_array(folder / name, sha256)
     parts = {}
-    for name, form in notes["layout"].items():
-        if form["sparse"]:
+    for name, layout in notes["layout"].items():
+        if layout["sparse"]:
             arrays = [np.load(folder / f"{name}.X.{array}.npy", mmap_mode="r") for array in CSR_ARRAYS]
-            X = csr_array(tuple(arrays), shape=tuple(form["shape"]), copy=False)
+            X = csr_array(tuple(arrays), shape=tuple(layout["shape"]), copy=False)
         else:
             X = np.load(folder / f"{name}.X.npy", mmap_mode="r")
         parts[name] = Part(X, np.load(folder / f"{name}.y.npy"))

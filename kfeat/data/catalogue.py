@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kfeat.data.content import hashed_content, stamp_path, write_stamp
-from kfeat.data.fingerprints import fingerprint_of
-from kfeat.data.parsed import load_kept, read_kept
-from kfeat.data.places import OWN, Folder, cache_folder, mirror_place
-from kfeat.data.registered import cached_files, form_folder, is_hashed, load_entry
+from kfeat.data.cache import OWN, Folder, cache_folder, load_kept, read_kept, stamp_path, write_stamp
+from kfeat.data.dataset import fingerprint_of
+from kfeat.data.download import mirror_place
+from kfeat.data.files import hashed_content
+from kfeat.data.loading import form_folder, load_registered
 from kfeat.data.registry import Entry, Form, RemoteFile, entry, registry
 from kfeat.errors import DataError
 
@@ -43,7 +43,7 @@ def describe(name: str, cache: Folder = None) -> Status:
     """Return one dataset's status; raises ConfigError for an unknown name."""
     folder, known = cache_folder(cache), entry(name)
     form = present_form(name, known, folder)
-    data = load_kept(form_folder(name, form, folder), cached_files(form, folder)) if form else None
+    data = load_kept(form_folder(name, form, folder), form.paths(folder)) if form else None
     files = tuple(
         (file, folder / file.path, os.path.isfile(folder / file.path))
         for form in known.forms
@@ -51,7 +51,7 @@ def describe(name: str, cache: Folder = None) -> Status:
     )
     verified = None
     if data is not None and form is not None:
-        verified = known.fingerprint == data.fingerprint or (known.fingerprint is None and is_hashed(form))
+        verified = known.fingerprint == data.fingerprint or (known.fingerprint is None and form.pinned)
     paths = [path for _, path, present in files if present] + list(arrays_of(name, known, folder))
     return Status(
         name=name,
@@ -67,7 +67,7 @@ def describe(name: str, cache: Folder = None) -> Status:
 
 def present_form(name: str, known: Entry, folder: Path) -> Form | None:
     """Return the form in use: the first whose arrays are kept, else the first whose files are all there."""
-    whole = [form for form in known.forms if all(map(os.path.isfile, cached_files(form, folder).values()))]
+    whole = [form for form in known.forms if all(map(os.path.isfile, form.paths(folder).values()))]
     kept = (form for form in whole if os.path.isdir(form_folder(name, form, folder)))
     return next(kept, whole[0] if whole else None)
 
@@ -83,7 +83,7 @@ def fetch(
     name: str, *, mirror: Folder = None, cache: Folder = None, offline: bool = False, progress: Any = None
 ) -> Status:
     """Download, verify and parse one dataset; raises DownloadError or DataError saying what to do."""
-    load_entry(name, cache_folder(cache), mirror_place(mirror), offline, progress)
+    load_registered(name, cache_folder(cache), mirror_place(mirror), offline, progress)
     return describe(name, cache)
 
 
@@ -100,10 +100,10 @@ def verify(name: str, cache: Folder = None) -> Status:
         for file in form.files.values():
             verify_file(folder / file.path, file)
         try:
-            read_kept(form_folder(name, form, folder), cached_files(form, folder))
+            read_kept(form_folder(name, form, folder), form.paths(folder))
         except DataError as error:
             raise DataError(f"{name}: {error}; clean the dataset and fetch it anew") from None
-    raw = load_entry(name, folder, mirror=None, offline=True)
+    raw = load_registered(name, folder, mirror=None, offline=True)
     met = fingerprint_of(raw.parts, raw.label_names)
     if met != raw.fingerprint:
         raise DataError(

@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.data.archives import copy, extract_member
-from kfeat.data.content import check_regular, content_sha256, hashed_content, open_content, write_stamp
-from kfeat.data.places import is_url, shown
+from kfeat.data.cache import Folder, content_sha256, locked, write_stamp
+from kfeat.data.files import check_regular, hashed_content, open_content
 from kfeat.data.registry import UNKNOWN, RemoteFile
-from kfeat.data.transfer import download
+from kfeat.data.transfer import download, is_url, shown
 from kfeat.errors import DataError, DownloadError
 
 logger = logging.getLogger("kfeat")
 
-LOCK_TIMEOUT_S = 3600
+
+def mirror_place(mirror: Folder = None) -> str | None:
+    """Return the mirror, a folder or a URL laid out as `<dataset>/<file>`: `mirror`, else KFEAT_MIRROR."""
+    place = mirror or os.environ.get("KFEAT_MIRROR")
+    return os.path.expanduser(place) if place else None
 
 
 def ensure_file(
@@ -28,20 +32,11 @@ def ensure_file(
     cache and a mirror that is a folder. Raises DownloadError naming every place tried, and where to put the
     file by hand.
     """
-    from filelock import FileLock
-
     target = cache / file.path
-    if is_good(target, file):
-        return target
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{target}.lock", timeout=LOCK_TIMEOUT_S):
+    if not is_good(target, file):
+        with locked(target, DownloadError):
             if not is_good(target, file):
                 fetch_into(target, file, mirror, offline, progress)
-    except OSError as error:
-        raise DownloadError(
-            f"{target}: cannot be written ({error}); make its folder writable or set KFEAT_CACHE"
-        ) from None
     return target
 
 
@@ -65,7 +60,7 @@ def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool
     part = target.with_name(target.name + ".part")
     failures: list[str] = []
     try:
-        for place in places(file, mirror, offline):
+        for place in places_of(file, mirror, offline):
             part.unlink(missing_ok=True)  # what a killed process left there may be a link or a pipe
             try:
                 bring(place, part, file.limit, progress)
@@ -91,7 +86,7 @@ def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool
     )
 
 
-def places(file: RemoteFile, mirror: str | None, offline: bool) -> Iterator[str]:
+def places_of(file: RemoteFile, mirror: str | None, offline: bool) -> Iterator[str]:
     """Yield where to look, in order: the mirror, then the upstream URLs."""
     if mirror:
         place = f"{mirror.rstrip('/')}/{file.path}"

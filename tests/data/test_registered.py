@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kfeat.data import Protocol, fingerprint, load
-from kfeat.data.fingerprints import fingerprint_of
+from kfeat.data.dataset import fingerprint_of
 from kfeat.data.loading import load_raw
 from kfeat.data.registry import Entry, Form, registry
 from kfeat.errors import ConfigError, DataError, DownloadError
@@ -114,7 +114,7 @@ def test_fetched_file_survives_trouble_that_is_not_its_own(
     def full(*args: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kfeat.data.parsed.save_parts", full)
+    monkeypatch.setattr("kfeat.data.cache.save_parts", full)
     with pytest.raises(DataError, match="No space left"):
         load("toy", cache=tmp_path)
     assert (tmp_path / "toy" / "train").is_file()
@@ -165,7 +165,7 @@ def test_several_processes_load_at_once(web: Web, tmp_path: Path) -> None:
 def test_fingerprint_does_not_depend_on_storage_but_on_every_number() -> None:
     from scipy.sparse import csr_array
 
-    from kfeat.data.models import Part
+    from kfeat.data.dataset import Part
 
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (5000, 7)).astype(np.uint8), rng.integers(0, 2, 5000)

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kfeat.data.content import open_content
+from kfeat.data.dataset import Part
+from kfeat.data.files import open_content
 from kfeat.data.formats.tables import coded, coded_features, coded_labels, is_number
-from kfeat.data.models import Part
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError
 

@@ -5,8 +5,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from kfeat.data.content import open_content
-from kfeat.data.models import MOST_SIDE, Part
+from kfeat.data.dataset import Part
+from kfeat.data.files import open_content
+from kfeat.data.models import MOST_SIDE
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 

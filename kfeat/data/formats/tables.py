@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.models import Matrix, Part
+from kfeat.data.dataset import Matrix, Part
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
