@@ -9,7 +9,7 @@ from typing import Any
 
 from kfeat.data.cache import OWN, Folder, cache_folder, load_kept, read_kept, stamp_path, write_stamp
 from kfeat.data.dataset import fingerprint_of
-from kfeat.data.download import mirror_place
+from kfeat.data.download import chosen_mirror
 from kfeat.data.files import hashed_content
 from kfeat.data.loading import form_folder, load_registered
 from kfeat.data.registry import Entry, Form, RemoteFile, entry, registry
@@ -18,10 +18,10 @@ from kfeat.errors import DataError
 
 @dataclass(frozen=True)
 class Status:
-    """One dataset as it stands: its registry entry, and what the cache has of it.
+    """One dataset: its registry entry, and what the cache has of it.
 
-    `fetched`: all files of one form are there; `parsed`: their arrays are too. `verified`: what is there was
-    held against pinned hashes (None as long as nothing is parsed). `n_bytes` counts files and arrays.
+    `fetched`: all files of one form are there; `parsed`: their arrays are too. `verified`: what is there
+    equals pinned hashes (None as long as nothing is parsed). `n_bytes` counts files and arrays.
     """
 
     name: str
@@ -83,7 +83,7 @@ def fetch(
     name: str, *, mirror: Folder = None, cache: Folder = None, offline: bool = False, progress: Any = None
 ) -> Status:
     """Download, verify and parse one dataset; raises DownloadError or DataError saying what to do."""
-    load_registered(name, cache_folder(cache), mirror_place(mirror), offline, progress)
+    load_registered(name, cache_folder(cache), chosen_mirror(mirror), offline, progress)
     return describe(name, cache)
 
 
@@ -104,10 +104,10 @@ def verify(name: str, cache: Folder = None) -> Status:
         except DataError as error:
             raise DataError(f"{name}: {error}; clean the dataset and fetch it anew") from None
     raw = load_registered(name, folder, mirror=None, offline=True)
-    met = fingerprint_of(raw.parts, raw.label_names)
-    if met != raw.fingerprint:
+    found = fingerprint_of(raw.parts, raw.label_names)
+    if found != raw.fingerprint:
         raise DataError(
-            f"{name}: expected arrays with the fingerprint {raw.fingerprint}, got {met}; "
+            f"{name}: expected arrays with the fingerprint {raw.fingerprint}, got {found}; "
             "clean the dataset and fetch it anew"
         )
     return describe(name, cache)
@@ -115,10 +115,12 @@ def verify(name: str, cache: Folder = None) -> Status:
 
 def verify_file(path: Path, file: RemoteFile) -> None:
     """Raise DataError unless a file's content has the pinned hash, whatever its stamp says."""
-    met = hashed_content(path)
-    if file.sha256 not in (None, met):
-        raise DataError(f"{path}: expected content SHA-256 {file.sha256}, got {met}; clean and fetch it anew")
-    write_stamp(path, met)
+    found = hashed_content(path)
+    if file.sha256 not in (None, found):
+        raise DataError(
+            f"{path}: expected content SHA-256 {file.sha256}, got {found}; clean and fetch it anew"
+        )
+    write_stamp(path, found)
 
 
 def path(name: str, cache: Folder = None) -> Path:
@@ -130,18 +132,18 @@ def path(name: str, cache: Folder = None) -> Path:
 
 
 def clean(name: str | None = None, cache: Folder = None) -> int:
-    """Remove a dataset's arrays, and its files no other parsed dataset uses; return the bytes freed.
+    """Remove a dataset's arrays, and its files that no other parsed dataset uses; return the bytes freed.
 
     Without a name: remove every dataset, and the arrays of the user's own files (never these files).
     """
-    if name is None:
-        return sum(clean(each, cache) for each in registry()) + removed(cache_folder(cache) / OWN)
-    folder, known = cache_folder(cache), entry(name)
-    others = [status for status in list_datasets(cache) if status.name != name and status.parsed]
+    folder = cache_folder(cache)
+    chosen = registry() if name is None else {name: entry(name)}
+    others = [status for status in list_datasets(cache) if status.name not in chosen and status.parsed]
     needed = {file.path for other in others for file, _, present in other.files if present}
-    freed = sum(removed(arrays) for arrays in (folder / name).glob("arrays-*") if arrays.is_dir())
-    for form in known.forms:
-        for file in form.files.values():
+    freed = removed(folder / OWN) if name is None else 0
+    for each, known in chosen.items():
+        freed += sum(removed(arrays) for arrays in (folder / each).glob("arrays-*") if arrays.is_dir())
+        for file in (file for form in known.forms for file in form.files.values()):
             if file.path not in needed:
                 freed += removed(folder / file.path) + removed(stamp_path(folder / file.path))
     return freed

@@ -17,7 +17,7 @@ from kfeat.data.cache import (
     parsed_once,
 )
 from kfeat.data.dataset import Dataset, Raw
-from kfeat.data.download import ensure_file, mirror_place
+from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import read_files
 from kfeat.data.generators import generate, generator_fingerprint
 from kfeat.data.models import Task
@@ -65,11 +65,13 @@ def load_raw(
 ) -> Raw:
     """Return a dataset as its files have it, before any protocol; arrays may be mapped read-only."""
     source = validated(Source, source, "dataset")
-    folder, place = cache_folder(cache), mirror_place(mirror)
+    folder, mirror_used = cache_folder(cache), chosen_mirror(mirror)
     if isinstance(source, str):
-        return load_registered(source, folder, place, offline, progress)
+        return load_registered(source, folder, mirror_used, offline, progress)
     if isinstance(source, PinnedSource):
-        return with_pin(load_registered(source.name, folder, place, offline, progress), source.fingerprint)
+        return with_pin(
+            load_registered(source.name, folder, mirror_used, offline, progress), source.fingerprint
+        )
     if isinstance(source, FileSource):
         return load_files(source, folder)
     return generate(source)

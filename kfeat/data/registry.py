@@ -83,10 +83,10 @@ class Entry(RegistryModel):
         """Raise DataError when shape, labels or fingerprint of parsed data are not those registered."""
         part: str
         for part, shape in self.shape.items():
-            met = raw.parts[part].X.shape if part in raw.parts else None
-            if met != shape:
+            size = raw.parts[part].X.shape if part in raw.parts else None
+            if size != shape:
                 raise DataError(
-                    f"{raw.name}: expected {part} rows x features {shape}, got {met}; fetch the files anew"
+                    f"{raw.name}: expected {part} rows x features {shape}, got {size}; fetch the files anew"
                 )
         for part, counts in self.labels.items():
             labels, n = np.unique(raw.parts[part].y, return_counts=True)

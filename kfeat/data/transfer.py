@@ -1,4 +1,4 @@
-"""Downloading one URL: tried again where that may help, and stopped where it does not end."""
+"""Downloading one URL: again where that may help, and never more bytes than expected."""
 
 import logging
 import re
@@ -77,14 +77,14 @@ def reason(error: Exception) -> str:
     return f"not a URL or an answer that can be used ({type(error).__name__})"
 
 
-def is_url(place: str) -> bool:
-    """Return whether a place is fetched over the network rather than read from a folder."""
-    return place.lower().startswith(("http://", "https://"))
+def is_url(origin: str) -> bool:
+    """Return whether a file comes over the network rather than from a folder."""
+    return origin.lower().startswith(("http://", "https://"))
 
 
-def shown(place: str) -> str:
-    """Return a place as it may be printed: a URL without the name and password in it."""
-    return re.sub(r"://.*@", "://***@", place, flags=re.DOTALL)
+def shown(origin: str) -> str:
+    """Return an origin as it may be printed: a URL without the name and password in it."""
+    return re.sub(r"://.*@", "://***@", origin, flags=re.DOTALL)
 
 
 class Bar:

@@ -170,7 +170,7 @@ def test_offline_uses_cache_and_folder_only(web: Web, tmp_path: Path) -> None:
     assert ensure_file(remote(GOOD, url), tmp_path / "cache", None, offline=True).is_file()
 
 
-def test_damaged_cache_is_mended_and_never_by_a_wrong_file(
+def test_damaged_cache_is_repaired_and_never_by_a_wrong_file(
     web: Web, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = web.serve("/file", Answer(GOOD), Answer(b"wrong"))

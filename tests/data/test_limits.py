@@ -174,7 +174,7 @@ def test_mirror_that_is_no_place(
 
 
 @pytest.mark.parametrize("secret", ["ge%2Fheim", "ge@heim", "ge/heim", "ge heim"])
-def test_passwords_are_not_told(
+def test_passwords_are_not_printed(
     web: Web, tmp_path: Path, secret: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(0)

@@ -81,7 +81,7 @@ def read_frame(path: Path, reading: Reading) -> Any:
 
 
 def separator_of(path: Path, reading: Reading) -> str:
-    """Return the delimiter told, or that of the format; `whitespace` and a blank mean any run of blanks."""
+    """Return the delimiter given, or that of the format; `whitespace` and a blank mean any run of blanks."""
     if reading.delimiter is not None:
         return " " if reading.delimiter == "whitespace" else reading.delimiter
     return "\t" if format_of(path, reading) == "tsv" else ","

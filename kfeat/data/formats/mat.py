@@ -61,16 +61,16 @@ def arrays_in(stored: bytes, names: list[str], transposed: bool, path: Path) -> 
 
 
 def unpacked(packed: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
-    """Return the arrays by name, as the child packed them: by their place among the names."""
+    """Return the arrays by name, as the child packed them: by their index among the names."""
     from scipy.sparse import csr_array
 
     arrays: dict[str, Any] = {}
-    for place, name in enumerate(names):
-        if f"{place}" in packed:
-            arrays[name] = packed[f"{place}"]
-        elif f"{place}.shape" in packed:
+    for index, name in enumerate(names):
+        if f"{index}" in packed:
+            arrays[name] = packed[f"{index}"]
+        elif f"{index}.shape" in packed:
             data, indices, indptr, shape = (
-                packed[f"{place}.{kind}"] for kind in ("data", "indices", "indptr", "shape")
+                packed[f"{index}.{kind}"] for kind in ("data", "indices", "indptr", "shape")
             )
             arrays[name] = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
     return arrays
@@ -88,7 +88,7 @@ def decode_stdin(names: list[str], transposed: bool) -> None:
 
 
 def decoded(stored: bytes, names: list[str], transposed: bool) -> dict[str, Any]:
-    """Return the named matrices by their place among the names, sparse ones as their CSR arrays."""
+    """Return the named matrices by their index among the names, sparse ones as their CSR arrays."""
     from scipy.io import loadmat, whosmat
 
     file = io.BytesIO(stored)
@@ -107,20 +107,20 @@ def decoded(stored: bytes, names: list[str], transposed: bool) -> dict[str, Any]
     return packed
 
 
-def packed_matrix(X: Any, place: str, transposed: bool) -> dict[str, Any]:
-    """Return one matrix under its place, turned where samples are columns."""
+def packed_matrix(X: Any, index: str, transposed: bool) -> dict[str, Any]:
+    """Return one matrix under its index, transposed where samples are columns."""
     from scipy.sparse import csr_array, issparse
 
     if not issparse(X):
-        return {place: X.T if transposed else X}
+        return {index: X.T if transposed else X}
     if max(X.shape) > MOST_SIDE:
         raise DataError(f"expected {MOST_SIDE:,} rows and columns at most, got {X.shape}")
     # The conversion to CSR trusts the indices in the file, and crashes on wrong ones.
     X.check_format(full_check=True)
     rows = csr_array(X.T if transposed else X)
     return {
-        f"{place}.data": rows.data,
-        f"{place}.indices": rows.indices,
-        f"{place}.indptr": rows.indptr,
-        f"{place}.shape": np.array(rows.shape),
+        f"{index}.data": rows.data,
+        f"{index}.indices": rows.indices,
+        f"{index}.indptr": rows.indptr,
+        f"{index}.shape": np.array(rows.shape),
     }

@@ -65,8 +65,8 @@ def part_of(arrays: Mapping[str, Any], X_name: str, y_name: str, file: str) -> P
 
     for name in (X_name, y_name):
         if name not in arrays:
-            met = ", ".join(sorted(arrays)) or "none of those named"
-            raise DataError(f"{file}: expected an array {name}, got {met}; name it in `variables`")
+            found = ", ".join(sorted(arrays)) or "none of those named"
+            raise DataError(f"{file}: expected an array {name}, got {found}; name it in `variables`")
     X, y = arrays[X_name], arrays[y_name]
     y = np.asarray(y.toarray() if issparse(y) else y).squeeze()
     y = y[None] if y.ndim == 0 else y
