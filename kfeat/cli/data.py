@@ -105,7 +105,7 @@ def _progress() -> Any:
 @options.verbosity
 @click.pass_context
 def verify(ctx: click.Context, names: tuple[str, ...], every: bool, quiet: bool) -> None:
-    """Hash the cached files and arrays anew; with --all, of every dataset that is cached."""
+    """Hash the cached files and arrays, whatever is recorded; with --all, those of every cached dataset."""
     from kfeat.data import describe
     from kfeat.data import verify as verify_one
 

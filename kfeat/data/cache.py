@@ -84,7 +84,7 @@ def content_sha256(path: Path, limit: int | None = None) -> str:
     sha256 = hashed_content(path, limit)
     try:
         write_stamp(path, sha256)
-    except OSError as error:  # a cache that cannot be written still serves; it only hashes anew each time
+    except OSError as error:  # a cache that cannot be written still serves; it only hashes again each time
         logger.debug("%s: its content hash cannot be recorded (%s)", path, error)
     return sha256
 
@@ -107,7 +107,7 @@ def stamp_state(path: Path) -> list[int]:
 def parsed_once(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw]) -> Raw:
     """Return what `parse` makes of `files`, from the arrays kept of them where there are any.
 
-    `parse` is called anew only when a file has changed or an array is damaged. One process parses, others
+    `parse` is called again only when a file has changed or an array is damaged. One process parses, others
     wait. Raises DataError when a file is missing or the folder is not writable.
     """
     found = load_kept(folder, files)
@@ -146,7 +146,7 @@ def load_kept(folder: Path, files: Mapping[str, Path]) -> Raw | None:
     try:
         return read_kept(folder, files)
     except DataError as error:
-        say_once(logging.WARNING, f"{error}; the data will be parsed anew from their files")
+        say_once(logging.WARNING, f"{error}; the data will be parsed again from their files")
         return None
 
 

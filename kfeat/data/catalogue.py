@@ -88,7 +88,7 @@ def fetch(
 
 
 def verify(name: str, cache: Folder = None) -> Status:
-    """Hash a fetched dataset's files anew, and fingerprint its arrays anew.
+    """Hash a fetched dataset's files and fingerprint its arrays, whatever is recorded of them.
 
     Raises DataError when something is not what it was fetched or pinned as, or nothing has been fetched.
     """
@@ -102,13 +102,13 @@ def verify(name: str, cache: Folder = None) -> Status:
         try:
             read_kept(form_folder(name, form, folder), form.paths(folder))
         except DataError as error:
-            raise DataError(f"{name}: {error}; clean the dataset and fetch it anew") from None
+            raise DataError(f"{name}: {error}; clean the dataset and fetch it again") from None
     raw = load_registered(name, folder, mirror=None, offline=True)
     found = fingerprint_of(raw.parts, raw.label_names)
     if found != raw.fingerprint:
         raise DataError(
             f"{name}: expected arrays with the fingerprint {raw.fingerprint}, got {found}; "
-            "clean the dataset and fetch it anew"
+            "clean the dataset and fetch it again"
         )
     return describe(name, cache)
 
@@ -118,7 +118,7 @@ def verify_file(path: Path, file: RemoteFile) -> None:
     found = hashed_content(path)
     if file.sha256 not in (None, found):
         raise DataError(
-            f"{path}: expected content SHA-256 {file.sha256}, got {found}; clean and fetch it anew"
+            f"{path}: expected content SHA-256 {file.sha256}, got {found}; clean and fetch it again"
         )
     write_stamp(path, found)
 

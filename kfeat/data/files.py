@@ -69,11 +69,11 @@ def open_content(path: Path, limit: int | None = None) -> Iterator[IO[bytes]]:
     except CORRUPT as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise DataError(f"{path}: cannot be read ({error.strerror})") from None
-        raise DataError(f"{path}: cut short or corrupt ({error}); get the file anew") from None
+        raise DataError(f"{path}: cut short or corrupt ({error}); get the file again") from None
 
 
 def most_content(path: Path) -> int:
-    """Return how many bytes a packed file may unpack to, where nobody knows its content's length."""
+    """Return how many bytes a packed file may unpack to, where its content's length is not known."""
     return max(LEAST_LIMIT, MOST_PACKED * path.stat().st_size)
 
 

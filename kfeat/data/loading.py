@@ -147,7 +147,7 @@ def read_form(form: Form, files: dict[str, Path], task: Task) -> Raw:
 
 @contextmanager
 def removing_unpinned(form: Form, files: dict[str, Path]) -> Iterator[None]:
-    """Remove files without a pinned hash when their content is wrong, so that they are fetched anew."""
+    """Remove files without a pinned hash when their content is wrong, so that they are fetched again."""
     try:
         yield
     except DataError:

@@ -20,7 +20,7 @@ class Divide(Model):
 class Split(Model):
     """What all splits can do: cap their rows by a draw.
 
-    `seed: null` draws anew from the random_state of each repeat; a number fixes the draw for all repeats.
+    `seed: null` draws from the random_state of each repeat; a number fixes the draw for all repeats.
     """
 
     max_train: Count | None = None

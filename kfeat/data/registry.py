@@ -86,19 +86,19 @@ class Entry(RegistryModel):
             size = raw.parts[part].X.shape if part in raw.parts else None
             if size != shape:
                 raise DataError(
-                    f"{raw.name}: expected {part} rows x features {shape}, got {size}; fetch the files anew"
+                    f"{raw.name}: expected {part} rows x features {shape}, got {size}; fetch the files again"
                 )
         for part, counts in self.labels.items():
             labels, n = np.unique(raw.parts[part].y, return_counts=True)
             found = dict(zip(labels.tolist(), n.tolist(), strict=True))
             if found != counts:
                 raise DataError(
-                    f"{raw.name}: expected {part} labels {dict(counts)}, got {found}; fetch the files anew"
+                    f"{raw.name}: expected {part} labels {dict(counts)}, got {found}; fetch the files again"
                 )
         if self.fingerprint not in (None, raw.fingerprint):
             raise DataError(
                 f"{raw.name}: expected the fingerprint {self.fingerprint}, got {raw.fingerprint}; "
-                "the numbers are not the pinned ones, fetch the files anew"
+                "the numbers are not the pinned ones, fetch the files again"
             )
 
 

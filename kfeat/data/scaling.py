@@ -29,7 +29,7 @@ class GlobalNorm:
 
 def transformer_of(step: Step) -> Transformer:
     """Return a fresh transformer for one step of a protocol."""
-    from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, Normalizer, StandardScaler
+    from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler, normalize
 
     if isinstance(step, Divide):
         return FunctionTransformer(lambda block: block / step.divide)
@@ -37,7 +37,7 @@ def transformer_of(step: Step) -> Transformer:
         "minmax": MinMaxScaler,
         "minmax_symmetric": lambda: MinMaxScaler(feature_range=(-1, 1)),
         "zscore": StandardScaler,
-        "unit_rows": Normalizer,
+        "unit_rows": lambda: FunctionTransformer(normalize),
         "global_norm": GlobalNorm,
     }
     return kinds[step]()

@@ -59,7 +59,7 @@ def known_name(name: str) -> str:
 
 
 class PinnedSource(Model):
-    """A registered dataset by name, and the fingerprint it must have: verifies one nobody has published."""
+    """A registered dataset by name and the fingerprint that it must have; it then counts as verified."""
 
     name: Annotated[str, AfterValidator(known_name)]
     fingerprint: Fingerprint

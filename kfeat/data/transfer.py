@@ -1,4 +1,4 @@
-"""Downloading one URL: again where that may help, and never more bytes than expected."""
+"""Downloading one URL, with retries where they may help, and never more bytes than expected."""
 
 import logging
 import re

@@ -136,7 +136,7 @@ def test_second_form_when_the_first_cannot_be_had(web: Web, tmp_path: Path, ente
         load("toy", cache=tmp_path / "other")
 
 
-def test_changed_or_damaged_files_are_read_or_fetched_anew(web: Web, tmp_path: Path, enter: Any) -> None:
+def test_changed_or_damaged_files_are_read_or_fetched_again(web: Web, tmp_path: Path, enter: Any) -> None:
     enter(toy(web))
     expected = load("toy", cache=tmp_path).fingerprint
     (tmp_path / "toy" / "train").write_bytes(TEST)

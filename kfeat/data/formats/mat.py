@@ -51,7 +51,7 @@ def arrays_in(stored: bytes, names: list[str], transposed: bool, path: Path) -> 
     if child.returncode < 0:
         raise DataError(
             f"{path}: cannot be read as mat (SciPy's reader ended with signal {-child.returncode}); "
-            "its bytes are damaged, get the file anew"
+            "its bytes are damaged, get the file again"
         )
     if child.returncode > 0:
         message = child.stderr.decode(errors="backslashreplace").strip() or "the reader gave no reason"
