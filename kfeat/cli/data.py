@@ -1,6 +1,7 @@
 """The `kfeat data` commands: what datasets there are, what is here, and whether it is what it should be."""
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +28,23 @@ _all = click.option("--all", "every", is_flag=True, help="Every dataset.")
 
 
 def _chosen(names: tuple[str, ...], every: bool) -> list[str]:
-    from kfeat.data import list_datasets
+    from kfeat.data.registry import registry
 
     if every == bool(names):
         raise ConfigError("name the datasets, or say --all; `kfeat data list` shows them")
-    return [status.name for status in list_datasets()] if every else list(names)
+    return list(registry() if every else names)
+
+
+def _each(ctx: click.Context, names: list[str], act: Callable[[str], str]) -> None:
+    """Act on every dataset and print what came of it; exit with 2 at the end where any failed."""
+    failed = False
+    for name in names:
+        try:
+            click.echo(f"{name}: {act(name)}")
+        except KfeatError as error:
+            failed = True
+            click.echo(f"kfeat: {error}", err=True)
+    ctx.exit(2 if failed else 0)
 
 
 @data.command("list")
@@ -67,22 +80,17 @@ def _size(n_bytes: int) -> str:
 def fetch(
     ctx: click.Context, names: tuple[str, ...], every: bool, mirror: str | None, offline: bool, quiet: bool
 ) -> None:
-    """Download, verify and parse datasets; one that cannot be had does not keep the others from coming."""
+    """Download, verify and parse datasets; a failed one does not stop the others."""
     from kfeat.data import fetch as fetch_one
 
-    failed = False
     with ExitStack() as showing:
         progress = showing.enter_context(_progress()) if sys.stderr.isatty() and not quiet else None
-        for name in _chosen(names, every):
-            try:
-                status = fetch_one(name, mirror=mirror, offline=offline, progress=progress)
-                click.echo(
-                    f"{name}: {'verified' if status.verified else 'unverified'}, {_size(status.n_bytes)}"
-                )
-            except KfeatError as error:
-                failed = True
-                click.echo(f"kfeat: {error}", err=True)
-    ctx.exit(2 if failed else 0)
+
+        def act(name: str) -> str:
+            status = fetch_one(name, mirror=mirror, offline=offline, progress=progress)
+            return f"{'verified' if status.verified else 'unverified'}, {_size(status.n_bytes)}"
+
+        _each(ctx, _chosen(names, every), act)
 
 
 def _progress() -> Any:
@@ -97,20 +105,15 @@ def _progress() -> Any:
 @options.verbosity
 @click.pass_context
 def verify(ctx: click.Context, names: tuple[str, ...], every: bool, quiet: bool) -> None:
-    """Hash the cached files and arrays anew; with --all, of every dataset that is cached."""
+    """Hash the cached files and arrays, whatever is recorded; with --all, those of every cached dataset."""
     from kfeat.data import describe
     from kfeat.data import verify as verify_one
 
+    def act(name: str) -> str:
+        return "verified" if verify_one(name).verified else "unverified: no hash is known for it"
+
     chosen = _chosen(names, every)
-    failed = False
-    for name in [name for name in chosen if not every or describe(name).fetched]:
-        try:
-            status = verify_one(name)
-            click.echo(f"{name}: {'verified' if status.verified else 'unverified: nothing is pinned for it'}")
-        except KfeatError as error:
-            failed = True
-            click.echo(f"kfeat: {error}", err=True)
-    ctx.exit(2 if failed else 0)
+    _each(ctx, [name for name in chosen if not every or describe(name).fetched], act)
 
 
 @data.command()
@@ -128,7 +131,7 @@ def info(name: str) -> None:
     for part, (n, d) in entry.shape.items():
         counts = ", ".join(f"{label}: {count}" for label, count in entry.labels.get(part, {}).items())
         click.echo(f"  {part:<12} {n} x {d}{f' (labels {counts})' if counts else ''}")
-    click.echo(f"  fingerprint  {status.fingerprint or 'not known before the data are there'}")
+    click.echo(f"  fingerprint  {status.fingerprint or 'not known before the data are fetched'}")
     for file, path, present in status.files:
         click.echo(f"  file         {file.path} {'cached at ' + str(path) if present else 'not cached'}")
         click.echo(f"               SHA-256 of the content: {file.sha256 or 'nobody has published one'}")
@@ -154,7 +157,6 @@ def clean(names: tuple[str, ...], every: bool) -> None:
     """Remove cached files and arrays; --all also removes the arrays of your own files."""
     from kfeat.data import clean as clean_one
 
-    if every == bool(names):
-        raise ConfigError("name the datasets, or say --all; `kfeat data list` shows them")
-    freed = clean_one() if every else sum(clean_one(name) for name in names)
+    chosen = _chosen(names, every)
+    freed = clean_one() if every else sum(map(clean_one, chosen))
     click.echo(f"{_size(freed)} freed")

@@ -1,11 +1,11 @@
 """Datasets: registry, download, formats, scaling and splits."""
 
 from kfeat.data.catalogue import Status, clean, describe, fetch, list_datasets, path, verify
+from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.generators import GeneratorSource
 from kfeat.data.loading import fingerprint, load, load_raw
-from kfeat.data.models import Dataset, Raw
 from kfeat.data.protocol import Protocol
-from kfeat.data.source import FileSource, PinnedSource, Source
+from kfeat.data.sources import FileSource, PinnedSource, Source
 
 __all__ = [
     "Dataset",

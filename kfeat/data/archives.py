@@ -6,7 +6,7 @@ import zipfile
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from kfeat.data.content import open_content
+from kfeat.data.files import open_content
 from kfeat.errors import DownloadError
 from kfeat.saying import printable
 
@@ -33,7 +33,7 @@ def extract_member(archive: Path, member: str, target: Path, limit: int) -> None
 
 
 def extract_from_tar(archive: Path, member: str, target: Path, limit: int) -> None:
-    """Do so for a .tar file, packed or not, read twice as a stream: for its names, then for the file."""
+    """Write a file of a .tar archive, packed or not, read twice: for its names, then for the file."""
     with open_content(archive) as content, tarfile.open(fileobj=content, mode="r|") as tar:
         chosen = choose(member, [item.name for item in tar])
     with open_content(archive) as content, tarfile.open(fileobj=content, mode="r|") as tar:

@@ -1,8 +1,9 @@
-"""Parsed parts on disk: memory-mappable .npy arrays in one folder, written whole or not at all.
+"""Parsed parts on disk: memory-mappable .npy arrays in one folder, never written in part.
 
-The notes beside the arrays hold the SHA-256 of every array, and their own. What is read is held against them,
-each array once per process, so that damaged or altered bytes never reach an experiment. Whoever rewrites an
-array and the notes with it gets past that; `kfeat data verify` holds the numbers against the fingerprint.
+The notes beside the arrays hold the SHA-256 of every array, and their own. Arrays are checked against them
+when they are read, once per process, so that damaged or altered bytes never reach an experiment. An array
+that is rewritten together with its notes passes; `kfeat data verify` compares the numbers with the
+fingerprint.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.data.models import Matrix, Part
+from kfeat.data.dataset import Matrix, Part
 from kfeat.errors import DataError
 
 DENSE_FROM = 0.2  # a sparse matrix with more non-zeros than this is kept dense: faster, and hardly larger
@@ -23,7 +24,7 @@ CSR_ARRAYS = ("data", "indices", "indptr")
 
 
 def save_parts(folder: Path, parts: Mapping[str, Part], notes: Mapping[str, Any]) -> None:
-    """Write parts and notes into `folder`, replacing it at once; the caller holds its lock."""
+    """Write parts and notes into `folder`, replacing it as a whole; the caller holds its lock."""
     building = folder.with_name(folder.name + ".building")
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
@@ -32,8 +33,8 @@ def save_parts(folder: Path, parts: Mapping[str, Part], notes: Mapping[str, Any]
         layout[name] = {"shape": list(part.X.shape), "sparse": save_matrix(building, f"{name}.X", part.X)}
         np.save(building / f"{name}.y.npy", part.y)
     hashes = {path.name: array_sha256(path, whole_state(path)) for path in sorted(building.glob("*.npy"))}
-    held = {**notes, "layout": layout, "arrays": hashes}
-    text = json.dumps({**held, "sha256": sha256_of(held)}, indent=1)
+    content = {**notes, "layout": layout, "arrays": hashes}
+    text = json.dumps({**content, "sha256": sha256_of(content)}, indent=1)
     (building / "notes.json").write_text(text, encoding="utf-8")
     if folder.exists():
         shutil.rmtree(folder)
@@ -77,10 +78,10 @@ def load_parts(folder: Path, notes: Mapping[str, Any]) -> dict[str, Part]:
     for name, sha256 in notes["arrays"].items():
         check_array(folder / name, sha256)
     parts = {}
-    for name, form in notes["layout"].items():
-        if form["sparse"]:
+    for name, layout in notes["layout"].items():
+        if layout["sparse"]:
             arrays = [np.load(folder / f"{name}.X.{array}.npy", mmap_mode="r") for array in CSR_ARRAYS]
-            X = csr_array(tuple(arrays), shape=tuple(form["shape"]), copy=False)
+            X = csr_array(tuple(arrays), shape=tuple(layout["shape"]), copy=False)
         else:
             X = np.load(folder / f"{name}.X.npy", mmap_mode="r")
         parts[name] = Part(X, np.load(folder / f"{name}.y.npy"))
@@ -90,11 +91,11 @@ def load_parts(folder: Path, notes: Mapping[str, Any]) -> dict[str, Part]:
 def check_array(path: Path, sha256: str) -> None:
     """Raise DataError unless a file has the hash noted for it."""
     try:
-        met = array_sha256(path, whole_state(path))
+        found = array_sha256(path, whole_state(path))
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
-    if met != sha256:
-        raise DataError(f"{path}: expected the array with the SHA-256 {sha256}, got {met}")
+    if found != sha256:
+        raise DataError(f"{path}: expected the array with the SHA-256 {sha256}, got {found}")
 
 
 @cache

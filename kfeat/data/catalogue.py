@@ -7,21 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kfeat.data.content import hashed_content, stamp_path, write_stamp
-from kfeat.data.fingerprints import fingerprint_of
-from kfeat.data.parsed import load_kept, read_kept
-from kfeat.data.places import OWN, Folder, cache_folder, mirror_place
-from kfeat.data.registered import cached_files, form_folder, is_hashed, load_entry
+from kfeat.data.cache import OWN, Folder, cache_folder, load_kept, read_kept, stamp_path, write_stamp
+from kfeat.data.dataset import fingerprint_of
+from kfeat.data.download import chosen_mirror
+from kfeat.data.files import hashed_content
+from kfeat.data.loading import form_folder, load_registered
 from kfeat.data.registry import Entry, Form, RemoteFile, entry, registry
 from kfeat.errors import DataError
 
 
 @dataclass(frozen=True)
 class Status:
-    """One dataset as it stands: its registry entry, and what the cache has of it.
+    """One dataset: its registry entry, and what the cache has of it.
 
-    `fetched`: all files of one form are there; `parsed`: their arrays are too. `verified`: what is there was
-    held against pinned hashes (None as long as nothing is parsed). `n_bytes` counts files and arrays.
+    `fetched`: all files of one form are there; `parsed`: their arrays are too. `verified`: what is there
+    equals pinned hashes (None as long as nothing is parsed). `n_bytes` counts files and arrays.
     """
 
     name: str
@@ -43,7 +43,7 @@ def describe(name: str, cache: Folder = None) -> Status:
     """Return one dataset's status; raises ConfigError for an unknown name."""
     folder, known = cache_folder(cache), entry(name)
     form = present_form(name, known, folder)
-    data = load_kept(form_folder(name, form, folder), cached_files(form, folder)) if form else None
+    data = load_kept(form_folder(name, form, folder), form.paths(folder)) if form else None
     files = tuple(
         (file, folder / file.path, os.path.isfile(folder / file.path))
         for form in known.forms
@@ -51,7 +51,7 @@ def describe(name: str, cache: Folder = None) -> Status:
     )
     verified = None
     if data is not None and form is not None:
-        verified = known.fingerprint == data.fingerprint or (known.fingerprint is None and is_hashed(form))
+        verified = known.fingerprint == data.fingerprint or (known.fingerprint is None and form.pinned)
     paths = [path for _, path, present in files if present] + list(arrays_of(name, known, folder))
     return Status(
         name=name,
@@ -67,7 +67,7 @@ def describe(name: str, cache: Folder = None) -> Status:
 
 def present_form(name: str, known: Entry, folder: Path) -> Form | None:
     """Return the form in use: the first whose arrays are kept, else the first whose files are all there."""
-    whole = [form for form in known.forms if all(map(os.path.isfile, cached_files(form, folder).values()))]
+    whole = [form for form in known.forms if all(map(os.path.isfile, form.paths(folder).values()))]
     kept = (form for form in whole if os.path.isdir(form_folder(name, form, folder)))
     return next(kept, whole[0] if whole else None)
 
@@ -83,12 +83,12 @@ def fetch(
     name: str, *, mirror: Folder = None, cache: Folder = None, offline: bool = False, progress: Any = None
 ) -> Status:
     """Download, verify and parse one dataset; raises DownloadError or DataError saying what to do."""
-    load_entry(name, cache_folder(cache), mirror_place(mirror), offline, progress)
+    load_registered(name, cache_folder(cache), chosen_mirror(mirror), offline, progress)
     return describe(name, cache)
 
 
 def verify(name: str, cache: Folder = None) -> Status:
-    """Hash a fetched dataset's files anew, and fingerprint its arrays anew.
+    """Hash a fetched dataset's files and fingerprint its arrays, whatever is recorded of them.
 
     Raises DataError when something is not what it was fetched or pinned as, or nothing has been fetched.
     """
@@ -100,25 +100,27 @@ def verify(name: str, cache: Folder = None) -> Status:
         for file in form.files.values():
             verify_file(folder / file.path, file)
         try:
-            read_kept(form_folder(name, form, folder), cached_files(form, folder))
+            read_kept(form_folder(name, form, folder), form.paths(folder))
         except DataError as error:
-            raise DataError(f"{name}: {error}; clean the dataset and fetch it anew") from None
-    raw = load_entry(name, folder, mirror=None, offline=True)
-    met = fingerprint_of(raw.parts, raw.label_names)
-    if met != raw.fingerprint:
+            raise DataError(f"{name}: {error}; clean the dataset and fetch it again") from None
+    raw = load_registered(name, folder, mirror=None, offline=True)
+    found = fingerprint_of(raw.parts, raw.label_names)
+    if found != raw.fingerprint:
         raise DataError(
-            f"{name}: expected arrays with the fingerprint {raw.fingerprint}, got {met}; "
-            "clean the dataset and fetch it anew"
+            f"{name}: expected arrays with the fingerprint {raw.fingerprint}, got {found}; "
+            "clean the dataset and fetch it again"
         )
     return describe(name, cache)
 
 
 def verify_file(path: Path, file: RemoteFile) -> None:
     """Raise DataError unless a file's content has the pinned hash, whatever its stamp says."""
-    met = hashed_content(path)
-    if file.sha256 not in (None, met):
-        raise DataError(f"{path}: expected content SHA-256 {file.sha256}, got {met}; clean and fetch it anew")
-    write_stamp(path, met)
+    found = hashed_content(path)
+    if file.sha256 not in (None, found):
+        raise DataError(
+            f"{path}: expected content SHA-256 {file.sha256}, got {found}; clean and fetch it again"
+        )
+    write_stamp(path, found)
 
 
 def path(name: str, cache: Folder = None) -> Path:
@@ -130,18 +132,18 @@ def path(name: str, cache: Folder = None) -> Path:
 
 
 def clean(name: str | None = None, cache: Folder = None) -> int:
-    """Remove a dataset's arrays, and its files no other parsed dataset uses; return the bytes freed.
+    """Remove a dataset's arrays, and its files that no other parsed dataset uses; return the bytes freed.
 
     Without a name: remove every dataset, and the arrays of the user's own files (never these files).
     """
-    if name is None:
-        return sum(clean(each, cache) for each in registry()) + removed(cache_folder(cache) / OWN)
-    folder, known = cache_folder(cache), entry(name)
-    others = [status for status in list_datasets(cache) if status.name != name and status.parsed]
+    folder = cache_folder(cache)
+    chosen = registry() if name is None else {name: entry(name)}
+    others = [status for status in list_datasets(cache) if status.name not in chosen and status.parsed]
     needed = {file.path for other in others for file, _, present in other.files if present}
-    freed = sum(removed(arrays) for arrays in (folder / name).glob("arrays-*") if arrays.is_dir())
-    for form in known.forms:
-        for file in form.files.values():
+    freed = removed(folder / OWN) if name is None else 0
+    for each, known in chosen.items():
+        freed += sum(removed(arrays) for arrays in (folder / each).glob("arrays-*") if arrays.is_dir())
+        for file in (file for form in known.forms for file in form.files.values()):
             if file.path not in needed:
                 freed += removed(folder / file.path) + removed(stamp_path(folder / file.path))
     return freed

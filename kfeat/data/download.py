@@ -1,4 +1,4 @@
-"""Getting one upstream file into the cache: verified, once, and whole or not at all."""
+"""Fetching one upstream file into the cache: from a mirror or upstream, verified, once, and never in part."""
 
 import logging
 import os
@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.data.archives import copy, extract_member
-from kfeat.data.content import check_regular, content_sha256, hashed_content, open_content, write_stamp
-from kfeat.data.places import is_url, shown
+from kfeat.data.cache import Folder, content_sha256, locked, write_stamp
+from kfeat.data.files import check_regular, hashed_content, open_content
 from kfeat.data.registry import UNKNOWN, RemoteFile
-from kfeat.data.transfer import download
+from kfeat.data.transfer import download, is_url, shown
 from kfeat.errors import DataError, DownloadError
 
 logger = logging.getLogger("kfeat")
 
-LOCK_TIMEOUT_S = 3600
+
+def chosen_mirror(mirror: Folder = None) -> str | None:
+    """Return the mirror, a folder or a URL laid out as `<dataset>/<file>`: `mirror`, else KFEAT_MIRROR."""
+    chosen = mirror or os.environ.get("KFEAT_MIRROR")
+    return os.path.expanduser(chosen) if chosen else None
 
 
 def ensure_file(
@@ -25,23 +29,14 @@ def ensure_file(
 
     The content is hashed before a file takes its place by an atomic rename, so a wrong file is never used
     and never replaces a good one; a lock lets several processes fetch it once. `offline` leaves only the
-    cache and a mirror that is a folder. Raises DownloadError naming every place tried, and where to put the
+    cache and a mirror that is a folder. Raises DownloadError naming every origin tried, and where to put the
     file by hand.
     """
-    from filelock import FileLock
-
     target = cache / file.path
-    if is_good(target, file):
-        return target
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{target}.lock", timeout=LOCK_TIMEOUT_S):
+    if not is_good(target, file):
+        with locked(target, DownloadError):
             if not is_good(target, file):
                 fetch_into(target, file, mirror, offline, progress)
-    except OSError as error:
-        raise DownloadError(
-            f"{target}: cannot be written ({error}); make its folder writable or set KFEAT_CACHE"
-        ) from None
     return target
 
 
@@ -50,99 +45,101 @@ def is_good(target: Path, file: RemoteFile) -> bool:
     if not os.path.isfile(target):
         return False
     try:
-        met = content_sha256(target, file.limit)
+        found = content_sha256(target, file.limit)
     except DataError as error:
         logger.warning("%s; fetching it again", error)
         return False
-    if file.sha256 not in (None, met):
-        logger.warning("%s: expected content SHA-256 %s, got %s; fetching it again", target, file.sha256, met)
+    if file.sha256 not in (None, found):
+        logger.warning(
+            "%s: expected content SHA-256 %s, got %s; fetching it again", target, file.sha256, found
+        )
         return False
     return True
 
 
 def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool, progress: Any) -> None:
-    """Fetch the file from the first place that has the right one, and rename it to `target`."""
-    part = target.with_name(target.name + ".part")
+    """Fetch the file from the first origin that has the expected content, and rename it to `target`."""
+    partial = target.with_name(target.name + ".part")
     failures: list[str] = []
     try:
-        for place in places(file, mirror, offline):
-            part.unlink(missing_ok=True)  # what a killed process left there may be a link or a pipe
+        for origin in origins(file, mirror, offline):
+            partial.unlink(missing_ok=True)  # what a killed process left there may be a link or a pipe
             try:
-                bring(place, part, file.limit, progress)
-                sha256 = verified_sha256(part, file)
+                fetch_from(origin, partial, file.limit, progress)
+                sha256 = verified_sha256(partial, file)
             except DownloadError as error:
-                failures.append(f"{shown(place)}: {error}")
+                failures.append(f"{shown(origin)}: {error}")
                 continue
-            part.replace(target)
+            partial.replace(target)
             write_stamp(target, sha256)
-            logger.info("%s: from %s", file.path, shown(place))
+            logger.info("%s: from %s", file.path, shown(origin))
             if failures:
                 failed = "; ".join(failures)
-                logger.warning("%s: taken from %s, not from %s", file.path, shown(place), failed)
+                logger.warning("%s: taken from %s, not from %s", file.path, shown(origin), failed)
             return
     finally:
-        part.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
     tried = "; ".join(failures) or (
         "nothing may be downloaded (offline)" if offline else "no mirror is set and no URL is known"
     )
     raise DownloadError(
-        f"{file.path} could not be had: {tried}. Put the file by hand at {target}, or set KFEAT_MIRROR to a "
-        f"folder or URL that holds {file.path}"
+        f"{file.path} could not be fetched: {tried}. Put the file by hand at {target}, or set KFEAT_MIRROR "
+        f"to a folder or URL that holds {file.path}"
     )
 
 
-def places(file: RemoteFile, mirror: str | None, offline: bool) -> Iterator[str]:
+def origins(file: RemoteFile, mirror: str | None, offline: bool) -> Iterator[str]:
     """Yield where to look, in order: the mirror, then the upstream URLs."""
     if mirror:
-        place = f"{mirror.rstrip('/')}/{file.path}"
-        if not (offline and is_url(place)):
-            yield place
+        origin = f"{mirror.rstrip('/')}/{file.path}"
+        if not (offline and is_url(origin)):
+            yield origin
     if not offline:
         yield from file.urls
 
 
-def bring(place: str, part: Path, limit: int, progress: Any) -> None:
-    """Copy or download one place's file to `part`; a `#member` is taken out of its archive."""
-    if not is_url(place):
-        copy_local(Path(place), part, limit)
+def fetch_from(origin: str, partial: Path, limit: int, progress: Any) -> None:
+    """Copy or download the file of one origin to `partial`; a `#member` is extracted from its archive."""
+    if not is_url(origin):
+        copy_local(Path(origin), partial, limit)
         return
-    url, _, member = place.partition("#")
+    url, _, member = origin.partition("#")
     if not member:
-        download(url, part, limit, progress)
+        download(url, partial, limit, progress)
         return
-    archive = part.with_name(part.name + ".archive")
+    archive = partial.with_name(partial.name + ".archive")
     try:
         download(url, archive, UNKNOWN, progress)
-        extract_member(archive, member, part, limit)
+        extract_member(archive, member, partial, limit)
     finally:
         archive.unlink(missing_ok=True)
 
 
-def copy_local(path: Path, part: Path, limit: int) -> None:
-    """Copy a mirror's file to `part`; raises DownloadError when there is none that can be read."""
+def copy_local(path: Path, partial: Path, limit: int) -> None:
+    """Copy a mirror's file to `partial`; raises DownloadError when there is none that can be read."""
     try:
         check_regular(path)
         file = path.open("rb")
     except (DataError, OSError, ValueError) as error:
         raise DownloadError(without_path(error, path)) from None
     with file:
-        copy(file, part, limit)
+        copy(file, partial, limit)
 
 
 def without_path(error: Exception, path: Path) -> str:
-    """Return an error's message without the path at its beginning, which whoever prints it names."""
+    """Return an error's message without the path at its beginning, which the caller prints."""
     message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return message.removeprefix(f"{path}: ")
 
 
-def verified_sha256(part: Path, file: RemoteFile) -> str:
+def verified_sha256(partial: Path, file: RemoteFile) -> str:
     """Return the content hash of a fetched file; raises DownloadError for one that was not expected."""
     try:
-        with open_content(part, file.limit) as content:
+        with open_content(partial, file.limit) as content:
             start = content.read(256).lstrip().lower()
-        sha256 = hashed_content(part, file.limit)
+        sha256 = hashed_content(partial, file.limit)
     except DataError as error:
-        raise DownloadError(str(error).replace(str(part), "the file")) from None
+        raise DownloadError(str(error).replace(str(partial), "the file")) from None
     if not start:
         raise DownloadError("the file is empty")
     if file.sha256 not in (None, sha256):

@@ -10,7 +10,8 @@ from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from kfeat.data.models import MOST_SEED, Model, Part
+from kfeat.data.dataset import Part, Raw
+from kfeat.data.models import MOST_SEED, Model
 
 MOST_VALUES = 2_000_000_000  # 16 GB
 
@@ -82,9 +83,9 @@ def linear_labels(spec: Generator, X: NDArray[np.float64], rng: np.random.Genera
 
 
 def quadric_labels(spec: Any, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the signs of x'Ax - its median for a normal matrix A, a share `noise` of them turned round."""
-    form = np.einsum("ij,ij->i", X @ rng.standard_normal((spec.d, spec.d)), X)
-    y = np.where(form > np.median(form), 1, -1)
+    """Return the signs of x'Ax - its median for a normal matrix A, and a share `noise` of wrong ones."""
+    values = np.einsum("ij,ij->i", X @ rng.standard_normal((spec.d, spec.d)), X)
+    y = np.where(values > np.median(values), 1, -1)
     return np.where(rng.random(spec.n) < spec.noise, -y, y)
 
 
@@ -95,12 +96,13 @@ GENERATORS: dict[str, tuple[Callable[..., NDArray[np.float64]], Callable[..., ND
 }
 
 
-def generate(spec: Any) -> dict[str, Part]:
-    """Return the generated rows and their labels +1 and -1 as the part "train"."""
+def generate(spec: Any) -> Raw:
+    """Return the generated rows and their labels +1 and -1 as the part "train"; they are always verified."""
     rng = np.random.default_rng(spec.seed)
     points, labels = GENERATORS[spec.name]
     X = points(spec, rng)
-    return {"train": Part(X, labels(spec, X, rng))}
+    parts = {"train": Part(X, labels(spec, X, rng))}
+    return Raw(spec.name, "classification", parts, recorded=generator_fingerprint(spec), verified=True)
 
 
 def generator_fingerprint(spec: Any) -> str:

@@ -1,21 +1,32 @@
-"""From a source to a dataset: fetched, parsed once, held against its fingerprint, under a protocol."""
+"""From a source to a dataset: fetched, parsed once, checked against what is known of it, under a protocol."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kfeat.data.cache import (
+    OWN,
+    Folder,
+    arrays_folder,
+    cache_folder,
+    known_fingerprint,
+    load_kept,
+    parsed_once,
+)
+from kfeat.data.dataset import Dataset, Raw
+from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import read_files
 from kfeat.data.generators import generate, generator_fingerprint
-from kfeat.data.models import Dataset, Raw
-from kfeat.data.parsed import arrays_folder, kept, known_fingerprint
-from kfeat.data.places import OWN, Folder, cache_folder, mirror_place
+from kfeat.data.models import Task
 from kfeat.data.prepare import prepare
 from kfeat.data.protocol import Protocol
-from kfeat.data.registered import load_entry, recorded_fingerprint
-from kfeat.data.source import FileSource, PinnedSource, Source, validated
-from kfeat.errors import DataError
+from kfeat.data.recipes import RECIPES, digits
+from kfeat.data.registry import Form, entry, registry
+from kfeat.data.sources import FileSource, PinnedSource, Source, validated
+from kfeat.errors import DataError, DownloadError
 from kfeat.saying import say_once
 
 
@@ -54,32 +65,112 @@ def load_raw(
 ) -> Raw:
     """Return a dataset as its files have it, before any protocol; arrays may be mapped read-only."""
     source = validated(Source, source, "dataset")
-    folder, place = cache_folder(cache), mirror_place(mirror)
+    folder, mirror_used = cache_folder(cache), chosen_mirror(mirror)
     if isinstance(source, str):
-        return load_entry(source, folder, place, offline, progress)
+        return load_registered(source, folder, mirror_used, offline, progress)
     if isinstance(source, PinnedSource):
-        return pinned(load_entry(source.name, folder, place, offline, progress), source.fingerprint)
+        return with_pin(
+            load_registered(source.name, folder, mirror_used, offline, progress), source.fingerprint
+        )
     if isinstance(source, FileSource):
         return load_files(source, folder)
-    return Raw(source.name, "classification", generate(source), generator_fingerprint(source), verified=True)
+    return generate(source)
 
 
 def load_files(source: FileSource, cache: Path) -> Raw:
     """Return the user's own files; they are verified when their fingerprint is pinned."""
     files = source.files
-    data = kept(own_folder(source, cache), files, lambda: read_files(files, source.reading, source.task))
-    raw = Raw(source.name, data.task, data.parts, data.fingerprint, False, data.label_names)
-    return raw if source.fingerprint is None else pinned(raw, source.fingerprint)
+    raw = parsed_once(
+        own_folder(source, cache), files, lambda: read_files(files, source.reading, source.task)
+    )
+    raw = replace(raw, name=source.name)
+    return raw if source.fingerprint is None else with_pin(raw, source.fingerprint)
 
 
-def pinned(raw: Raw, fingerprint: str) -> Raw:
-    """Return the data as verified; raises DataError unless it has the fingerprint pinned by the config."""
+def with_pin(raw: Raw, fingerprint: str) -> Raw:
+    """Return the data as verified; raises DataError unless they have the fingerprint that a config pins."""
     if raw.fingerprint != fingerprint:
         raise DataError(
             f"{raw.name}: expected the fingerprint {fingerprint}, got {raw.fingerprint}; "
             "the data are not those that were pinned"
         )
     return replace(raw, verified=True)
+
+
+def load_registered(
+    name: str, cache: Path, mirror: str | None, offline: bool = False, progress: Any = None
+) -> Raw:
+    """Return a registered dataset, checked against its entry; fetched and parsed where that is not yet done.
+
+    Of several forms the first that is parsed already is used, else the first whose files can all be fetched.
+    Raises DownloadError when none can, DataError when the arrays are not what the registry says.
+    """
+    known = entry(name)
+    if known.bundled:
+        raw = replace(digits(), name=name, verified=True)
+        known.check(raw)
+        return raw
+    for form in known.forms:
+        kept = load_kept(form_folder(name, form, cache), form.paths(cache))
+        if kept is not None:
+            return checked(name, form, kept)
+    failures = []
+    for form in known.forms:
+        try:
+            for file in form.files.values():
+                ensure_file(file, cache, mirror, offline, progress)
+        except DownloadError as error:
+            failures.append(str(error))
+            continue
+        return parse_form(name, form, cache)
+    stand_ins = [other for other, of in registry().items() if of.stand_in_for == name]
+    hint = f"; a stand-in under its own name is {', '.join(stand_ins)}" if stand_ins else ""
+    raise DownloadError(f"{name}: " + "; or else: ".join(failures) + hint)
+
+
+def parse_form(name: str, form: Form, cache: Path) -> Raw:
+    """Return the data in a form's files, which the cache has, checked against the dataset's entry."""
+    files = form.paths(cache)
+    task = entry(name).task
+    raw = parsed_once(form_folder(name, form, cache), files, lambda: read_form(form, files, task))
+    with removing_unpinned(form, files):
+        return checked(name, form, raw)
+
+
+def read_form(form: Form, files: dict[str, Path], task: Task) -> Raw:
+    """Return what a form's files hold, or what its recipe makes of them."""
+    with removing_unpinned(form, files):
+        if form.recipe is None:
+            return read_files(files, form.reading, task)
+        return RECIPES[form.recipe](read_files(files, form.reading))
+
+
+@contextmanager
+def removing_unpinned(form: Form, files: dict[str, Path]) -> Iterator[None]:
+    """Remove files without a pinned hash when their content is wrong, so that they are fetched again."""
+    try:
+        yield
+    except DataError:
+        for role, file in form.files.items():
+            if file.sha256 is None:
+                files[role].unlink(missing_ok=True)
+        raise
+
+
+def checked(name: str, form: Form, raw: Raw) -> Raw:
+    """Return the data of a form under their registered name, checked against the dataset's entry.
+
+    Verified means that the fingerprint is pinned and equal, or that every file's content has a pinned hash.
+    """
+    known = entry(name)
+    raw = replace(raw, name=name, verified=known.fingerprint is not None or form.pinned)
+    known.check(raw)
+    return raw
+
+
+def form_folder(name: str, form: Form, cache: Path) -> Path:
+    """Return where the arrays of one form of a dataset are kept."""
+    return arrays_folder(cache / name, "arrays", [form.reading, form.recipe, sorted(form.files)])
 
 
 def own_folder(source: FileSource, cache: Path) -> Path:
@@ -99,3 +190,12 @@ def fingerprint(source: Any, cache: Folder = None) -> str | None:
             return source.fingerprint
         return known_fingerprint(own_folder(source, cache_folder(cache)), source.files)
     return generator_fingerprint(source)
+
+
+def recorded_fingerprint(name: str, cache: Path) -> str | None:
+    """Return a registered dataset's fingerprint: pinned, or recorded with its arrays, or None."""
+    known = entry(name)
+    if known.fingerprint is not None:
+        return known.fingerprint
+    recorded = (known_fingerprint(form_folder(name, form, cache), form.paths(cache)) for form in known.forms)
+    return next((found for found in recorded if found is not None), None)

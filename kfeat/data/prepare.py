@@ -1,19 +1,16 @@
-"""From a dataset's files and a protocol to the arrays an experiment sees."""
+"""From a raw dataset and a protocol to the arrays an experiment sees."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.draws import shuffled
-from kfeat.data.models import Dataset, Matrix, Part, Raw
+from kfeat.data.dataset import Dataset, Indices, Matrix, Raw
 from kfeat.data.protocol import Against, Protocol, RandomHalf
-from kfeat.data.scaling import Scaler, apply_chain, learn_chain
-from kfeat.data.splits import Rows, split_rows
+from kfeat.data.scaling import apply_chain, learn_chain, shifts
+from kfeat.data.splits import shuffled, split_indices
 from kfeat.errors import DataError
-
-BLOCK_VALUES = 1 << 20  # values taken through the chain at a time: 8 MB in float64
 
 
 def prepare(raw: Raw, protocol: Protocol, random_state: int) -> Dataset:
@@ -35,27 +32,15 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int) -> Dataset:
 
 def prepared(raw: Raw, protocol: Protocol, random_state: int) -> Dataset:
     """Return the dataset; raises FloatingPointError for a value that is too large."""
-    train_rows, test_rows = split_rows(protocol.split, raw.parts, raw.name, random_state)
-    y = np.concatenate([part.y for part in raw.parts.values()])
-    if raw.task == "classification":
-        y = binarised(y, protocol, raw)
-        if len(np.unique(y[train_rows])) < 2:
-            raise DataError(
-                f"{raw.name}: expected two classes or more in the training rows, got one; "
-                "draw more rows or choose another split"
-            )
-    elif protocol.binarise != "none":
-        raise DataError(f"{raw.name} is a regression task; its targets have no classes to make binary")
-    view = RowView(raw.parts, np.arange(next(iter(raw.parts.values())).X.shape[1]))
-    if protocol.constant_features == "drop":
-        view = RowView(raw.parts, view.varying_columns(train_rows, raw.name))
-    chain = learn_chain(protocol.scale, lambda: view.blocks(train_rows))
+    train, test = split_indices(protocol.split, raw, random_state)
+    y = labels_under(protocol, raw, train)
+    X_train, X_test = scaled_parts(raw, protocol, train, test)
     return Dataset(
         name=raw.name,
-        X_train=scaled(view, train_rows, chain, protocol.dtype),
-        y_train=y[train_rows],
-        X_test=scaled(view, test_rows, chain, protocol.dtype),
-        y_test=y[test_rows],
+        X_train=X_train,
+        y_train=y[train],
+        X_test=X_test,
+        y_test=y[test],
         task=raw.task,
         fingerprint=raw.fingerprint,
         verified=raw.verified,
@@ -63,81 +48,84 @@ def prepared(raw: Raw, protocol: Protocol, random_state: int) -> Dataset:
     )
 
 
-class RowView:
-    """The rows of a dataset's parts, counted through all of them, with some of the columns."""
-
-    def __init__(self, parts: Mapping[str, Part], columns: NDArray[np.intp]) -> None:
-        self.matrices = [part.X for part in parts.values()]
-        self.starts = np.cumsum([0, *(X.shape[0] for X in self.matrices)])
-        self.columns = columns
-        self.all_columns = len(columns) == self.matrices[0].shape[1]
-
-    @property
-    def sparse(self) -> bool:
-        """Whether any part is sparse; then blocks are CSR."""
-        return not all(isinstance(X, np.ndarray) for X in self.matrices)
-
-    def blocks(self, rows: Rows, dtype: str = "float64") -> Iterator[Matrix]:
-        """Yield the given rising rows in blocks of one dtype."""
-        from scipy.sparse import csr_array
-
-        size = max(1, BLOCK_VALUES // len(self.columns))
-        for X, start, stop in zip(self.matrices, self.starts, self.starts[1:], strict=False):
-            here = rows[np.searchsorted(rows, start) : np.searchsorted(rows, stop)] - start
-            for begin in range(0, len(here), size):
-                block = take(X, here[begin : begin + size])
-                if not self.all_columns:
-                    block = block[:, self.columns]
-                yield csr_array(block.astype(dtype)) if self.sparse else np.asarray(block, dtype)
-
-    def varying_columns(self, rows: Rows, name: str) -> NDArray[np.intp]:
-        """Return the columns that take more than one value in the given rows."""
-        low, high = np.full(len(self.columns), np.inf), np.full(len(self.columns), -np.inf)
-        for block in self.blocks(rows):
-            dense = isinstance(block, np.ndarray)
-            low = np.minimum(low, block.min(axis=0) if dense else block.min(axis=0).toarray().ravel())
-            high = np.maximum(high, block.max(axis=0) if dense else block.max(axis=0).toarray().ravel())
-        columns = np.flatnonzero(low < high)
-        if not len(columns):
-            raise DataError(
-                f"{name}: every feature is constant in the training rows; nothing is left to learn from"
-            )
-        return columns
+def labels_under(protocol: Protocol, raw: Raw, train: Indices) -> NDArray[Any]:
+    """Return the labels of all rows under a protocol, or the targets of a regression as they are."""
+    if raw.task == "regression":
+        if protocol.binarise != "none":
+            raise DataError(f"{raw.name} is a regression task; its targets have no classes to make binary")
+        return raw.y
+    y = binarised(raw, protocol)
+    if len(np.unique(y[train])) < 2:
+        raise DataError(
+            f"{raw.name}: expected two classes or more in the training rows, got one; "
+            "draw more rows or choose another split"
+        )
+    return y
 
 
-def take(X: Matrix, rows: Rows) -> Matrix:
-    """Return some rising rows of a matrix, as a slice where they follow one another."""
-    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
-        return X[int(rows[0]) : int(rows[-1]) + 1]
-    return X[rows]
+def scaled_parts(raw: Raw, protocol: Protocol, train: Indices, test: Indices) -> tuple[Matrix, Matrix]:
+    """Return X of the training and test rows after the protocol's selection of columns and its scaling."""
+    columns = np.arange(raw.n_features)
+    if protocol.constant_features == "drop":
+        columns = varying_columns(raw, train)
+    chain = learn_chain(protocol.scale, lambda: raw.blocks(train, columns))
+    sparse = raw.sparse and not any(map(shifts, chain))
+
+    def scaled(rows: Indices) -> Iterator[Matrix]:
+        for block in raw.blocks(rows, columns, "float64" if chain else protocol.dtype):
+            yield apply_chain(chain, block, dense=not sparse).astype(protocol.dtype, copy=False)
+
+    def joined(rows: Indices) -> Matrix:
+        if sparse:
+            return stacked(scaled(rows))
+        return written(scaled(rows), np.empty((len(rows), len(columns)), protocol.dtype))
+
+    return joined(train), joined(test)
 
 
-def scaled(view: RowView, rows: Rows, chain: Sequence[Scaler], dtype: str) -> Matrix:
-    """Return the rows after all scaling steps in the protocol's dtype."""
-    exact = "float64" if chain else dtype
-    if view.sparse and not any(scaler.shifts for scaler in chain):
-        from scipy.sparse import vstack
+def stacked(blocks: Iterator[Matrix]) -> Matrix:
+    """Return sparse blocks of rows as one CSR matrix."""
+    from scipy.sparse import vstack
 
-        blocks = [apply_chain(chain, block).astype(dtype) for block in view.blocks(rows, exact)]
-        return blocks[0] if len(blocks) == 1 else vstack(blocks, format="csr")
-    out = np.empty((len(rows), len(view.columns)), dtype)
+    first, *others = blocks
+    return vstack([first, *others], format="csr") if others else first
+
+
+def written(blocks: Iterator[Matrix], out: NDArray[Any]) -> NDArray[Any]:
+    """Write dense blocks of rows into an array, and return it."""
     start = 0
-    for block in view.blocks(rows, exact):
-        out[start : start + block.shape[0]] = apply_chain(chain, block, dense=True)
-        start += block.shape[0]
+    for block in blocks:
+        out[start : start + len(block)] = block
+        start += len(block)
     return out
 
 
-def binarised(y: NDArray[Any], protocol: Protocol, raw: Raw) -> NDArray[Any]:
+def varying_columns(raw: Raw, rows: Indices) -> Indices:
+    """Return the columns that take more than one value in the given rows."""
+    everything = np.arange(raw.n_features)
+    low, high = np.full(raw.n_features, np.inf), np.full(raw.n_features, -np.inf)
+    for block in raw.blocks(rows, everything):
+        dense = isinstance(block, np.ndarray)
+        low = np.minimum(low, block.min(axis=0) if dense else block.min(axis=0).toarray().ravel())
+        high = np.maximum(high, block.max(axis=0) if dense else block.max(axis=0).toarray().ravel())
+    columns = np.flatnonzero(low < high)
+    if not len(columns):
+        raise DataError(
+            f"{raw.name}: every feature is constant in the training rows; choose other rows or other data"
+        )
+    return columns
+
+
+def binarised(raw: Raw, protocol: Protocol) -> NDArray[Any]:
     """Return labels +1 and -1 as the protocol asks, or the labels as they are."""
     if protocol.binarise == "none":
-        return y
-    classes = np.unique(y)
+        return raw.y
+    classes = np.unique(raw.y)
     if isinstance(protocol.binarise, Against):
         positive = np.array([code_of(protocol.binarise.positive, raw, classes)])
     else:
         positive = random_half(classes, protocol.binarise)
-    return np.where(np.isin(y, positive), 1, -1)
+    return np.where(np.isin(raw.y, positive), 1, -1)
 
 
 def code_of(label: int | float | str, raw: Raw, classes: NDArray[Any]) -> Any:

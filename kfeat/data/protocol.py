@@ -20,7 +20,7 @@ class Divide(Model):
 class Split(Model):
     """What all splits can do: cap their rows by a draw.
 
-    `seed: null` draws anew from the random_state of each repeat; a number fixes the draw for all repeats.
+    `seed: null` draws from the random_state of each repeat; a number fixes the draw for all repeats.
     """
 
     max_train: Count | None = None
@@ -94,7 +94,7 @@ class RandomHalf(Model):
 
 
 def binarise_tag(binarise: Any) -> str:
-    """Return which binarisation is meant, so that a mistake is held against that kind only."""
+    """Return which binarisation is meant, so that errors are reported for that kind only."""
     if isinstance(binarise, RandomHalf) or (isinstance(binarise, dict) and "random_half" in binarise):
         return "random_half"
     return "positive" if isinstance(binarise, dict | Against) else "name"
@@ -112,7 +112,7 @@ def as_kind(split: Any) -> Any:
 
 
 def step_tag(step: Any) -> str:
-    """Return which kind of step is meant, so that a mistake is held against that kind only."""
+    """Return which kind of step is meant, so that errors are reported for that kind only."""
     return "divide" if isinstance(step, dict | Divide) else "name"
 
 

@@ -1,4 +1,4 @@
-"""How a file is to be read: its format and the format's options, the same for the registry and user files."""
+"""How a file is read: its format and the options of that format, for registered and for user files."""
 
 from pathlib import Path
 from typing import Annotated, Literal, get_args
@@ -44,7 +44,7 @@ class Variables(Model):
 
 
 class Reading(Model):
-    """A file format and its options; `format` is told by the file's ending where it is left out.
+    """A file format and its options; without `format`, the ending of the file's name decides.
 
     svmlight: `n_features`, the width, where the highest index of the file falls short of it.
     csv, tsv, arff: `target`, the labels' column by name, or by number from 0 (-1: the last); `categorical`,
@@ -69,7 +69,7 @@ class Reading(Model):
 
     @model_validator(mode="after")
     def only_options_of_the_format(self) -> "Reading":
-        """Refuse an option that the format does not have, where the format is told."""
+        """Refuse an option that the format does not have, where the format is given."""
         if self.format is not None:
             self.check_options(self.format)
         return self
@@ -84,7 +84,7 @@ class Reading(Model):
 
 
 def format_of(path: Path, reading: Reading) -> str:
-    """Return the format told, or that of the file's ending; raises DataError when neither says."""
+    """Return the format given, or that of the file's ending; raises DataError when neither is known."""
     if reading.format is not None:
         return reading.format
     endings = [ending for ending in path.suffixes if ending not in (".gz", ".bz2", ".xz")]

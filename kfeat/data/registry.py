@@ -3,13 +3,16 @@
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from kfeat.data.dataset import Raw
 from kfeat.data.models import Task
 from kfeat.data.reading import Reading
-from kfeat.errors import ConfigError
+from kfeat.errors import ConfigError, DataError
 from kfeat.parameters import did_you_mean
 
 MARGIN = 16 << 20  # bytes beyond the known size that a place may send: it may pack what upstream does not
@@ -52,6 +55,15 @@ class Form(RegistryModel):
     reading: Reading
     recipe: Literal["covertype_binary", "gisette_mnist"] | None = None
 
+    @property
+    def pinned(self) -> bool:
+        """Whether the hash of every file's content is known."""
+        return all(file.sha256 is not None for file in self.files.values())
+
+    def paths(self, cache: Path) -> dict[str, Path]:
+        """Return where the files lie in a cache folder, by role."""
+        return {role: cache / file.path for role, file in self.files.items()}
+
 
 class Entry(RegistryModel):
     """One dataset: what it is, where it comes from, and what it must look like once parsed."""
@@ -66,6 +78,28 @@ class Entry(RegistryModel):
     stand_in_for: str | None = None
     licence: str
     citation: str
+
+    def check(self, raw: Raw) -> None:
+        """Raise DataError when shape, labels or fingerprint of parsed data are not those registered."""
+        part: str
+        for part, shape in self.shape.items():
+            size = raw.parts[part].X.shape if part in raw.parts else None
+            if size != shape:
+                raise DataError(
+                    f"{raw.name}: expected {part} rows x features {shape}, got {size}; fetch the files again"
+                )
+        for part, counts in self.labels.items():
+            labels, n = np.unique(raw.parts[part].y, return_counts=True)
+            found = dict(zip(labels.tolist(), n.tolist(), strict=True))
+            if found != counts:
+                raise DataError(
+                    f"{raw.name}: expected {part} labels {dict(counts)}, got {found}; fetch the files again"
+                )
+        if self.fingerprint not in (None, raw.fingerprint):
+            raise DataError(
+                f"{raw.name}: expected the fingerprint {self.fingerprint}, got {raw.fingerprint}; "
+                "the numbers are not the pinned ones, fetch the files again"
+            )
 
 
 @cache

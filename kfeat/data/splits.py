@@ -1,29 +1,30 @@
-"""Which rows train and which test: index arrays into a dataset's files."""
-
-from collections.abc import Mapping
+"""Which rows train and which test, as indices; random orders that stay the same everywhere."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from kfeat.data.draws import shuffled
-from kfeat.data.models import Part
+from kfeat.data.dataset import Indices, Raw
 from kfeat.data.protocol import All, AnySplit, Fraction, KFold, Official, Sample
 from kfeat.errors import DataError
 
-Rows = NDArray[np.int64]
+
+def shuffled(rng: np.random.Generator, n: int) -> Indices:
+    """Return a random order of 0 .. n-1 that is the same on every platform and with every NumPy.
+
+    It ranks uniform numbers: the streams of NumPy's bit generators and their uniform doubles are kept fixed,
+    those of `permutation` and `choice` are not promised to be.
+    """
+    return np.argsort(rng.random(n), kind="stable")
 
 
-def split_rows(split: AnySplit, parts: Mapping[str, Part], name: str, random_state: int) -> tuple[Rows, Rows]:
+def split_indices(split: AnySplit, raw: Raw, random_state: int) -> tuple[Indices, Indices]:
     """Return the training and test rows, rising, counted through the train file and on through the test file.
 
     Caps keep the first rows of the draw, so that a smaller cap takes a subset of a larger one's rows. Raises
     DataError when there is no test file or there are fewer rows than the split asks for.
     """
     rng = np.random.default_rng(random_state if split.seed is None else split.seed)
-    n = sum(len(part.y) for part in parts.values())
-    train, test = (
-        official_rows(parts, rng, name) if isinstance(split, Official) else dealt(split, n, rng, name)
-    )
+    n, name = len(raw.y), raw.name
+    train, test = official(raw, rng) if isinstance(split, Official) else dealt(split, n, rng, name)
     train, test = train[: split.max_train], test[: split.max_test]
     if not len(train) or not len(test):
         left = f"{len(train)} to train, {len(test)} to test"
@@ -31,25 +32,25 @@ def split_rows(split: AnySplit, parts: Mapping[str, Part], name: str, random_sta
     return np.sort(train), np.sort(test)
 
 
-def official_rows(parts: Mapping[str, Part], rng: np.random.Generator, name: str) -> tuple[Rows, Rows]:
+def official(raw: Raw, rng: np.random.Generator) -> tuple[Indices, Indices]:
     """Return the rows of the train file and those of the test file, each in random order."""
-    if "test" not in parts:
+    if "test" not in raw.parts:
         raise DataError(
-            f"{name} has no test file; choose another split, such as {{kind: fraction, train: 0.6}}"
+            f"{raw.name} has no test file; choose another split, such as {{kind: fraction, train: 0.6}}"
         )
-    n_train = len(parts["train"].y)
-    return shuffled(rng, n_train), n_train + shuffled(rng, len(parts["test"].y))
+    n_train = len(raw.parts["train"].y)
+    return shuffled(rng, n_train), n_train + shuffled(rng, len(raw.parts["test"].y))
 
 
 def dealt(
     split: All | Fraction | Sample | KFold, n: int, rng: np.random.Generator, name: str
-) -> tuple[Rows, Rows]:
+) -> tuple[Indices, Indices]:
     """Return the two sides of n merged rows, each in random order."""
     order = shuffled(rng, n)
     if isinstance(split, All):
         return order, order[: split.max_train]
     if isinstance(split, KFold):
-        return fold_rows(split, order, name)
+        return fold_indices(split, order, name)
     if isinstance(split, Fraction):
         n_train = int(split.train * n + 1e-9)  # 0.29 of 100 rows is 29 rows
         return cut(order, min(n_train, split.max_train or n_train))
@@ -57,19 +58,19 @@ def dealt(
     return first(train, split.n_train, name, "training"), first(test, split.n_test, name, "test")
 
 
-def cut(order: Rows, n_train: int) -> tuple[Rows, Rows]:
+def cut(order: Indices, n_train: int) -> tuple[Indices, Indices]:
     """Return the first n_train rows of an order, and the rest."""
     return order[:n_train], order[n_train:]
 
 
-def first(rows: Rows, n: int | None, name: str, purpose: str) -> Rows:
+def first(rows: Indices, n: int | None, name: str, purpose: str) -> Indices:
     """Return the first n rows, or all of them for None; raises DataError when there are fewer."""
     if n is not None and len(rows) < n:
         raise DataError(f"{name}: expected {n} {purpose} rows, got {len(rows)}; ask for fewer")
     return rows[:n]
 
 
-def fold_rows(split: KFold, order: Rows, name: str) -> tuple[Rows, Rows]:
+def fold_indices(split: KFold, order: Indices, name: str) -> tuple[Indices, Indices]:
     """Return the rows outside and inside one fold; the folds' sizes differ by one at most."""
     if split.k > len(order):
         raise DataError(f"{name}: expected at least k = {split.k} rows, got {len(order)}")

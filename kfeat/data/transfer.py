@@ -1,13 +1,12 @@
-"""Downloading one URL: tried again where that may help, and stopped where it does not end."""
+"""Downloading one URL, with retries where they may help, and never more bytes than expected."""
 
 import logging
+import re
 import time
 from pathlib import Path
 from typing import Any
 
 from kfeat.data.archives import Capped
-from kfeat.data.places import shown
-from kfeat.data.progress import Bar
 from kfeat.errors import DownloadError
 
 logger = logging.getLogger("kfeat")
@@ -76,3 +75,43 @@ def reason(error: Exception) -> str:
     if isinstance(error, requests.TooManyRedirects):
         return "it redirects in circles"
     return f"not a URL or an answer that can be used ({type(error).__name__})"
+
+
+def is_url(origin: str) -> bool:
+    """Return whether a file comes over the network rather than from a folder."""
+    return origin.lower().startswith(("http://", "https://"))
+
+
+def shown(origin: str) -> str:
+    """Return an origin as it may be printed: a URL without the name and password in it."""
+    return re.sub(r"://.*@", "://***@", origin, flags=re.DOTALL)
+
+
+class Bar:
+    """One file's bar in a `rich.progress.Progress`, with pooch's protocol: total, update, reset, close."""
+
+    def __init__(self, progress: Any, description: str) -> None:
+        self.progress = progress
+        self.task = progress.add_task(description, total=None)
+
+    @property
+    def total(self) -> float | None:
+        """The number of bytes expected; 0 from the downloader means unknown."""
+        return next(task.total for task in self.progress.tasks if task.id == self.task)
+
+    @total.setter
+    def total(self, n_bytes: int) -> None:
+        self.progress.update(self.task, total=n_bytes or None)
+
+    def update(self, n_bytes: int) -> None:
+        """Add bytes that have arrived."""
+        self.progress.advance(self.task, n_bytes)
+
+    def reset(self) -> None:
+        """Set the bar back to its start, as the downloader does before it fills it."""
+        self.progress.update(self.task, completed=0)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if any(task.id == self.task for task in self.progress.tasks):
+            self.progress.remove_task(self.task)

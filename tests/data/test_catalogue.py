@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kfeat.data import clean, describe, fetch, list_datasets, path, verify
-from kfeat.data.content import write_stamp
+from kfeat.data.cache import write_stamp
 from kfeat.data.registry import RemoteFile, registry
 from kfeat.errors import ConfigError, DataError, KfeatError
 from tests.data.web import Web, toy

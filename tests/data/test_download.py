@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from kfeat.data.content import content_sha256, open_content
+from kfeat.data.cache import content_sha256
 from kfeat.data.download import ensure_file
+from kfeat.data.files import open_content
 from kfeat.data.transfer import ATTEMPTS
 from kfeat.errors import DownloadError
 from tests.data.web import Answer, Web, remote
@@ -169,7 +170,7 @@ def test_offline_uses_cache_and_folder_only(web: Web, tmp_path: Path) -> None:
     assert ensure_file(remote(GOOD, url), tmp_path / "cache", None, offline=True).is_file()
 
 
-def test_damaged_cache_is_mended_and_never_by_a_wrong_file(
+def test_damaged_cache_is_repaired_and_never_by_a_wrong_file(
     web: Web, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     url = web.serve("/file", Answer(GOOD), Answer(b"wrong"))
@@ -258,5 +259,5 @@ def test_stamps_are_not_needed(web: Web, tmp_path: Path, monkeypatch: pytest.Mon
     def refuse(path: Path, sha256: str) -> None:
         raise PermissionError(path)
 
-    monkeypatch.setattr("kfeat.data.content.write_stamp", refuse)
+    monkeypatch.setattr("kfeat.data.cache.write_stamp", refuse)
     assert ensure_file(remote(GOOD), tmp_path, None).read_bytes() == GOOD

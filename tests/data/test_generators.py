@@ -16,10 +16,10 @@ SPECS = [
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 def test_the_same_specification_gives_the_same_numbers(spec: Generator) -> None:
-    a, b = generate(spec)["train"], generate(spec)["train"]
+    a, b = generate(spec).parts["train"], generate(spec).parts["train"]
     assert np.array_equal(a.X, b.X)
     assert np.array_equal(a.y, b.y)
-    other = generate(spec.model_copy(update={"seed": 1}))["train"]
+    other = generate(spec.model_copy(update={"seed": 1})).parts["train"]
     assert not np.array_equal(a.X, other.X)
 
 
@@ -29,12 +29,12 @@ def test_fingerprints_of_published_data_stay() -> None:
 
 @pytest.mark.parametrize("spec", SPECS[:2], ids=lambda spec: spec.name)
 def test_a_linear_machine_learns_linear_labels(spec: Generator) -> None:
-    part = generate(spec)["train"]
+    part = generate(spec).parts["train"]
     assert LogisticRegression(C=1e6, max_iter=1000).fit(part.X, part.y).score(part.X, part.y) > 0.98
 
 
 def test_a_quadric_needs_degree_two() -> None:
-    part = generate(Quadric(name="quadric", n=4000, d=5, noise=0.0))["train"]
+    part = generate(Quadric(name="quadric", n=4000, d=5, noise=0.0)).parts["train"]
     machine = LogisticRegression(C=1e6, max_iter=1000)
     squares = PolynomialFeatures(2).fit_transform(part.X)
     assert machine.fit(part.X, part.y).score(part.X, part.y) < 0.6
@@ -43,7 +43,7 @@ def test_a_quadric_needs_degree_two() -> None:
 
 def test_a_share_of_the_labels_of_a_quadric_is_wrong() -> None:
     true, noisy = (
-        generate(Quadric(name="quadric", n=4000, d=5, noise=noise))["train"] for noise in (0.0, 0.1)
+        generate(Quadric(name="quadric", n=4000, d=5, noise=noise)).parts["train"] for noise in (0.0, 0.1)
     )
     assert np.array_equal(true.X, noisy.X)
     assert abs(np.mean(true.y != noisy.y) - 0.1) < 4 * np.sqrt(0.09 / 4000)

@@ -43,7 +43,9 @@ def fetched(web: Web, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Raw:
     return raw
 
 
-def test_flipped_arrays_are_made_anew(fetched: Raw, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_flipped_arrays_are_parsed_again(
+    fetched: Raw, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     expected = {name: (part.X.tolist(), part.y.tolist()) for name, part in fetched.parts.items()}
     arrays = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.npy"))
     assert len(arrays) == 4
@@ -52,7 +54,7 @@ def test_flipped_arrays_are_made_anew(fetched: Raw, tmp_path: Path, caplog: pyte
         again = load_raw("toy", cache=tmp_path)
         assert {name: (part.X.tolist(), part.y.tolist()) for name, part in again.parts.items()} == expected
         assert caplog.text.count(f"{array}: expected the array with the SHA-256") == 1
-    assert "the data will be parsed anew from their files" in caplog.text
+    assert "the data will be parsed again from their files" in caplog.text
 
 
 def test_arrays_changed_in_use_are_noticed_by_the_next_load(fetched: Raw, tmp_path: Path) -> None:
@@ -111,7 +113,7 @@ def test_verify_reports_damage_instead_of_undoing_it(fetched: Raw, tmp_path: Pat
         verify("toy", tmp_path)
 
 
-def test_flipped_file_with_its_old_time_is_fetched_anew(
+def test_flipped_file_with_its_old_time_is_fetched_again(
     web: Web, fetched: Raw, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     file = tmp_path / "toy" / "train"

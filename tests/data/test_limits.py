@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from kfeat.data import load
-from kfeat.data.content import Limited, open_content
 from kfeat.data.download import ensure_file
+from kfeat.data.files import Limited, open_content
 from kfeat.data.registry import MARGIN, UNKNOWN, RemoteFile, registry
 from kfeat.errors import DataError, DownloadError, KfeatError
 from tests.data.test_archives import tgz, zipped
@@ -66,7 +66,7 @@ def test_bomb_in_an_archive_is_not_unpacked(
 def test_bomb_among_own_files_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
-    monkeypatch.setattr("kfeat.data.content.LEAST_LIMIT", 1000)
+    monkeypatch.setattr("kfeat.data.files.LEAST_LIMIT", 1000)
     path = tmp_path / f"bomb.{ending}.gz"
     path.write_bytes(gzip.compress(b"1 1:1\n" * 200_000))
     source = {"path": str(path)} | ({"labels": str(path)} if ending == "idx" else {})
@@ -75,7 +75,7 @@ def test_bomb_among_own_files_is_not_read(
 
 
 def test_bomb_of_arrays_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kfeat.data.content.LEAST_LIMIT", 1000)
+    monkeypatch.setattr("kfeat.data.files.LEAST_LIMIT", 1000)
     np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((100_000, 2)), y=np.zeros(100_000))
     with pytest.raises(DataError, match=r"bomb\.npz.*expected .* bytes of arrays at most, got 2,400,256"):
         load({"path": str(tmp_path / "bomb.npz")}, cache=tmp_path / "cache")
@@ -174,7 +174,7 @@ def test_mirror_that_is_no_place(
 
 
 @pytest.mark.parametrize("secret", ["ge%2Fheim", "ge@heim", "ge/heim", "ge heim"])
-def test_passwords_are_not_told(
+def test_passwords_are_not_printed(
     web: Web, tmp_path: Path, secret: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(0)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from kfeat.data import clean, describe, fetch, fingerprint, list_datasets, load, path, verify
-from kfeat.data.places import cache_folder
+from kfeat.data.cache import cache_folder
 from kfeat.errors import DataError, KfeatError
 
 SPEC = {"name": "dense", "n": 40, "d": 3}

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from pydantic import ValidationError
 from scipy.sparse import csr_array, issparse
 
-from kfeat.data.models import Part, Raw
+from kfeat.data.dataset import Part, Raw
 from kfeat.data.prepare import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.errors import DataError
@@ -36,7 +36,7 @@ def raw(X: Any = X, y: Any = Y, n_train: int | None = 60, task: Any = "classific
     parts = {"train": Part(X[:n_train], y[:n_train])}
     if n_train is not None:
         parts["test"] = Part(X[n_train:], y[n_train:])
-    return Raw("toy", task, parts, "f" * 64, True)
+    return Raw("toy", task, parts, recorded="f" * 64, verified=True)
 
 
 def protocol(**switches: Any) -> Protocol:
@@ -100,7 +100,7 @@ def test_chain_learns_each_step_after_the_one_before() -> None:
 @pytest.mark.parametrize("scale", SCALINGS, ids=str)
 def test_blocks_do_not_change_numbers(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = prepare(raw(), protocol(scale=scale), 0)
-    monkeypatch.setattr("kfeat.data.prepare.BLOCK_VALUES", 40)
+    monkeypatch.setattr("kfeat.data.dataset.BLOCK_VALUES", 40)
     assert_allclose(prepare(raw(), protocol(scale=scale), 0).X_train, whole.X_train, atol=1e-12)
     assert_allclose(
         dense(prepare(raw(csr_array(X)), protocol(scale=scale), 0).X_train), whole.X_train, atol=1e-12

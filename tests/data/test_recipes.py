@@ -6,35 +6,30 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from kfeat.data import gisette_mnist as stand_in
-from kfeat.data.covertype import covertype_binary
-from kfeat.data.draws import shuffled
-from kfeat.data.formats import Contents
-from kfeat.data.loading import load_raw
-from kfeat.data.models import Part
-from kfeat.data.registered import parse_form
+from kfeat.data import recipes
+from kfeat.data.dataset import Part, Raw
+from kfeat.data.loading import load_raw, parse_form
 from kfeat.data.registry import entry
+from kfeat.data.splits import shuffled
 
 
-def toy_mnist() -> Contents:
+def toy_mnist() -> Raw:
     rng = np.random.default_rng(0)
     images = rng.integers(0, 256, (9000, 784)).astype(np.uint8) * (rng.random((9000, 784)) < 0.4)
     labels = np.arange(9000) % 2 * 5 + 4
-    return Contents(
-        {"train": Part(images[:8000], labels[:8000]), "test": Part(images[8000:], labels[8000:])},
-        "classification",
-    )
+    parts = {"train": Part(images[:8000], labels[:8000]), "test": Part(images[8000:], labels[8000:])}
+    return Raw("mnist", "classification", parts)
 
 
 @pytest.mark.slow
 def test_stand_in_for_gisette_has_its_make() -> None:
-    made = stand_in.gisette_mnist(toy_mnist())
+    made = recipes.gisette_mnist(toy_mnist())
     train, test = made.parts["train"], made.parts["test"]
     assert (train.X.shape, test.X.shape) == ((6000, 5000), (1000, 5000))
     assert np.unique(train.y, return_counts=True)[1].tolist() == [3000, 3000]
     assert np.unique(test.y, return_counts=True)[1].tolist() == [500, 500]
     assert (train.X.min(), train.X.max(), train.X.dtype.kind) == (0, 999, "i")
-    assert_array_equal(stand_in.gisette_mnist(toy_mnist()).parts["test"].X, test.X)
+    assert_array_equal(recipes.gisette_mnist(toy_mnist()).parts["test"].X, test.X)
     rows = {row.tobytes() for row in train.X}
     assert not any(row.tobytes() in rows for row in test.X)
     # every feature has a twin with the same values in another order: one of the two is the probe
@@ -44,22 +39,22 @@ def test_stand_in_for_gisette_has_its_make() -> None:
 
 def test_real_features_are_pixels_and_products() -> None:
     images = toy_mnist().parts["train"].X[:50]
-    features = stand_in.real_features(images, np.random.default_rng(1))
+    features = recipes.real_features(images, np.random.default_rng(1))
     area = images.reshape(-1, 28, 28)[:, 3:18, 4:24].reshape(50, -1) / 255
     pixels = {np.rint(999 * pixel).astype(np.int16).tobytes() for pixel in area.T}
-    assert all(column.tobytes() in pixels for column in features[:, : stand_in.N_PIXELS].T)
+    assert all(column.tobytes() in pixels for column in features[:, : recipes.N_PIXELS].T)
     products = {
         np.rint(999 * area[:, i] * area[:, j]).astype(np.int16).tobytes()
         for i in range(300)
         for j in range(300)
     }
-    assert all(column.tobytes() in products for column in features[:, stand_in.N_PIXELS :].T)
+    assert all(column.tobytes() in products for column in features[:, recipes.N_PIXELS :].T)
 
 
 def test_probes_are_permuted_each_on_its_own() -> None:
     rng = np.random.default_rng(0)
     real = rng.integers(0, 999, (500, 4)).astype(np.int16)
-    fake = stand_in.probes(real, rng)
+    fake = recipes.probes(real, rng)
     assert_array_equal(np.sort(fake, axis=0), np.sort(real, axis=0))
     assert np.abs(np.corrcoef(np.hstack([real, fake]).T)[:4, 4:]).max() < 0.2
 
@@ -71,10 +66,9 @@ def test_shuffled_is_a_permutation_that_stays() -> None:
 
 
 def test_covertype_is_scaled_as_libsvm_does() -> None:
-    uci = Contents(
-        {"train": Part(np.array([[1.0, 0], [2, 1], [4, 0]]), np.array([1, 2, 7]))}, "classification"
-    )
-    made = covertype_binary(uci).parts["train"]
+    part = Part(np.array([[1.0, 0], [2, 1], [4, 0]]), np.array([1, 2, 7]))
+    uci = Raw("covertype_uci", "classification", {"train": part})
+    made = recipes.covertype_binary(uci).parts["train"]
     assert made.X.tolist() == [[0, 0], [0.333333, 1], [1, 0]]
     assert made.y.tolist() == [1, 2, 1]
 
@@ -85,7 +79,7 @@ def test_covertype_is_the_same_from_both_forms(mirror: str, real_cache: Path) ->
     for name in ("covertype", "covertype_uci"):
         load_raw(name, mirror=mirror, cache=real_cache, offline=True)
     known = entry("covertype")
-    assert parse_form("covertype", known, known.forms[1], real_cache).fingerprint == known.fingerprint
+    assert parse_form("covertype", known.forms[1], real_cache).fingerprint == known.fingerprint
 
 
 @pytest.mark.data

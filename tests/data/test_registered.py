@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from kfeat.data import Protocol, fingerprint, load
-from kfeat.data.fingerprints import fingerprint_of
+from kfeat.data.dataset import fingerprint_of
 from kfeat.data.loading import load_raw
 from kfeat.data.registry import Entry, Form, registry
 from kfeat.errors import ConfigError, DataError, DownloadError
@@ -114,7 +114,7 @@ def test_fetched_file_survives_trouble_that_is_not_its_own(
     def full(*args: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("kfeat.data.parsed.save_parts", full)
+    monkeypatch.setattr("kfeat.data.cache.save_parts", full)
     with pytest.raises(DataError, match="No space left"):
         load("toy", cache=tmp_path)
     assert (tmp_path / "toy" / "train").is_file()
@@ -136,7 +136,7 @@ def test_second_form_when_the_first_cannot_be_had(web: Web, tmp_path: Path, ente
         load("toy", cache=tmp_path / "other")
 
 
-def test_changed_or_damaged_files_are_read_or_fetched_anew(web: Web, tmp_path: Path, enter: Any) -> None:
+def test_changed_or_damaged_files_are_read_or_fetched_again(web: Web, tmp_path: Path, enter: Any) -> None:
     enter(toy(web))
     expected = load("toy", cache=tmp_path).fingerprint
     (tmp_path / "toy" / "train").write_bytes(TEST)
@@ -160,36 +160,6 @@ def test_several_processes_load_at_once(web: Web, tmp_path: Path) -> None:
         prints = pool.map(load_one, [(str(tmp_path), entry)] * 6, chunksize=1)
     assert len(set(prints)) == 1
     assert sorted(web.requests) == ["/test", "/train"]
-
-
-def test_fingerprint_does_not_depend_on_storage_but_on_every_number() -> None:
-    from scipy.sparse import csr_array
-
-    from kfeat.data.models import Part
-
-    rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 3, (5000, 7)).astype(np.uint8), rng.integers(0, 2, 5000)
-    X[:, 3] = 0
-    reference = fingerprint_of({"train": Part(X, y)})
-    padded = csr_array(X.astype(np.float32))
-    padded.data[5] = 0  # a stored zero
-    zeroed = padded.toarray()
-    zeroed[zeroed == 0] = -0.0
-    assert fingerprint_of({"train": Part(padded, y)}) == fingerprint_of({"train": Part(zeroed, y)})
-    assert fingerprint_of({"train": Part(csr_array(X), y.astype(float))}) == reference
-    changed = X.copy()
-    changed[4999, 6] += 1
-    relabelled = y.copy()
-    relabelled[17] = 5
-    others = [
-        {"train": Part(changed, y)},
-        {"train": Part(X, relabelled)},
-        {"train": Part(X[:, ::-1], y)},
-        {"test": Part(X, y)},
-        {"train": Part(X[:-1], y[:-1]), "test": Part(X[-1:], y[-1:])},
-        {"train": Part(np.pad(X, ((0, 0), (0, 1))), y)},
-    ]
-    assert len({reference, *(fingerprint_of(parts) for parts in others)}) == len(others) + 1
 
 
 def test_digits_need_no_files(tmp_path: Path) -> None:

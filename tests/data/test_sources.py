@@ -39,8 +39,8 @@ def test_own_train_and_test_files(tmp_path: Path) -> None:
 def test_own_regression(tmp_path: Path) -> None:
     path = write(tmp_path, CSV, "my.csv")
     assert load({"path": str(path), "target": "b"}, HALF, cache=tmp_path).task == "regression"
-    told = {"path": str(path), "target": "y", "task": "regression"}
-    assert load(told, HALF, cache=tmp_path).y_train.dtype == np.float64
+    given = {"path": str(path), "target": "y", "task": "regression"}
+    assert load(given, HALF, cache=tmp_path).y_train.dtype == np.float64
 
 
 def test_own_files_are_parsed_once_and_again_when_they_change(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ import pytest
 from kfeat.data import load, load_raw
 from kfeat.data.archives import extract_member
 from kfeat.data.arrays import array_sha256
-from kfeat.data.formats import mat, mat_child
+from kfeat.data.formats import mat
 from kfeat.errors import DataError, KfeatError
 from tests.data.test_idx import idx
 from tests.fuzz.data_samples import ARCHIVES, FILES, Y, damaged
@@ -39,7 +39,7 @@ Case = tuple[str, int]
 def in_this_process(stored: bytes, names: list[str], transposed: bool, path: Path) -> dict[str, Any]:
     """Decode a .mat file here, where a crash is looked for: a process per file would take too long."""
     try:
-        return mat.unpacked(mat_child.decoded(stored, names, transposed), names)
+        return mat.unpacked(mat.decoded(stored, names, transposed), names)
     except Exception as error:
         raise DataError(f"{path}: {error}") from None
 

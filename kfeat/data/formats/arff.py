@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from kfeat.data.content import open_content
+from kfeat.data.dataset import Part
+from kfeat.data.files import open_content
 from kfeat.data.formats.tables import coded
-from kfeat.data.models import Part
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 

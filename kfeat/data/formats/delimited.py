@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from kfeat.data.content import open_content
+from kfeat.data.dataset import Part
+from kfeat.data.files import open_content
 from kfeat.data.formats.tables import coded, coded_features, coded_labels, is_number
-from kfeat.data.models import Part
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError
 
@@ -81,7 +81,7 @@ def read_frame(path: Path, reading: Reading) -> Any:
 
 
 def separator_of(path: Path, reading: Reading) -> str:
-    """Return the delimiter told, or that of the format; `whitespace` and a blank mean any run of blanks."""
+    """Return the delimiter given, or that of the format; `whitespace` and a blank mean any run of blanks."""
     if reading.delimiter is not None:
         return " " if reading.delimiter == "whitespace" else reading.delimiter
     return "\t" if format_of(path, reading) == "tsv" else ","

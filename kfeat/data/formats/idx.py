@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.content import open_content
-from kfeat.data.models import Part
+from kfeat.data.dataset import Part
+from kfeat.data.files import open_content
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 

@@ -1,4 +1,8 @@
-"""MATLAB files up to version 7: named matrices, dense or sparse."""
+"""MATLAB files up to version 7: named matrices, dense or sparse, decoded by a child process.
+
+The child takes the bytes on its standard input and writes a .npz to its standard output. It reports what it
+cannot read as one line on standard error, with exit status 1.
+"""
 
 import io
 import json
@@ -10,16 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.data.content import open_content
-from kfeat.data.formats.arrays_by_name import parts_of
-from kfeat.data.models import Part
+from kfeat.data.dataset import Part
+from kfeat.data.files import open_content
+from kfeat.data.formats.named_arrays import parts_of
+from kfeat.data.models import MOST_SIDE
 from kfeat.data.reading import Reading, Variables
 from kfeat.errors import DataError
+from kfeat.saying import printable
 
+NUMERIC = {"double", "single", "sparse", "logical"} | {
+    f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)
+}
 # Not `-m`: the child finds kfeat where this process found it, however it was put on the path.
 CHILD = (
     "import json, sys; request = json.loads(sys.argv[1]); sys.path[:] = request.pop('sys.path');"
-    "from kfeat.data.formats.mat_child import main; main(**request)"
+    "from kfeat.data.formats.mat import decode_stdin; decode_stdin(**request)"
 )
 
 
@@ -42,7 +51,7 @@ def arrays_in(stored: bytes, names: list[str], transposed: bool, path: Path) -> 
     if child.returncode < 0:
         raise DataError(
             f"{path}: cannot be read as mat (SciPy's reader ended with signal {-child.returncode}); "
-            "its bytes are damaged, get the file anew"
+            "its bytes are damaged, get the file again"
         )
     if child.returncode > 0:
         message = child.stderr.decode(errors="backslashreplace").strip() or "the reader gave no reason"
@@ -52,16 +61,66 @@ def arrays_in(stored: bytes, names: list[str], transposed: bool, path: Path) -> 
 
 
 def unpacked(packed: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
-    """Return the arrays by name, as the child packed them: by their place among the names."""
+    """Return the arrays by name, as the child packed them: by their index among the names."""
     from scipy.sparse import csr_array
 
     arrays: dict[str, Any] = {}
-    for place, name in enumerate(names):
-        if f"{place}" in packed:
-            arrays[name] = packed[f"{place}"]
-        elif f"{place}.shape" in packed:
+    for index, name in enumerate(names):
+        if f"{index}" in packed:
+            arrays[name] = packed[f"{index}"]
+        elif f"{index}.shape" in packed:
             data, indices, indptr, shape = (
-                packed[f"{place}.{kind}"] for kind in ("data", "indices", "indptr", "shape")
+                packed[f"{index}.{kind}"] for kind in ("data", "indices", "indptr", "shape")
             )
             arrays[name] = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
     return arrays
+
+
+def decode_stdin(names: list[str], transposed: bool) -> None:
+    """Decode standard input in the child process, and end it with the reason where that fails."""
+    try:
+        arrays = decoded(sys.stdin.buffer.read(), names, transposed)
+    # SciPy's reader raises anything at all on damaged bytes.
+    except Exception as error:
+        reason = printable(error) or type(error).__name__
+        sys.exit(reason if isinstance(error, DataError) else f"cannot be read as mat ({reason})")
+    np.savez(sys.stdout.buffer, **arrays)
+
+
+def decoded(stored: bytes, names: list[str], transposed: bool) -> dict[str, Any]:
+    """Return the named matrices by their index among the names, sparse ones as their CSR arrays."""
+    from scipy.io import loadmat, whosmat
+
+    file = io.BytesIO(stored)
+    try:
+        kinds = {name: kind for name, _, kind in whosmat(file) if name in names}
+    except NotImplementedError:
+        raise DataError("expected MATLAB version 7 or earlier, got 7.3; save it with -v7") from None
+    for name, kind in kinds.items():
+        if kind not in NUMERIC:
+            raise DataError(f"expected {name} to be a numeric matrix, got a {kind} array")
+    file.seek(0)
+    found = loadmat(file, variable_names=sorted(kinds)) if kinds else {}
+    packed: dict[str, Any] = {}
+    for name in kinds:
+        packed |= packed_matrix(found[name], str(names.index(name)), transposed)
+    return packed
+
+
+def packed_matrix(X: Any, index: str, transposed: bool) -> dict[str, Any]:
+    """Return one matrix under its index, transposed where samples are columns."""
+    from scipy.sparse import csr_array, issparse
+
+    if not issparse(X):
+        return {index: X.T if transposed else X}
+    if max(X.shape) > MOST_SIDE:
+        raise DataError(f"expected {MOST_SIDE:,} rows and columns at most, got {X.shape}")
+    # The conversion to CSR trusts the indices in the file, and crashes on wrong ones.
+    X.check_format(full_check=True)
+    rows = csr_array(X.T if transposed else X)
+    return {
+        f"{index}.data": rows.data,
+        f"{index}.indices": rows.indices,
+        f"{index}.indptr": rows.indptr,
+        f"{index}.shape": np.array(rows.shape),
+    }

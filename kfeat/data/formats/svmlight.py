@@ -5,8 +5,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from kfeat.data.content import open_content
-from kfeat.data.models import MOST_SIDE, Part
+from kfeat.data.dataset import Part
+from kfeat.data.files import open_content
+from kfeat.data.models import MOST_SIDE
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
@@ -50,23 +51,23 @@ def read_one(path: Path) -> Part:
 def diagnose(path: Path) -> None:
     """Raise DataError for the first line that is not svmlight; slow, but only a failed read comes here."""
     with open_content(path) as content:
-        for number, line in enumerate(content, start=1):
-            words = list(re.finditer(rb"\S+", line.split(b"#", 1)[0]))
+        for number, text in enumerate(content, start=1):
+            words = list(re.finditer(rb"\S+", text.split(b"#", 1)[0]))
             if not words:
                 continue
-            place = f"{path}, line {number}, column"
+            line = f"{path}, line {number}, column"
             label = words[0].group()
             if b":" in label:
-                raise DataError(f"{place} 1: expected a label first, got {show(label)}")
-            number_in(label, f"{place} {words[0].start() + 1}: expected a numeric label")
-            check_pairs(words[1:], place)
+                raise DataError(f"{line} 1: expected a label first, got {show(label)}")
+            number_in(label, f"{line} {words[0].start() + 1}: expected a numeric label")
+            check_pairs(words[1:], line)
 
 
-def check_pairs(words: list[re.Match[bytes]], place: str) -> None:
+def check_pairs(words: list[re.Match[bytes]], line: str) -> None:
     """Raise DataError for the first `index:value` that is not one, or whose index does not rise."""
     last = 0
     for word in words:
-        where = f"{place} {word.start() + 1}"
+        where = f"{line} {word.start() + 1}"
         index, colon, value = word.group().partition(b":")
         if index == b"qid":
             continue

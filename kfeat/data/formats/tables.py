@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.models import Matrix, Part
+from kfeat.data.dataset import Matrix, Part
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
@@ -29,7 +29,7 @@ def coded(frames: Frames, reading: Reading, file: str) -> tuple[dict[str, Part],
 
 
 def target_column(columns: list[str], reading: Reading, file: str) -> str:
-    """Return the name of the target column; raises DataError when it is not told or not there."""
+    """Return the name of the target column; raises DataError when it is not given or does not exist."""
     target = reading.target
     if target is None:
         raise DataError(f"{file}: expected `target`, the column with the labels; it has {listed(columns)}")
@@ -109,7 +109,7 @@ def levels_of(columns: Mapping[str, Any], reading: Reading, name: str) -> list[s
 
 
 def codes_of(values: Any, levels: list[str], name: str, file: str) -> NDArray[np.int64]:
-    """Return the position of each word among the levels; raises DataError for a word that is not there."""
+    """Return the position of each word among the levels; raises DataError for one that is not there."""
     position = {level: code for code, level in enumerate(levels)}
     words = [str(value) for value in values]
     codes = np.array([position.get(word, -1) for word in words], np.int64)

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Discriminator, StringConstraints, Tag, TypeAdapter, ValidationError
 
+from kfeat.data.files import local_path
 from kfeat.data.generators import GeneratorSource
 from kfeat.data.models import Model, Task
-from kfeat.data.places import local_path
 from kfeat.data.reading import Reading
 from kfeat.data.registry import entry
 from kfeat.errors import ConfigError
@@ -59,7 +59,7 @@ def known_name(name: str) -> str:
 
 
 class PinnedSource(Model):
-    """A registered dataset by name, and the fingerprint it must have: verifies one nobody has published."""
+    """A registered dataset by name and the fingerprint that it must have; it then counts as verified."""
 
     name: Annotated[str, AfterValidator(known_name)]
     fingerprint: Fingerprint

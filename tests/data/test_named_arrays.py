@@ -42,7 +42,7 @@ def test_arrays_by_their_usual_names(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["npz", "mat"])
-def test_arrays_by_names_told(tmp_path: Path, kind: str) -> None:
+def test_arrays_by_names_given(tmp_path: Path, kind: str) -> None:
     path = saved(tmp_path, kind, features=X.astype("f4"), labels=Y.astype("u1"))
     contents = read(path, variables={"X": "features", "y": "labels"})
     assert contents.parts["train"].X.tolist() == X.tolist()
@@ -151,7 +151,7 @@ def test_options_are_checked_once_the_ending_tells_the_format(tmp_path: Path) ->
         read(tmp_path / "data.bin")
 
 
-def test_matlab_7_3_is_told_what_to_do(tmp_path: Path) -> None:
+def test_matlab_7_3_is_refused_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "file.mat"  # the header alone: 124 bytes of text, the version 2.0, the byte order
     path.write_bytes(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM" + bytes(384))
     with pytest.raises(DataError, match=r"expected MATLAB version 7 or earlier, got 7\.3; save it with -v7"):

@@ -1,4 +1,4 @@
-"""The content of a file: its bytes once the compression wrapper is off.
+"""Files on this machine: their paths, and their content, the bytes without the compression wrapper.
 
 Mirrors wrap the same content differently (gzip stores a time stamp, servers unpack on the way), so the
 wrapper is recognised by its first bytes, not by the file's name, and hashes are taken of the content.
@@ -8,9 +8,8 @@ import bz2
 import gzip
 import hashlib
 import io
-import json
-import logging
 import lzma
+import os
 import stat
 import zlib
 from collections.abc import Iterator
@@ -20,12 +19,22 @@ from typing import IO, Any
 
 from kfeat.errors import DataError
 
-logger = logging.getLogger("kfeat")
-
 WRAPPERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 CORRUPT = (EOFError, OSError, zlib.error, lzma.LZMAError)
 MOST_PACKED = 100  # times its own size that a packed file may unpack to; text packs 20 times at most
 LEAST_LIMIT = 1 << 30  # bytes that any packed file may unpack to
+
+
+def local_path(path: str | os.PathLike[str], hint: str = "give the path of a file") -> Path:
+    """Return a path as an absolute one, `~` expanded; raises DataError when it cannot be any file's path."""
+    text = os.fspath(path)
+    try:
+        if "\0" in text or not text.encode():
+            raise ValueError("a path is not empty and has no NUL character")
+        return Path(text).expanduser().absolute()
+    # RuntimeError: there is no such home folder; OSError: the working directory is gone.
+    except (ValueError, RuntimeError, OSError) as error:
+        raise DataError(f"{text!a} cannot be used as a path ({error}); {hint}") from None
 
 
 def check_regular(path: Path) -> None:
@@ -60,11 +69,11 @@ def open_content(path: Path, limit: int | None = None) -> Iterator[IO[bytes]]:
     except CORRUPT as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise DataError(f"{path}: cannot be read ({error.strerror})") from None
-        raise DataError(f"{path}: cut short or corrupt ({error}); get the file anew") from None
+        raise DataError(f"{path}: cut short or corrupt ({error}); get the file again") from None
 
 
 def most_content(path: Path) -> int:
-    """Return how many bytes a packed file may unpack to, where nobody knows its content's length."""
+    """Return how many bytes a packed file may unpack to, where its content's length is not known."""
     return max(LEAST_LIMIT, MOST_PACKED * path.stat().st_size)
 
 
@@ -88,41 +97,10 @@ class Limited(io.RawIOBase):
         return n
 
 
-def content_sha256(path: Path, limit: int | None = None) -> str:
-    """Return the SHA-256 of a file's content: that recorded beside it, or computed where the file changed."""
-    try:
-        known = json.loads(stamp_path(path).read_text())
-        if known["state"] == stamp_state(path):
-            return str(known["sha256"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        logger.debug("%s: no content hash is recorded", path)
-    sha256 = hashed_content(path, limit)
-    try:
-        write_stamp(path, sha256)
-    except OSError as error:  # a cache that cannot be written still serves; it only hashes anew each time
-        logger.debug("%s: its content hash cannot be recorded (%s)", path, error)
-    return sha256
-
-
 def hashed_content(path: Path, limit: int | None = None) -> str:
     """Return the SHA-256 of a file's content, computed from its bytes."""
     with open_content(path, limit) as content:
         return hashlib.file_digest(content, "sha256").hexdigest()  # type: ignore[arg-type]
-
-
-def write_stamp(path: Path, sha256: str) -> None:
-    """Record a file's content hash beside it, valid until the file is written to."""
-    stamp_path(path).write_text(json.dumps({"state": stamp_state(path), "sha256": sha256}))
-
-
-def stamp_path(path: Path) -> Path:
-    """Return where the content hash of a file is recorded."""
-    return path.with_name(path.name + ".sha256.json")
-
-
-def stamp_state(path: Path) -> list[int]:
-    """Return a file's state and the time of its last change, which nobody can set back."""
-    return [*file_state(path), path.stat().st_ctime_ns]
 
 
 def file_state(path: Path) -> list[int]:

@@ -1,0 +1,179 @@
+"""The cache: its folder, the hashes of its files, and the arrays of files parsed once.
+
+Arrays are used for as long as the files that they were parsed from stay the same.
+"""
+
+import hashlib
+import json
+import logging
+import os
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic_core import to_jsonable_python
+
+from kfeat.data.arrays import load_notes, load_parts, save_parts
+from kfeat.data.dataset import Raw
+from kfeat.data.files import check_regular, file_state, hashed_content, local_path
+from kfeat.errors import DataError, KfeatError
+from kfeat.saying import say_once
+
+logger = logging.getLogger("kfeat")
+
+Folder: TypeAlias = str | os.PathLike[str] | None
+OWN = "files"  # the folder of the cache for arrays of the user's own files
+CACHE_HINT = "set KFEAT_CACHE to a folder that can be read and written"
+READER_VERSION = 1  # raised when a reader's arrays change
+MOST_OF_A_NAME = 50  # characters; a file's name and what is put behind it may have 255 bytes
+LOCK_TIMEOUT_S = 3600
+
+
+def cache_folder(cache: Folder = None) -> Path:
+    """Return the cache folder: `cache`, else KFEAT_CACHE, else the platform's cache folder for kfeat.
+
+    Raises DataError when that cannot be a folder, or is one that may not be read.
+    """
+    path = local_path(cache or os.environ.get("KFEAT_CACHE") or default_cache(), CACHE_HINT)
+    try:
+        is_folder = stat.S_ISDIR(path.stat().st_mode)
+    except FileNotFoundError:
+        return path  # it is made when there is something to put into it
+    except OSError as error:
+        raise DataError(f"{path}: cannot be the cache folder ({error.strerror}); {CACHE_HINT}") from None
+    if not is_folder or not os.access(path, os.R_OK | os.X_OK):
+        raise DataError(f"{path}: expected a cache folder that may be read; {CACHE_HINT}")
+    return path
+
+
+def default_cache() -> str:
+    """Return the platform's cache folder for kfeat, which may begin with an unknown home folder."""
+    from platformdirs import user_cache_dir
+
+    try:
+        return user_cache_dir("kfeat")
+    except RuntimeError as error:
+        raise DataError(f"no folder for caches is known ({error}); {CACHE_HINT}") from None
+
+
+@contextmanager
+def locked(path: Path, failure: type[KfeatError] = DataError) -> Iterator[None]:
+    """Let one process at a time write `path`; raises `failure` where its folder cannot be written."""
+    from filelock import FileLock
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(f"{path}.lock", timeout=LOCK_TIMEOUT_S):
+            yield
+    except OSError as error:
+        raise failure(
+            f"{path}: cannot be written ({error}); make its folder writable or set KFEAT_CACHE"
+        ) from None
+
+
+def content_sha256(path: Path, limit: int | None = None) -> str:
+    """Return the SHA-256 of a file's content: that recorded beside it, or computed where the file changed."""
+    try:
+        known = json.loads(stamp_path(path).read_text())
+        if known["state"] == stamp_state(path):
+            return str(known["sha256"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        logger.debug("%s: no content hash is recorded", path)
+    sha256 = hashed_content(path, limit)
+    try:
+        write_stamp(path, sha256)
+    except OSError as error:  # a cache that cannot be written still serves; it only hashes again each time
+        logger.debug("%s: its content hash cannot be recorded (%s)", path, error)
+    return sha256
+
+
+def write_stamp(path: Path, sha256: str) -> None:
+    """Record a file's content hash beside it, valid until the file is written to."""
+    stamp_path(path).write_text(json.dumps({"state": stamp_state(path), "sha256": sha256}))
+
+
+def stamp_path(path: Path) -> Path:
+    """Return where the content hash of a file is recorded."""
+    return path.with_name(path.name + ".sha256.json")
+
+
+def stamp_state(path: Path) -> list[int]:
+    """Return a file's state and the time of its last change, which nobody can set back."""
+    return [*file_state(path), path.stat().st_ctime_ns]
+
+
+def parsed_once(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw]) -> Raw:
+    """Return what `parse` makes of `files`, from the arrays kept of them where there are any.
+
+    `parse` is called again only when a file has changed or an array is damaged. One process parses, others
+    wait. Raises DataError when a file is missing or the folder is not writable.
+    """
+    found = load_kept(folder, files)
+    if found is not None:
+        return found
+    for path in files.values():
+        check_regular(path)
+    with locked(folder):
+        found = load_kept(folder, files)
+        return found if found is not None else parse_and_keep(folder, files, parse)
+
+
+def parse_and_keep(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw]) -> Raw:
+    """Parse the files, write the arrays, and return them as the next call will find them."""
+    states = states_of(files)
+    raw = parse()
+    notes = {
+        "states": states,
+        "fingerprint": raw.fingerprint,
+        "task": raw.task,
+        "label_names": list(raw.label_names),
+    }
+    save_parts(folder, raw.parts, notes)
+    del raw
+    found = load_kept(folder, files)
+    if found is None:
+        raise DataError(f"{', '.join(map(str, files.values()))}: changed while being read; read it again")
+    return found
+
+
+def load_kept(folder: Path, files: Mapping[str, Path]) -> Raw | None:
+    """Return the data kept in a folder, or None when there are none for the files as they are.
+
+    Damaged arrays or notes count as none, and a warning says so.
+    """
+    try:
+        return read_kept(folder, files)
+    except DataError as error:
+        say_once(logging.WARNING, f"{error}; the data will be parsed again from their files")
+        return None
+
+
+def read_kept(folder: Path, files: Mapping[str, Path]) -> Raw | None:
+    """Return the data kept in a folder or None; raises DataError for damaged arrays or notes."""
+    notes = load_notes(folder)
+    if notes is None or notes["states"] != states_of(files):
+        return None
+    parts = load_parts(folder, notes)
+    return Raw(files["train"].name, notes["task"], parts, tuple(notes["label_names"]), notes["fingerprint"])
+
+
+def known_fingerprint(folder: Path, files: Mapping[str, Path]) -> str | None:
+    """Return the fingerprint recorded with kept arrays, if they are up to date."""
+    try:
+        notes = load_notes(folder)
+    except DataError:
+        return None  # loading the data, which comes next, reports the damage
+    return notes["fingerprint"] if notes and notes["states"] == states_of(files) else None
+
+
+def states_of(files: Mapping[str, Path]) -> dict[str, list[int] | None]:
+    """Return each file's size and modification time, None for a missing one."""
+    return {role: file_state(path) if os.path.isfile(path) else None for role, path in files.items()}
+
+
+def arrays_folder(parent: Path, stem: str, determined_by: Any) -> Path:
+    """Return the folder of arrays for what determines them: files, how they are read, reader version."""
+    text = json.dumps([to_jsonable_python(determined_by), READER_VERSION], sort_keys=True)
+    return parent / f"{stem[:MOST_OF_A_NAME]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

@@ -1,0 +1,139 @@
+"""A dataset in its two states: raw, as its files have it, and ready for maps and solvers."""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfeat.data.models import Task
+
+Matrix: TypeAlias = Any  # a NumPy array or a scipy.sparse.csr_array, which has no types to check against
+Indices: TypeAlias = NDArray[np.int64]  # of rows, counted through the train and on through the test part
+BLOCK_VALUES = 1 << 20  # values taken from a dataset at a time: 8 MB in float64
+DIGEST_ROWS = 4096  # rows made sparse together for the fingerprint
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a dataset: X of shape (n, d), dense or CSR, and the n labels or targets y."""
+
+    X: Matrix
+    y: NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A dataset as its files have it, before any protocol.
+
+    `parts` has "train" and perhaps "test". Class labels are integers (or floats) as in the file; words are
+    the codes 0, 1, ... of `label_names`. `recorded` is the fingerprint where it is known without reading the
+    numbers. `verified` says that the files or the arrays equal pinned hashes.
+    """
+
+    name: str
+    task: Task
+    parts: Mapping[str, Part]
+    label_names: tuple[str, ...] = ()
+    recorded: str | None = None
+    verified: bool = False
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The recorded fingerprint, or the one computed from the numbers."""
+        return self.recorded or fingerprint_of(self.parts, self.label_names)
+
+    @property
+    def n_features(self) -> int:
+        """The number of columns, the same in each part."""
+        return int(self.parts["train"].X.shape[1])
+
+    @cached_property
+    def y(self) -> NDArray[Any]:
+        """The labels or targets of all parts, one after the other."""
+        return np.concatenate([part.y for part in self.parts.values()])
+
+    @property
+    def sparse(self) -> bool:
+        """Whether any part is sparse; then blocks are CSR."""
+        return not all(isinstance(part.X, np.ndarray) for part in self.parts.values())
+
+    def blocks(self, rows: Indices, columns: Indices, dtype: str = "float64") -> Iterator[Matrix]:
+        """Yield the given rising rows and columns of X in blocks of rows of one dtype."""
+        from scipy.sparse import csr_array
+
+        size = max(1, BLOCK_VALUES // len(columns))
+        start = 0
+        for part in self.parts.values():
+            stop = start + len(part.y)
+            here = rows[np.searchsorted(rows, start) : np.searchsorted(rows, stop)] - start
+            start = stop
+            for begin in range(0, len(here), size):
+                block = take(part.X, here[begin : begin + size])
+                if len(columns) < self.n_features:
+                    block = block[:, columns]
+                yield csr_array(block.astype(dtype)) if self.sparse else np.asarray(block, dtype)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A dataset after its protocol, ready for maps and solvers.
+
+    X_train (n_train, d) and X_test (n_test, d) are dense arrays or `scipy.sparse.csr_array`s of the
+    protocol's dtype. Class labels are integers (or floats) as the file has them, +1 and -1 once binarised;
+    targets are float64. `verified` says that the files or the parsed arrays equal pinned hashes.
+    """
+
+    name: str
+    X_train: Matrix
+    y_train: NDArray[Any]
+    X_test: Matrix
+    y_test: NDArray[Any]
+    task: Task
+    fingerprint: str
+    verified: bool
+    label_names: tuple[str, ...] = ()
+
+
+def take(X: Matrix, rows: Indices) -> Matrix:
+    """Return some rising rows of a matrix, as a slice where they follow one another."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1:
+        return X[int(rows[0]) : int(rows[-1]) + 1]
+    return X[rows]
+
+
+def fingerprint_of(parts: Mapping[str, Part], label_names: tuple[str, ...] = ()) -> str:
+    """Return the SHA-256 over the parts' shapes, labels and non-zero values, in hexadecimal.
+
+    Per part ("train" before "test"): name, n, d, then hashes of the labels (float64), of the non-zeros per
+    row (int64), their columns (int64) and their values (float64), row by row, little-endian. Dense arrays and
+    CSR with the same numbers give the same fingerprint, whatever their dtypes; -0.0 counts as 0.
+    """
+    total = hashlib.sha256(b"kfeat dataset 1\n")
+    total.update("\n".join(label_names).encode() + b"\n")
+    for name in ("train", "test"):
+        if name in parts:
+            X, y = parts[name].X, parts[name].y
+            total.update(f"{name} {X.shape[0]} {X.shape[1]}\n".encode())
+            total.update(hashlib.sha256((y.astype("<f8") + 0.0).tobytes()).digest())
+            total.update(matrix_digest(X))
+    return total.hexdigest()
+
+
+def matrix_digest(X: Matrix) -> bytes:
+    """Return the three digests of a matrix's non-zeros: counts per row, columns, values."""
+    from scipy.sparse import csr_array
+    from sklearn.utils import gen_batches
+
+    counts, columns, values = hashlib.sha256(), hashlib.sha256(), hashlib.sha256()
+    for batch in gen_batches(X.shape[0], DIGEST_ROWS):
+        block = csr_array(X[batch], copy=True)
+        block.sum_duplicates()
+        block.eliminate_zeros()
+        counts.update(np.diff(block.indptr).astype("<i8").tobytes())
+        columns.update(block.indices.astype("<i8").tobytes())
+        values.update(block.data.astype("<f8").tobytes())
+    return counts.digest() + columns.digest() + values.digest()
