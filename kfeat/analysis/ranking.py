@@ -7,76 +7,69 @@ reproduced: below 1, the numbers are reproduced on average.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from math import inf
 from statistics import fmean
 
 from kfeat.analysis.cells import Cell
 from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.schema import ReportedNumber
 from kfeat.experiments.search import Combination, Search
 from kfeat.experiments.store import Row
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """A combination with its cells; its rank is 1 for the lowest score, None if a cell lacks rows."""
+    """A combination with its cells; its rank is 1 for the lowest score, None if a cell lacks rows.
+
+    `differences` are our means less the printed ones, `distances` how many times the slack that is.
+    """
 
     combination: Combination
     cells: Sequence[Cell]
-    slack: float
+    differences: Sequence[float | None]
+    distances: Sequence[float | None]
+    score: float | None
     rank: int | None = None
-
-    @cached_property
-    def distances(self) -> list[float | None]:
-        """Return |ours - theirs| / max(slack, 2 sd) of each cell, None where a row is missing."""
-        return [_distance(cell, self.slack) for cell in self.cells]
-
-    @property
-    def score(self) -> float | None:
-        """Return the mean distance, None if a cell lacks rows."""
-        there = [distance for distance in self.distances if distance is not None]
-        return fmean(there) if len(there) == len(self.cells) else None
 
     @property
     def worst(self) -> int | None:
         """Return the position of the cell that is furthest off, None if none has all its rows."""
-        there = [(distance, i) for i, distance in enumerate(self.distances) if distance is not None]
-        return max(there, key=lambda pair: pair[0])[1] if there else None
-
-
-def _distance(cell: Cell, slack: float) -> float | None:
-    ours = difference(cell)
-    if ours is None or cell.reported is None:
-        return None
-    return abs(ours) / max(slack, 2 * (cell.reported.sd or 0.0))
-
-
-def difference(cell: Cell) -> float | None:
-    """Return our mean less the printed one; None while a repeat has no row."""
-    if cell.score is None or cell.reported is None or len(cell.rows) < len(cell.trials):
-        return None
-    return cell.score.mean - cell.reported.mean
-
-
-def present(found: Sequence[Ranked]) -> Ranked:
-    """Return the combination that turns no switch."""
-    return next(item for item in found if not item.combination.turned)
+        there = [(distance, -i) for i, distance in enumerate(self.distances) if distance is not None]
+        return -max(there)[1] if there else None
 
 
 def ranked(search: Search, rows: Mapping[str, Row]) -> list[Ranked]:
     """Return the combinations, lowest score first; equal scores share a rank, incomplete ones come last."""
     reported = search.experiment.reported
     assert reported is not None
-    found = []
-    for combination in search.combinations:
-        cells = [
-            Cell.of_trials(trials, rows, {SCORE: number})
-            for trials, number in zip(combination.cells, search.numbers, strict=True)
-        ]
-        found.append(Ranked(combination, cells, reported.slack))
+    slacks = [max(reported.slack, 2 * (number.sd or 0.0)) for number in search.numbers]
+    found = [_measured(combination, search.numbers, slacks, rows) for combination in search.combinations]
     scores = [item.score for item in found if item.score is not None]
     found = [
-        item if item.score is None else replace(item, rank=1 + sum(s < item.score for s in scores))
+        item if item.score is None else replace(item, rank=1 + sum(score < item.score for score in scores))
         for item in found
     ]
     return sorted(found, key=lambda item: (item.rank or inf, item.combination.number))
+
+
+def _measured(
+    combination: Combination, numbers: Sequence[ReportedNumber], slacks: Sequence[float],
+    rows: Mapping[str, Row],
+) -> Ranked:  # fmt: skip
+    pairs = zip(combination.cells, numbers, strict=True)
+    cells = [Cell.of_trials(trials, rows, {SCORE: number}) for trials, number in pairs]
+    differences = [_difference(cell) for cell in cells]
+    distances = [
+        None if change is None else abs(change) / slack
+        for change, slack in zip(differences, slacks, strict=True)
+    ]
+    there = [distance for distance in distances if distance is not None]
+    score = fmean(there) if len(there) == len(cells) else None
+    return Ranked(combination, cells, differences, distances, score)
+
+
+def _difference(cell: Cell) -> float | None:
+    """Return our mean less the printed one; None while a repeat has no row."""
+    if cell.score is None or cell.reported is None or len(cell.rows) < len(cell.trials):
+        return None
+    return cell.score.mean - cell.reported.mean

@@ -89,7 +89,7 @@ def _space(experiment: "Experiment", how: "WorkerOptions") -> "Search":
 
 def _show(spaces: "list[Search]", out: Path) -> None:
     from kfeat.experiments.search import search_rows
-    from kfeat.render.ranking_text import render_plan
+    from kfeat.render.ranking import render_plan
     from kfeat.render.terminal import terminal_width
 
     for space in spaces:
@@ -104,8 +104,7 @@ def _search(
     from kfeat.analysis.ranking import ranked
     from kfeat.cli.progress import observer
     from kfeat.experiments.search import FOLDER, run_search
-    from kfeat.render.ranking_files import publish_search, write_ranking
-    from kfeat.render.ranking_text import render_ranking
+    from kfeat.render.ranking import publish_search, render_ranking, write_ranking
     from kfeat.render.terminal import terminal_width
 
     with observer(quiet) as observing:

@@ -1,4 +1,4 @@
-"""A search over the open switches: the experiment with every combination of their alternatives.
+"""A search over the open switches: the experiment's grid once more, with every combination of alternatives.
 
 Only cells that a printed number speaks of are run, and no exact machine, which is slow. A printed number's
 `for:` is matched on the experiment as its file has it: turning a switch replaces values in place, so that
@@ -39,16 +39,16 @@ class Combination:
 
 @dataclass(frozen=True)
 class Search:
-    """All combinations, the present setting first; a printed number for each of their cells.
+    """All combinations that differ, the present setting first; a printed number for each of their cells.
 
-    `idle` has the alternatives that change nothing in these cells: they are no combinations.
+    `left_out` counts those that have the trials of another; `switches` has the alternatives that are tried.
     """
 
     experiment: Experiment
     switches: Mapping[str, Sequence[Any]]
-    idle: Mapping[str, Sequence[Any]]
     numbers: Sequence[ReportedNumber]
     combinations: Sequence[Combination]
+    left_out: int
 
     @property
     def trials(self) -> list[Trial]:
@@ -60,62 +60,48 @@ class Search:
 def search_space(experiment: Experiment, fingerprints: Mapping[Source, str]) -> Search:
     """Return what there is to try: every combination of the switches' alternatives and present values.
 
-    Raises ConfigError if no switch has alternatives or no printed number speaks of a map's cell.
+    One whose trials are those of an earlier one is left out. Raises ConfigError if no switch has
+    alternatives or no printed number speaks of a map's cell.
     """
     offered = {switch.key: switch.alternatives for switch in experiment.switches if switch.alternatives}
     if not offered:
         raise ConfigError(f"{experiment.path}: nothing to search: no switch has `alternatives`")
-    cells = _Cells(experiment, fingerprints)
-    switches: dict[str, list[Any]] = {}
-    idle: dict[str, list[Any]] = {}
-    for key, alternatives in offered.items():
-        seen = [cells.ids({})]
-        for value in alternatives:
-            ids = cells.ids({key: value})
-            (idle if ids in seen else switches).setdefault(key, []).append(value)
-            seen.append(ids)
-    grid = [[{}, *({key: value} for value in values)] for key, values in switches.items()]
-    combinations = []
-    for number, point in enumerate(product(*grid), start=1):
-        values: dict[str, Any] = {key: value for part in point for key, value in part.items()}
-        combinations.append(Combination(number, values, cells.turned(values)))
-    return Search(experiment, switches, idle, cells.numbers, combinations)
+
+    def trials_with(turned: Mapping[str, Any]) -> list[Trial]:
+        trials = every_trial(turn(experiment, turned), fingerprints)
+        return [trial for trial in trials if trial.map is not None]
+
+    printed = list(_printed_cells(experiment, trials_with({})))
+    if not printed:
+        raise ConfigError(
+            f"{experiment.path}: nothing to search by: `reported.numbers` has none for a map's cell"
+        )
+    found: dict[tuple[str, ...], Combination] = {}
+    points = list(product(*([{}, *({key: value} for value in offered[key])] for key in offered)))
+    for point in points:
+        turned = {key: value for part in point for key, value in part.items()}
+        trials = trials_with(turned)
+        cells = [list({trials[i].id: trials[i] for i in positions}.values()) for _, positions in printed]
+        identity = tuple(trial.id for cell in cells for trial in cell)
+        found.setdefault(identity, Combination(len(found) + 1, turned, cells))
+    combinations, numbers = list(found.values()), [number for number, _ in printed]
+    turned_to = [(key, value) for combination in combinations for key, value in combination.turned.items()]
+    tried = {key: [value for value in offered[key] if (key, value) in turned_to] for key in offered}
+    switches = {key: values for key, values in tried.items() if values}
+    return Search(experiment, switches, numbers, combinations, len(points) - len(combinations))
 
 
-class _Cells:
-    """The cells of an experiment with a printed number, as positions in the list of its trials."""
-
-    def __init__(self, experiment: Experiment, fingerprints: Mapping[Source, str]) -> None:
-        self.experiment, self.fingerprints = experiment, fingerprints
-        self.numbers: list[ReportedNumber] = []
-        self.positions: list[list[int]] = []
-        trials = list(self._mapped({}))
-        cells: dict[str, list[int]] = {}
-        for position, trial in enumerate(trials):
-            cells.setdefault(trial.cell, []).append(position)
-        for positions in cells.values():
-            number = reported_number(experiment.reported, trials[positions[0]])
-            if number is not None:
-                self.numbers.append(number)
-                self.positions.append(positions)
-        if not self.numbers:
-            raise ConfigError(
-                f"{experiment.path}: nothing to search by: `reported.numbers` has none for a map's cell"
-            )
-
-    def _mapped(self, values: Mapping[str, Any]) -> Iterator[Trial]:
-        trials = every_trial(turn(self.experiment, values), self.fingerprints)
-        return (trial for trial in trials if trial.map is not None)
-
-    def turned(self, values: Mapping[str, Any]) -> list[list[Trial]]:
-        """Return the cells with these switches turned, in the order of `numbers`."""
-        trials = list(self._mapped(values))
-        cells = ({trials[i].id: trials[i] for i in positions} for positions in self.positions)
-        return [list(cell.values()) for cell in cells]
-
-    def ids(self, values: Mapping[str, Any]) -> list[list[str]]:
-        """Return the identities of the cells' trials with these switches turned."""
-        return [[trial.id for trial in cell] for cell in self.turned(values)]
+def _printed_cells(
+    experiment: Experiment, trials: Sequence[Trial]
+) -> Iterator[tuple[ReportedNumber, list[int]]]:
+    """Yield each printed number that speaks of one of the trials' cells, and the positions of its trials."""
+    cells: dict[str, list[int]] = {}
+    for position, trial in enumerate(trials):
+        cells.setdefault(trial.cell, []).append(position)
+    for positions in cells.values():
+        number = reported_number(experiment.reported, trials[positions[0]])
+        if number is not None:
+            yield number, positions
 
 
 def search_rows(experiment: Experiment, root: Path) -> dict[str, Row]:
@@ -131,4 +117,4 @@ def run_search(
     there = partial(search_rows, search.experiment, root)
     folder = root / search.experiment.name / FOLDER
     run_pending(search.trials, there, folder, options, observer, jobs=jobs)
-    return search_rows(search.experiment, root)
+    return there()

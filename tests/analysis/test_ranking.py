@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.analysis.ranking import present, ranked
+from kfeat.analysis.ranking import ranked
+from kfeat.data import fingerprint
 from kfeat.errors import StoreError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.search import Search, search_space
 from kfeat.experiments.store import Row, read_rows
-from kfeat.render.ranking_files import publish_search, render_csv, write_ranking
-from kfeat.render.ranking_text import render_plan, render_ranking
+from kfeat.render.ranking import publish_search, render_csv, render_plan, render_ranking, write_ranking
 from tests.cells import fake_row
 from tests.switches import SWITCHED
 
@@ -54,7 +54,6 @@ def test_the_score_is_the_mean_of_the_differences_in_slacks_or_two_sd(
     ]  # fmt: skip
     assert [item.score for item in found] == pytest.approx([1.0, 1.25, 5.25])
     assert [item.worst for item in found] == [0, 0, 1]
-    assert present(found) is found[2]
 
 
 def test_equal_scores_share_a_rank_and_missing_rows_leave_without(
@@ -125,3 +124,15 @@ def test_a_search_is_published_whole_or_not_at_all(
     rows.popitem()
     with pytest.raises(StoreError, match="1 of 12 trials of the search are not done"):
         publish_search(search, ranked(search, rows), rows, tmp_path / "results")
+
+
+def test_the_published_ranking_is_what_its_rows_give() -> None:
+    root = Path(__file__).parents[2]
+    experiment = load_experiment(root / "configs/pham_pagh_2013/table1_adult.yaml", repeats=2, exact=False)
+    folder = root / "results" / experiment.name / "search"
+    rows = read_rows(folder)
+    search = search_space(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+    assert [trial.id for trial in search.trials] == list(rows)
+    found = ranked(search, rows)
+    assert render_csv(search, found) == (folder / "ranking.csv").read_text()
+    assert render_ranking(search, found, "markdown") == (folder / "ranking.md").read_text()

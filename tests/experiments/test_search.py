@@ -8,6 +8,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.search import Search, search_space
+from kfeat.render.ranking import render_plan
 from tests.switches import SWITCHED
 
 
@@ -79,12 +80,14 @@ def test_trials_that_combinations_share_are_counted_once(space: Callable[..., Se
 
 def test_alternatives_without_effect_are_no_combinations(space: Callable[..., Search]) -> None:
     search = space("switches.0.alternatives=[unit_rows, {divide: 16}, [unit_rows]]", maps=["tensor_sketch"])
-    assert len(search.combinations) == 2 * 2
+    assert [combination.number for combination in search.combinations] == [1, 2, 3, 4]
     assert search.switches == {"protocol.scale": ["unit_rows"], "solver.C": [0.5]}
-    assert search.idle == {
-        "protocol.scale": [{"divide": 16}, ["unit_rows"]],
-        "map.degree_law": ["truncated"],
-    }
+    assert search.left_out == 4 * 2 * 2 - 4
+    text = " ".join(render_plan(search, {}).split())
+    assert (
+        "4 combinations of 2 switches (2 x 2), held against 1 printed number. 12 others change nothing"
+        in text
+    )
 
 
 def test_a_search_needs_alternatives_and_numbers(space: Callable[..., Search]) -> None:
