@@ -1,11 +1,134 @@
-"""What verdicts call a cell: as much of dataset, kernel, method and size as tells it from the others."""
+"""What a cell is called in tables, figures and verdicts: as short as it can be without being ambiguous."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from kfeat.analysis.cells import Cell, setting
-from kfeat.analysis.labels import dataset, kernel, method
+from kfeat.experiments.component import Component
+from kfeat.experiments.plan import Trial, dataset_name
+from kfeat.saying import plain
 
 SIZE = "map.n_components"
+_SYMBOLS = {"n_components": "D", "h01": "H0/1", "degree_law": "law", "solver_type": "-s"}
+_NAMES = {"libsvm": "LIBSVM", "liblinear": "LIBLINEAR", "newton_cv": "Newton CV", "ridge_cv": "Ridge CV"}
+
+
+def dataset(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:
+    """Return the dataset's name, with what tells it from its namesakes here, and the protocol's from others.
+
+    The parameter `hidden` is left out: it is the axis of a figure.
+    """
+    trial = cell.trial
+    namesakes = [
+        other.trial for other in cells if dataset_name(other.trial.source) == dataset_name(trial.source)
+    ]
+    sources = [_source(other) for other in namesakes]
+    protocols = [_protocol(other) for other in namesakes if other.source == trial.source]
+    parts = [dataset_name(trial.source)]
+    left_out = {hidden, "split.fold" if cell.folds > 1 else None}
+    for own, others in ((_source(trial), sources), (_protocol(trial), protocols)):
+        for key, value in own.items():
+            if key not in left_out and any(other.get(key) != value for other in others):
+                parts.append(f"{key} = {'none' if value in (None, []) else value}")
+    if cell.folds > 1:
+        parts.append(f"mean over {cell.folds} folds")
+    return plain(", ".join(parts))
+
+
+def _source(trial: Trial) -> dict[str, Any]:
+    return {} if isinstance(trial.source, str) else trial.source.model_dump(mode="json")
+
+
+def _protocol(trial: Trial) -> dict[str, Any]:
+    """Return the switches by name, those of a split (`split.max_train`) each on its own if it is set."""
+    flat: dict[str, Any] = {}
+    for key, value in trial.protocol.model_dump(mode="json").items():
+        within = value.items() if isinstance(value, dict) else ()
+        flat |= {f"{key}.{name}": each for name, each in within if each is not None} or {key: value}
+    return flat
+
+
+def kernel(cell: Cell, cells: Sequence[Cell] = ()) -> str:
+    """Return the kernel's label, or its formula; with the parameters that tell it from others of `cells`."""
+    own = cell.trial.kernel
+    kernels = {id(one): one for one in [own, *(other.trial.kernel for other in cells)]}.values()
+    return _told_apart(own, [other for other in kernels if _kernel(other) == _kernel(own)], [_kernel(own)])
+
+
+def formulas(cells: Sequence[Cell]) -> set[str]:
+    """Return the kernels' formulas that can be set as mathematics."""
+    found = {str(cell.trial.kernel.build().formula) for cell in cells}
+    return {formula for formula in found if "<x, y>" in formula or "||" in formula}
+
+
+def _kernel(item: Component) -> str:
+    return item.label or str(item.build().formula)
+
+
+def places(cells: Sequence[Cell], names: Sequence[str], hidden: str | None = None) -> list[str]:
+    """Return for each cell what of `names` (dataset, kernel) differs among the cells."""
+    columns = {
+        "dataset": [dataset(cell, cells, hidden) for cell in cells],
+        "kernel": [kernel(cell, cells) for cell in cells],
+    }
+    differing = [columns[name] for name in names if len(set(columns[name])) > 1]
+    return [", ".join(parts) for parts in zip(*differing, strict=True)] or [""] * len(cells)
+
+
+def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:
+    """Return the method's name, with the parameters in which methods of that name differ here.
+
+    The parameter `hidden` is left out: it is the axis of a figure.
+    """
+    trial = cell.trial
+    alike = [other.trial for other in cells if (other.trial.map is None) == (trial.map is None)]
+    used = [item for other in alike if (item := other.solver or other.measure) is not None]
+    own = trial.solver or trial.measure
+    assert own is not None
+    solver = component(own, used, hidden)
+    if trial.map is None:
+        return f"exact, {solver}"
+    maps = [other.trial.map for other in cells if other.trial.map is not None]
+    text = component(trial.map, maps, hidden)
+    several = len({str(other.identity()) for other in used}) > 1
+    return f"{text}, {solver}" if several else text
+
+
+def component(item: Component, others: Sequence[Component], hidden: str | None = None) -> str:
+    """Return a component's label, or its name, and the parameters in which its namesakes here differ."""
+    if item.label:
+        namesakes = [other for other in others if other.label == item.label]
+        return _told_apart(item, namesakes, [item.label], hidden)
+    namesakes = [other for other in others if other.name == item.name]
+    return _told_apart(item, namesakes, [_name(item)], hidden)
+
+
+def _name(item: Component) -> str:
+    return _NAMES.get(item.name, item.name.replace("_", " ").title())
+
+
+def _told_apart(
+    item: Component, namesakes: Sequence[Component], parts: list[str], hidden: str | None = None
+) -> str:
+    if any(other.name != item.name for other in namesakes):
+        parts.append(_name(item))
+    for key, value in item.parameters.items():
+        others = [other.parameters[key] for other in namesakes if other.name == item.name]
+        if key != hidden and any(other != value for other in others):
+            parts += _part(key, value, others)
+    return plain(", ".join(parts))
+
+
+def _part(key: str, value: object, others: Sequence[object]) -> list[str]:
+    symbol = _SYMBOLS.get(key, key)
+    if isinstance(value, bool):
+        return [symbol] if value else []
+    if value is None:
+        return []
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    if any(isinstance(other, float) and other != value and f"{other:g}" == text for other in others):
+        text = str(value)  # six digits do not tell them apart
+    return [f"{symbol} {text}" if symbol.startswith("-") else f"{symbol} = {text}"]
 
 
 def place(cell: Cell, cells: Sequence[Cell]) -> str:

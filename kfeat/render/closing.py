@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from kfeat.analysis.cells import Cell, by_setting, exact_of
-from kfeat.analysis.labels import method
+from kfeat.analysis.names import method
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kfeat.analysis.cells import Cell, Shown, by_setting
-from kfeat.analysis.labels import dataset, kernel, method
+from kfeat.analysis.names import dataset, kernel, method
 from kfeat.errors import ConfigError
 from kfeat.experiments.quantities import SCORE, quantity_named
 from kfeat.experiments.schema import Column, TableLayout

@@ -8,7 +8,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from kfeat.analysis.labels import method
+from kfeat.analysis.names import method
 from kfeat.analysis.ranking import Ranked
 from kfeat.errors import StoreError
 from kfeat.experiments.plan import Trial

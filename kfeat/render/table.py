@@ -7,7 +7,7 @@ from typing import Any
 
 from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
 from kfeat.analysis.folds import fold_means
-from kfeat.analysis.labels import dataset, formulas, kernel, method
+from kfeat.analysis.names import dataset, formulas, kernel, method
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
 from kfeat.experiments.schema import TableLayout

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.analysis.labels import dataset
+from kfeat.analysis.names import dataset
 from kfeat.errors import ConfigError, StoreError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan

@@ -10,7 +10,7 @@ from matplotlib.text import Text
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.folds import without_folds
-from kfeat.analysis.labels import formulas
+from kfeat.analysis.names import formulas
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.schema import FigureLayout
 from kfeat.render.escapes import mathtext

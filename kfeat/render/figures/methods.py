@@ -6,7 +6,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from kfeat.analysis.cells import PHASES, Cell, by_setting
-from kfeat.analysis.labels import method, places
+from kfeat.analysis.names import method, places
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.style import BUSY, COLOURS, logarithmic, say_why_empty, shared_legend, wrapped
 

@@ -6,7 +6,7 @@ from math import ceil
 from typing import Any
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.labels import dataset, kernel, method, places
+from kfeat.analysis.names import dataset, kernel, method, places
 from kfeat.errors import ConfigError
 from kfeat.experiments.schema import FigureLayout
 from kfeat.render.figures.style import COLOURS, DASHES, MARKERS, MORE_DASHES
