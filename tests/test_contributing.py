@@ -17,7 +17,7 @@ from kfeat.data.registry import Entry, registry
 from kfeat.experiments.component import Component
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.measures import MEASURES
-from kfeat.experiments.plan import plan
+from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.quantities import QUANTITIES
 from kfeat.experiments.row import Row
 from kfeat.experiments.trial import run_trial
@@ -84,9 +84,16 @@ def config(title: str, folder: Path) -> Experiment:
     return load_experiment(path)
 
 
+def planned(experiment: Experiment) -> list[Trial]:
+    return plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+
+
+def run(trial: Trial) -> Row:
+    return run_trial(trial, threads=1, alone=True, mirror=None, offline=True)
+
+
 def first_row(experiment: Experiment) -> Row:
-    trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
-    return run_trial(trials[0], threads=1, alone=True, mirror=None, offline=True)
+    return run(planned(experiment)[0])
 
 
 @pytest.mark.parametrize("part", REGISTRIES)
