@@ -17,12 +17,12 @@ CLASSIFIERS = sorted(set(DEFAULT_EPS) - REGRESSION)
 
 
 def package_model(X, y, options, seed=1):
-    """The package's own W (width, machines), labels, and model, from the C library's state `seed`."""
+    """The package's own W (width, n_subproblems), labels, and model, from the C library's state `seed`."""
     ctypes.CDLL(None).srand(seed)
     model = liblinearutil.train(np.asarray(y, dtype=float), X, options + " -q")
-    machines = 1 if model.nr_class == 2 and model.param.solver_type != 4 else model.nr_class
+    n_subproblems = 1 if model.nr_class == 2 and model.param.solver_type != 4 else model.nr_class
     width = model.nr_feature + (model.bias >= 0)
-    W = np.ctypeslib.as_array(model.w, (width, machines)).copy()
+    W = np.ctypeslib.as_array(model.w, (width, n_subproblems)).copy()
     return W, model
 
 
