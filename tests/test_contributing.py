@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 import yaml
+from sklearn.utils.estimator_checks import check_estimator
 
 from kfeat.data import fingerprint, load
 from kfeat.data.registry import Entry, registry
 from kfeat.experiments.component import Component
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.measures import MEASURES
-from kfeat.experiments.plan import plan
+from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.quantities import QUANTITIES
 from kfeat.experiments.row import Row
 from kfeat.experiments.trial import run_trial
@@ -25,6 +26,7 @@ from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
 from kfeat.parameters import parameter_model
 from kfeat.solvers import SOLVERS
+from tests import test_kernels
 
 PAGE = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
 REGISTRIES: dict[str, dict[str, Any]] = {
@@ -63,14 +65,14 @@ def recipe(monkeypatch: pytest.MonkeyPatch) -> Recipe:
         for place, code in blocks(title, "python").items():
             name = place.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
             module = ModuleType(name)
-            if place.endswith("/__init__.py"):  # lines for a module that there is
+            if find_spec(name):  # lines to add to a file
                 vars(module).update(vars(import_module(name)))
             else:
-                assert name.startswith("tests.") or find_spec(name) is None, f"{place} exists already"
                 monkeypatch.setitem(sys.modules, name, module)
             exec(compile(code, place, "exec"), vars(module))
-            for test in [value for key, value in vars(module).items() if key.startswith("test_")]:
-                test()
+            for key, value in list(vars(module).items()):
+                if key.startswith("test_") and value.__globals__ is vars(module):
+                    value()
 
     return carry_out
 
@@ -84,9 +86,16 @@ def config(title: str, folder: Path) -> Experiment:
     return load_experiment(path)
 
 
+def planned(experiment: Experiment) -> list[Trial]:
+    return plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+
+
+def run(trial: Trial) -> Row:
+    return run_trial(trial, threads=1, alone=True, mirror=None, offline=True)
+
+
 def first_row(experiment: Experiment) -> Row:
-    trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
-    return run_trial(trials[0], threads=1, alone=True, mirror=None, offline=True)
+    return run(planned(experiment)[0])
 
 
 @pytest.mark.parametrize("part", REGISTRIES)
@@ -98,6 +107,20 @@ def test_a_new_class_has_the_defaults_that_the_page_enters(part: str, recipe: Re
     fields = parameter_model(cls).model_fields
     numeric = Component(name, cls, {}, dict.fromkeys(fields)).numeric()
     assert versions == {cls.algorithm_version: {key: fields[key].default for key in numeric}}
+
+
+@pytest.mark.parametrize(("part", "name"), [("map", "random_projection"), ("solver", "nearest_mean")])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+def test_a_new_estimator_passes_scikit_learn_s_checks(part: str, name: str, recipe: Recipe) -> None:
+    recipe(f"A {part}")
+    check_estimator(REGISTRIES[part][name]())
+
+
+def test_a_new_kernel_is_its_formula(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(test_kernels, "FORMULAS", dict(test_kernels.FORMULAS))
+    recipe("A kernel")
+    test_kernels.test_gram_block_is_the_formula("cosh", "csr-dense")
+    test_kernels.test_maclaurin_series_sums_to_the_kernel("cosh")
 
 
 def test_a_config_names_the_new_map(recipe: Recipe, write: Callable[..., Path]) -> None:

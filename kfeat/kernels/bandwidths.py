@@ -78,5 +78,5 @@ def number(kernel: Any, name: str) -> float:
 
 
 def in_words(bandwidth: float | str) -> str:
-    """Return a bandwidth as a formula says it: a number, or the heuristic in words."""
+    """Return a bandwidth as a formula prints it: a number, or the heuristic in words."""
     return bandwidth.replace("_", " ") if isinstance(bandwidth, str) else f"{bandwidth:g}"

@@ -18,7 +18,7 @@ from kfeat.parameters import Degree
 
 
 class DotProductKernel(Kernel):
-    """A kernel of the inner product alone; subclasses say f, its coefficients, and where the series ends."""
+    """A kernel of the inner product alone; subclasses define f, its coefficients and its last degree."""
 
     radius: ClassVar[float] = inf  # of convergence, of the series in t = <x, y>
 

@@ -49,17 +49,43 @@ class Estimate:
 class Diagnosis:
     """What `FeatureMap.diagnose` finds on a sample of m rows.
 
-    With e_ij = <z(x_i), z(x_j)> - k_ij, and k_ij the exact kernel less what the map leaves out (`offset`),
-    over all pairs i != j:
-    relative_frobenius: sqrt(sum e_ij^2 / sum k_ij^2);
-    mean_absolute: mean |e_ij|;
-    mean_relative: mean |e_ij| / |k_ij|, over the pairs with k_ij != 0;
-    maximum: max |e_ij|, in the sample (more rows can only raise it, so no interval is given).
-    Over all pairs, i = j too, relative_spectral: ||Z Z^T - K||_2 / ||K||_2 (Yang et al., ICML 2014), without
-    an interval either, since the jackknife does not hold for a largest eigenvalue.
-    effective_rank: exp(-sum p_i log p_i), p the eigenvalues of Z^T Z over their sum.
-    zero, constant, duplicate: numbers of columns that are 0, the same in all rows but not 0, and equal to an
-    earlier column that varies.
+    Errors are e_ij = <z(x_i), z(x_j)> - k_ij, with k_ij the exact kernel less what the map leaves out. They
+    are taken over all pairs i != j, but for the spectral one, which has the pairs i = j too.
+
+    Attributes
+    ----------
+    n_rows, n_columns : int
+        The shape of the feature matrix of the sample.
+    zero, constant, duplicate : int
+        The numbers of columns that are 0, the same in all rows but not 0, and equal to an earlier column that
+        varies.
+    effective_rank : float
+        exp(-sum p_i log p_i), with p the eigenvalues of Z^T Z over their sum.
+    offset : float
+        What the map leaves out of the kernel: its `kernel_offset_`.
+    relative_frobenius : Estimate
+        sqrt(sum e_ij^2 / sum k_ij^2).
+    mean_absolute : Estimate
+        mean |e_ij|.
+    mean_relative : Estimate
+        mean |e_ij| / |k_ij|, over the pairs with k_ij != 0.
+    maximum : float
+        max |e_ij| in the sample; more rows can only raise it, so no interval is given.
+    relative_spectral : float
+        ||Z Z^T - K||_2 / ||K||_2 (Yang et al., ICML 2014), without an interval, since the jackknife does not
+        hold for a largest eigenvalue.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.kernels import Polynomial
+    >>> from kfeat.maps import RandomMaclaurin
+    >>> X = np.random.default_rng(0).random((50, 3))
+    >>> found = RandomMaclaurin(Polynomial(2), n_components=200, random_state=0).fit(X).diagnose(X)
+    >>> found.n_columns, found.zero > 100  # columns whose degree is not 2 are 0
+    (200, True)
+    >>> found.relative_frobenius.low <= found.relative_frobenius.value <= found.relative_frobenius.high
+    True
     """
 
     n_rows: int

@@ -1,4 +1,4 @@
-"""The Nystrom approximation: any kernel, seen from a sample of the rows (Drineas & Mahoney 2005)."""
+"""The Nystrom approximation of any kernel, by its values on a sample of the rows (Drineas & Mahoney 2005)."""
 
 import warnings
 from typing import Annotated, Any, ClassVar

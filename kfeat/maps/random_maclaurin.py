@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from kfeat.errors import ParameterError
 from kfeat.kernels import DotProductKernel, Kernel, Polynomial
 from kfeat.maps.base import BlockMapper, FeatureMap, register
-from kfeat.maps.degree_laws import Degrees, coefficients, geometric, proportional, truncated
+from kfeat.maps.degrees import Degrees, coefficients, geometric, proportional, truncated
 from kfeat.memory import check_memory
 from kfeat.parameters import Components, Jobs
 

@@ -24,7 +24,7 @@ from kfeat.kernels.operands import canonical
 from kfeat.parameters import check_parameters
 
 Task = Literal["classification", "regression"]
-LARGEST = float(np.sqrt(np.finfo(np.float64).max)) / 4  # whose square, times a few, is finite
+LARGEST = float(np.sqrt(np.finfo(np.float64).max)) / 4  # the square of which is finite, also times a few
 BLOCK_BYTES = 2**25  # of float64 scratch space while predicting
 
 
@@ -47,7 +47,7 @@ def available_when(condition: Callable[[Any], bool]) -> Callable[[Method], Metho
 
 
 def classifies(solver: "Solver") -> bool:
-    """Tell whether decision values exist: for classifiers only."""
+    """Tell whether decision values exist, as they do for classifiers only."""
     return solver.task == "classification"
 
 

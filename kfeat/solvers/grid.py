@@ -1,4 +1,4 @@
-"""Cross-validation over one parameter, C say: folds are cut once, each walks along all values."""
+"""Cross-validation over one parameter, such as C: folds are cut once, and each takes all values in turn."""
 
 from collections.abc import Iterable
 from math import floor, log

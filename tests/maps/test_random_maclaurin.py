@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from kfeat.errors import DataError, UnsupportedKernelError
 from kfeat.kernels import DotProductKernel, Exponential, Linear, Polynomial, VovkInfinite, VovkReal
 from kfeat.maps import RandomMaclaurin, column_counts
-from kfeat.maps.degree_laws import geometric, proportional, truncated
+from kfeat.maps.degrees import geometric, proportional, truncated
 
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
 

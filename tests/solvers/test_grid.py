@@ -33,7 +33,7 @@ def test_regression_is_scored_by_r2():
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-def test_the_best_c_trains_the_final_machine(loss):
+def test_the_best_c_trains_the_final_model(loss):
     X = features(400, 30)
     y = np.array(["no", "yes"])[labels(X, 2)]
     solver = NewtonCV(1e-3, 10.0, 10.0, loss=loss).fit(X, y)

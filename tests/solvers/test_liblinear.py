@@ -17,12 +17,12 @@ CLASSIFIERS = sorted(set(DEFAULT_EPS) - REGRESSION)
 
 
 def package_model(X, y, options, seed=1):
-    """The package's own W (width, machines), labels, and model, from the C library's state `seed`."""
+    """The package's own W (width, n_subproblems), labels, and model, from the C library's state `seed`."""
     ctypes.CDLL(None).srand(seed)
     model = liblinearutil.train(np.asarray(y, dtype=float), X, options + " -q")
-    machines = 1 if model.nr_class == 2 and model.param.solver_type != 4 else model.nr_class
+    n_subproblems = 1 if model.nr_class == 2 and model.param.solver_type != 4 else model.nr_class
     width = model.nr_feature + (model.bias >= 0)
-    W = np.ctypeslib.as_array(model.w, (width, machines)).copy()
+    W = np.ctypeslib.as_array(model.w, (width, n_subproblems)).copy()
     return W, model
 
 
@@ -216,21 +216,3 @@ def test_sizes_beyond_a_c_int_are_refused_with_the_numbers():
     X = csr_array(([1.0, 1.0], ([0, 1], [5, 7])), shape=(3, 800_000_000))
     with pytest.raises(DataError, match=r"features times classes would be 2,400,000,000"):
         Liblinear().fit(X, [0, 1, 2])
-
-
-@pytest.mark.parametrize("solver_type", [0, 2, 11])
-def test_the_parameter_search_equals_the_package(solver_type, capfd):
-    X = features(200, 6)
-    y = values(X) if solver_type == 11 else labels(X, 3)
-    found = Liblinear(solver_type).find_parameters(X, y, folds=4, start_C=0.01)
-    ctypes.CDLL(None).srand(1)
-    C, p, score = liblinearutil.train(np.asarray(y, dtype=float), X, f"-s {solver_type} -C -v 4 -c 0.01 -q")
-    assert (found.C, found.score) == (C, score)
-    assert found.p == (p if solver_type == 11 else None)
-    best = max if solver_type != 11 else min
-    assert best(score for _, _, score in found.path) == pytest.approx(found.score, rel=1e-4)
-    assert found.path[0][0] == pytest.approx(0.01, rel=0.01)
-    with pytest.raises(ParameterError, match="not for -s 1"):
-        Liblinear(1).find_parameters(X, y)
-    with pytest.raises(ParameterError, match="got 201"):
-        Liblinear(solver_type).find_parameters(X, y, folds=201)

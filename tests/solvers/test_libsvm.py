@@ -146,7 +146,7 @@ def test_other_kernels_are_handed_over_as_a_gram_matrix(classes, make, monkeypat
         assert np.array_equal(solver.predict(make(T)), found)
 
 
-def test_a_gram_matrix_gives_the_machine_of_libsvm_s_own_kernel(monkeypatch):
+def test_a_gram_matrix_gives_the_model_of_libsvm_s_own_kernel(monkeypatch):
     X, T = features(151, 6), features(90, 6, seed=4)
     y = labels(X, 3)
     own = Libsvm(Gaussian(0.7), eps=1e-8).fit(X, y)

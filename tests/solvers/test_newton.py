@@ -10,7 +10,7 @@ from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.solvers import Liblinear, Libsvm, Newton
 from kfeat.solvers.newton.design import DesignMatrix
 from kfeat.solvers.newton.losses import LOSSES
-from kfeat.solvers.newton.method import Progress, line_search
+from kfeat.solvers.newton.method import Descent, line_search
 from tests.solvers.problems import features, labels
 
 TYPES = {"squared_hinge": 2, "logistic": 0}
@@ -178,7 +178,7 @@ def test_the_line_search_finds_the_minimum(loss):
     for _ in range(20):
         w, d, u, q = (rng.standard_normal(size) for size in (5, 5, 300, 300))
         costs = rng.random(300)
-        state = Progress(w=w, u=u, scale=1.0)
+        state = Descent(w=w, u=u, scale=1.0)
 
         def along(a, w=w, d=d, u=u, q=q, costs=costs):
             return (w + a * d) @ (w + a * d) / 2 + costs @ LOSSES[loss].value(u + a * q)

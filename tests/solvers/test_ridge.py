@@ -42,7 +42,7 @@ def test_the_gradient_vanishes():
 
 @pytest.mark.parametrize("sizes", [[300], [1, 299], [7] * 42 + [6]])
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
-def test_batches_of_any_size_give_the_same_machine(make, sizes):
+def test_batches_of_any_size_give_the_same_fit(make, sizes):
     X, y = problem()
     ends = np.cumsum(sizes)
     batches = ((make(X[e - s : e]), y[e - s : e]) for s, e in zip(sizes, ends, strict=True))

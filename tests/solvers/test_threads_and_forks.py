@@ -31,9 +31,9 @@ def test_a_fit_beside_others_is_the_fit_alone(solver):
     y = labels(X, 3)
 
     def fit(_):
-        machine = clone(solver).fit(X, y)
-        weights = machine.dual_coef_ if isinstance(machine, Libsvm) else machine.coef_
-        return weights.tobytes(), machine.objective_, machine.n_iter_, machine.predict(X).tobytes()
+        fitted = clone(solver).fit(X, y)
+        weights = fitted.dual_coef_ if isinstance(fitted, Libsvm) else fitted.coef_
+        return weights.tobytes(), fitted.objective_, fitted.n_iter_, fitted.predict(X).tobytes()
 
     alone = fit(0)
     with ThreadPoolExecutor(8) as pool:

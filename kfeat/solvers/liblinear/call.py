@@ -1,7 +1,6 @@
-"""LIBLINEAR's C interface: a problem, its parameters, `train` and `find_parameters`."""
+"""LIBLINEAR's C interface: a problem, its parameters and `train`."""
 
 import ctypes
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,6 @@ from kfeat.errors import ParameterError
 from kfeat.solvers.native.library import c_array, solving, structure, weight_fields
 from kfeat.solvers.native.nodes import node_rows
 
-TRIED = re.compile(r"log2c= *(\S+)\t(?:p= *(\S+)\t)?(?:rate|Mean squared error)=(\S+)")
 CRAMMER_SINGER = 4
 REGRESSION = frozenset({11, 12, 13})
 
@@ -39,19 +37,6 @@ class Trained:
     W: NDArray[np.float64]
     labels: NDArray[np.float64]
     log: str
-
-
-@dataclass(frozen=True)
-class Found:
-    """The best C (and p, for -s 11) by cross-validation, its accuracy or mean squared error, and all tried.
-
-    `path` holds (C, p, score) in the order of trial; p is None for classification.
-    """
-
-    C: float
-    p: float | None
-    score: float
-    path: tuple[tuple[float, float | None, float], ...]
 
 
 class Call:
@@ -85,23 +70,6 @@ class Call:
         finally:
             library.liblinear.free_and_destroy_model(ctypes.byref(model))
         return Trained(W, labels, "".join(messages))
-
-    def find_parameters(self, folds: int, C: float | None, p: float | None) -> Found:
-        """Run LIBLINEAR's warm-started parameter search (its -C), from C and p or its own first values."""
-        parameter = self._parameter()
-        best = [ctypes.c_double() for _ in range(3)]
-        with solving(library.liblinear.set_print_string_function, self._settings.seed) as messages:
-            self._check(parameter)
-            library.liblinear.find_parameters(
-                self._problem, parameter, folds, C or -1.0, p or -1.0, *(ctypes.byref(b) for b in best)
-            )
-        regression = self._settings.solver_type in REGRESSION
-        found = TRIED.findall("".join(messages))
-        path = tuple(
-            (2.0 ** float(log2c), float(tube) if tube else None, float(score) / (1 if regression else 100))
-            for log2c, tube, score in found
-        )
-        return Found(best[0].value, best[1].value if regression else None, best[2].value, path)
 
     def _check(self, parameter: Any) -> None:
         refusal = library.liblinear.check_parameter(self._problem, parameter)

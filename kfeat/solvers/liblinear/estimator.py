@@ -8,9 +8,9 @@ from annotated_types import Ge, Gt, Le
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
-from kfeat.errors import ParameterError, SolverError
+from kfeat.errors import SolverError
 from kfeat.solvers.base import LinearSolver, Task, class_factors, finite
-from kfeat.solvers.liblinear.call import CRAMMER_SINGER, REGRESSION, Call, Found, Settings, Trained
+from kfeat.solvers.liblinear.call import CRAMMER_SINGER, REGRESSION, Call, Settings, Trained
 from kfeat.solvers.liblinear.log import read_log
 from kfeat.solvers.liblinear.objective import linear_objective
 from kfeat.solvers.liblinear.rounding import round_significant
@@ -18,7 +18,6 @@ from kfeat.solvers.native.library import check_sizes
 
 SolverType = Literal[0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13]
 DEFAULT_EPS = {0: 0.01, 1: 0.1, 2: 0.01, 3: 0.1, 4: 0.1, 5: 0.01, 6: 0.01, 7: 0.1, 11: 1e-4, 12: 0.1, 13: 0.1}
-SEARCHABLE = frozenset({0, 2, 11})
 LOGISTIC = frozenset({0, 6, 7})
 
 
@@ -141,17 +140,6 @@ class Liblinear(LinearSolver):
             positive = values > 0 if self.order_[0] == 1 else values >= 0
             return self.classes_[positive.astype(int)]
         return self.classes_[self.order_[values[:, self.order_].argmax(axis=1)]]
-
-    def find_parameters(
-        self, X: Any, y: Any, folds: int = 5, start_C: float | None = None, start_p: float | None = None
-    ) -> Found:
-        """Return the best C (-s 0, 2), or C and p (-s 11), by LIBLINEAR's warm-started search (its -C)."""
-        if self.solver_type not in SEARCHABLE:
-            raise ParameterError(f"find_parameters is for -s 0, 2 and 11, not for -s {self.solver_type}")
-        X, y = self._check(X, y)
-        if not 2 <= folds <= len(y):
-            raise ParameterError(f"folds: 2 up to the {len(y)} rows are possible (got {folds})")
-        return self._call(X, y).find_parameters(folds, start_C, start_p)
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         return super()._scores(self._rounded(X))

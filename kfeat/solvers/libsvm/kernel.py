@@ -1,6 +1,5 @@
 """Kernels as LIBSVM takes them: its own, which stand for kfeat's, or the values of any other."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -124,7 +123,7 @@ class GivenKernel:
             "take a kernel that LIBSVM computes itself (Linear, Polynomial, Gaussian) or fewer rows",
         )
         gram = np.empty((pairs, n + 1, 2))
-        for rows in _even_slices(n):
+        for rows in gen_batches(n, max(2, GRAM_VALUES // n // 2 * 2)):  # each starts at an even row
             K = self.kernel(X[rows], X)
             first = rows.start // 2
             gram[first : first + len(K[::2]), 1:, 0] = K[::2]
@@ -161,12 +160,6 @@ def libsvm_kernel(kernel: Kernel) -> LibsvmKernel:
     if isinstance(kernel, Gaussian):
         return NativeKernel(RBF, gamma=float(kernel.gamma))
     return GivenKernel(kernel)
-
-
-def _even_slices(n: int) -> Iterator[slice]:
-    """Cut n rows into slices of about GRAM_VALUES kernel values, each starting at an even row."""
-    slices: Iterator[slice] = gen_batches(n, max(2, GRAM_VALUES // n // 2 * 2))
-    return slices
 
 
 def _as_node_rows(nodes: NDArray[Any]) -> NodeRows:

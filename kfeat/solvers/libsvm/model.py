@@ -119,7 +119,7 @@ class SupportVectors:
 
 
 def kernel_fields(kernel: LibsvmKernel) -> dict[str, Any]:
-    """Return the fields of LIBSVM's parameters that say the kernel."""
+    """Return the fields of LIBSVM's parameters that describe the kernel."""
     return {
         "kernel_type": kernel.type,
         "degree": kernel.degree,

@@ -26,18 +26,18 @@ class NodeRows:
 
 
 def node_rows(X: Any, bias: float | None = None, sparse_below: float = LINEAR_BELOW) -> NodeRows:
-    """Return the rows of X as node arrays: (index from 1, value) ..., (width + 1, bias), (-1, -).
+    """Return the rows of X as node arrays: (index from 1, value) ..., (d + 1, bias), (-1, -).
 
-    X is a dense array or CSR with sorted indices, shape (n, width), float32 or float64. The nodes take
+    X is a dense array or CSR with sorted indices, shape (n, d), float32 or float64. The nodes take
     16 bytes * (values + 1 per row, + 1 with a bias), and only a few MB beside them are used. A dense array
     with a share of non-zeros below `sparse_below` goes without its zeros: no sum changes by a bit. Raises
     SolverError where memory is short.
     """
-    n, width = X.shape
+    n, d = X.shape
     counts = np.diff(X.indptr).astype(np.int64) if issparse(X) else _nonzeros(X)
     extra = 1 if bias is None else 2
-    full = not issparse(X) and counts.sum() >= sparse_below * n * width
-    values = n * width if full else int(counts.sum())
+    full = not issparse(X) and counts.sum() >= sparse_below * n * d
+    values = n * d if full else int(counts.sum())
     needed = NODE.itemsize * (values + extra * n)
     check_memory(f"a matrix of {values:,} values as nodes", needed, "take fewer rows or features")
     if full:
@@ -46,7 +46,7 @@ def node_rows(X: Any, bias: float | None = None, sparse_below: float = LINEAR_BE
         nodes, ends = _ragged_rows(X, counts, extra)
     nodes["index"][ends - 1] = -1
     if bias is not None:
-        nodes["index"][ends - 2] = width + 1
+        nodes["index"][ends - 2] = d + 1
         nodes["value"][ends - 2] = bias
     starts = np.concatenate([[0], ends[:-1]])
     return NodeRows(nodes, (starts * NODE.itemsize + nodes.ctypes.data).astype(np.uintp))
@@ -54,13 +54,13 @@ def node_rows(X: Any, bias: float | None = None, sparse_below: float = LINEAR_BE
 
 def _full_rows(X: NDArray[Any], extra: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the nodes of all values of a dense array, and where each row's nodes end."""
-    n, width = X.shape
-    nodes = np.empty((n, width + extra), NODE)
-    index = np.arange(1, width + 1, dtype=np.int32)
-    for rows in _blocks(np.full(n, width)):
-        nodes["index"][rows, :width] = index
-        nodes["value"][rows, :width] = X[rows]
-    return nodes.reshape(-1), (width + extra) * np.arange(1, n + 1)
+    n, d = X.shape
+    nodes = np.empty((n, d + extra), NODE)
+    index = np.arange(1, d + 1, dtype=np.int32)
+    for rows in _blocks(np.full(n, d)):
+        nodes["index"][rows, :d] = index
+        nodes["value"][rows, :d] = X[rows]
+    return nodes.reshape(-1), (d + extra) * np.arange(1, n + 1)
 
 
 def _ragged_rows(X: Any, counts: NDArray[np.int64], extra: int) -> tuple[NDArray[Any], NDArray[np.int64]]:

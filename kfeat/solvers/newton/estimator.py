@@ -127,7 +127,7 @@ class Newton(LinearSolver):
         return self
 
     def _start(self, n_columns: int) -> NDArray[np.float64] | None:
-        """Return the last solution as (columns, classes), if it is wanted and fits."""
+        """Return the last solution as (columns, classes), if it is to be used and its shape is right."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
         W = (

@@ -37,8 +37,8 @@ class Problem:
 
 
 @dataclass
-class Progress:
-    """Where one class stands; `w` (n_columns,), `u` its margins (n,)."""
+class Descent:
+    """The descent of one class so far; `w` (n_columns,), `u` its margins (n,)."""
 
     w: Vector
     u: Vector
@@ -52,13 +52,13 @@ class Progress:
     cg_steps: float = FIRST_GUESS
 
 
-def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> list[Progress]:
+def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> list[Descent]:
     """Minimise from W (n_columns, k), or from zero, until two measures are small.
 
     |grad f| <= eps * min(pos, neg) / n * |grad f(0)|, and the last sweep lowered f by 10 eps f at most (where
     features outnumber rows, |grad f(0)| is so large that the former alone says little).
 
-    Newton steps from zero go by the least squares fit, which is no way towards the widest margin where
+    Newton steps from zero go by the least squares fit, which does not lead to the widest margin where
     classes can be separated without loss: these are solved along a path of growing costs instead.
     """
     classes = descend(problem, W, eps, max_iter, stop_at=SEPARABLE if W is None else 0.0)
@@ -72,7 +72,7 @@ def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> l
     return classes
 
 
-def along_costs(problem: Problem, eps: float, max_iter: int) -> list[Progress]:
+def along_costs(problem: Problem, eps: float, max_iter: int) -> list[Descent]:
     """Minimise with costs that grow tenfold up to the problem's own, each from the solution before."""
     design, costs = problem.design, problem.costs
     # With costs this much smaller the Hessian is twice the identity at most: there a step suffices.
@@ -90,7 +90,7 @@ def along_costs(problem: Problem, eps: float, max_iter: int) -> list[Progress]:
 
 def descend(
     problem: Problem, W: Vector | None, eps: float, max_iter: int, stop_at: float = 0.0
-) -> list[Progress]:
+) -> list[Descent]:
     """Take Newton steps until every class is done, or its f below `stop_at` * f(0)."""
     design, signs, costs, loss = problem.design, problem.signs, problem.costs, problem.loss
     n, n_columns = design.shape
@@ -100,7 +100,7 @@ def descend(
     rarer = np.minimum((signs > 0).mean(axis=0), (signs < 0).mean(axis=0))
     enough = stop_at * (costs * loss.value(nothing)).sum(axis=0)
     classes = [
-        Progress(
+        Descent(
             w=np.zeros(n_columns) if W is None else W[:, j].copy(),
             u=np.zeros(n),
             scale=float(np.linalg.norm(at_zero[:, j]) * rarer[j]),
@@ -117,15 +117,15 @@ def descend(
             state.u = signs[:, j] * scores[:, j]
             state.factor = 1 + float((costs[:, j] * loss.hessian(state.u)).mean()) * squares
             state.cg_steps = WITHOUT
-    open_classes = find_gradients(problem, classes, list(range(k)), eps, max_iter)
+    open_classes = update_gradients(problem, classes, list(range(k)), eps, max_iter)
     while open_classes:
         directions = np.stack([newton_direction(problem, classes[j], j) for j in open_classes], axis=1)
         move(problem, classes, open_classes, directions)
-        open_classes = find_gradients(problem, classes, open_classes, eps, max_iter)
+        open_classes = update_gradients(problem, classes, open_classes, eps, max_iter)
     return classes
 
 
-def start_together(problem: Problem, classes: list[Progress], at_zero: Vector) -> None:
+def start_together(problem: Problem, classes: list[Descent], at_zero: Vector) -> None:
     """Take the first step of all classes from zero: there all rows have one Hessian, up to their costs."""
     gram = problem.design.gram()
     h = problem.costs * problem.loss.hessian(np.zeros((len(problem.costs), 1)))
@@ -137,7 +137,7 @@ def start_together(problem: Problem, classes: list[Progress], at_zero: Vector) -
         state.factor = hessian_factor(gram, float(h_now.mean()), dtype)
 
 
-def move(problem: Problem, classes: list[Progress], which: list[int], directions: Vector) -> None:
+def move(problem: Problem, classes: list[Descent], which: list[int], directions: Vector) -> None:
     """Step each class along its direction as far as its objective falls."""
     changes = problem.design.matvec(directions)
     for column, j in enumerate(which):
@@ -150,16 +150,16 @@ def move(problem: Problem, classes: list[Progress], which: list[int], directions
         state.iterations += 1
 
 
-def find_gradients(
-    problem: Problem, classes: list[Progress], which: list[int], eps: float, max_iter: int
+def update_gradients(
+    problem: Problem, classes: list[Descent], which: list[int], eps: float, max_iter: int
 ) -> list[int]:
-    """Update the gradients, write down who has finished and why, and return who has not."""
+    """Update the gradients, note which classes are done and why, and return the others."""
     gradients = np.stack(
         [problem.signs[:, j] * problem.costs[:, j] * problem.loss.gradient(classes[j].u) for j in which],
         axis=1,
     )
     sums = problem.design.rmatvec(gradients)
-    # An objective that falls by less than this share is at the mercy of rounding in the products.
+    # An objective that falls by less than this share may be rounding in the products alone.
     stall = 0.01 * float(np.finfo(problem.design.X.dtype).eps)
     for column, j in enumerate(which):
         state = classes[j]
@@ -180,27 +180,27 @@ def find_gradients(
     return [j for j in which if not classes[j].stop_reason]
 
 
-def objective(problem: Problem, state: Progress, j: int) -> float:
+def objective(problem: Problem, state: Descent, j: int) -> float:
     """Return f_j(w)."""
     return float(state.w @ state.w / 2 + problem.costs[:, j] @ problem.loss.value(state.u))
 
 
-def newton_direction(problem: Problem, state: Progress, j: int) -> Vector:
+def newton_direction(problem: Problem, state: Descent, j: int) -> Vector:
     """Return d with (I + X'hX) d = -gradient, up to the forcing term."""
     h = problem.costs[:, j] * problem.loss.hessian(state.u)
-    curved = np.flatnonzero(h)
+    active = np.flatnonzero(h)
     n, n_columns = problem.design.shape
-    if state.cg_steps > gram_cost(len(curved), n_columns):
+    if state.cg_steps > gram_cost(len(active), n_columns):
         state.factor = hessian_factor(problem.design.gram(h), 1.0, problem.design.X.dtype)
-    if len(curved) < WHOLE * n:
-        design, h = problem.design.take(curved), h[curved]
+    if len(active) < WHOLE * n:
+        design, h = problem.design.take(active), h[active]
     else:
         design = problem.design
     d, state.cg_steps = conjugate_gradients(design, h, -state.gradient, state.factor)
     return d
 
 
-def line_search(state: Progress, d: Vector, q: Vector, costs: Vector, loss: Loss) -> float:
+def line_search(state: Descent, d: Vector, q: Vector, costs: Vector, loss: Loss) -> float:
     """Return the step length that minimises f(w + a d), margins u + a q, by safeguarded Newton steps."""
     wd, dd = float(state.w @ d), float(d @ d)
     moving = np.flatnonzero(q)

@@ -1,4 +1,4 @@
-"""The laws by which Random Maclaurin draws a feature's degree N."""
+"""The distributions from which Random Maclaurin draws a feature's degree N."""
 
 from typing import Any, NamedTuple
 
@@ -47,7 +47,7 @@ def truncated(rng: np.random.Generator, kernel: DotProductKernel, n: int, base: 
 def proportional(rng: np.random.Generator, kernel: DotProductKernel, n: int, X: Any, first: int) -> Degrees:
     """Return n draws of P(N) in proportion to a_N mean(||x||^2N): the size of each term of k(x, x) on X.
 
-    The mean is over quantiles of the norms; the weights make up for any P, so that nothing rests on it.
+    The mean is over quantiles of the norms; the weights make the map unbiased for any P.
     """
     a = terms(kernel, MAX_DEGREE)
     norms = np.quantile(squared_norms(X), (np.arange(QUANTILES) + 0.5) / QUANTILES)
