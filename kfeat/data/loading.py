@@ -65,13 +65,12 @@ def load_raw(
 ) -> Raw:
     """Return a dataset as its files have it, before any protocol; arrays may be mapped read-only."""
     source = validated(Source, source, "dataset")
-    folder, mirror_used = cache_folder(cache), chosen_mirror(mirror)
+    folder = cache_folder(cache)
+    access = (folder, chosen_mirror(mirror), offline, progress)
     if isinstance(source, str):
-        return load_registered(source, folder, mirror_used, offline, progress)
+        return load_registered(source, *access)
     if isinstance(source, PinnedSource):
-        return with_pin(
-            load_registered(source.name, folder, mirror_used, offline, progress), source.fingerprint
-        )
+        return with_pin(load_registered(source.name, *access), source.fingerprint)
     if isinstance(source, FileSource):
         return load_files(source, folder)
     return generate(source)
