@@ -5,7 +5,7 @@ A message states what was expected, what was met, and what to do next.
 
 
 class KfeatError(Exception):
-    """Base of every error that a user can cause and mend."""
+    """Base of every error that a user can cause and remedy."""
 
 
 class ConfigError(KfeatError, ValueError):
