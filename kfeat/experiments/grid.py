@@ -5,7 +5,7 @@ from itertools import product
 from math import prod
 from typing import Any
 
-from kfeat.experiments.problems import Path, refuse
+from kfeat.experiments.problems import KeyPath, refuse
 
 MAX_TRIALS = 100_000
 
@@ -55,7 +55,7 @@ def laid_out(entry: Any) -> list[Any]:
     return found
 
 
-def _empty_lists(value: Any, path: Path = ()) -> Iterator[Path]:
+def _empty_lists(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[KeyPath]:
     if isinstance(value, dict | list):
         items = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in items:

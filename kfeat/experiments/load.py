@@ -95,7 +95,7 @@ def load_experiment(
 ) -> Experiment:
     """Return the experiment in `path`, with `key=value` overrides and the command line's choices.
 
-    Raises ConfigError that lists every problem of the file with its path.
+    Raises ConfigError that lists every problem of the file with its line and path.
     """
     file = read_file(path)
 

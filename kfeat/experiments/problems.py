@@ -10,10 +10,10 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.located import place_of
 from kfeat.parameters import TOLD, describe, did_you_mean
 
-Path: TypeAlias = Sequence[str | int]
+KeyPath: TypeAlias = Sequence[str | int]
 
 
-def refuse(problems: Iterable[tuple[Path, str]]) -> ValidationError:
+def refuse(problems: Iterable[tuple[KeyPath, str]]) -> ValidationError:
     """Return the error that tells several problems, each with its path below the value being validated."""
     return ValidationError.from_exception_data(
         "an experiment",
@@ -26,7 +26,7 @@ def refuse(problems: Iterable[tuple[Path, str]]) -> ValidationError:
     )
 
 
-def told(error: ValidationError, value: Any) -> list[tuple[Path, str]]:
+def told(error: ValidationError, value: Any) -> list[tuple[KeyPath, str]]:
     """Return the problems of a value, each with its path in the value and its text without the path."""
     return [
         (path_in(value, problem["loc"]), describe(problem, path=()).removeprefix(": "))
@@ -59,7 +59,7 @@ def sentences(error: ValidationError, model: type[BaseModel], raw: Any, origin: 
         yield f"{place_of(raw, path) or origin}, {text}"
 
 
-def _within_file(raw: Any, location: Path) -> Path:
+def _within_file(raw: Any, location: KeyPath) -> KeyPath:
     """Return a location without the setting that it is in, where the setting has the value from the file."""
     if location[0] != "settings" or len(location) < 3:
         return location
@@ -68,7 +68,7 @@ def _within_file(raw: Any, location: Path) -> Path:
     return location if location[2] in own else location[2:]
 
 
-def path_in(raw: Any, location: Path, missing: bool = False) -> list[str | int]:
+def path_in(raw: Any, location: KeyPath, missing: bool = False) -> list[str | int]:
     """Return pydantic's location without what the file does not have: union branches, lists of one.
 
     The last key of one that is `missing` is kept.
@@ -86,7 +86,7 @@ def path_in(raw: Any, location: Path, missing: bool = False) -> list[str | int]:
     return path
 
 
-def _known_keys(model: type[BaseModel], location: Path) -> list[str]:
+def _known_keys(model: type[BaseModel], location: KeyPath) -> list[str]:
     """Return the keys of the model at a location; none where it is one of several models."""
     models = [model]
     for name in location:

@@ -246,7 +246,10 @@ class SettingKeys(Strict):
     @classmethod
     def _supported(cls, maps: Any, info: ValidationInfo) -> Any:
         kernels = list(chain.from_iterable(info.data.get("kernel", [])))
-        wrong = [((i,), text) for i, grid in enumerate(maps) for text in unsupported(grid[0], kernels)]
+        kinds = [{point.name: point for point in grid}.values() for grid in maps]  # `name` may be an axis
+        wrong = [
+            ((i,), text) for i, each in enumerate(kinds) for one in each for text in unsupported(one, kernels)
+        ]
         if wrong:
             raise refuse(wrong)
         return maps

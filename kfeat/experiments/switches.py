@@ -17,7 +17,7 @@ from kfeat.experiments.compatibility import unsupported, wrong_tasks
 from kfeat.experiments.component import Component, registries
 from kfeat.experiments.load import Experiment, Setting
 from kfeat.experiments.plan import dataset_name
-from kfeat.experiments.problems import Path, config_error, refuse, sentences, told
+from kfeat.experiments.problems import KeyPath, config_error, refuse, sentences, told
 from kfeat.experiments.schema import ExperimentKeys, Switch
 from kfeat.parameters import did_you_mean, parameter_model
 
@@ -83,7 +83,7 @@ def check_switches(experiment: Experiment) -> None:
         raise config_error(experiment.path, told)
 
 
-def _problems(experiment: Experiment) -> Iterator[tuple[Path, str]]:
+def _problems(experiment: Experiment) -> Iterator[tuple[KeyPath, str]]:
     known = _known_keys()
     for i, switch in enumerate(experiment.switches):
         place = ("switches", i)
@@ -110,7 +110,7 @@ def _known_keys() -> list[str]:
     return list(dict.fromkeys(keys))
 
 
-def _wrong_alternatives(experiment: Experiment, switch: Switch) -> Iterator[tuple[Path, str]]:
+def _wrong_alternatives(experiment: Experiment, switch: Switch) -> Iterator[tuple[KeyPath, str]]:
     if switch.value is not None or "." not in switch.key:
         can = "only keys of the protocol and parameters of kernels, maps and solvers can"
         yield (), f"{switch.key} cannot be turned; {can}"

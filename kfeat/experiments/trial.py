@@ -46,11 +46,7 @@ def run_trial(
         if trial.protocol.random:
             return header(trial) | failure(error)
         raise
-    if data.fingerprint != trial.fingerprint:
-        raise DataError(
-            f"{data.name} changed while it was used: expected the fingerprint {trial.fingerprint}, "
-            f"got {data.fingerprint}; run the command again"
-        )
+    _refuse_other_data(trial, data)
     row = {
         **header(trial),
         "verified": data.verified,
@@ -75,6 +71,15 @@ def run_trial(
     except StoreError as error:
         return header(trial) | {"status": "failed", "reason": f"the result is not valid: {error}"}
     return row
+
+
+def _refuse_other_data(trial: Trial, data: Dataset) -> None:
+    """Raise DataError where the data are not those that the trial was planned with."""
+    if data.fingerprint != trial.fingerprint:
+        raise DataError(
+            f"{data.name} changed while it was used: expected the fingerprint {trial.fingerprint}, "
+            f"got {data.fingerprint}; run the command again"
+        )
 
 
 def failure(error: Exception) -> dict[str, Any]:

@@ -23,6 +23,12 @@ def test_lists_are_grids_and_items_are_unions(write: Write) -> None:
     laws = [m.parameters["degree_law"] for m in maps if m.name == "random_maclaurin"]
     assert sketches == [16, 32]
     assert laws == ["geometric", "truncated"]
+    both = load_experiment(write(), ["maps=[{name: [tensor_sketch, random_maclaurin], n_components: 8}]"])
+    assert [item.name for item in both.settings[0].maps] == ["tensor_sketch", "random_maclaurin"]
+    with pytest.raises(
+        ConfigError, match=r"maps\[0\]: random_fourier cannot approximate the polynomial kernel"
+    ):
+        load_experiment(write(), ["maps=[{name: [tensor_sketch, random_fourier], n_components: 8}]"])
 
 
 def test_all_problems_are_told_at_once_with_their_paths(write: Write) -> None:
