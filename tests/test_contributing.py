@@ -13,6 +13,8 @@ import pytest
 import yaml
 from sklearn.utils.estimator_checks import check_estimator
 
+from kfeat.analysis.cells import summarise
+from kfeat.analysis.standing import stand
 from kfeat.data import fingerprint, load
 from kfeat.data.registry import Entry, registry
 from kfeat.experiments.component import Component
@@ -25,6 +27,8 @@ from kfeat.experiments.trial import run_trial
 from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
 from kfeat.parameters import parameter_model
+from kfeat.render.figures.figure import figure_of
+from kfeat.render.files import FILES, check_report, write_report
 from kfeat.solvers import SOLVERS
 from tests import test_kernels
 
@@ -176,3 +180,19 @@ def measured(folder: Path) -> Path:
     path = folder / "measured.yaml"
     path.write_text(yaml.safe_dump(kept))
     return path
+
+
+def test_the_toy_paper_has_its_table_its_figure_and_its_claims(recipe: Recipe, tmp_path: Path) -> None:
+    recipe("A measure")
+    experiment = config("A paper", tmp_path)
+    check_report(experiment)
+    trials = planned(experiment)
+    rows = {trial.id: run(trial) for trial in trials}
+    cells = summarise(experiment, trials, rows)
+    write_report(experiment, cells, tmp_path / "out")
+    assert all((tmp_path / "out" / name).stat().st_size for name in FILES)
+    table = (tmp_path / "out/table.md").read_text()
+    lines = [line for line in table.splitlines() if line.startswith("| (1 + <x, y>)^")][:2]
+    assert [len(re.findall(r"0\.\d{3} ± 0\.\d{3}", line)) for line in lines] == [2, 2]
+    assert [claim.verdict for claim in stand(experiment, cells, {}).claims] == ["reproduced"] * 2
+    assert QUANTITIES["toy_error"].title in {axes.get_ylabel() for axes in figure_of(experiment, cells).axes}

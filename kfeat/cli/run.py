@@ -29,7 +29,7 @@ Access = dict[str, Any]
 
 
 class _Group(click.Group):
-    """Turns what a user can mend into one sentence on stderr and exit code 2."""
+    """Turns what a user can correct into one sentence on stderr and exit code 2."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; Ctrl-C exits with 130, SIGTERM with 143, a KfeatError with 2."""
