@@ -168,6 +168,17 @@ def by_setting(cells: Iterable[Cell]) -> list[list[Cell]]:
 
 
 def exact_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
-    """Return the exact kernel SVM of the same setting, if it is planned."""
-    same = (other for other in cells if other.trial.map is None and setting(other) == setting(cell))
-    return next(same, None)
+    """Return the exact kernel SVM of the same setting, if it is planned; of several, the best by score."""
+    same = [other for other in cells if other.trial.map is None and setting(other) == setting(cell)]
+    return best_of(same) or next(iter(same), None)
+
+
+def best_of(cells: Iterable[Cell]) -> Cell | None:
+    """Return the cell with the best score; None where none has a score of which one can be better."""
+    scored = [cell for cell in cells if cell.score and cell.named(SCORE).better]
+
+    def merit(cell: Cell) -> float:
+        assert cell.score is not None
+        return cell.score.mean if cell.named(SCORE).better == "higher" else -cell.score.mean
+
+    return max(scored, key=merit, default=None)

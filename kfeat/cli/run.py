@@ -206,6 +206,13 @@ def publish(
     plans = [(one, plan_from_rows(one, rows_of(one, out).values())) for one in experiments]
     for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
         click.echo(f"{number} rows -> {results / experiment.name}/")
+        rows = rows_of(experiment, results).values()
+        if changed := sum(str(row["environment"]["commit"]).endswith("+") for row in rows):
+            click.echo(
+                f"kfeat: {changed} of the rows of {experiment.name} come from a changed source tree (their "
+                "commit ends with +), so that nobody can run the same program; commit, and run them again",
+                err=True,
+            )
 
 
 @main.command()

@@ -27,11 +27,21 @@ def refuse(problems: Iterable[tuple[KeyPath, str]]) -> ValidationError:
 
 
 def told(error: ValidationError, value: Any) -> list[tuple[KeyPath, str]]:
-    """Return the problems of a value, each with its path in the value and its text without the path."""
-    return [
-        (path_in(value, problem["loc"]), describe(problem, path=()).removeprefix(": "))
-        for problem in error.errors()
-    ]
+    """Return the problems of a value, each with its path in the value and its text without the path.
+
+    Where a value may be of several kinds, what each of them asks for is one problem.
+    """
+    found: dict[tuple[str | int, ...], list[str]] = {}
+    for problem in error.errors():
+        path = tuple(path_in(value, problem["loc"]))
+        found.setdefault(path, []).append(describe(problem, path=()).removeprefix(": "))
+    return [(path, _alternatives(texts)) for path, texts in found.items()]
+
+
+def _alternatives(texts: Sequence[str]) -> str:
+    """Return several answers to one value as one, with the value met at the end."""
+    *others, last = dict.fromkeys(texts)
+    return ", or ".join([*(text.rpartition(" (got ")[0] or text for text in others), last])
 
 
 def config_error(file: object, problems: Iterable[str]) -> ConfigError:

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from kfeat.analysis.cells import Cell, by_setting, exact_of
+from kfeat.analysis.cells import Cell, best_of, by_setting, exact_of
 from kfeat.analysis.names import method
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
 
 
 def closing_line(cells: Sequence[Cell]) -> str | None:
-    """Return in a sentence how the map with the best score compares with the exact kernel SVM.
+    """Return in a sentence how the map with the best score compares with the best exact kernel SVM.
 
     None where a run has several settings, or where one of the two has no score or no time.
     """
@@ -17,13 +17,9 @@ def closing_line(cells: Sequence[Cell]) -> str | None:
     if len(settings) != 1:
         return None
     peers = settings[0]
-    scored = [cell for cell in peers if cell.trial.map and cell.score and cell.named(SCORE).better]
-    if not scored:
-        return None
-    sign = 1 if scored[0].named(SCORE).better == "higher" else -1
-    best = max(scored, key=lambda cell: sign * cell.score.mean if cell.score else 0.0)
-    exact = exact_of(best, peers)
-    if exact is None or exact.score is None or best.score is None:
+    best = best_of(cell for cell in peers if cell.trial.map)
+    exact = exact_of(best, peers) if best else None
+    if best is None or exact is None or best.score is None or exact.score is None:
         return None
     speed_up = exact.shown("fit").over(best.shown("fit"))
     if speed_up.value is None:

@@ -21,6 +21,8 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     lines = mirror_notes(experiment.table, cells) if experiment.table else []
     lines += [_of_score(quantity, cells) for quantity in scores(cells)]
     lines += _of_times(cells)
+    if any(cell.of("live") for cell in cells):
+        lines.append("live features: columns that are not the same in all training rows.")
     if fold_means(cells):
         lines.append("mean over folds: over the runs of all folds together, as is the standard deviation.")
     lines += cautions(cells) + _missing(cells) + _unended(cells)
@@ -84,7 +86,8 @@ def _of_times(cells: Sequence[Cell]) -> list[str]:
         return [
             "map, train, test: CPU seconds (map: fitting the map and mapping the training rows; test: "
             f"mapping and predicting the test rows; {count}). "
-            "speed-up: the exact kernel SVM's training over map + train."
+            "speed-up: map + train of the exact kernel SVM, of several the one that scores best, over the "
+            "method's."
         ]
     if any(cell.of("map", busy=True) for cell in cells):
         return [f"map: CPU seconds of fitting the map and mapping all rows ({count})."]

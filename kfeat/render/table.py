@@ -82,7 +82,8 @@ def _sheets(experiment: Experiment, cells: Sequence[Cell]) -> list[tuple[str, Sh
 
 def _sheet(found: Sequence[dict[str, str]]) -> Sheet:
     left = sum(key in (*_PLACE, "method") for key in found[0])
-    return Sheet(list(found[0]), [list(record.values()) for record in found], left)
+    headers = [f"{key} (s)" if key in PHASES else key for key in found[0]]
+    return Sheet(headers, [list(record.values()) for record in found], left)
 
 
 def records(experiment: Experiment, cells: Sequence[Cell]) -> list[dict[str, str]]:

@@ -118,3 +118,14 @@ def test_a_setting_of_which_nothing_is_selected_needs_no_data(write: Write) -> N
         path.read_text() + "settings: [{}, {dataset: adult, solvers: {mapped: {name: newton}}}]\n"
     )
     assert load_experiment(path, maps=["exact"]).datasets == ["digits"]
+
+
+def test_one_value_of_several_kinds_is_one_problem(write: Write) -> None:
+    path = write(**{"kernel: {name: polynomial, degree: 2, coef0: 1}": "kernel: {name: gaussian, gamma: 1}"})
+    path.write_text(
+        path.read_text().replace("random_maclaurin", "nystrom").replace("tensor_sketch", "nystrom")
+    )
+    with pytest.raises(ConfigError) as error:
+        load_experiment(path, ["kernel.gamma=-1"])
+    assert "problems" not in str(error.value)
+    assert "greater than 0, or input should be 'mean_distance' or 'median' (got -1)" in str(error.value)

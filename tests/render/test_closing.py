@@ -1,8 +1,9 @@
 """The last line of a run."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from kfeat.analysis.cells import Cell
+from kfeat.analysis.cells import Cell, exact_of
 from kfeat.render.closing import closing_line
 
 Make = Callable[..., list[Cell]]
@@ -24,3 +25,10 @@ def test_without_an_exact_svm_or_a_score_there_is_nothing_to_say(make_cells: Mak
     assert closing_line(make_cells([0.85], exact=None)) is None
     assert closing_line(make_cells([], exact=0.9)) is None
     assert closing_line([]) is None
+
+
+def test_of_several_exact_svms_the_one_that_scores_best_is_compared(make_cells: Make) -> None:
+    *maps, exact = sorted(make_cells([0.85], exact=0.88), key=lambda cell: cell.trial.map is None)
+    worse = replace(exact, rows=[{**row, "accuracy": 0.5} for row in exact.rows])
+    assert "where exact, LIBSVM has 88.00 %" in (closing_line([worse, exact, *maps]) or "")
+    assert exact_of(maps[0], [worse, exact, *maps]) is exact
