@@ -6,7 +6,6 @@ class, so that a new measure is one file.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Literal
 
 from kfeat.parameters import did_you_mean, parameter_model
@@ -110,7 +109,6 @@ def score_of(row: Row) -> Quantity | None:
     return next((one for one in QUANTITIES.values() if one.score and one.read(row) is not None), None)
 
 
-@cache
 def known_parameters(part: str) -> frozenset[str]:
     """Return the names of the parameters that kernels, maps, solvers or measures have."""
     from kfeat.experiments.measures import MEASURES

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.data import fingerprint, load_raw
+from kfeat.data import fingerprint, load, load_raw
 from kfeat.errors import DataError
 from kfeat.experiments import clock
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.measures import kernel_error
 from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.quantities import quantity_named
 from kfeat.experiments.trial import run_trial
+from kfeat.kernels import Gaussian
 from kfeat.maps.diagnostics import sampled_rows
 
 Write = Callable[..., Path]
@@ -193,3 +195,23 @@ def test_the_kernel_error_of_all_maps_is_taken_on_the_same_rows(
         assert run_trial(trial, **HOW)["status"] == "done"
     assert len({trial.map.name for trial in trials if trial.map}) == 2
     assert all((rows == seen[0]).all() for rows in seen)
+
+
+def test_a_row_says_what_was_learnt_in_the_place_of_parameters(write: Write) -> None:
+    """The bandwidth from the data, C by cross-validation, LIBLINEAR's own tolerance; quantities read them."""
+    experiment = load_experiment(
+        write(),
+        [
+            "kernel={name: gaussian, gamma: median}", "maps=[{name: random_fourier, n_components: 16}]",
+            "solvers.mapped=[{name: newton_cv, folds: 2}, {name: liblinear}, {name: liblinear, eps: 0.5}]",
+        ],
+    )  # fmt: skip
+    trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+    chosen, default, given = (run_trial(trial, **HOW) for trial in trials[:3])
+    X = load("digits", trials[0].protocol, random_state=trials[0].seeds["data"]).X_train
+    gamma = Gaussian("median").resolve(X, trials[0].seeds["data"]).gamma
+    assert chosen["learnt"]["kernel"] == {"gamma": pytest.approx(gamma)}
+    assert 2.0**-6 <= chosen["learnt"]["solver"]["C"] <= 2.0**6
+    assert (default["learnt"]["solver"], "solver" in given["learnt"]) == ({"eps": 0.1}, False)
+    assert quantity_named("kernel.gamma").read(chosen) == pytest.approx(gamma)
+    assert [quantity_named("solver.eps").read(row) for row in (default, given)] == [0.1, 0.5]
