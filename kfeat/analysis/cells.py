@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import mean
 from typing import Literal
 
 from kfeat.analysis.statistics import Summary
@@ -66,6 +67,16 @@ class Cell:
         return len({trial.protocol for trial in self.trials})
 
     @property
+    def drawn(self) -> bool:
+        """Tell whether its repeats differ by chance: by the draw of a map or of the split."""
+        return self.trial.map is not None or self.trial.protocol.random
+
+    @property
+    def timed_runs(self) -> int:
+        """Return how many of its rows have seconds that count."""
+        return sum(map(counts_as_timed, self.rows))
+
+    @property
     def reported(self) -> ReportedNumber | None:
         """Return the paper's number for the score."""
         return self.printed.get(SCORE) or self.printed.get(self.named(SCORE).name)
@@ -98,8 +109,16 @@ class Cell:
         rows = self.rows
         if quantity.timed:
             rows = [row for row in rows if counts_as_timed(row)] or (rows if busy else [])
-        values = [value for row in rows if (value := quantity.read(row)) is not None]
-        return Summary.of(values) if values else None
+        values = [(row, value) for row in rows if (value := quantity.read(row)) is not None]
+        if not values:
+            return None
+        if quantity.timed or self.drawn:
+            return Summary.of([value for _, value in values])
+        # Repeats without a draw are one observation: the mean over them is exact where they agree.
+        splits: dict[str, list[float]] = {}
+        for row, value in values:
+            splits.setdefault(row["cell"], []).append(value)
+        return Summary.of([mean(repeats) for repeats in splits.values()])
 
     @cached_property
     def score(self) -> Summary | None:

@@ -104,12 +104,27 @@ def cautions(cells: Sequence[Cell]) -> list[str]:
             f"{BUSY}: a time of a busy machine, or made from one: other programs ran beside the trials, or "
             "several trials at once. No verdict uses it; `kfeat run --retime` runs these trials again."
         )
+    lines += _disagreements(cells)
     rows = [row for cell in cells for row in cell.rows if not row["verified"]]
     lines += [
         f"unverified: {name}: no hash of these data is published or pinned; their fingerprint stands in the "
         "rows."
         for name in dict.fromkeys(row["dataset"] for row in rows)
     ]
+    return lines
+
+
+def _disagreements(cells: Sequence[Cell]) -> list[str]:
+    """Return which cells that draw nothing have another score in another run."""
+    lines = []
+    for cell in cells:
+        found = sorted({cell.named(SCORE).read(row) for row in cell.rows})
+        if not cell.drawn and len(found) > 1:
+            values = " and ".join(f"{value:.6g}" for value in found)
+            lines.append(
+                f"{cell_name(cell, cells)}: its runs draw nothing and should score the same, but have "
+                f"{values}. The table shows their mean; take it for a defect until the reason is known."
+            )
     return lines
 
 
