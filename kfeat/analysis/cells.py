@@ -19,17 +19,24 @@ PHASES = ("map", "train", "test")  # the seconds that every table of cells has
 
 @dataclass(frozen=True)
 class Shown:
-    """A number as a table shows it: perhaps from times of a busy machine, perhaps as a bound (`> `, `< `)."""
+    """A number as a table shows it: perhaps from times of a busy machine, perhaps as a bound (`> `, `< `).
+
+    `runs` is the number of timed runs of which a time is the mean, where that is a single one, or fewer than
+    the cell has; a ratio has the smaller of two.
+    """
 
     value: float | None
     busy: bool = False
     sign: Literal["", "> ", "< "] = ""
+    runs: int | None = None
 
     def over(self, other: "Shown") -> "Shown":
         """Return the ratio of two; nothing where a time is too short for the clock, or both are bounds."""
         if self.value is None or not other.value or (self.sign and other.sign):
             return Shown(None)
-        return Shown(self.value / other.value, self.busy or other.busy, "< " if other.sign else self.sign)
+        sign: Literal["", "> ", "< "] = "< " if other.sign else self.sign
+        runs = [one.runs for one in (self, other) if one.runs is not None]
+        return Shown(self.value / other.value, self.busy or other.busy, sign, min(runs, default=None))
 
 
 @dataclass(frozen=True)
@@ -155,7 +162,13 @@ class Cell:
         whole = name == "fit" or (name == "train" and self.trial.map is None)
         if whole and self.bound:
             return self.bound
-        return Shown(self.mean(name, busy=True), busy=self.is_busy(name))
+        found = self.of(name, busy=True)
+        if found is None:
+            return Shown(None)
+        if self.is_busy(name):
+            return Shown(found.mean, busy=True)
+        few = self.named(name).timed and (found.n == 1 or found.n < len(self.rows))
+        return Shown(found.mean, runs=found.n if few else None)
 
 
 def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str, Row]) -> list[Cell]:

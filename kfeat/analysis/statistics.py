@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log, sqrt
+from math import exp, log, sqrt
 from statistics import fmean, linear_regression, mean, stdev
 
 from scipy.special import fdtri, stdtrit
@@ -63,6 +63,18 @@ def spread_ratio_interval(a: Summary, b: Summary) -> Interval | None:
     freedom = (a.n - 1, b.n - 1)
     low, high = (a.sd / b.sd / sqrt(fdtri(*freedom, 0.5 + side * LEVEL / 2)) for side in (1, -1))
     return float(low), float(high)
+
+
+def ratio_interval(a: Summary, b: Summary) -> Interval | None:
+    """Return the 95 % interval of the ratio of two positive means, such as times; None for a single run.
+
+    It is exp(log(mean_a / mean_b) +- h), with Welch's half width h of the relative standard errors
+    e = sd / (sqrt(n) mean), which are those of the logarithms to first order.
+    """
+    if a.standard_error is None or b.standard_error is None or min(a.mean, b.mean) <= 0:
+        return None
+    half = welch_half_width(a.standard_error / a.mean, a.n, b.standard_error / b.mean, b.n)
+    return a.mean / b.mean * exp(-half), a.mean / b.mean * exp(half)
 
 
 def growth_exponent(points: Sequence[tuple[float, float | None]]) -> float | None:

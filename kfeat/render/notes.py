@@ -10,7 +10,7 @@ from kfeat.analysis.names import cell_name
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.render.layout import mirror_notes
-from kfeat.render.text import BUSY, MISSING
+from kfeat.render.text import BUSY, MISSING, RAISED
 
 BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
 SPREAD = "mean ± standard deviation over the runs"
@@ -84,14 +84,32 @@ def _of_times(cells: Sequence[Cell]) -> list[str]:
     count = f"threads: {', '.join(map(str, threads)) or MISSING}"
     if any(cell.trial.solver for cell in cells):
         return [
-            "map, train, test: CPU seconds (map: fitting the map and mapping the training rows; test: "
-            f"mapping and predicting the test rows; {count}). "
+            f"map, train, test: CPU seconds, {SPREAD} (map: fitting the map and mapping the training rows; "
+            f"test: mapping and predicting the test rows; {count}). "
             "speed-up: map + train of the exact kernel SVM, of several the one that scores best, over the "
-            "method's."
+            "method's.",
+            *_of_runs(cells),
         ]
     if any(cell.of("map", busy=True) for cell in cells):
-        return [f"map: CPU seconds of fitting the map and mapping all rows ({count})."]
+        words = f"map: CPU seconds of fitting the map and mapping all rows, {SPREAD} ({count})."
+        return [words, *_of_runs(cells)]
     return []
+
+
+def _of_runs(cells: Sequence[Cell]) -> list[str]:
+    """Return how a reader sees on how many runs a time rests, where it is a single one or not all."""
+    lines = []
+    if any(0 < cell.timed_runs < len(cell.rows) for cell in cells):
+        lines.append(
+            "runs: done of planned; timed: those that ran on an idle machine, to which the seconds belong."
+        )
+    if few := {number for cell in cells for phase in PHASES if (number := cell.shown(phase).runs)}:
+        signs = ", ".join(str(number).translate(RAISED) for number in sorted(few))
+        lines.append(
+            f"{signs}: on so many timed runs rests the time, or either time of the ratio; without a mark, on "
+            "all runs of its cell, two or more."
+        )
+    return lines
 
 
 def cautions(cells: Sequence[Cell]) -> list[str]:
