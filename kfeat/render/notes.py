@@ -25,7 +25,7 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         lines.append("live features: columns that are not the same in all training rows.")
     if fold_means(cells):
         lines.append("mean over folds: over the runs of all folds together, as is the standard deviation.")
-    lines += cautions(cells) + _missing(cells) + _unended(cells)
+    lines += cautions(experiment, cells) + _missing(cells) + _unended(cells)
     if any(cell.bound for cell in cells):
         lines.append(BOUND)
     if experiment.reported:
@@ -88,33 +88,32 @@ def _of_times(cells: Sequence[Cell]) -> list[str]:
             f"test: mapping and predicting the test rows; {count}). "
             "speed-up: map + train of the exact kernel SVM, of several the one that scores best, over the "
             "method's.",
-            *_of_runs(cells),
         ]
     if any(cell.of("map", busy=True) for cell in cells):
-        words = f"map: CPU seconds of fitting the map and mapping all rows, {SPREAD} ({count})."
-        return [words, *_of_runs(cells)]
+        return [f"map: CPU seconds of fitting the map and mapping all rows, {SPREAD} ({count})."]
     return []
 
 
-def _of_runs(cells: Sequence[Cell]) -> list[str]:
+def _of_runs(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return how a reader sees on how many runs a time rests, where it is a single one or not all."""
     lines = []
     if any(0 < cell.timed_runs < len(cell.rows) for cell in cells):
-        lines.append(
-            "runs: done of planned; timed: those that ran on an idle machine, to which the seconds belong."
-        )
-    if few := {number for cell in cells for phase in PHASES if (number := cell.shown(phase).runs)}:
+        lines.append("timed: how many of the runs had the machine to themselves; the seconds are theirs.")
+    few = {number for cell in cells for phase in PHASES if (number := cell.shown(phase).runs)}
+    # The list of all cells has signs at its speed-ups only, where there is an exact kernel SVM.
+    if few and (experiment.table or any(cell.trial.map is None for cell in cells)):
         signs = ", ".join(str(number).translate(RAISED) for number in sorted(few))
+        count = "one timed run" if few == {1} else "so many timed runs"
         lines.append(
-            f"{signs}: on so many timed runs rests the time, or either time of the ratio; without a mark, on "
-            "all runs of its cell, two or more."
+            f"{signs}: a time of {count}, or a ratio of such a time; without this sign it is of all runs, "
+            "two or more."
         )
     return lines
 
 
-def cautions(cells: Sequence[Cell]) -> list[str]:
+def cautions(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return what a reader must not miss, on the terminal either: times in doubt and unverified data."""
-    lines = []
+    lines = _of_runs(experiment, cells)
     if any(cell.is_busy(phase) for cell in cells for phase in PHASES) or any(
         cell.bound and cell.bound.busy for cell in cells
     ):
@@ -136,9 +135,9 @@ def _disagreements(cells: Sequence[Cell]) -> list[str]:
     """Return which cells that draw nothing have another score in another run."""
     lines = []
     for cell in cells:
-        found = sorted({cell.named(SCORE).read(row) for row in cell.rows})
+        found = {value for row in cell.rows if (value := cell.named(SCORE).read(row)) is not None}
         if not cell.drawn and len(found) > 1:
-            values = " and ".join(f"{value:.6g}" for value in found)
+            values = " and ".join(f"{value:.6g}" for value in sorted(found))
             lines.append(
                 f"{cell_name(cell, cells)}: its runs draw nothing and should score the same, but have "
                 f"{values}. The table shows their mean; take it for a defect until the reason is known."

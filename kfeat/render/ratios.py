@@ -32,5 +32,6 @@ def ratio(over: Cell | None, under: Cell | None, name: str) -> Ratio:
     if over is under:
         return Ratio(replace(number, runs=None))
     a, b = over.of(name), under.of(name)
-    known = a is not None and b is not None and number.value is not None
-    return Ratio(number, ratio_interval(a, b) if known else None)
+    if a is None or b is None or number.value is None:
+        return Ratio(number)
+    return Ratio(number, ratio_interval(a, b))

@@ -38,7 +38,7 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     parts: list[str] = []
     if layout := _layout(experiment, cells):
         parts += [mirror(layout, shown).text(style, kernels, width), _heading("All cells", style, 2)]
-    for place, sheet in _sheets(experiment, shown):
+    for place, sheet in _sheets(experiment, shown, spread=style != "terminal"):
         if place:
             parts.append(_heading(place, style, 3, kernels))
         parts.append(sheet.text(style, kernels, width))
@@ -49,7 +49,7 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     if style == "markdown":
         lines = "".join(f"- {markdown(line)}\n" for line in notes(experiment, cells))
         return f"# {markdown(title)}\n\n{body}\n\n{lines}"
-    said = [paragraph(line, "", width) if width else plain(line) for line in cautions(cells)]
+    said = [paragraph(line, "", width) if width else plain(line) for line in cautions(experiment, cells)]
     return "\n".join([plain(title), "", body, "", *said])
 
 
@@ -68,9 +68,9 @@ def _heading(title: str, style: str, level: int, kernels: Collection[str] = ()) 
     return f"{'#' * level} {markdown(title)}" if style == "markdown" else plain(title)
 
 
-def _sheets(experiment: Experiment, cells: Sequence[Cell]) -> list[tuple[str, Sheet]]:
+def _sheets(experiment: Experiment, cells: Sequence[Cell], spread: bool) -> list[tuple[str, Sheet]]:
     """Return the tables of all cells with their titles: one, or one per setting where it would be long."""
-    found = records(experiment, cells)
+    found = records(experiment, cells, spread)
     if len(found) <= LONG:
         return [("", _sheet(found))] if found else []
     parts: dict[str, list[dict[str, str]]] = {}
@@ -87,10 +87,13 @@ def _sheet(found: Sequence[dict[str, str]]) -> Sheet:
     return Sheet(headers, [list(record.values()) for record in found], left)
 
 
-def records(experiment: Experiment, cells: Sequence[Cell]) -> list[dict[str, str]]:
-    """Return one mapping of column -> text for each cell, without the columns that say nothing here."""
+def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False) -> list[dict[str, str]]:
+    """Return one mapping of column -> text for each cell, without the columns that say nothing here.
+
+    With `spread`, seconds have their standard deviation, for which a terminal is too narrow.
+    """
     kinds = scores(cells)
-    found = [_record(cell, cells, peers, kinds) for peers in by_setting(cells) for cell in peers]
+    found = [_record(cell, cells, peers, kinds, spread) for peers in by_setting(cells) for cell in peers]
     hidden = {
         "dataset": len({r["dataset"] for r in found}) == 1,
         "kernel": len({r["kernel"] for r in found}) == 1,
@@ -108,11 +111,11 @@ def _empty(column: str, found: Sequence[dict[str, str]]) -> bool:
 
 
 def _record(
-    cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell], kinds: Sequence[Quantity]
+    cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell], kinds: Sequence[Quantity], spread: bool
 ) -> dict[str, str]:
     exact = exact_of(cell, peers)
     quantity = cell.named(SCORE) if cell.rows else kinds[0]
-    times = {phase: _seconds(cell, phase) for phase in PHASES}
+    times = {phase: _seconds(cell, phase, spread) for phase in PHASES}
     if cell.bound:  # it stands where most of the time goes
         times["train" if cell.trial.solver else "map"] = text.shown(cell.bound, text.seconds)
     return {
@@ -130,8 +133,8 @@ def _record(
     }
 
 
-def _seconds(cell: Cell, phase: str) -> str:
-    found = cell.of(phase)
+def _seconds(cell: Cell, phase: str, spread: bool) -> str:
+    found = cell.of(phase) if spread else None
     return text.shown(cell.shown(phase), lambda value: text.seconds(value, found.sd if found else None))
 
 

@@ -62,7 +62,7 @@ def test_equal_repeats_of_an_exact_machine_are_one_score_and_several_times(
     assert sketch.score == Summary(79.39, 0.0, 2)
     found = records(experiment, cells)[0]
     assert (found["accuracy (%)"], found["runs"]) == ("79.39", "3/3")
-    assert not any("draw nothing" in line for line in cautions(cells))
+    assert not any("draw nothing" in line for line in cautions(experiment, cells))
 
 
 def test_repeats_without_a_draw_that_disagree_are_told(write: Callable[..., Path]) -> None:
@@ -71,7 +71,7 @@ def test_repeats_without_a_draw_that_disagree_are_told(write: Callable[..., Path
     rows = {trial.id: fake_row(trial, 0.7 + 0.0625 * trial.repeat) for trial in trials}
     cells = summarise(experiment, trials, rows)
     assert records(experiment, cells)[0]["accuracy (%)"] == "73.12"
-    assert [line for line in cautions(cells) if "draw nothing" in line] == [
+    assert [line for line in cautions(experiment, cells) if "draw nothing" in line] == [
         "exact, LIBSVM: its runs draw nothing and should score the same, but have 70 and 76.25. The table "
         "shows their mean; take it for a defect until the reason is known."
     ]

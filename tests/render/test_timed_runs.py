@@ -28,7 +28,7 @@ table:
     - {title: exact / TS, for: {map: tensor_sketch}, over: {map: exact}, show: fit}
     - {title: RM / TS, for: {map: tensor_sketch}, over: {map: random_maclaurin}, show: fit}
 """
-MARK = "on so many timed runs rests the time"
+MARK = ", or a ratio of such a time"
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_times_of_all_runs_have_no_mark_and_a_deviation_in_the_list(experiment: 
     assert experiment.table
     seconds = mirror(experiment.table, cells).lines[1]
     assert seconds[1:3] == ("1.0 mins", "2.0 secs")
-    exact, sketch, _ = records(experiment, cells)
+    exact, sketch, _ = records(experiment, cells, spread=True)
     assert (exact["train"], sketch["train"]) == ("60.0 ± 1.0", "2.0 ± 0.5")
     assert (exact["speed-up"], sketch["speed-up"], sketch["runs"]) == ("1×", "30×", "3/3")
     assert not any(MARK in line or "timed:" in line for line in notes(experiment, cells))
@@ -69,13 +69,16 @@ def test_a_time_of_one_run_or_of_a_part_of_them_says_so(experiment: Experiment) 
     assert experiment.table
     seconds = mirror(experiment.table, cells).lines[1]
     assert seconds[1:4] == ("1.0 mins¹ (1/3 runs)", "2.0 secs²", "30×¹ (1/3 runs)")
-    exact, sketch, _ = records(experiment, cells)
+    exact, sketch, _ = records(experiment, cells, spread=True)
     assert (exact["train"], exact["speed-up"], exact["runs"]) == ("60.0", "1×", "1/3")
     assert (sketch["train"], sketch["speed-up"], sketch["runs"]) == ("2.0 ± 0.7", "30×¹", "3/3, 2 timed")
     told = notes(experiment, cells)
     assert [line[:4] for line in told if MARK in line] == ["¹, ²"]
-    assert any(line.startswith("runs: done of planned; timed: ") for line in told)
+    assert any(line.startswith("timed: how many of the runs ") for line in told)
     assert "2.0 secs$^2$" in render(experiment, cells, "latex")
+    terminal = render(experiment, cells, "terminal")
+    assert MARK in " ".join(terminal.split())
+    assert "2.0 ± 0.7" not in terminal
 
 
 def test_the_csv_has_deviations_counts_and_the_intervals_of_ratios(experiment: Experiment) -> None:
