@@ -7,7 +7,7 @@ from tabulate import tabulate
 
 from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.names import cell_name
-from kfeat.analysis.numbers import TIME_FACTOR, NumberVerdict, Ratio, Reproduction
+from kfeat.analysis.numbers import TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
 from kfeat.analysis.standing import Standing
 from kfeat.experiments.schema import Explained
 from kfeat.render import text
@@ -67,7 +67,7 @@ def beside_lines(standing: Standing) -> list[list[str]]:
     return lines
 
 
-def _ratio(found: Ratio | None) -> list[str]:
+def _ratio(found: PrintedRatio | None) -> list[str]:
     """Return a ratio with its interval, and its verdict."""
     if found is None or found.interval is None:
         return [MISSING, MISSING if found is None else found.verdict]
