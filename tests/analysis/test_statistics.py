@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.certainty import SINGLE_TIME, error_of
+from kfeat.analysis.certainty import LONG_TIME, SHORT_TIME, error_of
 from kfeat.analysis.statistics import KNOWN, Summary, growth_exponent, ratio_interval, welch_half_width
 
 Make = Callable[..., list[Cell]]
@@ -75,8 +75,9 @@ def test_few_timed_runs_are_taken_to_spread(make_cells: Make) -> None:
         assert found
         return found
 
-    assert error(8.0) == (pytest.approx(8 * SINGLE_TIME), inf)
-    assert error(8.0, 8.0) == (pytest.approx(8 * SINGLE_TIME / 2**0.5), inf)
+    assert error(8.0) == (pytest.approx(8 * LONG_TIME), inf)
+    assert error(8.0, 8.0) == (pytest.approx(8 * LONG_TIME / 2**0.5), inf)
+    assert error(0.8) == (pytest.approx(0.8 * SHORT_TIME), inf)
     assert error(4.0, 12.0) == (pytest.approx(4.0), inf)
     assert error(7.0, 8.0, 9.0) == (pytest.approx(1 / 3**0.5), 2)
 

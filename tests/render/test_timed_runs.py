@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import t as student
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.analysis.certainty import SINGLE_TIME
+from kfeat.analysis.certainty import LONG_TIME
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.render.layout import mirror
@@ -88,7 +88,7 @@ def test_the_csv_has_deviations_counts_and_the_intervals_of_ratios(experiment: E
     assert (sketch["train_cpu_seconds"], sketch["train_cpu_seconds_sd"]) == ("1.75", "0.3536")
     assert exact["train_cpu_seconds_sd"] == ""
     # Two runs are too few to tell a spread: theirs is the one they show, as the normal law has it.
-    half = 1.959964 * sqrt((0.25 / 1.75) ** 2 + SINGLE_TIME**2)
+    half = 1.959964 * sqrt((0.25 / 1.75) ** 2 + LONG_TIME**2)
     found = [sketch[f"speed_up{end}"] for end in ("", "_low", "_high")]
     assert [float(number) for number in found] == pytest.approx(
         [60 / 1.75, 60 / 1.75 * exp(-half), 60 / 1.75 * exp(half)], rel=1e-3
