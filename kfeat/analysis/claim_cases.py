@@ -6,13 +6,22 @@ its selectors meet maps of several sizes, each size is a case of its own.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any
 
 from kfeat.analysis.cells import Cell, setting
+from kfeat.analysis.certainty import error_of
 from kfeat.analysis.names import SIZE, cell_name, place, place_and_size
-from kfeat.analysis.statistics import Interval, growth_exponent, spread_ratio_interval, welch_half_width
-from kfeat.analysis.verdicts import standard_error
+from kfeat.analysis.statistics import (
+    KNOWN,
+    LEVEL,
+    Interval,
+    growth_exponent,
+    ratio_interval,
+    spread_ratio_interval,
+    welch_half_width,
+)
 from kfeat.errors import ConfigError
 from kfeat.experiments.schema import Claim
 from kfeat.experiments.selectors import matches
@@ -22,12 +31,20 @@ _SETTING = ("dataset", "protocol", "kernel")
 
 @dataclass(frozen=True)
 class Case:
-    """One number of a claim, None if a cell it needs has none; with a 95 % interval where it is of scores."""
+    """One number of a claim, None if a cell it needs has none.
+
+    `interval_at` gives its interval at a level of confidence, or None where no error is known.
+    """
 
     name: str
     cells: Sequence[Cell]
     number: float | None
-    interval: Interval | None = None
+    interval_at: Callable[[float], Interval | None] = lambda level: None
+
+    @property
+    def interval(self) -> Interval | None:
+        """Return the 95 % interval."""
+        return self.interval_at(LEVEL)
 
     def lack(self, of: str) -> str:
         """Return why there is no number of this quantity."""
@@ -107,7 +124,7 @@ def _values(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[
     found = _select(claim.value, group)
     _only_one_across(claim, found, cells)
     return [
-        Case(place_and_size(cell, cells), [cell], cell.mean(claim.of), _interval(claim, [cell]))
+        Case(place_and_size(cell, cells), [cell], cell.mean(claim.of), partial(_interval, claim, [cell]))
         for cell in _by(SIZE, claim, found, cells).values()
     ]
 
@@ -147,27 +164,23 @@ def _pair(claim: Claim, a: Cell, b: Cell, cells: Sequence[Cell]) -> Case:
     # Beside a map, the exact kernel SVM of the same setting adds nothing to the name.
     named = [cell for cell in (a, b) if cell.trial.map or setting(a) != setting(b)] or [a]
     names = dict.fromkeys(place_and_size(cell, cells) for cell in named)
-    return Case(" against ".join(names), [a, b], number, _interval(claim, [a, b]))
+    return Case(" against ".join(names), [a, b], number, partial(_interval, claim, [a, b]))
 
 
-def _interval(claim: Claim, pair: Sequence[Cell]) -> Interval | None:
-    """Return Welch's 95 % interval of a score, or of a difference of two (one score: its t interval).
-
-    That of a ratio of spreads is the F interval.
-    """
+def _interval(claim: Claim, side: Sequence[Cell], level: float) -> Interval | None:
+    """Return the interval of one mean, or of a difference or a ratio of two; of spreads the F interval."""
+    found, errors = [cell.of(claim.of) for cell in side], [error_of(cell, claim.of) for cell in side]
     if claim.of == "spread" and claim.ratio:
-        a, b = (cell.score for cell in pair)
-        return None if a is None or b is None else spread_ratio_interval(a, b)
-    if claim.ratio or not pair[0].named(claim.of).score:
+        a, b = (cell.score for cell in side)
+        return spread_ratio_interval(a, b, level) if a and b else None
+    means = [one.mean for one in found if one is not None]
+    known = [error for error in errors if error is not None]
+    if len(known) < len(side) or len(means) < len(side):
         return None
-    scores, errors = [cell.of(claim.of) for cell in pair], [standard_error(cell, claim.of) for cell in pair]
-    if any(score is None for score in scores) or any(error is None for error in errors):
-        return None
-    means = [score.mean for score in scores if score]
-    runs = [score.n for score in scores if score] + [1]
-    deviations = [error for error in errors if error is not None] + [0.0]
-    number = means[0] - sum(means[1:])
-    half = welch_half_width(deviations[0], runs[0], deviations[1], runs[1])
+    if claim.ratio:
+        return ratio_interval(means[0], known[0], means[1], known[1], level)
+    other = known[1] if len(known) > 1 else KNOWN
+    number, half = means[0] - sum(means[1:]), welch_half_width(known[0], other, level)
     return number - half, number + half
 
 
@@ -184,4 +197,12 @@ def _growths(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list
         raise _wrong(claim, f"against {claim.against}: expected positive numbers, got {wrong[0]!r}")
     points = [(float(x), cell.mean(claim.of)) for x, cell in by_value.items()]
     name = "" if claim.across else place(found[0], cells)
-    return [Case(name, found, growth_exponent(points) if len(points) == len(found) else None)]
+    fitted = growth_exponent(points) if len(points) == len(found) else None
+    if fitted is None:
+        return [Case(name, found, None)]
+
+    def interval_at(level: float) -> Interval | None:
+        again = growth_exponent(points, level)
+        return again[1] if again else None
+
+    return [Case(name, found, fitted[0], interval_at)]

@@ -1,30 +1,52 @@
 """Verdicts on claims: sentences of the paper, as assertions over cells.
 
+A case *holds* or *fails* where its bound lies outside of its 95 % interval; where the bound lies inside, the
+case is open, whichever side the mean is on. A case without an error is decided by its number, but a single
+draw of a score is open. "In all cases" is refuted by a case that fails, "in any" settled by one that holds;
+with m cases to choose that one from, its interval is that of the level 1 - 0.05 / m (Bonferroni).
+
 *reproduced*: the direction holds, and the size where one is given. *holds in direction, not in size*: the
-number is on the right side of the bound, outside the interval that counts as what the paper says. *not
-reproduced*: the direction does not hold, which the config has to explain. *missing*: what is there does not
-decide it, since a cell has no rows, no two of which to tell a spread, or no times that count; or since the
-direction fails by no more than chance: the bound is inside the 95 % interval, or single draws have none. A
-case decides as soon as it can: one that fails refutes "in all cases" though others are missing, as one that
-holds settles "in any".
+number is outside the interval that counts as what the paper says. *open*: the rows do not tell. *not
+reproduced*: the direction fails; *explained* if the config says why and every claim that it cites is
+reproduced on its rows, else *not explained*. *missing*: a cell that it takes has no rows, or no times that
+count.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
-from math import inf
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.claim_cases import Case, cases
+from kfeat.analysis.statistics import LEVEL
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.schema import Claim
+from kfeat.experiments.schema import Citation, Claim, Explained
 
 REPRODUCED = "reproduced"
 DIRECTION_ONLY = "holds in direction, not in size"
+OPEN = "open"
 EXPLAINED = "not reproduced, explained"
-UNEXPLAINED = "not reproduced, unexplained"
+UNEXPLAINED = "not reproduced, not explained"
 MISSING = "missing"
+# From the best to the worst, as tallies list them.
+VERDICTS = (REPRODUCED, DIRECTION_ONLY, OPEN, EXPLAINED, UNEXPLAINED, MISSING)
+
+
+@dataclass(frozen=True)
+class Cited:
+    """A claim that an explanation cites, and its verdict there."""
+
+    citation: Citation
+    verdict: str
+
+
+LookUp = Callable[[Citation], Cited]
+
+
+def explains(said: Explained, cited: Sequence[Cited]) -> bool:
+    """Tell whether an explanation stands: it cites claims, and all of them are reproduced on their rows."""
+    return bool(said.explanation and cited) and all(one.verdict == REPRODUCED for one in cited)
 
 
 @dataclass(frozen=True)
@@ -33,16 +55,21 @@ class Judged:
 
     claim: Claim
     cases: Sequence[Case]
+    cited: Sequence[Cited] = field(default=())
 
     @property
     def known(self) -> list[Case]:
-        """Return the cases that have a number, the least favourable first."""
-        return sorted((case for case in self.cases if case.number is not None), key=self._margin)
+        """Return the cases that have a number, the least favourable first: those that fail, then the open."""
+
+        def favour(case: Case) -> tuple[int, float]:
+            return (False, None, True).index(self._stands(case)), self._margin(case)
+
+        return sorted((case for case in self.cases if case.number is not None), key=favour)
 
     @property
     def holding(self) -> list[Case]:
-        """Return the cases in which the direction holds."""
-        return [case for case in self.known if self._margin(case) > 0]
+        """Return the cases in which the direction holds beyond chance."""
+        return [case for case in self.known if self._stands(case) is True]
 
     @property
     def decisive(self) -> Case | None:
@@ -52,39 +79,46 @@ class Judged:
 
     @cached_property
     def verdict(self) -> str:
-        """Return one of the five verdicts."""
-        complete = len(self.known) == len(self.cases) > 0
-        if self.claim.cases == "all":
-            failing = [case for case in self.known if case not in self.holding]
-            refuted, beyond, settled = bool(failing), any(map(self._beyond_chance, failing)), complete
-        else:
-            # The size is that of the most favourable case, which only all of them can tell.
-            refuted, beyond = complete and not self.holding, all(map(self._beyond_chance, self.known))
-            settled = bool(self.holding) and (complete or self.claim.size is None)
-        if refuted and self.claim.explanation:
-            return EXPLAINED
-        if refuted and beyond:
-            return UNEXPLAINED
-        if refuted or not settled:
-            return MISSING
+        """Return one of the six verdicts."""
+        direction = self._direction
+        if direction == "fails":
+            return EXPLAINED if explains(self.claim, self.cited) else UNEXPLAINED
+        if direction != "holds":
+            return direction
         return REPRODUCED if self._size_holds() else DIRECTION_ONLY
 
-    def _noise(self, case: Case) -> bool:
-        """Tell whether the case's 95 % interval has the bound inside."""
-        bounds = [bound for bound in (self.claim.above, self.claim.below) if bound is not None]
-        low, high = case.interval or (inf, -inf)
-        return any(low <= bound <= high for bound in bounds)
+    @property
+    def _direction(self) -> str:
+        """Return holds, fails, open or missing."""
+        complete = len(self.known) == len(self.cases) > 0
+        chosen = 1 - (1 - LEVEL) / max(1, len(self.cases))
+        if self.claim.cases == "all":
+            if any(self._stands(case, chosen) is False for case in self.known):
+                return "fails"
+            settled = complete and len(self.holding) == len(self.cases)
+        else:
+            if complete and all(self._stands(case) is False for case in self.known):
+                return "fails"
+            # The size is that of the most favourable case, which only all of them can tell.
+            sized = complete or self.claim.size is None
+            settled = sized and any(self._stands(case, chosen) is True for case in self.known)
+        return "holds" if settled else OPEN if complete else MISSING
+
+    def _stands(self, case: Case, level: float = LEVEL) -> bool | None:
+        """Return whether the direction holds in a case; None where its bound lies inside the interval."""
+        interval = case.interval_at(level)
+        if interval is None:
+            return None if self._single(case) else self._margin(case) > 0
+        low, high = interval
+        above, below = self.claim.above, self.claim.below
+        if (above is None or low > above) and (below is None or high < below):
+            return True
+        fails = (above is not None and high < above) or (below is not None and low > below)
+        return False if fails else None
 
     def _single(self, case: Case) -> bool:
         """Tell whether the case is of scores that could have an interval, but for single draws."""
-        return (
-            case.interval is None
-            and case.cells[0].named(self.claim.of).score
-            and not (self.claim.ratio or self.claim.growth)
-        )
-
-    def _beyond_chance(self, case: Case) -> bool:
-        return not (self._noise(case) or self._single(case))
+        return self.claim.growth is None and case.cells[0].named(self.claim.of).score
 
     def _margin(self, case: Case) -> float:
         """Return how far the number is on the right side of the nearer bound."""
@@ -111,12 +145,21 @@ class Judged:
         text = self._text(case.number, case)
         if case.interval is not None:
             text += f" [{self._text(case.interval[0], case)}, {self._text(case.interval[1], case)}]"
-        text += " within noise" if self._noise(case) else " of single draws" if self._single(case) else ""
+        elif self._single(case):
+            text += " of single draws"
         if len(self.cases) > 1:
             which = "least" if self.claim.cases == "all" else "most"
-            text = f"{len(self.holding)} of {len(self.known)} hold; {which} favourable: {case.name}: {text}"
+            text = f"{self._counts}; {which} favourable: {case.name}: {text}"
             text += f"; all: {self._range(case)}" if len(self.known) > 1 else ""
         return f"{text}; {lack}" if lack else text
+
+    @property
+    def _counts(self) -> str:
+        """Return how many cases hold, fail and are open, such as `3 of 4 hold, 1 open`."""
+        stands = [self._stands(case) for case in self.known]
+        others = [(stands.count(False), "fails", "fail"), (stands.count(None), "open", "open")]
+        said = [f"{stands.count(True)} of {len(stands)} hold"]
+        return ", ".join([*said, *(f"{n} {one if n == 1 else many}" for n, one, many in others if n)])
 
     @property
     def paper(self) -> str:
@@ -149,8 +192,8 @@ def _short(number: float) -> str:
     return f"{number:.0f}" if abs(number) >= 100 else f"{number:.3g}"
 
 
-def judge(experiment: Experiment, cells: Sequence[Cell]) -> list[Judged]:
-    """Return the experiment's claims with their verdicts.
+def judge(experiment: Experiment, cells: Sequence[Cell], look_up: LookUp | None = None) -> list[Judged]:
+    """Return the experiment's claims with their verdicts; `look_up` finds the claims that are cited.
 
     Raises ConfigError for a claim that is ambiguous or speaks of nothing in the plan; where the command
     line changed the plan, that claim is left out.
@@ -158,7 +201,8 @@ def judge(experiment: Experiment, cells: Sequence[Cell]) -> list[Judged]:
     found = []
     for claim in experiment.claims:
         try:
-            found.append(Judged(claim, cases(claim, cells)))
+            cited = [look_up(citation) for citation in claim.evidence] if look_up else []
+            found.append(Judged(claim, cases(claim, cells), cited))
         except ConfigError:
             if not experiment.changed:
                 raise

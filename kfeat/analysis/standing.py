@@ -4,29 +4,38 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.claims import DIRECTION_ONLY, EXPLAINED, MISSING, REPRODUCED, UNEXPLAINED, Judged, judge
+from kfeat.analysis.claims import Cited, Judged, judge
+from kfeat.analysis.comparisons import Comparison, comparisons
+from kfeat.analysis.evidence import Evidence
 from kfeat.analysis.names import cell_name
-from kfeat.analysis.verdicts import Comparison, NumberVerdict, comparisons, number_verdicts
+from kfeat.analysis.numbers import NumberVerdict, number_verdicts
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.rerun import recorded_seconds
+from kfeat.experiments.schema import Explained
 from kfeat.experiments.store import Row
 
-NUMBERS = ("reproduced", "differs, explained", "differs, unexplained", "missing")
 CELLS = ("same", "regressed")
-CLAIMS = (REPRODUCED, DIRECTION_ONLY, EXPLAINED, UNEXPLAINED, MISSING)
-FAILING = ("differs, unexplained", "regressed", UNEXPLAINED)
+CLAIMS = claims.VERDICTS
+UNEXPLAINED = (numbers.UNEXPLAINED, claims.UNEXPLAINED)
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A number or a claim that does not stand as printed."""
+    """A number or a claim that does not stand as printed, and what the config says of it."""
 
     verdict: str
     what: str
     ours: str
     paper: str
-    explanation: str | None
+    said: Explained
+    cited: Sequence[Cited]
+
+    @property
+    def fails(self) -> bool:
+        """Tell whether nothing explains it, nor does the config say that nothing does."""
+        return self.verdict in UNEXPLAINED and not self.said.unexplained
 
 
 @dataclass(frozen=True)
@@ -59,9 +68,12 @@ class Standing:
 
     @property
     def passes(self) -> bool:
-        """Tell whether nothing is unexplained, regressed or failed; what is missing does not fail."""
-        found = [item.verdict for part in (self.numbers, self.comparisons, self.claims) for item in part]
-        return not self.failed and not any(verdict in FAILING for verdict in found)
+        """Tell whether nothing regressed or failed, and nothing lacks an explanation without a word of it.
+
+        What is missing or open does not fail, nor does what the config says is not explained.
+        """
+        regressed = any(item.verdict == "regressed" for item in self.comparisons)
+        return not self.failed and not regressed and not any(one.fails for one in self.differences())
 
     def counts(self) -> dict[str, list[int]]:
         """Return how many numbers, cells and claims have each verdict, in the order of the constants."""
@@ -71,42 +83,46 @@ class Standing:
             return [tally[verdict] for verdict in verdicts]
 
         return {
-            "numbers": counted(NUMBERS, (item.verdict for item in self.numbers)),
-            "cells": counted(CELLS, (item.verdict for item in self.comparisons)),
+            "numbers": counted(numbers.MEANS, (item.verdict for item in self.numbers)),
             "claims": counted(CLAIMS, (item.verdict for item in self.claims)),
+            "cells": counted(CELLS, (item.verdict for item in self.comparisons)),
         }
 
     def differences(self) -> list[Difference]:
         """Return what does not stand as printed, numbers before claims."""
-        numbers = [item for item in self.numbers if item.verdict.startswith("differs")]
-        claims = [item for item in self.claims if item.verdict not in (REPRODUCED, MISSING)]
-        return [self._number(item) for item in numbers] + [
+        standing = (numbers.WITHIN_ERROR, numbers.WITHIN_SLACK, claims.REPRODUCED, numbers.MISSING)
+        return [self._number(item) for item in self.numbers if item.verdict not in standing] + [
             Difference(
                 item.verdict,
                 f"{item.claim.where}: {item.claim.text}",
                 item.ours,
                 item.paper,
-                item.claim.explanation,
+                item.claim,
+                item.cited,
             )
-            for item in claims
+            for item in self.claims
+            if item.verdict not in standing
         ]
 
     def _number(self, item: NumberVerdict) -> Difference:
-        found = next(one for one in item.reproductions if one.verdict == "differs")
+        found = next(one for one in item.reproductions if item.of(one) == item.verdict)
         what = f"{item.number.where}: {cell_name(found.cell, self.cells)}"
         quantity, ours, number = found.quantity, found.ours, item.number
         theirs = quantity.text(number.mean, number.sd)
-        return Difference(item.verdict, what, quantity.text(ours.mean, ours.sd), theirs, number.explanation)
+        shown = quantity.text(ours.mean, ours.sd)
+        return Difference(item.verdict, what, shown, theirs, number, item.cited)
 
     def missing(self) -> list[str]:
         """Return the printed numbers and the claims that the rows do not decide."""
-        numbers = [
+        printed = [
             f"{item.number.where}: {cell_name(item.cells[0], self.cells) if item.cells else item.number.cell}"
             for item in self.numbers
-            if item.verdict == "missing"
+            if item.verdict == numbers.MISSING
         ]
-        claims = [f"{item.claim.where}: {item.claim.text}" for item in self.claims if item.verdict == MISSING]
-        return numbers + claims
+        said = [
+            f"{item.claim.where}: {item.claim.text}" for item in self.claims if item.verdict == claims.MISSING
+        ]
+        return printed + said
 
 
 def stand(
@@ -115,17 +131,21 @@ def stand(
     published: Mapping[str, Row],
     tests: int | None = None,
     place: str = "",
+    evidence: Evidence | None = None,
 ) -> Standing:
     """Return how the experiment stands; raises ConfigError for a claim that cannot be judged.
 
     `tests` is the number of cells that the whole check compares with published rows, by default those here.
-    Where the command line chose a part of the plan, the numbers printed of others are left out.
+    Where the command line chose a part of the plan, the numbers printed of others are left out. `evidence`
+    knows where the rows of cited experiments lie; by default nowhere.
     """
-    numbers = number_verdicts(cells, experiment.reported) if experiment.reported else []
+    look_up = (evidence or Evidence()).within(experiment, cells)
+    printed = number_verdicts(cells, experiment.reported, look_up) if experiment.reported else []
     if experiment.changed:
-        numbers = [item for item in numbers if item.cells]
+        printed = [item for item in printed if item.cells]
     compared = comparisons(cells, published, tests)
-    return Standing(experiment, cells, numbers, compared, judge(experiment, cells), place, bool(published))
+    judged = judge(experiment, cells, look_up)
+    return Standing(experiment, cells, printed, compared, judged, place, bool(published))
 
 
 def compare(

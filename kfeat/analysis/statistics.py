@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log, sqrt
+from math import exp, inf, log, sqrt
 from statistics import fmean, linear_regression, mean, stdev
 
-from scipy.special import fdtri, stdtrit
+from scipy.special import fdtri, ndtri, stdtrit
 
 LEVEL = 0.95  # of every interval
 
@@ -34,26 +34,49 @@ class Summary:
         """Return sd / sqrt(n), or None for a single run."""
         return None if self.sd is None else self.sd / sqrt(self.n)
 
+    @property
+    def error(self) -> "Error | None":
+        """Return the standard error with its degrees of freedom, or None for a single run."""
+        return None if self.standard_error is None else (self.standard_error, self.n - 1)
 
-def welch_half_width(
-    error_a: float, n_a: int, error_b: float, n_b: int, level: float = 0.5 + LEVEL / 2
-) -> float:
-    """Return t sqrt(a^2 + b^2) for two means of n_a and n_b runs with the standard errors a and b.
 
-    t is the quantile at `level` of Student's distribution with the degrees of freedom of Welch and
-    Satterthwaite, (a^2 + b^2)^2 / (a^4 / (n_a - 1) + b^4 / (n_b - 1)). A mean that is known exactly has the
-    error 0.
+Error = tuple[float, float]  # a standard error, and its degrees of freedom
+KNOWN: Error = (0.0, inf)  # of what has no error
+
+
+def welch_half_width(a: Error, b: Error = KNOWN, level: float = LEVEL) -> float:
+    """Return t sqrt(a^2 + b^2), half the width of the interval of a difference of two means.
+
+    t is the two-sided quantile at `level` of Student's distribution with the degrees of freedom of Welch and
+    Satterthwaite, (a^2 + b^2)^2 / (a^4 / f_a + b^4 / f_b), for the standard errors a and b with f_a and f_b
+    degrees of freedom. What is known exactly has the error 0.
     """
-    scale = max(error_a, error_b)
+    scale = max(a[0], b[0])
     if scale == 0:
         return 0.0
-    a, b = error_a / scale, error_b / scale  # powers of large errors would overflow
-    freedom = (a**2 + b**2) ** 2 / sum(e**4 / (n - 1) for e, n in ((a, n_a), (b, n_b)) if e > 0)
-    return float(stdtrit(freedom, level)) * sqrt(a**2 + b**2) * scale
+    scaled = [(error / scale, freedom) for error, freedom in (a, b)]  # powers of large errors would overflow
+    square = sum(error**2 for error, _ in scaled)
+    loss = sum(error**4 / freedom for error, freedom in scaled)
+    quantile = stdtrit(square**2 / loss, 0.5 + level / 2) if loss > 0 else ndtri(0.5 + level / 2)
+    return float(quantile) * sqrt(square) * scale
 
 
-def spread_ratio_interval(a: Summary, b: Summary) -> Interval | None:
-    """Return the 95 % F interval of r = sd(a) / sd(b), which takes the runs as normally distributed.
+def ratio_interval(
+    a: float, error_a: Error, b: float, error_b: Error, level: float = LEVEL
+) -> Interval | None:
+    """Return the interval of a / b for two positive means: a / b times or over exp(h).
+
+    h is the half-width of log a - log b, whose standard errors are those of a and b relative to the means.
+    None where one of them is not positive: a time too short for the clock.
+    """
+    if a <= 0 or b <= 0:
+        return None
+    half = welch_half_width((error_a[0] / a, error_a[1]), (error_b[0] / b, error_b[1]), level)
+    return (a / b * exp(-half), a / b * exp(half)) if half < 500 else (0.0, inf)
+
+
+def spread_ratio_interval(a: Summary, b: Summary, level: float = LEVEL) -> Interval | None:
+    """Return the F interval of r = sd(a) / sd(b), which takes the runs as normally distributed.
 
     It is r / sqrt(F) at the two quantiles F for n_a - 1 and n_b - 1 degrees of freedom; None where one of the
     two has no spread.
@@ -61,18 +84,29 @@ def spread_ratio_interval(a: Summary, b: Summary) -> Interval | None:
     if not a.sd or not b.sd:
         return None
     freedom = (a.n - 1, b.n - 1)
-    low, high = (a.sd / b.sd / sqrt(fdtri(*freedom, 0.5 + side * LEVEL / 2)) for side in (1, -1))
+    low, high = (a.sd / b.sd / sqrt(fdtri(*freedom, 0.5 + side * level / 2)) for side in (1, -1))
     return float(low), float(high)
 
 
-def growth_exponent(points: Sequence[tuple[float, float | None]]) -> float | None:
-    """Return e of y ~ x^e by least squares of log y on log x over the upper half of the x, at least two.
+def growth_exponent(
+    points: Sequence[tuple[float, float | None]], level: float = LEVEL
+) -> tuple[float, Interval | None] | None:
+    """Return e of y ~ x^e, and its interval, by least squares of log y on log x.
 
-    None if a y there is missing, or not positive: a time too short for the clock.
+    It is fitted over the upper half of the x, at least two; the interval is Student's of a slope, which two
+    points do not have. None if a y there is missing, or not positive: a time too short for the clock.
     """
     ordered = sorted(points, key=lambda point: point[0])
     upper = ordered[min(len(ordered) // 2, len(ordered) - 2) :]
-    y = [value for _, value in upper if value is not None and value > 0]
+    y = [log(value) for _, value in upper if value is not None and value > 0]
     if len(y) < len(upper):
         return None
-    return linear_regression([log(x) for x, _ in upper], [log(value) for value in y]).slope
+    x = [log(value) for value, _ in upper]
+    slope, intercept = linear_regression(x, y)
+    freedom = len(x) - 2
+    if freedom == 0:
+        return slope, None
+    left = sum((b - intercept - slope * a) ** 2 for a, b in zip(x, y, strict=True))
+    error = sqrt(left / freedom / sum((a - fmean(x)) ** 2 for a in x))
+    half = welch_half_width((error, freedom), level=level)
+    return slope, (slope - half, slope + half)

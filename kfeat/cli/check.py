@@ -82,8 +82,9 @@ def _overview(experiments: "list[Experiment]", out: Path, results: Path, as_mark
 def _standings(experiments: "list[Experiment]", out: Path, results: Path) -> "list[Standing]":
     """Return how each experiment stands by its own rows, or by the published ones where it has none."""
     from kfeat.analysis.cells import summarise
+    from kfeat.analysis.comparisons import number_compared
+    from kfeat.analysis.evidence import Evidence
     from kfeat.analysis.standing import stand
-    from kfeat.analysis.verdicts import number_compared
     from kfeat.experiments.run import rows_of
     from kfeat.experiments.store import read_rows
 
@@ -96,9 +97,9 @@ def _standings(experiments: "list[Experiment]", out: Path, results: Path) -> "li
         # Published rows that stand in for our own are not compared with themselves.
         published.append(theirs if mine else {})
         places.append(str(out if mine else results))
-    tests = number_compared(cells, published)
+    tests, evidence = number_compared(cells, published), Evidence(out, results)
     return [
-        stand(one, here, theirs, tests, place)
+        stand(one, here, theirs, tests, place, evidence)
         for one, here, theirs, place in zip(experiments, cells, published, places, strict=True)
     ]
 
@@ -125,8 +126,8 @@ def _rerun(
     from tempfile import TemporaryDirectory
 
     from kfeat.analysis.cells import summarise
+    from kfeat.analysis.comparisons import number_compared
     from kfeat.analysis.standing import compare
-    from kfeat.analysis.verdicts import number_compared
     from kfeat.cli.progress import observer
     from kfeat.experiments.rerun import choose, published_trials, seconds_of
     from kfeat.experiments.run import run_trials

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.analysis.claims import judge
+from kfeat.analysis.evidence import Evidence
 from kfeat.analysis.standing import stand
 from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment
@@ -19,6 +19,7 @@ from kfeat.render.verdict_tables import verdicts_markdown
 FIGURES = ("figure.svg", "figure.png")
 TEXTS = ("table.csv", "table.md", "table.tex")
 FILES = (*FIGURES, *TEXTS)
+RESULTS = Path("results")  # where published rows lie, seen from the folder of the configs
 
 
 def check_report(experiment: Experiment) -> None:
@@ -30,7 +31,7 @@ def check_report(experiment: Experiment) -> None:
 
     stand_ins = {source: f"{dataset_name(source)}: {source!r}" for source in experiment.datasets}
     cells = summarise(experiment, plan(experiment, stand_ins), {})
-    judge(experiment, cells)
+    stand(experiment, cells, {})
     render(experiment, cells, "terminal")
     check_figure(experiment, cells)
 
@@ -49,19 +50,21 @@ def _write(
     try:
         if rows is not None:
             write_rows(new, rows)
-        for name, text in _texts(experiment, cells).items():
+        for name, text in _texts(experiment, cells, folder).items():
             (new / name).write_text(text, encoding="utf-8")
         draw(experiment, cells, [new / name for name in FIGURES])
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written ({error.strerror})") from None
 
 
-def _texts(experiment: Experiment, cells: Sequence[Cell]) -> dict[str, str]:
+def _texts(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> dict[str, str]:
     """Return the tables by file name.
 
-    table.md ends with the verdicts on what the paper prints and claims; the published rows have no part.
+    table.md ends with the verdicts on what the paper prints and claims; the published rows have no part, but
+    for those of cited experiments that have none beside this one's.
     """
-    verdicts = verdicts_markdown(stand(experiment, cells, {}))
+    root = folder.parents[len(Path(experiment.name).parts) - 1]
+    verdicts = verdicts_markdown(stand(experiment, cells, {}, evidence=Evidence(root, RESULTS)))
     return {
         "table.csv": render_csv(experiment, cells),
         "table.md": render(experiment, cells, "markdown") + verdicts,
@@ -74,7 +77,7 @@ def is_current(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> b
     try:
         oldest = min((folder / name).stat().st_mtime_ns for name in FILES)
         shown = {name: (folder / name).read_text(encoding="utf-8") for name in TEXTS}
-        return oldest >= experiment.path.stat().st_mtime_ns and shown == _texts(experiment, cells)
+        return oldest >= experiment.path.stat().st_mtime_ns and shown == _texts(experiment, cells, folder)
     except (OSError, UnicodeDecodeError):
         return False
 

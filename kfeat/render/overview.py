@@ -1,22 +1,25 @@
 """The scoreboard of `kfeat check --all`: one line per experiment, a total, and what differs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from tabulate import tabulate
 
 from kfeat.analysis.names import cell_name
-from kfeat.analysis.standing import Standing
+from kfeat.analysis.standing import UNEXPLAINED, Standing
+from kfeat.analysis.tallies import tallies
+from kfeat.render.escapes import markdown_verdict
 from kfeat.render.terminal import paragraph, table
 from kfeat.render.text import time
+from kfeat.render.verdict_tables import said_of
 
-HEADERS = ("config", "rows from", "numbers", "cells", "claims", "time")
+HEADERS = ("config", "rows from", "numbers", "claims", "cells", "time")
 LEGEND = (
-    "numbers that the paper prints: reproduced / differ, explained / differ, unexplained / missing; one that "
-    "several configs hold counts in each",
+    "numbers that the paper prints: within the error / within the slack / open / differ, explained / differ, "
+    "not explained / missing",
+    "claims: reproduced / hold in direction, not in size / open / not reproduced, explained / not "
+    "reproduced, not explained / missing",
     "cells held against the published rows: same / regressed",
-    "claims of the paper: reproduced / hold in direction, not in size / not reproduced, explained / not "
-    "reproduced, unexplained / missing",
     "time: what the rows took, one after another; a row that several configs share counts in each",
 )
 
@@ -29,10 +32,11 @@ def passes(standings: Sequence[Standing]) -> bool:
 def terminal(standings: Sequence[Standing], width: int | None = None) -> str:
     """Return the scoreboard for a terminal with `width` characters a line."""
     lines = [_line(item, item.experiment.name) for item in standings]
-    board = table(HEADERS, [*lines, _total(standings)], width)
+    board = table(HEADERS, lines, width)
     legend = "\n".join(paragraph(line, "", width) for line in LEGEND)
+    counted = "\n".join(paragraph(line, "", width) for line in tally_lines(standings))
     details = filter(None, (_details(item, width) for item in standings))
-    return "\n\n".join([board, legend, *details]) + "\n"
+    return "\n\n".join([board, legend, *details, counted]) + "\n"
 
 
 def markdown(standings: Sequence[Standing], results: Path) -> str:
@@ -42,11 +46,37 @@ def markdown(standings: Sequence[Standing], results: Path) -> str:
     """
     lines = [_line(item, _link(item, results)) for item in standings]
     varying = [i for i in range(len(HEADERS)) if len({line[i] for line in lines} - {"–", "no rows"}) > 1]
-    shown = [[line[i] for i in varying] for line in [*lines, _total(standings)]]
+    shown = [[line[i] for i in varying] for line in lines]
     headers = [HEADERS[i] for i in varying]
     board = tabulate(shown, headers, tablefmt="github", disable_numparse=True)
     legend = [line for line in LEGEND if line.partition(" ")[0].rstrip(":") in headers]
-    return f"{board}\n\n" + "".join(f"- {line}\n" for line in legend)
+    parts = [_bullets(tally_lines(standings)), board, _bullets(legend)]
+    if named := not_explained(standings):
+        parts += ["Not explained:", _bullets(named)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {markdown_verdict(line)}" for line in lines)
+
+
+def tally_lines(standings: Sequence[Standing]) -> list[str]:
+    """Return a line per tally, such as `printed numbers: 54, 14 within the error, ...`."""
+    return [
+        f"{tally.what}: {tally.total}; " + ", ".join(f"{n} {verdict}" for verdict, n in tally.counts.items())
+        for tally in tallies(standings)
+    ]
+
+
+def not_explained(standings: Sequence[Standing]) -> list[str]:
+    """Return by name what differs from the paper without an explanation that its evidence bears out."""
+    found: dict[str, str] = {}
+    for item in standings:
+        for one in item.differences():
+            if one.verdict in UNEXPLAINED:
+                text = f"{one.what}: ours {one.ours}; paper {one.paper}. {said_of(one.said, one.cited)}"
+                found.setdefault(one.what, text.rstrip())
+    return list(found.values())
 
 
 def _link(standing: Standing, results: Path) -> str:
@@ -58,20 +88,6 @@ def _link(standing: Standing, results: Path) -> str:
 def _line(standing: Standing, name: str) -> list[str]:
     place = standing.place if standing.has_rows else "no rows"
     return [name, place, *map(_counted, standing.counts().values()), time(standing.seconds or None)]
-
-
-def _total(standings: Sequence[Standing]) -> list[str]:
-    totals: dict[str, list[int]] = {}
-    for item in standings:
-        for kind, counts in item.counts().items():
-            sums = totals.setdefault(kind, [0] * len(counts))
-            totals[kind] = [a + b for a, b in zip(sums, counts, strict=True)]
-    return [
-        "total",
-        "",
-        *map(_counted, totals.values()),
-        time(sum(item.seconds for item in standings) or None),
-    ]
 
 
 def _counted(counts: Sequence[int]) -> str:
@@ -87,8 +103,8 @@ def _details(standing: Standing, width: int | None) -> str:
     for one in standing.differences():
         what = f"{one.verdict}: {one.what}: ours {one.ours}; paper {one.paper}"
         lines.append(paragraph(what, width=width))
-        if one.explanation:
-            lines.append(paragraph(one.explanation, "      ", width))
+        if words := said_of(one.said, one.cited):
+            lines.append(paragraph(words, "      ", width))
     said = [
         f"regressed: {cell_name(item.cell, standing.cells)}: {item.change:+.3g}, "
         f"beyond ±{item.limit:.3g} ({item.test})"

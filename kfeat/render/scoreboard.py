@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kfeat.analysis.cells import Cell
+from kfeat.analysis.comparisons import FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING, Comparison
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.standing import Standing
-from kfeat.analysis.verdicts import FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING, Comparison
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.terminal import LONGEST, paragraph, table
 from kfeat.render.verdict_tables import (
+    BESIDE_HEADERS,
     CLAIM_HEADERS,
     NUMBER_HEADERS,
+    beside_lines,
+    beside_notes,
     claim_lines,
     claim_notes,
     number_lines,
@@ -65,7 +68,11 @@ def _numbers(standing: Standing, width: int | None) -> list[str]:
         return []
     headers = ("against the paper", *NUMBER_HEADERS[1:])
     said = [paragraph(note, width=width) for note in number_notes(standing)]
-    return ["", table(headers, number_lines(standing), _most(width), (0, 6, 7)), *said]
+    lines = ["", table(headers, number_lines(standing), _most(width), (0, 6, 7)), *said]
+    if beside := beside_lines(standing):
+        lines += ["", table(BESIDE_HEADERS, beside, _most(width), (0, 3, 4, 8, 9))]
+        lines += [paragraph(note, width=width) for note in beside_notes(standing)]
+    return lines
 
 
 def _claims(standing: Standing, width: int | None) -> list[str]:

@@ -1,18 +1,26 @@
 """The verdicts on an experiment's printed numbers and claims: lines of a table, and its Markdown."""
 
 from collections.abc import Sequence
+from math import inf
 
 from tabulate import tabulate
 
-from kfeat.analysis.claims import REPRODUCED
+from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.names import cell_name
+from kfeat.analysis.numbers import TIME_FACTOR, NumberVerdict, Ratio, Reproduction
 from kfeat.analysis.standing import Standing
-from kfeat.analysis.verdicts import NumberVerdict, Reproduction
+from kfeat.experiments.schema import Explained
+from kfeat.render import text
 from kfeat.render.escapes import markdown_verdict
 
 NUMBER_HEADERS = ("number", "ours", "runs", "paper", "difference", "95 % interval", "verdict", "where")
+BESIDE_HEADERS = (
+    "number", "deviation", "paper", "ours / paper", "verdict",
+    "map + train", "runs", "paper's time", "ours / paper's", "its verdict",
+)  # fmt: skip
 CLAIM_HEADERS = ("claim", "where", "ours", "paper", "verdict")
 MISSING = "–"
+KINDS = {"paper": "", "stand_in": "on stand-in data", "own": "kfeat's own"}
 
 
 def number_lines(standing: Standing) -> list[list[str]]:
@@ -37,8 +45,35 @@ def _compared(item: NumberVerdict, found: Reproduction | None) -> tuple[list[str
         return [MISSING, MISSING], "missing"
     change = found.quantity.change
     interval = MISSING if found.interval is None else f"[{', '.join(map(change, found.interval))}]"
-    verdict = item.verdict if found.verdict == "differs" else found.verdict
-    return [change(found.difference), interval], verdict
+    return [change(found.difference), interval], item.of(found)
+
+
+def beside_lines(standing: Standing) -> list[list[str]]:
+    """Return a line per printed number with a standard deviation or a time: how ours compare with these."""
+    lines = []
+    for item in standing.numbers:
+        for cell in item.cells:
+            deviation, time = item.deviation(cell), item.time(cell)
+            if deviation is None and time is None:
+                continue
+            quantity, scores, seconds = cell.named(item.number.of), cell.of(item.number.of), cell.of("fit")
+            ours = quantity.text(scores.sd) if scores and scores.sd is not None else MISSING
+            theirs = MISSING if not item.number.sd else quantity.text(item.number.sd)
+            lines.append([
+                cell_name(cell, standing.cells), ours, theirs, *_ratio(deviation),
+                text.time(seconds.mean) if seconds else MISSING, str(seconds.n) if seconds else "0",
+                item.number.time or MISSING, *_ratio(time),
+            ])  # fmt: skip
+    return lines
+
+
+def _ratio(found: Ratio | None) -> list[str]:
+    """Return a ratio with its interval, and its verdict."""
+    if found is None or found.interval is None:
+        return [MISSING, MISSING if found is None else found.verdict]
+    low, high = found.interval
+    upper = "∞" if high == inf else text.factor(high)
+    return [f"{text.factor(found.number)} [{text.factor(low)}, {upper}]", found.verdict]
 
 
 def number_notes(standing: Standing) -> list[str]:
@@ -46,11 +81,16 @@ def number_notes(standing: Standing) -> list[str]:
     reported = standing.experiment.reported
     if reported is None or not standing.numbers:
         return []
-    explained = [item for item in standing.numbers if item.cells and item.number.explanation]
+    said = [
+        (cell_name(item.cells[0], standing.cells), words)
+        for item in standing.numbers
+        if item.cells and (words := said_of(item.number, item.cited))
+    ]
     return [
-        *(f"{cell_name(item.cells[0], standing.cells)}: {item.number.explanation}" for item in explained),
-        f"reproduced: within {reported.slack:g} (points of accuracy, or relative error), or within two of "
-        f"the printed standard deviations, of {reported.source}",
+        *(f"{name}: {words}" for name, words in said),
+        f"within the error: the 95 % interval of the difference has 0 inside; within the slack: it has not, "
+        f"but the difference is at most {reported.slack:g} (points of accuracy, or relative error), or two "
+        f"of the printed standard deviations, of {reported.source}",
         *(
             f"not in this plan: {item.number.where}, {item.number.mean:g} for {item.number.cell}"
             for item in standing.numbers
@@ -59,28 +99,70 @@ def number_notes(standing: Standing) -> list[str]:
     ]
 
 
+def beside_notes(standing: Standing) -> list[str]:
+    """Return when a standard deviation and a time count as alike, and whose machines took the times."""
+    reported = standing.experiment.reported
+    if reported is None or not beside_lines(standing):
+        return []
+    theirs = f"; theirs on {reported.machine}" if reported.machine else ""
+    return [
+        "a deviation is alike where the 95 % F interval of the ratio has 1 inside, else wider or narrower",
+        f"a time is alike within a factor of {TIME_FACTOR:g}, else quicker or slower: CPU seconds, ours on "
+        f"{_processors(standing)}{theirs}",
+    ]
+
+
+def _processors(standing: Standing) -> str:
+    rows = (row for cell in standing.cells for row in cell.rows)
+    return " and ".join(dict.fromkeys(row["environment"]["processor"] for row in rows)) or "no machine yet"
+
+
+def said_of(said: Explained, cited: Sequence[Cited]) -> str:
+    """Return what a config says of a difference, with the claims that it rests on; or nothing."""
+    if said.unexplained:
+        return f"not explained: {said.unexplained}"
+    if not said.explanation:
+        return ""
+    shown = ", ".join(f"{one.citation} ({one.verdict})" for one in cited) or "none, so nothing is explained"
+    return f"{said.explanation.rstrip()} Evidence: {shown}."
+
+
 def claim_lines(standing: Standing) -> list[list[str]]:
     """Return a line per claim."""
     return [
-        [f"{i}. {item.claim.text}", item.claim.where, item.ours, item.paper, item.verdict]
+        [
+            f"{i}. {item.claim.text}",
+            ", ".join(part for part in (item.claim.where, KINDS[item.claim.kind]) if part),
+            item.ours,
+            item.paper,
+            item.verdict,
+        ]
         for i, item in enumerate(standing.claims, start=1)
     ]
 
 
 def claim_notes(standing: Standing) -> list[str]:
-    """Return why claims do not stand as printed, by their numbers."""
-    return [
-        f"{i}. {item.claim.explanation}"
-        for i, item in enumerate(standing.claims, start=1)
-        if item.claim.explanation and item.verdict != REPRODUCED
-    ]
+    """Return, by their numbers, which bounds came after the rows, and why claims do not stand as printed."""
+    notes = []
+    for i, item in enumerate(standing.claims, start=1):
+        if item.claim.bound_before:
+            notes.append(
+                f"{i}. The bound was set after the rows were seen; before: {item.claim.bound_before}"
+            )
+        words = said_of(item.claim, item.cited)
+        if words and item.verdict != REPRODUCED:
+            notes.append(f"{i}. {words}")
+    return notes
 
 
 def verdicts_markdown(standing: Standing) -> str:
     """Return the verdicts as sections of a Markdown file; empty if nothing is printed and claimed."""
     numbers = _section("Printed numbers", NUMBER_HEADERS, number_lines(standing), number_notes(standing))
+    beside = _section(
+        "Printed deviations and times", BESIDE_HEADERS, beside_lines(standing), beside_notes(standing)
+    )
     claims = _section("Claims", CLAIM_HEADERS, claim_lines(standing), claim_notes(standing))
-    return numbers + claims
+    return numbers + beside + claims
 
 
 def _section(title: str, headers: Sequence[str], lines: Sequence[Sequence[str]], notes: Sequence[str]) -> str:

@@ -47,15 +47,15 @@ def test_all_needs_rows_takes_published_ones_and_prefers_yours(configs: Path) ->
     assert kfeat("run", configs / "a.yaml", "-q").exit_code == 0
     mine = kfeat("check", "--all")
     assert mine.exit_code == 0, mine.output
-    assert line(mine.output, "b") == ["b", "runs", "–", "–", "1 / 0 / 0 / 0 / 0"]
-    assert line(mine.output, "gisette") == ["gisette", "no rows", "0 / 0 / 0 / 1", "–", "–"]
+    assert line(mine.output, "b") == ["b", "runs", "–", "1 / 0 / 0 / 0 / 0 / 0", "–"]
+    assert line(mine.output, "gisette") == ["gisette", "no rows", "0 / 0 / 0 / 0 / 0 / 1", "–", "–"]
     assert "gisette\n  missing: all of it" in mine.output
 
     assert kfeat("publish", configs / "a.yaml", configs / "b.yaml").exit_code == 0
-    assert line(kfeat("check", "--all").output, "a") == ["a", "runs", "–", "3 / 0", "–"]
+    assert line(kfeat("check", "--all").output, "a") == ["a", "runs", "–", "–", "3 / 0"]
     published = kfeat("check", "--all", "--out", "elsewhere")
     assert published.exit_code == 0
-    assert line(published.output, "b") == ["b", "results", "–", "–", "1 / 0 / 0 / 0 / 0"]
+    assert line(published.output, "b") == ["b", "results", "–", "1 / 0 / 0 / 0 / 0 / 0", "–"]
     assert "[a](results/a/table.md)" in kfeat("check", "--all", "--markdown").output
 
     again = kfeat("check", "--all", "--rerun-budget", "1m")
@@ -90,11 +90,18 @@ def test_a_claim_that_fails_unexplained_turns_the_check_red(configs: Path) -> No
     for arguments in (["check", path], ["check", "--all"]):
         red = kfeat(*arguments)
         assert red.exit_code == 1
-        assert "unexplained" in red.stdout
-    path.write_text(path.read_text().replace("below: 20", "below: 20, explanation: It rained"))
+        assert "not explained" in red.stdout
+    path.write_text(path.read_text().replace("below: 20", "below: 20, unexplained: It rained"))
     for arguments in (["check", path], ["check", "--all"]):
         assert kfeat(*arguments).exit_code == 0
         assert "It rained" in kfeat(*arguments).stdout
+    path.write_text(
+        path.read_text().replace("unexplained: It rained", "explanation: Rain, evidence: [a#wet]")
+    )
+    for arguments in (["check", path], ["check", "--all"], ["report", path]):
+        unknown = kfeat(*arguments)
+        assert unknown.exit_code == 2
+        assert "no claim a#wet" in unknown.stderr
 
 
 def test_a_claim_about_nothing_stops_the_run_before_it_begins(configs: Path) -> None:

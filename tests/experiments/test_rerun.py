@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kfeat.analysis.cells import summarise
-from kfeat.analysis.verdicts import comparisons
+from kfeat.analysis.comparisons import comparisons
 from kfeat.data import fingerprint
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment

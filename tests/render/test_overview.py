@@ -10,7 +10,7 @@ from kfeat.analysis.standing import Standing, stand
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.schema import Claim
 from kfeat.experiments.store import Row
-from kfeat.render.overview import markdown, passes, terminal
+from kfeat.render.overview import markdown, not_explained, passes, tally_lines, terminal
 from kfeat.render.terminal import LONGEST
 
 Make = Callable[..., list[Cell]]
@@ -28,7 +28,8 @@ def standings(experiment: Experiment, make_cells: Make, make_rows: MakeRows) -> 
     judged = claims(
         {"above": 80},
         {"above": 80, "size": [90, 95], "printed": "90 %"},
-        {"above": 86, "explanation": "Since a < b | c."},
+        {"above": 86, "explanation": "Since a < b | c.", "evidence": ["paper/first#cold"]},
+        {"above": 80, "id": "cold", "kind": "own"},
     )
     first = replace(experiment, name="paper/first", claims=judged)
     second = replace(experiment, name="paper/second", claims=claims({"above": 80}))
@@ -39,12 +40,31 @@ def standings(experiment: Experiment, make_cells: Make, make_rows: MakeRows) -> 
     ]
 
 
-def test_a_line_per_experiment_and_a_total(standings: list[Standing]) -> None:
+def test_a_line_per_experiment_and_the_tallies(standings: list[Standing]) -> None:
     lines = [line.split("  ") for line in terminal(standings).splitlines()]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
-    assert cells[2] == ["paper/first", "runs", "2 / 0 / 0 / 0", "2 / 0", "1 / 1 / 1 / 0 / 0", "7.2 secs"]
-    assert cells[3] == ["paper/second", "no rows", "0 / 0 / 0 / 2", "–", "0 / 0 / 0 / 0 / 1", "–"]
-    assert cells[4] == ["total", "2 / 0 / 0 / 2", "2 / 0", "1 / 1 / 1 / 0 / 1", "7.2 secs"]
+    first, second = "2 / 0 / 0 / 0 / 0 / 0", "0 / 0 / 0 / 0 / 0 / 2"
+    judged = "2 / 1 / 0 / 1 / 0 / 0", "0 / 0 / 0 / 0 / 0 / 1"
+    assert cells[2] == ["paper/first", "runs", first, judged[0], "2 / 0", "7.2 secs"]
+    assert cells[3] == ["paper/second", "no rows", second, judged[1], "–", "–"]
+    # The second config has the same cells, so that its printed numbers are those of the first.
+    assert tally_lines(standings) == [
+        "printed numbers: 2; 2 within the error",
+        "printed standard deviations: 1; 1 narrower",
+        "printed times: 1; 1 quicker",
+        "claims of the papers: 4; 1 reproduced, 1 holds in direction, not in size, "
+        "1 not reproduced, explained, 1 missing",
+        "claims of kfeat's own experiments: 1; 1 reproduced",
+        "cells planned: 3; 2 with rows, 1 without rows",
+    ]
+    assert terminal(standings).rstrip().endswith("1 without rows")
+
+
+def test_what_is_lost_is_missing(experiment: Experiment, make_cells: Make) -> None:
+    assert experiment.reported is not None
+    reported = experiment.reported.model_copy(update={"lost": ["Figure 1", "Figure 2"]})
+    twice = [stand(replace(experiment, reported=reported), make_cells([0.85, 0.85]), {}) for _ in range(2)]
+    assert "printed, but lost in the copies that there are: 2; 2 missing" in tally_lines(twice)
 
 
 def test_what_differs_is_listed_with_both_sizes_and_the_explanation(standings: list[Standing]) -> None:
@@ -54,7 +74,7 @@ def test_what_differs_is_listed_with_both_sizes_and_the_explanation(standings: l
         in text
     )
     assert "not reproduced, explained: Section 6: TS is good" in text
-    assert "      Since a < b | c." in text
+    assert "      Since a < b | c. Evidence: paper/first#cold (reproduced)." in text
     assert "missing: all of it; `kfeat run " in text
     assert max(map(len, text.splitlines())) <= LONGEST
 
@@ -67,24 +87,30 @@ def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(
 ) -> None:
     cells = make_cells([0.85, 0.85])
     unexplained = stand(replace(experiment, claims=claims({"above": 86})), cells, {})
+    named = stand(replace(experiment, claims=claims({"above": 86, "unexplained": "Odd."})), cells, {})
+    bare = stand(replace(experiment, claims=claims({"above": 86, "explanation": "Rain."})), cells, {})
     regressed = stand(experiment, make_cells([0.85, 0.84]), make_rows([0.65, 0.65]))
     differs = stand(experiment, make_cells([0.65, 0.65]), {})
     failed = stand(experiment, make_cells([0.85], status="failed", reason="out of luck"), {})
     assert passes(standings)
+    assert passes([*standings, named])
+    assert not_explained([named]) == [
+        "Section 6: TS is good: ours 85.00 [85.00, 85.00]; paper > 86. not explained: Odd."
+    ]
     assert not passes(standings[1:])
-    for bad in (unexplained, regressed, differs, failed):
+    for bad in (unexplained, bare, regressed, differs, failed):
         assert not passes([*standings, bad])
     text = terminal([regressed, failed, differs])
     assert "regressed: Tensor Sketch: +" in text
     assert "out of luck" in text
-    assert "differs, unexplained: Table 1: Tensor Sketch: ours 65.00 ± 0.00; paper 85.00 ± 0.50" in text
+    assert "differs, not explained: Table 1: Tensor Sketch: ours 65.00 ± 0.00; paper 85.00 ± 0.50" in text
 
 
 def test_markdown_links_the_published_tables_there_are(standings: list[Standing], tmp_path: Path) -> None:
     (tmp_path / "paper/first").mkdir(parents=True)
     (tmp_path / "paper/first/table.md").write_text("")
     text = markdown(standings, tmp_path)
-    assert f"| [paper/first]({tmp_path.as_posix()}/paper/first/table.md) | 2 / 0 / 0 / 0 |" in text
+    assert f"| [paper/first]({tmp_path.as_posix()}/paper/first/table.md) | 2 / 0 / 0 / 0 / 0 / 0 |" in text
     assert "| paper/second " in text
     widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")}
     assert widths == {4}  # numbers, claims: what differs between the two

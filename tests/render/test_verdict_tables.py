@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,23 +20,30 @@ def test_every_printed_number_has_a_line_that_missing_ones_share(
     lines = number_lines(stand(experiment, make_cells([0.80, 0.81], exact=None), {}))
     assert lines[0] == ["exact, LIBSVM", "–", "0/1", "90.00", "–", "–", "missing", "Table 1"]
     assert lines[1][:5] == ["Tensor Sketch", "80.50 ± 0.71", "2/5", "85.00 ± 0.50", "-4.50"]
-    assert lines[1][6:] == ["differs, unexplained", "Table 1"]
+    assert lines[1][6:] == ["differs, not explained", "Table 1"]
 
 
 def test_the_markdown_of_a_table_ends_with_the_verdicts(
     experiment: Experiment, make_cells: Make, tmp_path: Path
 ) -> None:
-    claims = [Claim.model_validate(CLAIM | {"explanation": "Since a < b | c."})]
+    cold = {"id": "cold", "kind": "own", "above": 80, "bound_before": "above 90"}
+    because = {"explanation": "Since a < b | c.", "evidence": [f"{experiment.name}#cold"]}
+    claims = [Claim.model_validate(CLAIM | more) for more in (because, cold)]
     claiming = replace(experiment, claims=claims)
-    write_report(claiming, make_cells([0.85, 0.86]), tmp_path)
-    text = (tmp_path / "table.md").read_text()
+    write_report(claiming, make_cells([0.85, 0.8501]), tmp_path / experiment.name)
+    text = (tmp_path / experiment.name / "table.md").read_text()
     assert text.startswith(f"# {experiment.title}")
     numbers, claimed = text.split("\n## Printed numbers\n\n")[1].split("\n## Claims\n\n")
+    numbers, beside = numbers.split("\n## Printed deviations and times\n\n")
     assert "| Tensor Sketch" in numbers
-    assert "- reproduced: within 1 " in numbers
-    assert "| 1. TS is good | Section 6 | 85.50 [" in claimed
+    assert "- within the error: the 95 % interval of the difference has 0 inside" in numbers
+    assert re.search(r"\| Tensor Sketch +\| 0.01 +\| 0.50 +\| 0.0141× \[.*\| narrower", beside)
+    assert re.search(r"\| exact, LIBSVM .*\| 1 hour +\| 0.000139× \[.*\| quicker", beside)
+    assert "| 1. TS is good | Section 6              | 85.00 [" in claimed
+    assert "| 2. TS is good | Section 6, kfeat's own | 85.00 [" in claimed
+    assert "- 2. The bound was set after the rows were seen; before: above 90" in claimed
     assert "not reproduced, explained |" in claimed
-    assert "- 1. Since a &lt; b \\| c." in claimed
+    assert f"- 1. Since a &lt; b \\| c. Evidence: {experiment.name}#cold (reproduced)." in claimed
 
 
 def test_a_table_without_anything_printed_has_no_verdicts(experiment: Experiment, make_cells: Make) -> None:

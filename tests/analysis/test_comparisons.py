@@ -2,76 +2,13 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.stats import t, ttest_ind_from_stats
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.statistics import welch_half_width
-from kfeat.analysis.verdicts import (
-    FALSE_ALARM,
-    FLIP_SHARE,
-    Reproduction,
-    comparisons,
-    number_compared,
-    reproduction,
-)
-from kfeat.experiments.schema import Reported
+from kfeat.analysis.comparisons import FALSE_ALARM, FLIP_SHARE, comparisons, number_compared
 from kfeat.experiments.store import Row
 
 Make = Callable[..., list[Cell]]
 MakeRows = Callable[..., dict[str, Row]]
-
-
-def reproductions_of(cells: list[Cell], slack: float, runs: int) -> list[Reproduction]:
-    """The verdicts on the cells' printed scores."""
-    reported = Reported(source="A Paper", runs=runs, slack=slack)
-    pairs = ((cell, number) for cell in cells for number in cell.printed.values())
-    return [found for cell, number in pairs if (found := reproduction(cell, number, reported))]
-
-
-def test_within_the_slack_is_reproduced_and_beyond_differs(make_cells: Make) -> None:
-    found = reproductions_of(make_cells([0.843, 0.847], exact=0.88), slack=1.0, runs=5)
-    assert [(item.cell.trial.map is None, item.verdict) for item in found] == [
-        (True, "differs"),
-        (False, "reproduced"),
-    ]
-    assert found[1].difference == pytest.approx(-0.5)
-
-
-def test_two_printed_standard_deviations_count_where_they_are_more_than_the_slack(make_cells: Make) -> None:
-    def verdict(score: float) -> str:
-        return reproductions_of(make_cells([score], exact=None), slack=0.3, runs=5)[0].verdict
-
-    assert [verdict(score) for score in (0.841, 0.859)] == ["reproduced"] * 2  # printed: 85.0 ± 0.5
-    assert [verdict(score) for score in (0.8398, 0.8602)] == ["differs"] * 2
-
-
-def test_the_interval_is_welchs(make_cells: Make) -> None:
-    ours = [0.843, 0.847, 0.851]
-    item = reproductions_of(make_cells(ours), slack=1.0, runs=5)[1]
-    test = ttest_ind_from_stats(
-        100 * np.mean(ours), 100 * np.std(ours, ddof=1), 3, 85.0, 0.5, 5, equal_var=False
-    )
-    a, b = np.var(np.multiply(100, ours), ddof=1) / 3, 0.5**2 / 5
-    df = (a + b) ** 2 / (a**2 / 2 + b**2 / 4)
-    half = t.ppf(0.975, df) * np.sqrt(a + b)
-    assert test.statistic == pytest.approx(item.difference / np.sqrt(a + b))
-    assert item.interval == pytest.approx((item.difference - half - 0.005, item.difference + half + 0.005))
-
-
-def test_the_exact_machine_has_no_spread_and_a_single_run_no_interval(make_cells: Make) -> None:
-    exact, single = reproductions_of(make_cells([0.85]), slack=1.0, runs=5)
-    assert exact.interval == pytest.approx((-0.005, 0.005))
-    assert single.interval is None
-
-
-def test_welchs_interval_covers_at_its_level() -> None:
-    rng = np.random.default_rng(0)
-    misses = 0
-    for _ in range(4000):
-        a, b = rng.normal(0, 1, 5), rng.normal(0, 3, 4)
-        half = welch_half_width(a.std(ddof=1) / 5**0.5, 5, b.std(ddof=1) / 2, 4, 0.975)
-        misses += abs(a.mean() - b.mean()) > half
-    assert 0.035 < misses / 4000 < 0.065  # 0.05, Welch being approximate; sd of the count is 0.0034
 
 
 def test_equal_predictions_are_the_same_and_a_real_change_is_regressed(

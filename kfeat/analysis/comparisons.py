@@ -1,0 +1,112 @@
+"""The published rows held against rows of one's own: *same* or *regressed*.
+
+Rows with the same identity are the same computation, so only rounding may move them. Null hypothesis:
+rounding flips at most FLIP_SHARE of the test predictions, each independently and as often for better as for
+worse. Then the change in the number of correct predictions, summed over the shared trials with N test rows,
+has a standard deviation of at most sqrt(FLIP_SHARE * N), and a cell is regressed if it is beyond the
+two-sided normal quantile at FALSE_ALARM / (number of cells of all configs of the check): a false-alarm rate
+of at most FALSE_ALARM for a whole check. (Measured on the digits: with OpenBLAS's code for three
+processors, and with two threads, at most 1 of 2,985 predictions of a cell moved.) An error (of a
+regression, of the kernel) has no such law: rounding may move that of no shared trial by more than
+RELATIVE_ROUNDING of it. Rows that share no identity (another seed, say) are compared by Welch's t-test at
+the same level.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, nan, sqrt
+from statistics import fmean
+
+from scipy.special import ndtri
+
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.statistics import Summary, welch_half_width
+from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.store import Row
+
+FALSE_ALARM = 0.001
+FLIP_SHARE = 0.005
+RELATIVE_ROUNDING = 1e-3
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One cell beside its published rows: the change in the unit of its score, the test and its verdict."""
+
+    cell: Cell
+    change: float
+    limit: float
+    test: str
+    verdict: str
+
+
+def comparisons(
+    cells: Sequence[Cell], published: Mapping[str, Row], tests: int | None = None
+) -> list[Comparison]:
+    """Return a verdict for every cell that has rows here and published ones.
+
+    `tests` is the number of such cells in the whole check, by default those here.
+    """
+    pairs = comparable(cells, published)
+    level = 1 - FALSE_ALARM / max(1, tests or len(pairs))
+    return [_compare(cell, theirs, level) for cell, theirs in pairs]
+
+
+def comparable(cells: Iterable[Cell], published: Mapping[str, Row]) -> list[tuple[Cell, list[Row]]]:
+    """Return the cells that have rows here and published ones, with the latter."""
+    by_cell: dict[str, list[Row]] = {}
+    for row in published.values():
+        if row["status"] == "done":
+            by_cell.setdefault(row["cell"], []).append(row)
+    return [(cell, by_cell[cell.trial.cell]) for cell in cells if cell.rows and cell.trial.cell in by_cell]
+
+
+def number_compared(cells: Iterable[Iterable[Cell]], published: Iterable[Mapping[str, Row]]) -> int:
+    """Return how many cells of several experiments are compared with their published rows."""
+    return sum(len(comparable(here, theirs)) for here, theirs in zip(cells, published, strict=True))
+
+
+def _compare(cell: Cell, theirs: Sequence[Row], level: float) -> Comparison:
+    by_id = {row["id"]: row for row in theirs}
+    shared = [(row, by_id[row["id"]]) for row in cell.rows if row["id"] in by_id]
+    if shared and all(_same(cell, a, b) for a, b in shared):
+        return Comparison(cell, 0.0, 0.0, f"{len(shared)} shared, equal bit for bit", "same")
+    if shared:
+        change, limit, test = _paired(cell, shared, level)
+    else:
+        change, limit, test = _unpaired(cell, theirs, level)
+    return Comparison(cell, change, limit, test, "same" if abs(change) <= limit else "regressed")
+
+
+def _same(cell: Cell, ours: Row, theirs: Row) -> bool:
+    if "predictions" in ours and "predictions" in theirs:
+        return bool(ours["predictions"] == theirs["predictions"])
+    return _score(cell, ours) == _score(cell, theirs)
+
+
+def _score(cell: Cell, row: Row) -> float:
+    """Return the score of a row; one that lacks the score of the others in its cell has no value."""
+    value = cell.named(SCORE).read(row)
+    return nan if value is None else value
+
+
+def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tuple[float, float, str]:
+    pairs = [(_score(cell, a), _score(cell, b)) for a, b in shared]
+    if cell.named(SCORE).name != "accuracy":
+        # The worst trial counts, not the mean: errors that moved up and down would cancel there.
+        ours, theirs = max(pairs, key=lambda pair: abs(pair[0] - pair[1]) - RELATIVE_ROUNDING * abs(pair[1]))
+        test = f"{len(shared)} shared trials, rounding of {RELATIVE_ROUNDING:g}"
+        return ours - theirs, RELATIVE_ROUNDING * abs(theirs), test
+    change = fmean(a - b for a, b in pairs)
+    total = sum(b["n_test"] for _, b in shared)
+    limit = 100 * float(ndtri(0.5 + level / 2)) * sqrt(FLIP_SHARE / total)
+    return change, limit, f"{len(shared)} shared trials, flips of rounding"
+
+
+def _unpaired(cell: Cell, theirs: Sequence[Row], level: float) -> tuple[float, float, str]:
+    ours, other = cell.score, Summary.of([_score(cell, row) for row in theirs])
+    assert ours is not None
+    change, test = ours.mean - other.mean, f"Welch's t-test, {ours.n} and {other.n} runs"
+    if ours.error is None or other.error is None:
+        return change, inf, f"{test}: too few to tell"
+    return change, welch_half_width(ours.error, other.error, level), test

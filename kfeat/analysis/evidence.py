@@ -1,0 +1,61 @@
+"""The claims that explanations cite, found by the name of their experiment and judged on its rows."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.claims import MISSING, Cited, Judged, LookUp, judge
+from kfeat.errors import ConfigError
+from kfeat.experiments.fingerprints import plan_from_rows
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.run import rows_of
+from kfeat.experiments.schema import Citation
+
+
+class Evidence:
+    """Looks up cited claims; the rows of another experiment are those of the first folder that has any.
+
+    `roots` are folders of rows, such as runs/ and results/. The configs of a paper cite each other by name:
+    a cited config lies where its name says, seen from the one that cites it.
+    """
+
+    def __init__(self, *roots: Path) -> None:
+        self._roots = roots
+        self._judged: dict[Path, list[Judged]] = {}
+
+    def within(self, experiment: Experiment, cells: Sequence[Cell]) -> LookUp:
+        """Return how the citations of an experiment are looked up, whose own cells are these."""
+        return partial(self._look_up, experiment, cells)
+
+    def _look_up(self, experiment: Experiment, cells: Sequence[Cell], citation: Citation) -> Cited:
+        """Return the cited claim with its verdict; raises ConfigError if there is no such claim."""
+        if citation.experiment == experiment.name:
+            claims = judge(experiment, cells)
+        else:
+            claims = self._of(_path(experiment, citation))
+        for judged in claims:
+            if judged.claim.id == citation.claim:
+                return Cited(citation, judged.verdict)
+        if citation.experiment == experiment.name and experiment.changed:
+            return Cited(citation, MISSING)
+        known = ", ".join(judged.claim.id for judged in claims if judged.claim.id) or "none has an id"
+        raise ConfigError(f"{experiment.path}: evidence: no claim {citation}; ids there: {known}")
+
+    def _of(self, path: Path) -> list[Judged]:
+        """Return the verdicts on the claims of another experiment, without its own explanations."""
+        if path not in self._judged:
+            other = load_experiment(path)
+            rows = next((found for root in self._roots if (found := rows_of(other, root))), {})
+            cells = summarise(other, plan_from_rows(other, rows.values()), rows)
+            self._judged[path] = judge(other, cells)
+        return self._judged[path]
+
+
+def _path(experiment: Experiment, citation: Citation) -> Path:
+    """Return the file of a cited experiment; raises ConfigError if there is none."""
+    depth = len(Path(experiment.name).parts)
+    path = Path(*experiment.path.parts[:-depth], f"{citation.experiment}.yaml")
+    if not path.is_file():
+        raise ConfigError(f"{experiment.path}: evidence: {citation}: there is no {path}")
+    return path

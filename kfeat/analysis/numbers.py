@@ -1,0 +1,157 @@
+"""Verdicts on what the paper prints: means, their standard deviations, and times.
+
+A mean is *within the error* if Welch's 95 % interval of the difference of means has 0 inside, and *within the
+slack* if it has not, but the difference is at most the slack or two of the printed standard deviations: both
+count as reproduced, for two reasons. A difference beyond the slack is *open* where its interval has 0 inside,
+else it *differs*, *explained* if the config says why and every claim that it cites is reproduced, else *not
+explained*.
+
+A standard deviation is *alike* if the 95 % F interval of ours over the printed one has 1 inside, else
+*wider* or *narrower*. A time is *alike* if ours is within a factor TIME_FACTOR of the printed one, else
+*quicker* or *slower*: the paper's was taken on another machine, so that only its order of magnitude can be
+met. What has no rows, or no times that count, is *missing*.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.certainty import error_of, has_no_draw
+from kfeat.analysis.claims import Cited, LookUp, explains
+from kfeat.analysis.statistics import KNOWN, Interval, Summary, spread_ratio_interval, welch_half_width
+from kfeat.experiments.printed_times import seconds_printed
+from kfeat.experiments.quantities import Quantity
+from kfeat.experiments.schema import Reported, ReportedNumber
+
+TIME_FACTOR = 2.0
+
+WITHIN_ERROR = "within the error"
+WITHIN_SLACK = "within the slack"
+OPEN = "open"
+EXPLAINED = "differs, explained"
+UNEXPLAINED = "differs, not explained"
+ALIKE = "alike"
+MISSING = "missing"
+# From the best to the worst, as tallies list them.
+MEANS = (WITHIN_ERROR, WITHIN_SLACK, OPEN, EXPLAINED, UNEXPLAINED, MISSING)
+DEVIATIONS = (ALIKE, "wider", "narrower", MISSING)
+TIMES = (ALIKE, "quicker", "slower", MISSING)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A printed mean beside that of a cell: ours - theirs, in the unit that is printed, and its interval."""
+
+    cell: Cell
+    quantity: Quantity
+    ours: Summary
+    difference: float
+    interval: Interval | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Ours over a printed number, with its interval."""
+
+    number: float
+    interval: Interval | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class NumberVerdict:
+    """A printed number, the cells of the plan that it speaks of, and how those with rows compare."""
+
+    number: ReportedNumber
+    cells: Sequence[Cell]
+    reproductions: Sequence[Reproduction]
+    cited: Sequence[Cited]
+    runs: int
+
+    @property
+    def verdict(self) -> str:
+        """Return the worst verdict over its cells, one of MEANS."""
+        if not self.reproductions or len(self.reproductions) < len(self.cells):
+            return MISSING
+        return max((self.of(item) for item in self.reproductions), key=MEANS.index)
+
+    def of(self, item: Reproduction) -> str:
+        """Return the verdict on one cell: an explanation holds for all of them."""
+        return (
+            EXPLAINED if item.verdict == UNEXPLAINED and explains(self.number, self.cited) else item.verdict
+        )
+
+    def time(self, cell: Cell) -> Ratio | None:
+        """Return how long a cell took to map and train over the printed time; None where none is printed."""
+        if self.number.time is None:
+            return None
+        low, high = seconds_printed(self.number.time)
+        ours, error = cell.of("fit"), error_of(cell, "fit")
+        if ours is None or error is None:
+            return Ratio(0.0, None, MISSING)
+        half = welch_half_width(error)
+        interval = (max(0.0, ours.mean - half) / high, (ours.mean + half) / low if low else inf)
+        theirs = (low + high) / 2 if low else high
+        number = ours.mean / theirs
+        quicker = low > 0 and number < 1 / TIME_FACTOR
+        verdict = "slower" if number > TIME_FACTOR else "quicker" if quicker else ALIKE
+        return Ratio(number, interval, verdict)
+
+    def deviation(self, cell: Cell) -> Ratio | None:
+        """Return a cell's standard deviation over the printed one; None where none is printed."""
+        sd = self.number.sd
+        if not sd:
+            return None
+        ours = cell.of(self.number.of)
+        quantity = cell.named(self.number.of)
+        if ours is None or ours.sd is None:
+            return Ratio(0.0, None, MISSING)
+        found = spread_ratio_interval(ours, Summary(0.0, sd, self.number.runs or self.runs)) or (0.0, 0.0)
+        low = found[0] * sd / (sd + quantity.rounding)
+        high = found[1] * sd / (sd - quantity.rounding) if sd > quantity.rounding else inf
+        verdict = "wider" if low > 1 else "narrower" if high < 1 else ALIKE
+        return Ratio(ours.sd / sd, (low, high), verdict)
+
+
+def number_verdicts(
+    cells: Sequence[Cell], reported: Reported, look_up: LookUp | None = None
+) -> list[NumberVerdict]:
+    """Return a verdict for every printed number; `look_up` finds the claims that explanations cite."""
+    found = []
+    for number in reported.numbers:
+        own = [cell for cell in cells if cell.printed.get(number.of) is number]
+        judged = (reproduction(cell, number, reported) for cell in own)
+        cited = [look_up(citation) for citation in number.evidence] if look_up else []
+        there = [item for item in judged if item is not None]
+        found.append(NumberVerdict(number, own, there, cited, reported.runs))
+    return found
+
+
+def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Reproduction | None:
+    """Return how a cell's mean compares with a printed one; None where the cell has no rows with it."""
+    quantity, ours = cell.named(number.of), cell.of(number.of)
+    if ours is None:
+        return None
+    theirs = Summary(number.mean, number.sd, number.runs or reported.runs)
+    difference = ours.mean - theirs.mean
+    interval = _interval(cell, quantity, difference, theirs)
+    by_chance = interval is not None and interval[0] <= 0 <= interval[1]
+    if abs(difference) <= max(reported.slack, 2 * (number.sd or 0)):
+        verdict = WITHIN_ERROR if by_chance else WITHIN_SLACK
+    else:
+        verdict = OPEN if by_chance else UNEXPLAINED
+    return Reproduction(cell, quantity, ours, difference, interval, verdict)
+
+
+def _interval(cell: Cell, quantity: Quantity, difference: float, theirs: Summary) -> Interval | None:
+    """Return Welch's 95 % interval of ours - theirs, widened by the rounding of the printed number.
+
+    The exact kernel SVM has no draw: its standard error is zero. None if a spread is not known.
+    """
+    ours, printed = error_of(cell, quantity.name), KNOWN if has_no_draw(cell) else theirs.error
+    if ours is None or printed is None:
+        return None
+    half = welch_half_width(ours, printed) + quantity.rounding
+    return difference - half, difference + half

@@ -1,0 +1,81 @@
+"""Cited claims are found by name, and judged on the rows of the first folder that has any."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kfeat.analysis.evidence import Evidence
+from kfeat.errors import ConfigError
+from kfeat.experiments.fingerprints import plan_from_rows
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.schema import Citation
+from kfeat.experiments.store import write_rows
+from tests.cells import fake_row
+
+CLAIM = """
+claims:
+  - {id: learns, kind: own, text: It learns, where: Section 1, value: {map: tensor_sketch}, above: 80}
+  - {text: So it is, where: Section 1, value: {map: tensor_sketch}, above: 80}
+"""
+
+
+@pytest.fixture
+def cited(write: Callable[..., Path]) -> Experiment:
+    """An experiment with a claim that has an id."""
+    path = write()
+    path.write_text(path.read_text() + CLAIM)
+    return load_experiment(path)
+
+
+@pytest.fixture
+def citing(cited: Experiment) -> Experiment:
+    """Another experiment beside it."""
+    path = cited.path.with_name("other.yaml")
+    path.write_text(cited.path.read_text())
+    return load_experiment(path)
+
+
+def with_rows(experiment: Experiment, root: Path, accuracy: float) -> Path:
+    """A folder of rows with about this accuracy."""
+    trials = [trial for trial in plan_from_rows(experiment, []) if trial.map]
+    rows = [fake_row(trial, accuracy + 0.001 * trial.repeat) for trial in trials]
+    write_rows(root / experiment.name, rows)
+    return root
+
+
+def verdict(citing: Experiment, *roots: Path, claim: str = "small#learns") -> str:
+    experiment, _, name = claim.partition("#")
+    return Evidence(*roots).within(citing, [])(Citation(experiment, name)).verdict
+
+
+def test_the_rows_are_those_of_the_first_folder_that_has_any(
+    cited: Experiment, citing: Experiment, tmp_path: Path
+) -> None:
+    good, bad = with_rows(cited, tmp_path / "good", 0.9), with_rows(cited, tmp_path / "bad", 0.7)
+    empty = tmp_path / "empty"
+    assert verdict(citing, empty, good, bad) == "reproduced"
+    assert verdict(citing, bad, good) == "not reproduced, not explained"
+    assert verdict(citing, empty) == "missing"
+    assert verdict(citing) == "missing"
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [
+        ("small#rain", "no claim small#rain; ids there: learns"),
+        ("nowhere#rain", "there is no .*nowhere.yaml"),
+    ],
+)
+def test_a_citation_of_nothing_is_an_error(citing: Experiment, claim: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=words):
+        verdict(citing, claim=claim)
+
+
+@pytest.mark.parametrize("text", ["learns", "#learns", "small#", "small", 3])
+def test_a_citation_names_an_experiment_and_a_claim(cited: Experiment, text: object) -> None:
+    claim = "{text: So, where: A, value: {map: tensor_sketch}, above: 9, explanation: Rain, "
+    more = f"  - {claim}evidence: [{text!r}]}}"
+    cited.path.write_text(cited.path.read_text() + more + "\n")
+    with pytest.raises(ConfigError, match=r"claims\[2\]\.evidence\[0\].*experiment#id"):
+        load_experiment(cited.path)

@@ -1,0 +1,160 @@
+"""What the paper prints: means, deviations and times, held against made-up rows."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from scipy.stats import f, t, ttest_ind_from_stats
+
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.claims import REPRODUCED, Cited
+from kfeat.analysis.numbers import (
+    EXPLAINED,
+    OPEN,
+    UNEXPLAINED,
+    WITHIN_ERROR,
+    WITHIN_SLACK,
+    NumberVerdict,
+    Ratio,
+    Reproduction,
+    reproduction,
+)
+from kfeat.experiments.printed_times import seconds_printed
+from kfeat.experiments.schema import Citation, Reported, ReportedNumber
+
+Make = Callable[..., list[Cell]]
+
+
+def reproductions_of(cells: list[Cell], slack: float, runs: int) -> list[Reproduction]:
+    """The verdicts on the cells' printed scores."""
+    reported = Reported(source="A Paper", runs=runs, slack=slack)
+    pairs = ((cell, number) for cell in cells for number in cell.printed.values())
+    return [found for cell, number in pairs if (found := reproduction(cell, number, reported))]
+
+
+def test_within_the_slack_is_reproduced_and_beyond_differs(make_cells: Make) -> None:
+    found = reproductions_of(make_cells([0.843, 0.847], exact=0.88), slack=1.0, runs=5)
+    assert [(item.cell.trial.map is None, item.verdict) for item in found] == [
+        (True, UNEXPLAINED),
+        (False, WITHIN_ERROR),
+    ]
+    assert found[1].difference == pytest.approx(-0.5)
+
+
+def test_two_printed_standard_deviations_count_where_they_are_more_than_the_slack(make_cells: Make) -> None:
+    def verdict(score: float) -> str:
+        return reproductions_of(make_cells([score], exact=None), slack=0.3, runs=5)[0].verdict
+
+    assert [verdict(score) for score in (0.841, 0.859)] == [WITHIN_SLACK] * 2  # printed: 85.0 ± 0.5
+    assert [verdict(score) for score in (0.8398, 0.8602)] == [UNEXPLAINED] * 2
+
+
+def test_the_interval_is_welchs(make_cells: Make) -> None:
+    ours = [0.843, 0.847, 0.851]
+    item = reproductions_of(make_cells(ours), slack=1.0, runs=5)[1]
+    test = ttest_ind_from_stats(
+        100 * np.mean(ours), 100 * np.std(ours, ddof=1), 3, 85.0, 0.5, 5, equal_var=False
+    )
+    a, b = np.var(np.multiply(100, ours), ddof=1) / 3, 0.5**2 / 5
+    df = (a + b) ** 2 / (a**2 / 2 + b**2 / 4)
+    half = t.ppf(0.975, df) * np.sqrt(a + b)
+    assert test.statistic == pytest.approx(item.difference / np.sqrt(a + b))
+    assert item.interval == pytest.approx((item.difference - half - 0.005, item.difference + half + 0.005))
+
+
+def test_the_exact_machine_has_no_spread_and_a_single_run_no_interval(make_cells: Make) -> None:
+    exact, single = reproductions_of(make_cells([0.85]), slack=1.0, runs=5)
+    assert exact.interval == pytest.approx((-0.005, 0.005))
+    assert single.interval is None
+
+
+def test_a_difference_within_the_slack_has_two_tiers_and_one_beyond_it_may_be_chance(
+    make_cells: Make,
+) -> None:
+    def verdict(*scores: float) -> str:
+        return reproductions_of(make_cells(list(scores), exact=None), slack=1.0, runs=5)[0].verdict
+
+    assert verdict(0.843, 0.847, 0.851) == WITHIN_ERROR  # printed: 85.0 ± 0.5
+    assert verdict(0.8419, 0.8420, 0.8421) == WITHIN_SLACK
+    assert verdict(0.800, 0.835, 0.870) == OPEN
+    assert verdict(0.8319, 0.8320, 0.8321) == UNEXPLAINED
+
+
+def number_verdict(cells: list[Cell], cited: list[Cited], **keys: object) -> NumberVerdict:
+    number = ReportedNumber.model_validate({"for": {}, "mean": 85.0, "where": "Table 1", **keys})
+    sketch = [cell for cell in cells if cell.rows and cell.trial.map]
+    found = (reproduction(cell, number, Reported(source="A Paper", runs=5)) for cell in sketch)
+    return NumberVerdict(number, sketch, [one for one in found if one], cited, 5)
+
+
+def beside(found: NumberVerdict, what: str) -> Ratio:
+    """How the only cell compares with the printed deviation or time."""
+    (cell,) = found.cells
+    ratio = found.time(cell) if what == "time" else found.deviation(cell)
+    assert ratio is not None
+    return ratio
+
+
+def test_an_explanation_needs_evidence_that_is_reproduced(make_cells: Make) -> None:
+    cells = make_cells([0.75, 0.751], exact=None)
+    citation = Citation("other", "wet")
+    rain = {"explanation": "Rain.", "evidence": ["other#wet"]}
+    assert number_verdict(cells, [], explanation="Rain.").verdict == UNEXPLAINED
+    assert number_verdict(cells, [Cited(citation, REPRODUCED)], **rain).verdict == EXPLAINED
+    assert number_verdict(cells, [Cited(citation, "open")], **rain).verdict == UNEXPLAINED
+    both = [Cited(citation, REPRODUCED), Cited(citation, "missing")]
+    assert number_verdict(cells, both, **rain).verdict == UNEXPLAINED
+
+
+def test_a_deviation_is_alike_where_the_f_interval_of_the_ratio_has_1_inside(make_cells: Make) -> None:
+    def ratio(spread: float, **keys: object) -> tuple[float, str]:
+        scores = [0.85 + spread * i for i in (-1, 0, 1)]
+        found = beside(number_verdict(make_cells(scores), [], **{"sd": 0.5, **keys}), "deviation")
+        return found.number, found.verdict
+
+    assert ratio(0.005) == (pytest.approx(1), "alike")
+    assert ratio(0.05) == (pytest.approx(10), "wider")
+    assert ratio(0.0002, runs=30) == (pytest.approx(0.04), "narrower")
+    none_printed = number_verdict(make_cells([0.85]), [])
+    assert none_printed.deviation(none_printed.cells[0]) is None
+
+
+def test_the_interval_of_a_deviation_is_fishers_widened_by_rounding(make_cells: Make) -> None:
+    found = beside(number_verdict(make_cells([0.845, 0.85, 0.855]), [], sd=0.25), "deviation")
+    assert found.interval == pytest.approx((
+        2 / f.ppf(0.975, 2, 4) ** 0.5 * 0.25 / 0.255,
+        2 / f.ppf(0.025, 2, 4) ** 0.5 * 0.25 / 0.245,
+    ))  # fmt: skip
+
+
+def test_times_are_alike_within_a_factor_of_two(make_cells: Make) -> None:
+    def verdict(time: str, seconds: float, timed: bool = True) -> str:
+        phases = {"train": {"cpu": seconds, "wall": seconds}}
+        cells = make_cells([0.85], seconds=phases, timed=timed)
+        return beside(number_verdict(cells, [], time=time), "time").verdict
+
+    found = [verdict("1.6 mins", seconds) for seconds in (47, 49, 191, 193)]
+    assert found == ["quicker", "alike", "alike", "slower"]
+    assert [verdict("< 1 sec", seconds) for seconds in (0.01, 1.9, 2.1)] == ["alike", "alike", "slower"]
+    assert verdict("1.6 mins", 96, timed=False) == "missing"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("3.6 secs", (3.55, 3.65)),
+        ("< 1 sec", (0, 1)),
+        ("1 hour", (1800, 5400)),
+        ("11.3 mins", (675, 681)),
+        ("250 ms", (0.2495, 0.2505)),
+    ],
+)
+def test_a_printed_time_stands_for_what_rounds_to_it(text: str, seconds: tuple[float, float]) -> None:
+    assert seconds_printed(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "soon", "5", "5 fortnights", "-3 secs", "0 secs"])
+def test_what_is_no_time_is_refused_as_the_config_is_read(text: str) -> None:
+    with pytest.raises(ValidationError, match="time as printed"):
+        ReportedNumber.model_validate({"for": {}, "mean": 85.0, "where": "Table 1", "time": text})

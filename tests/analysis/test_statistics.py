@@ -1,0 +1,88 @@
+"""Intervals cover at their level, and single runs count for what they are."""
+
+from collections.abc import Callable
+from math import inf
+
+import numpy as np
+import pytest
+
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.certainty import SINGLE_TIME, error_of
+from kfeat.analysis.statistics import KNOWN, Summary, growth_exponent, ratio_interval, welch_half_width
+
+Make = Callable[..., list[Cell]]
+
+
+def test_welchs_interval_covers_at_its_level() -> None:
+    rng = np.random.default_rng(0)
+    misses = 0
+    for _ in range(4000):
+        a, b = rng.normal(0, 1, 5), rng.normal(0, 3, 4)
+        half = welch_half_width((a.std(ddof=1) / 5**0.5, 4), (b.std(ddof=1) / 2, 3))
+        misses += abs(a.mean() - b.mean()) > half
+    assert 0.035 < misses / 4000 < 0.065  # 0.05, Welch being approximate; sd of the count is 0.0034
+
+
+def test_the_interval_of_a_ratio_covers_at_its_level() -> None:
+    rng = np.random.default_rng(1)
+    misses, n = 0, 4000
+    for _ in range(n):
+        a, b = Summary.of(rng.normal(30, 3, 4)), Summary.of(rng.normal(10, 0.5, 5))
+        assert a.error
+        assert b.error
+        low, high = ratio_interval(a.mean, a.error, b.mean, b.error) or (0, 0)
+        misses += not low <= 3 <= high
+    assert 0.035 < misses / n < 0.065
+
+
+def test_a_ratio_without_error_is_known_and_one_with_zero_has_no_interval() -> None:
+    assert ratio_interval(6, KNOWN, 3, KNOWN) == (2, 2)
+    assert ratio_interval(6, KNOWN, 0, KNOWN) is None
+    assert ratio_interval(1, (1e3, 1), 1, KNOWN) == (0, inf)  # no overflow
+
+
+def test_an_error_of_infinitely_many_degrees_is_the_normal_laws() -> None:
+    assert welch_half_width((1.0, inf)) == pytest.approx(1.959964)
+    assert welch_half_width((1.0, 4)) == pytest.approx(2.776445)
+
+
+def test_the_slope_of_growth_covers_at_its_level() -> None:
+    rng = np.random.default_rng(2)
+    misses, n = 0, 2000
+    x = np.geomspace(1, 128, 8)
+    for _ in range(n):
+        y = x**1.5 * np.exp(rng.normal(0, 0.1, 8))
+        found = growth_exponent(list(zip(x, y, strict=True)))
+        assert found
+        assert found[1]
+        misses += not found[1][0] <= 1.5 <= found[1][1]
+    assert 0.035 < misses / n < 0.065
+    assert growth_exponent([(1, 2.0), (2, 4.0)]) == (pytest.approx(1), None)  # two points tell no error
+
+
+def sketch(cells: list[Cell]) -> Cell:
+    """The cell of Tensor Sketch."""
+    (found,) = (cell for cell in cells if cell.rows and cell.trial.map)
+    return found
+
+
+def test_few_timed_runs_are_taken_to_spread(make_cells: Make) -> None:
+    def error(*seconds: float) -> tuple[float, float]:
+        cell = sketch(make_cells([0.85] * len(seconds)))
+        for row, value in zip(cell.rows, seconds, strict=True):
+            row["seconds"] = {"train": {"cpu": value, "wall": value}}
+        found = error_of(cell, "train")
+        assert found
+        return found
+
+    assert error(8.0) == (pytest.approx(8 * SINGLE_TIME), inf)
+    assert error(8.0, 8.0) == (pytest.approx(8 * SINGLE_TIME / 2**0.5), inf)
+    assert error(4.0, 12.0) == (pytest.approx(4.0), inf)
+    assert error(7.0, 8.0, 9.0) == (pytest.approx(1 / 3**0.5), 2)
+
+
+def test_what_no_draw_moves_is_known_and_a_single_draw_is_not(make_cells: Make) -> None:
+    cells = make_cells([0.85])
+    (exact,) = (cell for cell in cells if cell.trial.map is None)
+    assert error_of(exact) == KNOWN
+    assert error_of(sketch(cells)) is None
