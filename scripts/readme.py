@@ -1,29 +1,34 @@
 """Bring the tables of the README files up to date with results/: `python -m scripts.readme`.
 
-The blocks, each up to `<!-- end -->`: `<!-- scoreboard -->` over the published rows; `<!-- table NAME -->`,
-the first table of results/NAME/table.md; `<!-- verdicts NAME -->`, its printed numbers and claims with their
-verdicts; `<!-- closing NAME -->`, the line that ends a run of its config; `<!-- benchmarks -->`, the ratios
-of results/bench/ over the shapes measured.
+The blocks, each up to `<!-- end -->`: `<!-- scoreboard -->` over the published rows; `<!-- tallies FOLDER
+-->` and `<!-- largest FOLDER -->`, the verdicts on the configs of a folder counted, and the printed numbers
+that ours are farthest from; `<!-- table NAME -->`, the first table of results/NAME/table.md; `<!-- printed
+NAME -->`, that of a config without rows: what the paper prints; `<!-- verdicts NAME -->`, its verdicts in
+short; `<!-- closing NAME -->`, the line that ends a run of its config; `<!-- benchmarks -->`, the ratios of
+results/bench/ over the shapes measured.
 """
 
 import json
 import re
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from click.testing import CliRunner
 from tabulate import tabulate
 
-from kfeat.cli import main
+from kfeat.analysis.at_hand import standings_at_hand
+from kfeat.analysis.standing import Standing
 from kfeat.experiments.load import load_experiment
 from kfeat.render.closing import closing_line
+from kfeat.render.overview import markdown
+from kfeat.render.page import bullets, largest_differences, summary, tally_lines
+from kfeat.render.table import render
 from kfeat.render.whole import cells_at_hand
 
 READMES = [Path("README.md"), Path("results/pham_pagh_2013/README.md")]
-BLOCK = re.compile(
-    r"<!-- (scoreboard|benchmarks|table|verdicts|closing)( \S+)? -->\n.*?<!-- end -->", re.DOTALL
-)
-VERDICTS = ("## Printed numbers", "## Claims")
+KINDS = "scoreboard|benchmarks|tallies|largest|table|printed|verdicts|closing"
+BLOCK = re.compile(rf"<!-- ({KINDS})( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
+CONFIGS, RESULTS = Path("configs"), Path("results")
 
 
 def updated(text: str) -> str:
@@ -34,41 +39,47 @@ def updated(text: str) -> str:
 def _block(match: re.Match[str]) -> str:
     kind, name = match[1], (match[2] or "").strip()
     if kind == "scoreboard":
-        content = _scoreboard()
+        content = markdown(standings(), RESULTS).strip()
     elif kind == "benchmarks":
         content = _benchmarks()
     elif kind == "closing":
         content = _closing(name)
+    elif kind == "tallies":
+        content = bullets(tally_lines(_below(name)))
+    elif kind == "largest":
+        content = bullets(largest_differences(_below(name)))
+    elif kind == "verdicts":
+        content = summary(next(one for one in standings() if one.experiment.name == name))
+    elif kind == "printed":
+        experiment = load_experiment(CONFIGS / f"{name}.yaml")
+        content = _first_table(render(experiment, cells_at_hand(experiment, RESULTS), "markdown"))
     else:
-        table = (Path("results") / name / "table.md").read_text(encoding="utf-8")
-        content = _first_table(table) if kind == "table" else _verdicts(table)
+        content = _first_table((RESULTS / name / "table.md").read_text(encoding="utf-8"))
     return f"<!-- {match[1]}{match[2] or ''} -->\n{content}\n<!-- end -->"
 
 
-def _scoreboard() -> str:
+@cache
+def standings() -> list[Standing]:
+    """Return how every config stands by its published rows."""
+    paths = sorted(path for path in CONFIGS.rglob("*.yaml") if not path.name.startswith("_"))
     with TemporaryDirectory() as nothing:
-        result = CliRunner().invoke(main, ["check", "--all", "--markdown", "--out", nothing])
-    if result.exit_code not in (0, 1):
-        raise RuntimeError(f"kfeat check --all failed: {result.output}")
-    return result.stdout.strip()
+        return standings_at_hand([load_experiment(path) for path in paths], Path(nothing), RESULTS)
+
+
+def _below(folder: str) -> list[Standing]:
+    return [one for one in standings() if one.experiment.name.startswith(f"{folder}/")]
 
 
 def _closing(name: str) -> str:
     """Return the line that ends a run of a config, from its published rows."""
-    experiment = load_experiment(Path("configs") / f"{name}.yaml")
-    return f"> {closing_line(cells_at_hand(experiment, Path('results')))}"
+    experiment = load_experiment(CONFIGS / f"{name}.yaml")
+    return f"> {closing_line(cells_at_hand(experiment, RESULTS))}"
 
 
 def _first_table(report: str) -> str:
     lines = report.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("|"))
     return "\n".join(lines[start : lines.index("", start)])
-
-
-def _verdicts(report: str) -> str:
-    """Return the sections with verdicts, one level below the page's own."""
-    sections = re.split(r"^(?=## )", report, flags=re.MULTILINE)
-    return "\n".join(f"#{one.strip()}\n" for one in sections if one.startswith(VERDICTS)).strip()
 
 
 def _benchmarks() -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import mean
 from typing import Literal
 
 from kfeat.analysis.statistics import Summary
@@ -18,17 +19,25 @@ PHASES = ("map", "train", "test")  # the seconds that every table of cells has
 
 @dataclass(frozen=True)
 class Shown:
-    """A number as a table shows it: perhaps from times of a busy machine, perhaps as a bound (`> `, `< `)."""
+    """A number as a table shows it: perhaps from times of a busy machine, perhaps as a bound (`> `, `< `).
+
+    `runs` is the number of timed runs of which a time is the mean, where that is a single one, or fewer than
+    the cell has; a ratio has the smaller of two.
+    """
 
     value: float | None
     busy: bool = False
     sign: Literal["", "> ", "< "] = ""
+    runs: int | None = None
 
     def over(self, other: "Shown") -> "Shown":
         """Return the ratio of two; nothing where a time is too short for the clock, or both are bounds."""
         if self.value is None or not other.value or (self.sign and other.sign):
             return Shown(None)
-        return Shown(self.value / other.value, self.busy or other.busy, "< " if other.sign else self.sign)
+        sign: Literal["", "> ", "< "] = "< " if other.sign else self.sign
+        busy = self.busy or other.busy
+        runs = [one.runs for one in (self, other) if one.runs is not None and not busy]
+        return Shown(self.value / other.value, busy, sign, min(runs, default=None))
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,16 @@ class Cell:
         return len({trial.protocol for trial in self.trials})
 
     @property
+    def drawn(self) -> bool:
+        """Tell whether its repeats differ by chance: by the draw of a map or of the split."""
+        return self.trial.map is not None or self.trial.protocol.random
+
+    @property
+    def timed_runs(self) -> int:
+        """Return how many of its rows have seconds that count."""
+        return sum(map(counts_as_timed, self.rows))
+
+    @property
     def reported(self) -> ReportedNumber | None:
         """Return the paper's number for the score."""
         return self.printed.get(SCORE) or self.printed.get(self.named(SCORE).name)
@@ -98,8 +117,16 @@ class Cell:
         rows = self.rows
         if quantity.timed:
             rows = [row for row in rows if counts_as_timed(row)] or (rows if busy else [])
-        values = [value for row in rows if (value := quantity.read(row)) is not None]
-        return Summary.of(values) if values else None
+        values = [(row, value) for row in rows if (value := quantity.read(row)) is not None]
+        if not values:
+            return None
+        if quantity.timed or self.drawn:
+            return Summary.of([value for _, value in values])
+        # Repeats without a draw are one observation: the mean over them is exact where they agree.
+        splits: dict[str, list[float]] = {}
+        for row, value in values:
+            splits.setdefault(row["cell"], []).append(value)
+        return Summary.of([mean(repeats) for repeats in splits.values()])
 
     @cached_property
     def score(self) -> Summary | None:
@@ -136,7 +163,13 @@ class Cell:
         whole = name == "fit" or (name == "train" and self.trial.map is None)
         if whole and self.bound:
             return self.bound
-        return Shown(self.mean(name, busy=True), busy=self.is_busy(name))
+        found = self.of(name, busy=True)
+        if found is None:
+            return Shown(None)
+        if self.is_busy(name):
+            return Shown(found.mean, busy=True)
+        few = self.named(name).timed and (found.n == 1 or found.n < len(self.rows))
+        return Shown(found.mean, runs=found.n if few else None)
 
 
 def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str, Row]) -> list[Cell]:

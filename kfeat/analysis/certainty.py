@@ -27,9 +27,4 @@ def error_of(cell: Cell, name: str = SCORE) -> Error | None:
         return max(SINGLE_TIME * found.mean, found.sd or 0.0) / sqrt(found.n), inf
     if quantity.timed:
         return found.error
-    return KNOWN if has_no_draw(cell) else found.error
-
-
-def has_no_draw(cell: Cell) -> bool:
-    """Tell whether nothing is drawn at random: neither a map nor the split."""
-    return cell.trial.map is None and not cell.trial.protocol.random
+    return found.error if cell.drawn else KNOWN

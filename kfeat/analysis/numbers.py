@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import inf
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.certainty import error_of, has_no_draw
+from kfeat.analysis.certainty import error_of
 from kfeat.analysis.claims import Cited, LookUp, explains
 from kfeat.analysis.statistics import KNOWN, Interval, Summary, spread_ratio_interval, welch_half_width
 from kfeat.experiments.printed_times import seconds_printed
@@ -52,7 +52,7 @@ class Reproduction:
 
 
 @dataclass(frozen=True)
-class Ratio:
+class PrintedRatio:
     """Ours over a printed number, with its interval."""
 
     number: float
@@ -83,23 +83,23 @@ class NumberVerdict:
             EXPLAINED if item.verdict == UNEXPLAINED and explains(self.number, self.cited) else item.verdict
         )
 
-    def time(self, cell: Cell) -> Ratio | None:
+    def time(self, cell: Cell) -> PrintedRatio | None:
         """Return how long a cell took to map and train over the printed time; None where none is printed."""
         if self.number.time is None:
             return None
         low, high = seconds_printed(self.number.time)
         ours, error = cell.of("fit"), error_of(cell, "fit")
         if ours is None or error is None:
-            return Ratio(0.0, None, MISSING)
+            return PrintedRatio(0.0, None, MISSING)
         half = welch_half_width(error)
         interval = (max(0.0, ours.mean - half) / high, (ours.mean + half) / low if low else inf)
         theirs = (low + high) / 2 if low else high
         number = ours.mean / theirs
         quicker = low > 0 and number < 1 / TIME_FACTOR
         verdict = "slower" if number > TIME_FACTOR else "quicker" if quicker else ALIKE
-        return Ratio(number, interval, verdict)
+        return PrintedRatio(number, interval, verdict)
 
-    def deviation(self, cell: Cell) -> Ratio | None:
+    def deviation(self, cell: Cell) -> PrintedRatio | None:
         """Return a cell's standard deviation over the printed one; None where none is printed."""
         sd = self.number.sd
         if not sd:
@@ -107,12 +107,12 @@ class NumberVerdict:
         ours = cell.of(self.number.of)
         quantity = cell.named(self.number.of)
         if ours is None or ours.sd is None:
-            return Ratio(0.0, None, MISSING)
+            return PrintedRatio(0.0, None, MISSING)
         found = spread_ratio_interval(ours, Summary(0.0, sd, self.number.runs or self.runs)) or (0.0, 0.0)
         low = found[0] * sd / (sd + quantity.rounding)
         high = found[1] * sd / (sd - quantity.rounding) if sd > quantity.rounding else inf
         verdict = "wider" if low > 1 else "narrower" if high < 1 else ALIKE
-        return Ratio(ours.sd / sd, (low, high), verdict)
+        return PrintedRatio(ours.sd / sd, (low, high), verdict)
 
 
 def number_verdicts(
@@ -150,7 +150,7 @@ def _interval(cell: Cell, quantity: Quantity, difference: float, theirs: Summary
 
     The exact kernel SVM has no draw: its standard error is zero. None if a spread is not known.
     """
-    ours, printed = error_of(cell, quantity.name), KNOWN if has_no_draw(cell) else theirs.error
+    ours, printed = error_of(cell, quantity.name), theirs.error if cell.drawn else KNOWN
     if ours is None or printed is None:
         return None
     half = welch_half_width(ours, printed) + quantity.rounding

@@ -8,7 +8,6 @@ import click
 from kfeat.cli import options
 
 if TYPE_CHECKING:
-    from kfeat.analysis.standing import Standing
     from kfeat.experiments.load import Experiment
     from kfeat.experiments.plan import Trial
 
@@ -41,7 +40,9 @@ def check(
     if markdown and (rerun_budget is not None or not every):
         raise click.UsageError("--markdown renders the scoreboard of --all")
     if rerun_budget is not None:
-        plans = {one.name: _plan(one, out, results) for one in experiments}
+        from kfeat.analysis.at_hand import plan_at_hand
+
+        plans = {one.name: plan_at_hand(one, out, results) for one in experiments}
         passed = _rerun(experiments, plans, access, results, rerun_budget, quiet)
     elif every:
         passed = _overview(experiments, out, results, markdown)
@@ -52,11 +53,12 @@ def check(
 
 def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool) -> bool:
     """Show the verdicts on each experiment's rows, or the published ones; tell whether all pass."""
+    from kfeat.analysis.at_hand import standings_at_hand
     from kfeat.render.scoreboard import published_scoreboard, scoreboard
     from kfeat.render.terminal import terminal_width
 
     passed, width = True, terminal_width()
-    for one, standing in zip(experiments, _standings(experiments, out, results), strict=True):
+    for one, standing in zip(experiments, standings_at_hand(experiments, out, results), strict=True):
         good = standing.has_rows and standing.passes
         if not (quiet and good):
             if standing.place == str(results) and standing.has_rows:
@@ -70,48 +72,14 @@ def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool
 
 def _overview(experiments: "list[Experiment]", out: Path, results: Path, as_markdown: bool) -> bool:
     """Show one line per experiment and what differs, and tell whether all pass."""
+    from kfeat.analysis.at_hand import standings_at_hand
     from kfeat.render.overview import markdown, passes, terminal
     from kfeat.render.terminal import terminal_width
 
-    standings = _standings(experiments, out, results)
+    standings = standings_at_hand(experiments, out, results)
     shown = markdown(standings, results) if as_markdown else terminal(standings, terminal_width())
     click.echo(shown, nl=False)
     return passes(standings)
-
-
-def _standings(experiments: "list[Experiment]", out: Path, results: Path) -> "list[Standing]":
-    """Return how each experiment stands by its own rows, or by the published ones where it has none."""
-    from kfeat.analysis.cells import summarise
-    from kfeat.analysis.comparisons import number_compared
-    from kfeat.analysis.evidence import Evidence
-    from kfeat.analysis.standing import stand
-    from kfeat.experiments.run import rows_of
-    from kfeat.experiments.store import read_rows
-
-    cells, published, places = [], [], []
-    for one in experiments:
-        trials = _plan(one, out, results)
-        own, theirs = rows_of(one, out), read_rows(results / one.name)
-        mine = any(trial.id in own for trial in trials)
-        cells.append(summarise(one, trials, own if mine else theirs))
-        # Published rows that stand in for our own are not compared with themselves.
-        published.append(theirs if mine else {})
-        places.append(str(out if mine else results))
-    tests, evidence = number_compared(cells, published), Evidence(out, results)
-    return [
-        stand(one, here, theirs, tests, place, evidence)
-        for one, here, theirs, place in zip(experiments, cells, published, places, strict=True)
-    ]
-
-
-def _plan(experiment: "Experiment", out: Path, results: Path) -> "list[Trial]":
-    """Return the trials; data whose hash nobody has pinned are known from their rows."""
-    from kfeat.experiments.fingerprints import plan_from_rows
-    from kfeat.experiments.run import rows_of
-    from kfeat.experiments.store import read_rows
-
-    rows = [*read_rows(results / experiment.name).values(), *rows_of(experiment, out).values()]
-    return plan_from_rows(experiment, rows)
 
 
 def _rerun(

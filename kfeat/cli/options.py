@@ -96,7 +96,8 @@ configs = options(_configs(required=True), _set)
 
 _changes = options(
     _set,
-    click.option("--repeats", type=click.IntRange(min=1), help="Repeat each map this often."),
+    click.option("--repeats", type=click.IntRange(min=1),
+                 help="Repeat each map this often, and the exact kernel machine at most so often."),
     click.option("--maps", metavar="A,B",
                  help="Run these maps only; `exact` among them is the exact kernel machine."),
     click.option("--no-exact", is_flag=True, help="Leave the exact kernel machine out."),

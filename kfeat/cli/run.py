@@ -73,12 +73,16 @@ main.add_command(protocol)
 @click.option("--force", "again", flag_value="everything", help="Run again what is done already.")
 @click.option("--retime", "again", flag_value="untimed",
               help="Run again what is done but was not timed, since the machine was busy.")  # fmt: skip
+@click.option("--timed-runs", type=click.IntRange(min=1), metavar="N",
+              help="Of what was not timed, run again as much as gives each method N timed runs, the first "
+              "repeats first.")  # fmt: skip
 @options.time_limit
 @click.option("--dry-run", is_flag=True, help="Show the plan, run nothing.")
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    jobs: int, threads: int, again: "Again | None", time_limit: float | None, dry_run: bool,
+    jobs: int, threads: int, again: "Again | None", timed_runs: int | None, time_limit: float | None,
+    dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
@@ -86,17 +90,20 @@ def run(
     """
     from kfeat.experiments.worker import WorkerOptions
 
+    if again and timed_runs:
+        raise click.UsageError("--timed-runs N stands in the place of --retime and --force; leave one out")
+    again = again or timed_runs or "nothing"
     limit = inf if time_limit is None else time_limit
     if dry_run:
         for experiment in experiments:
-            _show_plan(experiment, out, access, again or "nothing", limit)
+            _show_plan(experiment, out, access, again, limit)
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
     how = WorkerOptions(threads=threads, alone=jobs == 1, time_limit=limit, debug=debug, **access)
     status = 0
     for experiment in experiments:
         try:
-            failed = _run_one(experiment, out, how, jobs, again or "nothing", quiet)
+            failed = _run_one(experiment, out, how, jobs, again, quiet)
             status = max(status, int(failed))
         except KfeatError as error:
             # One experiment that cannot run must not keep the others of a long list from running.

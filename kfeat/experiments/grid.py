@@ -76,16 +76,21 @@ def count_trials(setting: Mapping[str, Any], repeats: int | None) -> int:
     solvers = solvers if isinstance(solvers, dict) else {}
     mapped, exact = (_count_all(solvers.get(role)) for role in ("mapped", "exact"))
     maps, measures = _count_all(setting.get("maps")), _count_all(setting.get("measure"))
-    if repeats is None:
-        given = setting.get("repeats")
-        repeats = given if isinstance(given, int) else 1
+    drawn = _given(setting, "repeats") if repeats is None else repeats
+    exact_runs = max(drawn, _given(setting, "exact_repeats") if repeats is None else 1)
     places = [
         len(one_or_many(setting.get("dataset"))),
         _count_all(setting.get("protocol")),
         _count_all(setting.get("kernel")),
     ]
     # A method of which there is none leaves the others to be laid out.
-    return prod(max(1, n) for n in [*places, repeats, max(maps, 1) * max(mapped + measures, 1) + exact])
+    methods = drawn * max(maps, 1) * max(mapped + measures, 1) + exact_runs * exact
+    return prod(max(1, n) for n in [*places, methods])
+
+
+def _given(setting: Mapping[str, Any], key: str) -> int:
+    value = setting.get(key)
+    return value if isinstance(value, int) else 1
 
 
 def _count_all(entries: Any) -> int:

@@ -44,6 +44,7 @@ class Setting:
     exact_solvers: Sequence[Component]
     measures: Sequence[Component]
     repeats: int
+    exact_repeats: int = 1
 
     @classmethod
     def of(cls, keys: SettingKeys) -> "Setting":
@@ -58,6 +59,7 @@ class Setting:
             exact_solvers=list(flat(keys.solvers.exact)),
             measures=list(flat(keys.measure)),
             repeats=keys.repeats,
+            exact_repeats=keys.exact_repeats,
         )
 
 
@@ -160,7 +162,7 @@ def _selected(
 ) -> Experiment:
     """Return what of the experiment is run: the methods named (all for None), and the exact ones if `exact`.
 
-    `repeats` replaces that of every setting.
+    `repeats` replaces that of every setting; exact machines, which may be slow, then run so often at most.
     Raises ConfigError for a name that the experiment does not have, and where nothing is left.
     """
     there = list(dict.fromkeys(item.name for setting in experiment.settings for item in setting.maps))
@@ -180,7 +182,10 @@ def _selected(
             "and no `exact` solver"
         )
     if repeats is not None:
-        running = [replace(setting, repeats=repeats) for setting in running]
+        running = [
+            replace(setting, repeats=repeats, exact_repeats=min(setting.exact_repeats, repeats))
+            for setting in running
+        ]
     return replace(experiment, settings=running)
 
 
@@ -189,4 +194,6 @@ def _of_setting(setting: Setting, names: Sequence[str], exact: bool) -> Setting:
     maps = [item for item in setting.maps if item.name in names]
     if not maps or not (setting.mapped_solvers or setting.measures):
         setting, maps = replace(setting, mapped_solvers=(), measures=()), []
-    return replace(setting, maps=maps, exact_solvers=setting.exact_solvers if exact else ())
+    if not (exact and setting.exact_solvers):
+        setting = replace(setting, exact_solvers=(), exact_repeats=1)
+    return replace(setting, maps=maps)

@@ -140,8 +140,8 @@ def every_trial(experiment: Experiment, fingerprints: Mapping[Source, str]) -> I
                     yield Trial(*common, item, solver, repeat, experiment.seed)
                 for item, measure in product(here.maps, here.measures):
                     yield Trial(*common, item, None, repeat, experiment.seed, measure)
-            # The exact machine has no draw: once, or once per split where the splits differ.
-            for repeat in range(here.repeats if protocol.random else 1):
+            # The exact machine has no draw: it repeats for its times, or once per split where these differ.
+            for repeat in range(here.repeats if protocol.random else here.exact_repeats):
                 for solver in here.exact_solvers:
                     yield Trial(*common, None, solver, repeat, experiment.seed)
 

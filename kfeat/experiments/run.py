@@ -1,6 +1,7 @@
 """Running an experiment: the trials not yet done, each saved as it finishes."""
 
 import typing
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import inf
@@ -16,7 +17,8 @@ from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.store import Store, gathered_rows
 from kfeat.experiments.worker import Worker, WorkerOptions
 
-Again = Literal["nothing", "untimed", "everything"]
+# What to run again of what is done; a number N: what was not timed, until each cell has N timed runs.
+Again = Literal["nothing", "untimed", "everything"] | int
 
 LONGEST_WAIT = 60.0  # seconds; the system refuses to wait for an infinite time, or for years
 
@@ -100,16 +102,30 @@ def pending(
 ) -> list[Trial]:
     """Return the trials without a row of status `done`, and those that are to run again.
 
-    One that was stopped is to run again if it may take longer now.
+    One that was stopped is to run again if it may take longer now. Where `again` is a number of timed runs,
+    the first repeats of a cell come first, and those that run anyway are taken for timed ones.
     """
     if again == "everything":
         return list(trials)
+    wanted = again if isinstance(again, int) else inf if again == "untimed" else 0
+    ended = {trial.id for trial in trials if _has_ended(rows.get(trial.id), time_limit)}
+    untimed = {identity for identity in ended if not counts_as_timed(rows[identity])}
+    timed = Counter(trial.cell for trial in trials if trial.id not in untimed)
+    todo = []
+    for trial in trials:
+        if trial.id in untimed and timed[trial.cell] < wanted:
+            timed[trial.cell] += 1
+            todo.append(trial)
+        elif trial.id not in ended:
+            todo.append(trial)
+    return todo
 
-    def is_settled(row: Row) -> bool:
-        ended = row["status"] == "done" or (row["status"] == "stopped" and row["limit_s"] >= time_limit)
-        return ended and (again == "nothing" or counts_as_timed(row))
 
-    return [trial for trial in trials if trial.id not in rows or not is_settled(rows[trial.id])]
+def _has_ended(row: Row | None, time_limit: float) -> bool:
+    """Tell whether a trial with this row is done, or was stopped at a limit no shorter than this."""
+    if row is None:
+        return False
+    return row["status"] == "done" or (row["status"] == "stopped" and row["limit_s"] >= time_limit)
 
 
 def run_trials(

@@ -277,6 +277,11 @@ class Solvers(Strict):
 class SettingKeys(Strict):
     """What one setting of an experiment says: the data, and what is run on them.
 
+    `repeats` is how often each map is drawn. `exact_repeats` is how often the exact kernel machine runs where
+    nothing is drawn: for the spread of its seconds alone, since its score is the same each time. Where the
+    split is drawn anew for every repeat it has no part: the exact machine then runs once on each of the
+    `repeats` splits, as the maps do.
+
     A check of a field against others sees those above it that are valid, so that one problem does not hide
     another.
     """
@@ -290,6 +295,7 @@ class SettingKeys(Strict):
     solvers: Solvers = Solvers()
     measure: Annotated[list[MeasureGrid], BeforeValidator(any_number)] = []
     repeats: Annotated[int, Ge(1)] = 5
+    exact_repeats: Annotated[int, Ge(1)] = 1
 
     @field_validator("maps")
     @classmethod

@@ -15,7 +15,9 @@ _LATEX = str.maketrans(
         "\\": r"\textbackslash{}", "^": r"\textasciicircum{}", "~": r"$\sim$",
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
         "<": "$<$", ">": "$>$", "⟨": r"$\langle$", "⟩": r"$\rangle$", "‖": r"$\Vert$",
-        "±": r"$\pm$", "×": r"$\times$", "²": "$^2$", "κ": r"$\kappa$", "–": "--",
+        "±": r"$\pm$", "×": r"$\times$",
+        **{raised: f"$^{i}$" for i, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
+         "κ": r"$\kappa$", "–": "--",
     }
 )  # fmt: skip
 # How the formulas of the kernels read as mathematics, in this order.

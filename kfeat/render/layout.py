@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kfeat.analysis.cells import Cell, Shown, by_setting
+from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.names import dataset, kernel, method
 from kfeat.errors import ConfigError
 from kfeat.experiments.quantities import SCORE, quantity_named
 from kfeat.experiments.schema import Column, TableLayout
 from kfeat.experiments.selectors import matches
 from kfeat.render import text
+from kfeat.render.ratios import Ratio, ratio
 from kfeat.render.sheet import Sheet
 
 
@@ -111,11 +112,7 @@ def _ours(choice: Choice, quantity: str | None, column: Column) -> str:
     cell, over = choice.cell, choice.over
     if cell is None:
         return text.MISSING
-    if column.over is not None:
-        ratio = over.shown(quantity).over(cell.shown(quantity)) if over else Shown(None)
-        found = text.shown(ratio, text.factor)
-    else:
-        found = text.alone(cell, quantity)
+    found = text.alone(cell, quantity) if column.over is None else ratio(over, cell, quantity).text
     return found if found == text.MISSING else found + _runs(cell, over)
 
 
@@ -140,6 +137,22 @@ def _paper(choice: Choice, quantity: str | None, column: Column, name: str) -> s
     return (quantity == "fit" and cell.reported and cell.reported.time) or text.MISSING
 
 
+def ratio_columns(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, dict[int, Ratio]]:
+    """Return the ratios of the mirrored table: by what they are called, and by the id() of the cell below."""
+    choices, names = choose(layout, cells), quantities(layout)
+    found: dict[str, dict[int, Ratio]] = {}
+    for i, column in enumerate(layout.columns):
+        for name in [column.show] if column.show else names:
+            if column.over is not None:
+                title = column.title if column.show or len(names) == 1 else f"{column.title}, {name}"
+                found[f"ratio: {title}"] = {
+                    id(chosen[i].cell): ratio(chosen[i].over, chosen[i].cell, name)
+                    for chosen in choices.values()
+                    if chosen[i].planned
+                }
+    return found
+
+
 def mirror_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
     """Return what a reader needs beside the mirrored table, and what of the config found no place in it."""
     choices = choose(layout, cells)
@@ -149,7 +162,8 @@ def mirror_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
     for i, column in enumerate(layout.columns):
         if column.over is not None:
             shown = [column.show] if column.show else layout.show
-            lines.append(f"{column.title}: ratio of {' and of '.join(map(_title, shown))}.")
+            titles = " and of ".join(map(_title, shown))
+            lines.append(f"{column.title}: ratio of {titles}; in brackets its 95 % interval.")
         if not any(chosen[i].planned for chosen in choices.values()):
             lines.append(f"{column.title}: nothing of this plan ({_words(column.cell)}).")
         if unknown := [name for name in column.printed if name not in choices]:

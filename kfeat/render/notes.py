@@ -10,7 +10,7 @@ from kfeat.analysis.names import cell_name
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.render.layout import mirror_notes
-from kfeat.render.text import BUSY, MISSING
+from kfeat.render.text import BUSY, MISSING, RAISED
 
 BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
 SPREAD = "mean ± standard deviation over the runs"
@@ -25,7 +25,7 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         lines.append("live features: columns that are not the same in all training rows.")
     if fold_means(cells):
         lines.append("mean over folds: over the runs of all folds together, as is the standard deviation.")
-    lines += cautions(cells) + _missing(cells) + _unended(cells)
+    lines += cautions(experiment, cells) + _missing(cells) + _unended(cells)
     if any(cell.bound for cell in cells):
         lines.append(BOUND)
     if experiment.reported:
@@ -84,19 +84,36 @@ def _of_times(cells: Sequence[Cell]) -> list[str]:
     count = f"threads: {', '.join(map(str, threads)) or MISSING}"
     if any(cell.trial.solver for cell in cells):
         return [
-            "map, train, test: CPU seconds (map: fitting the map and mapping the training rows; test: "
-            f"mapping and predicting the test rows; {count}). "
+            f"map, train, test: CPU seconds, {SPREAD} (map: fitting the map and mapping the training rows; "
+            f"test: mapping and predicting the test rows; {count}). "
             "speed-up: map + train of the exact kernel SVM, of several the one that scores best, over the "
-            "method's."
+            "method's.",
         ]
     if any(cell.of("map", busy=True) for cell in cells):
-        return [f"map: CPU seconds of fitting the map and mapping all rows ({count})."]
+        return [f"map: CPU seconds of fitting the map and mapping all rows, {SPREAD} ({count})."]
     return []
 
 
-def cautions(cells: Sequence[Cell]) -> list[str]:
-    """Return what a reader must not miss, on the terminal either: times in doubt and unverified data."""
+def _of_runs(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
+    """Return how a reader sees on how many runs a time rests, where it is a single one or not all."""
     lines = []
+    if any(0 < cell.timed_runs < len(cell.rows) for cell in cells):
+        lines.append("timed: how many of the runs had the machine to themselves; the seconds are theirs.")
+    few = {number for cell in cells for phase in PHASES if (number := cell.shown(phase).runs)}
+    # The list of all cells has signs at its speed-ups only, where there is an exact kernel SVM.
+    if few and (experiment.table or any(cell.trial.map is None for cell in cells)):
+        signs = ", ".join(str(number).translate(RAISED) for number in sorted(few))
+        count = "one timed run" if few == {1} else "so many timed runs"
+        lines.append(
+            f"{signs}: a time of {count}, or a ratio of such a time; without this sign it is of all runs, "
+            "two or more."
+        )
+    return lines
+
+
+def cautions(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
+    """Return what a reader must not miss, on the terminal either: times in doubt and unverified data."""
+    lines = _of_runs(experiment, cells)
     if any(cell.is_busy(phase) for cell in cells for phase in PHASES) or any(
         cell.bound and cell.bound.busy for cell in cells
     ):
@@ -104,12 +121,27 @@ def cautions(cells: Sequence[Cell]) -> list[str]:
             f"{BUSY}: a time of a busy machine, or made from one: other programs ran beside the trials, or "
             "several trials at once. No verdict uses it; `kfeat run --retime` runs these trials again."
         )
+    lines += _disagreements(cells)
     rows = [row for cell in cells for row in cell.rows if not row["verified"]]
     lines += [
         f"unverified: {name}: no hash of these data is published or pinned; their fingerprint stands in the "
         "rows."
         for name in dict.fromkeys(row["dataset"] for row in rows)
     ]
+    return lines
+
+
+def _disagreements(cells: Sequence[Cell]) -> list[str]:
+    """Return which cells that draw nothing have another score in another run."""
+    lines = []
+    for cell in cells:
+        found = {value for row in cell.rows if (value := cell.named(SCORE).read(row)) is not None}
+        if not cell.drawn and len(found) > 1:
+            values = " and ".join(f"{value:.6g}" for value in sorted(found))
+            lines.append(
+                f"{cell_name(cell, cells)}: its runs draw nothing and should score the same, but have "
+                f"{values}. The table shows their mean; take it for a defect until the reason is known."
+            )
     return lines
 
 

@@ -1,14 +1,13 @@
 """The scoreboard of `kfeat check --all`: one line per experiment, a total, and what differs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tabulate import tabulate
 
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.standing import UNEXPLAINED, Standing
-from kfeat.analysis.tallies import tallies
-from kfeat.render.escapes import markdown_verdict
+from kfeat.render.page import bullets, tally_lines
 from kfeat.render.terminal import paragraph, table
 from kfeat.render.text import time
 from kfeat.render.verdict_tables import said_of
@@ -50,22 +49,10 @@ def markdown(standings: Sequence[Standing], results: Path) -> str:
     headers = [HEADERS[i] for i in varying]
     board = tabulate(shown, headers, tablefmt="github", disable_numparse=True)
     legend = [line for line in LEGEND if line.partition(" ")[0].rstrip(":") in headers]
-    parts = [_bullets(tally_lines(standings)), board, _bullets(legend)]
+    parts = [bullets(tally_lines(standings)), board, bullets(legend)]
     if named := not_explained(standings):
-        parts += ["Not explained:", _bullets(named)]
+        parts += ["Not explained:", bullets(named)]
     return "\n\n".join(parts) + "\n"
-
-
-def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {markdown_verdict(line)}" for line in lines)
-
-
-def tally_lines(standings: Sequence[Standing]) -> list[str]:
-    """Return a line per tally, such as `printed numbers: 54, 14 within the error, ...`."""
-    return [
-        f"{tally.what}: {tally.total}; " + ", ".join(f"{n} {verdict}" for verdict, n in tally.counts.items())
-        for tally in tallies(standings)
-    ]
 
 
 def not_explained(standings: Sequence[Standing]) -> list[str]:
@@ -74,8 +61,8 @@ def not_explained(standings: Sequence[Standing]) -> list[str]:
     for item in standings:
         for one in item.differences():
             if one.verdict in UNEXPLAINED:
-                text = f"{one.what}: ours {one.ours}; paper {one.paper}. {said_of(one.said, one.cited)}"
-                found.setdefault(one.what, text.rstrip())
+                said = said_of(one.said, one.cited, one.verdict)
+                found.setdefault(one.what, f"{one.what}: ours {one.ours}; paper {one.paper}. {said}".rstrip())
     return list(found.values())
 
 
@@ -103,7 +90,7 @@ def _details(standing: Standing, width: int | None) -> str:
     for one in standing.differences():
         what = f"{one.verdict}: {one.what}: ours {one.ours}; paper {one.paper}"
         lines.append(paragraph(what, width=width))
-        if words := said_of(one.said, one.cited):
+        if words := said_of(one.said, one.cited, one.verdict):
             lines.append(paragraph(words, "      ", width))
     said = [
         f"regressed: {cell_name(item.cell, standing.cells)}: {item.change:+.3g}, "

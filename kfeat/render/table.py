@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
@@ -14,8 +14,9 @@ from kfeat.experiments.schema import TableLayout
 from kfeat.experiments.selectors import matches
 from kfeat.render import text
 from kfeat.render.escapes import csv_text, latex, markdown
-from kfeat.render.layout import mirror
+from kfeat.render.layout import mirror, ratio_columns
 from kfeat.render.notes import cautions, notes, scores
+from kfeat.render.ratios import Ratio, ratio
 from kfeat.render.sheet import Sheet
 from kfeat.render.terminal import paragraph
 from kfeat.render.text import MISSING
@@ -37,7 +38,7 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     parts: list[str] = []
     if layout := _layout(experiment, cells):
         parts += [mirror(layout, shown).text(style, kernels, width), _heading("All cells", style, 2)]
-    for place, sheet in _sheets(experiment, shown):
+    for place, sheet in _sheets(experiment, shown, spread=style != "terminal"):
         if place:
             parts.append(_heading(place, style, 3, kernels))
         parts.append(sheet.text(style, kernels, width))
@@ -48,7 +49,7 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     if style == "markdown":
         lines = "".join(f"- {markdown(line)}\n" for line in notes(experiment, cells))
         return f"# {markdown(title)}\n\n{body}\n\n{lines}"
-    said = [paragraph(line, "", width) if width else plain(line) for line in cautions(cells)]
+    said = [paragraph(line, "", width) if width else plain(line) for line in cautions(experiment, cells)]
     return "\n".join([plain(title), "", body, "", *said])
 
 
@@ -67,9 +68,9 @@ def _heading(title: str, style: str, level: int, kernels: Collection[str] = ()) 
     return f"{'#' * level} {markdown(title)}" if style == "markdown" else plain(title)
 
 
-def _sheets(experiment: Experiment, cells: Sequence[Cell]) -> list[tuple[str, Sheet]]:
+def _sheets(experiment: Experiment, cells: Sequence[Cell], spread: bool) -> list[tuple[str, Sheet]]:
     """Return the tables of all cells with their titles: one, or one per setting where it would be long."""
-    found = records(experiment, cells)
+    found = records(experiment, cells, spread)
     if len(found) <= LONG:
         return [("", _sheet(found))] if found else []
     parts: dict[str, list[dict[str, str]]] = {}
@@ -86,10 +87,13 @@ def _sheet(found: Sequence[dict[str, str]]) -> Sheet:
     return Sheet(headers, [list(record.values()) for record in found], left)
 
 
-def records(experiment: Experiment, cells: Sequence[Cell]) -> list[dict[str, str]]:
-    """Return one mapping of column -> text for each cell, without the columns that say nothing here."""
+def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False) -> list[dict[str, str]]:
+    """Return one mapping of column -> text for each cell, without the columns that say nothing here.
+
+    With `spread`, seconds have their standard deviation, for which a terminal is too narrow.
+    """
     kinds = scores(cells)
-    found = [_record(cell, cells, peers, kinds) for peers in by_setting(cells) for cell in peers]
+    found = [_record(cell, cells, peers, kinds, spread) for peers in by_setting(cells) for cell in peers]
     hidden = {
         "dataset": len({r["dataset"] for r in found}) == 1,
         "kernel": len({r["kernel"] for r in found}) == 1,
@@ -107,12 +111,11 @@ def _empty(column: str, found: Sequence[dict[str, str]]) -> bool:
 
 
 def _record(
-    cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell], kinds: Sequence[Quantity]
+    cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell], kinds: Sequence[Quantity], spread: bool
 ) -> dict[str, str]:
     exact = exact_of(cell, peers)
     quantity = cell.named(SCORE) if cell.rows else kinds[0]
-    speed_up = exact.shown("fit").over(cell.shown("fit")) if exact else Shown(None)
-    times: dict[str, str] = {phase: text.shown(cell.shown(phase), text.seconds) for phase in PHASES}
+    times = {phase: _seconds(cell, phase, spread) for phase in PHASES}
     if cell.bound:  # it stands where most of the time goes
         times["train" if cell.trial.solver else "map"] = text.shown(cell.bound, text.seconds)
     return {
@@ -123,11 +126,21 @@ def _record(
         "paper": MISSING if cell.reported is None else quantity.text(cell.reported.mean, cell.reported.sd),
         "difference": _difference(cell),
         **times,
-        "speed-up": text.shown(speed_up, text.factor),
+        "speed-up": text.marked(ratio(exact, cell, "fit").number, text.factor),
         "paper's time": (cell.reported and cell.reported.time) or MISSING,
         "live features": text.count(cell.mean("live")),
-        "runs": f"{len(cell.rows)}/{len(cell.trials)}",
+        "runs": f"{len(cell.rows)}/{len(cell.trials)}" + _timed(cell),
     }
+
+
+def _seconds(cell: Cell, phase: str, spread: bool) -> str:
+    found = cell.of(phase) if spread else None
+    return text.shown(cell.shown(phase), lambda value: text.seconds(value, found.sd if found else None))
+
+
+def _timed(cell: Cell) -> str:
+    """Return on how many of its runs a cell's seconds rest, where those are not all."""
+    return f", {cell.timed_runs} timed" if 0 < cell.timed_runs < len(cell.rows) else ""
 
 
 def _score(cell: Cell) -> str:
@@ -143,14 +156,17 @@ def _difference(cell: Cell) -> str:
 def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
     """Return every number of the table at full precision, one line per cell.
 
-    Where any of them is from a busy machine, a last column says which.
+    A ratio of the paper's table stands on the line of the cell by which it divides, with the ends of its 95 %
+    interval. Where any of them is from a busy machine, a last column says which.
     """
     shown = [*cells, *fold_means(cells)]
-    lines = [_flat(cell, shown, peers) for peers in by_setting(shown) for cell in peers]
+    layout = _layout(experiment, cells)
+    ratios = ratio_columns(layout, shown) if layout else {}
+    lines = [_flat(cell, shown, peers, ratios) for peers in by_setting(shown) for cell in peers]
     if not any(line["busy"] for line in lines):
         lines = [{key: value for key, value in line.items() if key != "busy"} for line in lines]
     lines = [
-        {key: csv_text(value) if isinstance(value, str) else value for key, value in line.items()}
+        {csv_text(key): csv_text(value) if isinstance(value, str) else value for key, value in line.items()}
         for line in lines
     ]
     out = io.StringIO()
@@ -160,10 +176,11 @@ def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
     return out.getvalue()
 
 
-def _flat(cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell]) -> dict[str, Any]:
+def _flat(
+    cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell], ratios: Mapping[str, Mapping[int, Ratio]]
+) -> dict[str, Any]:
     trial, reported = cell.trial, cell.reported
-    exact = exact_of(cell, peers)
-    speed_up = exact.shown("fit").over(cell.shown("fit")) if exact else Shown(None)
+    speed_up = ratio(exact_of(cell, peers), cell, "fit")
     score = cell.score
     line: dict[str, Any] = {
         "cell": trial.cell if cell.folds == 1 else None,
@@ -175,18 +192,32 @@ def _flat(cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell]) -> dict[str,
         "sd": score and score.sd and round(score.sd, 6),
         "runs": len(cell.rows),
         "planned": len(cell.trials),
+        "timed_runs": cell.timed_runs,
         "paper_mean": reported and reported.mean,
         "paper_sd": reported and reported.sd,
         "paper_time": reported and reported.time,
         "paper_where": reported and reported.where,
-        "speed_up": round(speed_up.value, 3) if speed_up.value and not speed_up.sign else None,
+        **_flat_ratio("speed_up", speed_up),
     }
+    own = {title: found.get(id(cell), Ratio(Shown(None))) for title, found in ratios.items()}
+    for title, found in own.items():
+        line |= _flat_ratio(title, found)
     for clock, suffix in CLOCKS.items():
         for phase in PHASES:
-            seconds = cell.mean(f"{phase}{suffix}", busy=True)
-            line[f"{phase}_{clock}_seconds"] = None if seconds is None else round(seconds, 4)
+            seconds = cell.of(f"{phase}{suffix}", busy=True)
+            line[f"{phase}_{clock}_seconds"] = seconds and round(seconds.mean, 4)
+            line[f"{phase}_{clock}_seconds_sd"] = seconds and seconds.sd and round(seconds.sd, 4)
     line["stopped_after_seconds"] = cell.bound and cell.bound.value
     line |= {f"{kind}_features": cell.mean(kind) for kind in ("live", "zero", "constant")}
     busy: list[str] = [*(phase for phase in PHASES if cell.is_busy(phase))]
-    busy += ["speed-up"] * speed_up.busy + ["stopped"] * bool(cell.bound and cell.bound.busy)
+    busy += [title for title, found in {"speed-up": speed_up, **own}.items() if found.number.busy]
+    busy += ["stopped"] * bool(cell.bound and cell.bound.busy)
     return line | {"busy": " ".join(busy)}
+
+
+def _flat_ratio(name: str, found: Ratio) -> dict[str, float | None]:
+    """Return a ratio and the ends of its interval; one that is only a bound has no number."""
+    value = None if found.number.sign else found.number.value
+    numbers = (value, *(found.interval or (None, None)))
+    keys = (name, f"{name}_low", f"{name}_high")
+    return {key: number and round(number, 3) for key, number in zip(keys, numbers, strict=True)}

@@ -7,6 +7,7 @@ from kfeat.experiments.quantities import Quantity
 
 MISSING = "–"
 BUSY = "~"  # before a time of a busy machine, and what is made from it
+RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def shown(number: Shown, form: Callable[[float | None], str]) -> str:
@@ -16,11 +17,18 @@ def shown(number: Shown, form: Callable[[float | None], str]) -> str:
     return f"{number.sign}{BUSY * number.busy}{form(number.value)}"
 
 
-def seconds(value: float | None) -> str:
-    """Return seconds without their unit, as a column that names it has them."""
+def marked(number: Shown, form: Callable[[float | None], str]) -> str:
+    """Return a number in this form, followed by how many runs it rests on where they are few: `6.7 mins¹`."""
+    found = shown(number, form)
+    return found if number.runs is None else found + str(number.runs).translate(RAISED)
+
+
+def seconds(value: float | None, sd: float | None = None) -> str:
+    """Return seconds and their deviation without their unit, as a column that names it has them."""
     if value is None:
         return MISSING
-    return f"{value:.3f}" if value < 1 else f"{value:.1f}"
+    decimals = 3 if value < 1 else 1
+    return f"{value:.{decimals}f}" + ("" if sd is None else f" ± {sd:.{decimals}f}")
 
 
 def time(value: float | None) -> str:
@@ -51,7 +59,7 @@ def alone(cell: Cell, name: str) -> str:
     """Return a cell's quantity with its unit, for a table whose columns do not name it."""
     quantity = cell.named(name)
     if quantity.timed:
-        return shown(cell.shown(name), time)
+        return marked(cell.shown(name), time)
     found = cell.of(name)
     return MISSING if found is None else with_unit(quantity, found.mean, found.sd if quantity.score else None)
 

@@ -7,8 +7,8 @@ from tabulate import tabulate
 
 from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.names import cell_name
-from kfeat.analysis.numbers import TIME_FACTOR, NumberVerdict, Ratio, Reproduction
-from kfeat.analysis.standing import Standing
+from kfeat.analysis.numbers import TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
+from kfeat.analysis.standing import UNEXPLAINED, Standing
 from kfeat.experiments.schema import Explained
 from kfeat.render import text
 from kfeat.render.escapes import markdown_verdict
@@ -67,7 +67,7 @@ def beside_lines(standing: Standing) -> list[list[str]]:
     return lines
 
 
-def _ratio(found: Ratio | None) -> list[str]:
+def _ratio(found: PrintedRatio | None) -> list[str]:
     """Return a ratio with its interval, and its verdict."""
     if found is None or found.interval is None:
         return [MISSING, MISSING if found is None else found.verdict]
@@ -84,7 +84,7 @@ def number_notes(standing: Standing) -> list[str]:
     said = [
         (cell_name(item.cells[0], standing.cells), words)
         for item in standing.numbers
-        if item.cells and (words := said_of(item.number, item.cited))
+        if item.cells and (words := said_of(item.number, item.cited, item.verdict))
     ]
     return [
         *(f"{name}: {words}" for name, words in said),
@@ -117,9 +117,9 @@ def _processors(standing: Standing) -> str:
     return " and ".join(dict.fromkeys(row["environment"]["processor"] for row in rows)) or "no machine yet"
 
 
-def said_of(said: Explained, cited: Sequence[Cited]) -> str:
+def said_of(said: Explained, cited: Sequence[Cited], verdict: str) -> str:
     """Return what a config says of a difference, with the claims that it rests on; or nothing."""
-    if said.unexplained:
+    if said.unexplained and verdict in UNEXPLAINED:
         return f"not explained: {said.unexplained}"
     if not said.explanation:
         return ""
@@ -149,7 +149,7 @@ def claim_notes(standing: Standing) -> list[str]:
             notes.append(
                 f"{i}. The bound was set after the rows were seen; before: {item.claim.bound_before}"
             )
-        words = said_of(item.claim, item.cited)
+        words = said_of(item.claim, item.cited, item.verdict)
         if words and item.verdict != REPRODUCED:
             notes.append(f"{i}. {words}")
     return notes

@@ -16,7 +16,7 @@ from kfeat.analysis.numbers import (
     WITHIN_ERROR,
     WITHIN_SLACK,
     NumberVerdict,
-    Ratio,
+    PrintedRatio,
     Reproduction,
     reproduction,
 )
@@ -88,7 +88,7 @@ def number_verdict(cells: list[Cell], cited: list[Cited], **keys: object) -> Num
     return NumberVerdict(number, sketch, [one for one in found if one], cited, 5)
 
 
-def beside(found: NumberVerdict, what: str) -> Ratio:
+def beside(found: NumberVerdict, what: str) -> PrintedRatio:
     """How the only cell compares with the printed deviation or time."""
     (cell,) = found.cells
     ratio = found.time(cell) if what == "time" else found.deviation(cell)

@@ -138,6 +138,18 @@ def test_retime_runs_again_what_was_not_timed(write: Write) -> None:
     assert len(rows()) == 8
 
 
+def test_a_number_of_timed_runs_is_made_and_no_more(write: Write) -> None:
+    path = write()
+    assert kfeat("run", path, "--no-exact", "--jobs", "2", "-q").exit_code == 0
+    dry = kfeat("run", path, "--no-exact", "--dry-run", "--timed-runs", "1").stdout
+    assert [row["id"] for row in rows() if f"{row['id']}  to run" in dry] == [
+        row["id"] for row in rows() if row["repeat"] == 0
+    ]
+    twice = kfeat("run", path, "--retime", "--timed-runs", "1")
+    assert twice.exit_code == 2
+    assert "leave one out" in twice.stderr
+
+
 def test_dry_run_and_plan_show_identities_and_states(write: Write) -> None:
     path = write()
     dry = kfeat("run", path, "--dry-run")

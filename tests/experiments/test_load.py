@@ -331,6 +331,7 @@ def test_a_key_of_the_wrong_shape_is_told(write: Write, addition: str, words: st
     [
         ("repeats=1000000000000", None, "3,000,000,000,000"),
         ("repeats=3", 10**9, "3,000,000,000"),
+        ("exact_repeats=1000000", None, "1,000,004"),
         (f"kernel.coef0={[*range(1000)]}", 10**5, "300,000,000"),
         (
             f"maps=[{{name: random_maclaurin, base: {[2] * 3000}, n_components: {[1] * 3000}}}]",

@@ -35,6 +35,34 @@ def test_the_exact_machine_repeats_where_splits_differ(write: Write) -> None:
     assert [t.repeat for t in trials if t.map is None] == [0, 1]
 
 
+def test_the_exact_machine_repeats_for_its_times_alone(write: Write) -> None:
+    once, thrice = planned(write()), planned(write(), "exact_repeats=3")
+    assert [t.repeat for t in thrice if t.map is None] == [0, 1, 2]
+    assert thrice[: len(once)] == once
+    assert ids(once) < ids(thrice)
+    exact = [t for t in thrice if t.map is None]
+    assert len({t.cell for t in exact}) == 1
+    assert len({t.seeds["data"] for t in exact}) == 1
+
+
+def test_splits_that_differ_leave_one_run_of_the_exact_machine_on_each(write: Write) -> None:
+    trials = planned(write(), "protocol.split.seed=null", "exact_repeats=3")
+    assert [t.repeat for t in trials if t.map is None] == [0, 1]
+
+
+@pytest.mark.parametrize(("repeats", "runs"), [(1, [0]), (2, [0, 1]), (9, [0, 1, 2])])
+def test_fewer_repeats_on_the_command_line_limit_the_exact_machine_too(
+    write: Write, repeats: int, runs: list[int]
+) -> None:
+    experiment = load_experiment(write(**{"repeats: 2": "exact_repeats: 3"}), repeats=repeats)
+    assert [t.repeat for t in plan(experiment, dict.fromkeys(experiment.datasets, "f")) if not t.map] == runs
+
+
+def test_repeats_of_an_exact_machine_that_is_left_out_change_nothing(write: Write) -> None:
+    with pytest.raises(ConfigError, match="--set exact_repeats=3: changes nothing that is run"):
+        load_experiment(write(), ["exact_repeats=3"], exact=False)
+
+
 def test_identity_is_content(write: Write) -> None:
     base = ids(planned(write()))
     assert ids(planned(write(), "maps.1.h01=false", "kernel.gamma=1.0", "title=Another")) == base

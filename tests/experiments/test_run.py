@@ -65,6 +65,17 @@ def test_seconds_on_more_threads_than_the_row_says_are_measured_anew(write: Writ
     assert pending([one, two], rows, "untimed") == [two]
 
 
+def test_only_as_much_is_timed_again_as_gives_each_cell_its_number_of_timed_runs(write: Write) -> None:
+    trials = stand_ins(write, *(Quick() for _ in range(5)))
+    timed = [False, True, False, False, None]  # None: without a row, so that it runs anyway
+    rows = {t.id: row(t.id, timed=done) for t, done in zip(trials, timed, strict=True) if done is not None}
+    found = {
+        again: [trials.index(trial) for trial in pending(trials, rows, again)] for again in (1, 2, 3, 4, 9)
+    }
+    assert found == {1: [4], 2: [4], 3: [0, 4], 4: [0, 2, 4], 9: [0, 2, 3, 4]}
+    assert pending(trials, rows, "untimed") == pending(trials, rows, 9)
+
+
 @pytest.mark.parametrize("error", [TypeError, IndexError, RecursionError, RuntimeError])
 def test_an_error_that_nobody_foresaw_is_a_failed_row(
     write: Write, caplog: pytest.LogCaptureFixture, error: type[Exception]

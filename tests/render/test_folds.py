@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,14 @@ def test_a_mean_over_the_folds_of_each_method(folds: Experiment) -> None:
         assert render(folds, cells, style).count("mean over 3 folds") >= 4  # the paper's table, three methods
     assert "- mean over folds: over the runs of all folds together" in render(folds, cells, "markdown")
     assert "mean over 3 folds" in render_csv(folds, cells)
+
+
+def test_a_mean_over_folds_counts_each_of_them_once_where_nothing_is_drawn(folds: Experiment) -> None:
+    settings = [replace(setting, exact_repeats=3) for setting in folds.settings]
+    exact = fold_means(cells_of(replace(folds, settings=settings)))[0]
+    assert len(exact.rows) == 9
+    assert exact.score is not None
+    assert (exact.score.sd, exact.score.n) == (pytest.approx(10.0), 3)
 
 
 def test_the_figure_shows_the_means(folds: Experiment) -> None:

@@ -1,11 +1,15 @@
 from collections.abc import Callable
+from pathlib import Path
 
 from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.certainty import error_of
 from kfeat.analysis.standing import stand
-from kfeat.experiments.load import Experiment
-from kfeat.experiments.plan import Trial
+from kfeat.analysis.statistics import KNOWN, Summary
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.store import Row
-from kfeat.render.notes import notes
+from kfeat.render.notes import cautions, notes
+from kfeat.render.table import records
 from tests.cells import fake_row
 
 MACHINE = {"processor": "Abacus", "cores": 2, "system": "Linux", "python": "3.11.7"}
@@ -41,6 +45,35 @@ def test_every_reason_of_a_failure_is_told_once(
     cells: list[Cell] = summarise(experiment, trials, rows)
     assert [line for line in notes(experiment, cells) if line.startswith("failed")] == [
         "failed: Tensor Sketch: it ran out of memory; it was killed"
+    ]
+
+
+def test_equal_repeats_of_an_exact_machine_are_one_score_and_several_times(
+    write: Callable[..., Path],
+) -> None:
+    experiment = load_experiment(write(), ["exact_repeats=3"])
+    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+    seconds = {trial.id: {"train": {"cpu": 1.0 + trial.repeat, "wall": 9.0}} for trial in trials}
+    rows = {trial.id: fake_row(trial, 0.7939, seconds=seconds[trial.id]) for trial in trials}
+    exact, sketch, _ = cells = summarise(experiment, trials, rows)
+    assert exact.score == Summary(79.39, None, 1)
+    assert exact.of("train") == Summary(2.0, 1.0, 3)
+    assert error_of(exact) == KNOWN
+    assert sketch.score == Summary(79.39, 0.0, 2)
+    found = records(experiment, cells)[0]
+    assert (found["accuracy (%)"], found["runs"]) == ("79.39", "3/3")
+    assert not any("draw nothing" in line for line in cautions(experiment, cells))
+
+
+def test_repeats_without_a_draw_that_disagree_are_told(write: Callable[..., Path]) -> None:
+    experiment = load_experiment(write(), ["exact_repeats=2"])
+    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+    rows = {trial.id: fake_row(trial, 0.7 + 0.0625 * trial.repeat) for trial in trials}
+    cells = summarise(experiment, trials, rows)
+    assert records(experiment, cells)[0]["accuracy (%)"] == "73.12"
+    assert [line for line in cautions(experiment, cells) if "draw nothing" in line] == [
+        "exact, LIBSVM: its runs draw nothing and should score the same, but have 70 and 76.25. The table "
+        "shows their mean; take it for a defect until the reason is known."
     ]
 
 

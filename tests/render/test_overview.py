@@ -10,7 +10,8 @@ from kfeat.analysis.standing import Standing, stand
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.schema import Claim
 from kfeat.experiments.store import Row
-from kfeat.render.overview import markdown, not_explained, passes, tally_lines, terminal
+from kfeat.render.overview import markdown, not_explained, passes, terminal
+from kfeat.render.page import tally_lines
 from kfeat.render.terminal import LONGEST
 
 Make = Callable[..., list[Cell]]

@@ -1,0 +1,38 @@
+"""How experiments stand by the rows on disk: one's own, or the published ones where there are none."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from kfeat.analysis.cells import summarise
+from kfeat.analysis.comparisons import number_compared
+from kfeat.analysis.evidence import Evidence
+from kfeat.analysis.standing import Standing, stand
+from kfeat.experiments.fingerprints import plan_from_rows
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.run import rows_of
+from kfeat.experiments.store import read_rows
+
+
+def standings_at_hand(experiments: Sequence[Experiment], out: Path, results: Path) -> list[Standing]:
+    """Return how each experiment stands: by its rows below `out`, or by the published ones in `results`."""
+    cells, published, places = [], [], []
+    for one in experiments:
+        trials = plan_at_hand(one, out, results)
+        own, theirs = rows_of(one, out), read_rows(results / one.name)
+        mine = any(trial.id in own for trial in trials)
+        cells.append(summarise(one, trials, own if mine else theirs))
+        # Published rows that stand in for our own are not compared with themselves.
+        published.append(theirs if mine else {})
+        places.append(str(out if mine else results))
+    tests, evidence = number_compared(cells, published), Evidence(out, results)
+    return [
+        stand(one, here, theirs, tests, place, evidence)
+        for one, here, theirs, place in zip(experiments, cells, published, places, strict=True)
+    ]
+
+
+def plan_at_hand(experiment: Experiment, out: Path, results: Path) -> list[Trial]:
+    """Return the trials; data whose hash nobody has pinned are known from their rows."""
+    rows = [*read_rows(results / experiment.name).values(), *rows_of(experiment, out).values()]
+    return plan_from_rows(experiment, rows)
