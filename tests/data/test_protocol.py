@@ -163,6 +163,18 @@ def test_all_rows_train_and_test() -> None:
     assert train == test
 
 
+def test_the_rows_to_train_of_one_seed_are_those_tested_by_all_and_left_out_by_sample() -> None:
+    """So that training accuracy and accuracy on other rows are of one model."""
+    on_itself = rows_of(
+        prepare(raw(NUMBERED), protocol(split={"kind": "all", "max_train": 20, "seed": 4}), 0)
+    )
+    on_others = rows_of(
+        prepare(raw(NUMBERED), protocol(split={"kind": "sample", "n_train": 20, "seed": 4}), 0)
+    )
+    assert on_itself == (on_others[0], on_others[0])
+    assert sorted(on_others[0] + on_others[1]) == list(range(90))
+
+
 def test_official_rows_are_the_files() -> None:
     train, test = rows_of(prepare(raw(NUMBERED), protocol(), 0))
     assert (train, test) == (list(range(60)), list(range(60, 90)))
