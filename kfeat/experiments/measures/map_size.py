@@ -18,8 +18,8 @@ class MapSize(Measure):
     """What a fitted map stores: its random numbers, and what it learnt of the data.
 
     map_bytes: the bytes of its arrays as they are held. map_bits: the bits if each integer took no more than
-    the range of its array needs, ceil(log2(max - min + 1)), by which a hash into D buckets has log D and a
-    sign has one; the paper's O(p d log D) counts so.
+    its array needs, ceil(log2 m) for values among m equally spaced ones: log D for a hash into D buckets, one
+    for a sign. The O(p d log D) of Pham & Pagh (KDD 2013) counts so.
     """
 
     keys: ClassVar[frozenset[str]] = frozenset({"map_bytes", "map_bits"})
@@ -42,7 +42,7 @@ class MapSize(Measure):
             unit="bits",
             better="lower",
             score=True,
-            note="bits of the arrays of the fitted map, integers as narrow as their range, {spread}",
+            note="bits of the arrays of the fitted map, integers as narrow as they can be, {spread}",
         ),
     )
 
@@ -67,7 +67,8 @@ def arrays(item: Any) -> Iterator[NDArray[Any]]:
 
 
 def bits_of_each(array: NDArray[Any]) -> int:
-    """Return how many bits each number takes: of integers, as many as their range needs."""
+    """Return how many bits each number takes; of integers those that tell min, min + step, ..., max apart."""
     if array.dtype.kind not in "iu" or not array.size:
         return 8 * array.itemsize
-    return ceil(log2(int(array.max()) - int(array.min()) + 1))
+    steps = array.astype(np.int64).ravel() - int(array.min())
+    return ceil(log2(int(steps.max()) // max(int(np.gcd.reduce(steps)), 1) + 1))
