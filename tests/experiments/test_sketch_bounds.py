@@ -78,6 +78,15 @@ def test_the_extended_versions_bound_holds_for_points_that_are_alike_and_no_othe
     assert variance[0] > lemma_6(pairs)[0]
 
 
+def test_the_side_on_which_the_extended_bound_lies_is_told_by_the_overlap() -> None:
+    rng = np.random.default_rng(1)
+    for degree, D, d in product((2, 3, 4, 5), (3, 64), (2, 5)):
+        pairs = pairs_of(*rng.standard_normal((2, 300, d)), degree, D)
+        alike = pairs.inner**2 >= pairs.overlap
+        assert 50 < alike.sum() < 250
+        np.testing.assert_array_equal(exact_variance(pairs) <= extended(pairs), alike)
+
+
 def test_the_corrected_bound_is_between_the_variance_and_the_worst_case() -> None:
     rng = np.random.default_rng(0)
     for degree, D, d in product((1, 2, 3, 4, 5), (1, 2, 3, 64, 65), (1, 2, 20)):

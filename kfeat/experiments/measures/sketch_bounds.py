@@ -48,10 +48,11 @@ def lemma_6(pairs: Pairs) -> Numbers:
 def extended(pairs: Pairs) -> Numbers:
     """Return ((2 <x, y>^2 + ||x||^2 ||y||^2 - 2 q)^p - <x, y>^2p) / D, with q as above.
 
-    The authors' extended version (arXiv 2505.08146) is cited for it; conditions under which it may state this
-    are not known here. It is ((a + b + c)^p - a^p) / D: the variance itself for p = 1 or D <= 2. Otherwise it is a bound where
-    c >= 0, since t^p is convex and so (a + b)^p + (a + c)^p <= a^p + (a + b + c)^p; where c < 0 < b, for
-    <x, y>^2 < q, the inequality turns round, and the variance is larger than this.
+    The authors' extended version (arXiv 2505.08146) is cited for it; its conditions are not known here.
+
+    It is ((a + b + c)^p - a^p) / D: the variance itself for p = 1 or D <= 2. Otherwise it is a bound where
+    c >= 0, since t^p is convex and so (a + b)^p + (a + c)^p <= a^p + (a + b + c)^p. Where c < 0 < b, that is
+    <x, y>^2 < q, the inequality is reversed, and the variance is larger than this.
     """
     a, b, c = _terms(pairs)
     return ((a + b + c) ** pairs.degree - a**pairs.degree) / pairs.D
