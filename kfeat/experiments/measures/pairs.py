@@ -76,10 +76,10 @@ def estimates(
     x = np.asarray(rows.toarray() if issparse(rows) else rows)
     y = partners(x, cosine)
     both = x if y is x else np.vstack([x, y])  # one call of `transform` costs less than two
-    products = np.empty((n_draws, len(x)))
+    drawn, products = clone(feature_map), np.empty((n_draws, len(x)))
     with clock("draws"):
         for i in range(n_draws):
-            drawn = clone(feature_map).set_params(random_state=[feature_map.random_state, i]).fit(x)
+            drawn.set_params(random_state=[feature_map.random_state, i]).fit(x)
             Z = np.asarray(drawn.transform(both), dtype=np.float64)
             products[i] = np.einsum("ij,ij->i", Z[: len(x)], Z[-len(x) :])
     kernel = Polynomial(degree=1) if isinstance(drawn.kernel_, Linear) else drawn.kernel_
