@@ -1,28 +1,35 @@
-"""Whether the lemmas of a paper hold of the map that they speak of."""
+"""Whether the bounds that a paper proves hold of the map that they speak of."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Ge
-from numpy.typing import NDArray
-from sklearn.base import clone
+from annotated_types import Ge, Gt, Le
 
+from kfeat.errors import ParameterError
 from kfeat.experiments.measures.base import Clock, Measure, register
+from kfeat.experiments.measures.pairs import Estimates, estimates
+from kfeat.experiments.measures.sketch_bounds import TAIL_BOUNDS, VARIANCE_BOUNDS, largest_product
 from kfeat.experiments.quantities import Quantity, at
-from kfeat.maps.diagnostics import sampled_rows
 
 
 @register("bound_ratio")
 class BoundRatio(Measure):
-    """Tensor Sketch's error on k(x, x) = ||x||^2p over the bound of Lemma 6 or 7 of Pham & Pagh (KDD 2013).
+    """What is measured of a map's estimates <z(x), z(y)> over what Pham & Pagh (KDD 2013) bound it by.
 
-    Over `n_draws` draws of the map and `n_rows` sampled rows, with e = ||z(x)||^2 - k(x, x): for Lemma 6 the
-    mean of e^2 over its bound 2 k(x, x)^2 / D; for Lemma 7 the share of |e| >= eps k(x, x) over its bound
-    2 / (D eps^2), at the eps from EPSILONS where it is largest. A lemma that holds gives at most 1.
+    Over `n_draws` draws of the map and `n_rows` pairs whose angle has this `cosine` (1: y = x). A bound that
+    holds gives at most 1, up to the error of the draws. By `lemma` (formulas in `sketch_bounds`):
+
+    6, "extended", "corrected": the mean squared error over the bound of the variance (Lemma 6, for p = 1
+    Lemma 3; arXiv 2505.08146; what holds for all x and y), mean over the pairs.
+    7, 10: the share of errors of eps and more over the bound of its probability, mean over the pairs, at the
+    eps where that is largest; 9: the same of averages of `sketches` draws each.
+    8: the largest |<z(x), z(y)>| over R^2p, with R the largest 1-norm.
+
+    `least_bound` is, for a probability, the least bound at an eps beyond which errors were seen: from 1 on
+    the lemma says nothing there.
     """
 
-    EPSILONS: ClassVar[tuple[float, ...]] = (0.25, 0.5, 1.0, 2.0)
-    keys: ClassVar[frozenset[str]] = frozenset({"bound_ratio"})
+    keys: ClassVar[frozenset[str]] = frozenset({"bound_ratio", "least_bound"})
     quantities: ClassVar[tuple[Quantity, ...]] = (
         Quantity(
             name="bound_ratio",
@@ -33,30 +40,61 @@ class BoundRatio(Measure):
             score=True,
             note="over sampled rows and draws of the map, {spread}; at most 1 if it holds",
         ),
+        Quantity(
+            name="least_bound",
+            title="least bound of a probability",
+            read=at("least_bound"),
+            spec=".3g",
+            score=True,
+            note="least bound of the probability of errors that were seen, {spread}; 1 or more says nothing",
+        ),
     )
 
     def __init__(
-        self, lemma: Literal[6, 7], n_rows: Annotated[int, Ge(3)] = 50, n_draws: Annotated[int, Ge(2)] = 400
+        self,
+        lemma: Literal[6, 7, 8, 9, 10, "extended", "corrected"],
+        n_rows: Annotated[int, Ge(3)] = 50,
+        n_draws: Annotated[int, Ge(2)] = 400,
+        cosine: Annotated[float, Gt(0), Le(1)] = 1.0,
+        sketches: Annotated[int, Ge(1)] = 16,
     ) -> None:
         self.lemma = lemma
         self.n_rows = n_rows
         self.n_draws = n_draws
+        self.cosine = cosine
+        self.sketches = sketches
 
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
-        """Return the mean ratio over the rows sampled from X (n, d), for a row."""
-        rows, _ = sampled_rows(X, self.n_rows, seed)
-        with clock("draws"):
-            errors = np.stack([self._errors(feature_map, rows, i) for i in range(self.n_draws)])
-        D = feature_map.n_components
-        if self.lemma == 6:
-            ratio = (errors**2).mean() * D / 2
-        else:
-            ratio = max((np.abs(errors) >= e).mean() * D * e**2 / 2 for e in self.EPSILONS)
-        return {"bound_ratio": float(ratio), "columns": None}
+        """Return the ratio over pairs with rows sampled from X (n, d), for a row."""
+        self._check()
+        found = estimates(
+            feature_map, X, clock, seed, cosine=self.cosine, n_rows=self.n_rows, n_draws=self.n_draws
+        )
+        return {**self._ratio(found), "columns": None}
 
-    def _errors(self, feature_map: Any, rows: Any, draw: int) -> NDArray[np.float64]:
-        """Return ||z(x)||^2 / k(x, x) - 1 of each row for one draw of the map."""
-        drawn = clone(feature_map).set_params(random_state=[feature_map.random_state, draw]).fit(rows)
-        Z = np.asarray(drawn.transform(rows), dtype=np.float64)
-        exact = np.asarray(drawn.kernel_.diagonal(rows.astype(np.float64)))
-        return np.einsum("ij,ij->i", Z, Z) / exact - 1
+    def _check(self) -> None:
+        if self.lemma == 10 and self.cosine != 1:
+            raise ParameterError(
+                f"bound_ratio: Lemma 10 is about norms, so cosine must be 1, got {self.cosine:g}"
+            )
+        if self.lemma == 9 and self.n_draws < self.sketches:
+            raise ParameterError(
+                f"bound_ratio: expected n_draws of at least sketches = {self.sketches}, got {self.n_draws}"
+            )
+
+    def _ratio(self, found: Estimates) -> dict[str, float]:
+        if self.lemma in VARIANCE_BOUNDS:
+            bound = VARIANCE_BOUNDS[self.lemma](found.pairs)
+            return {"bound_ratio": float(((found.errors**2).mean(axis=0) / bound).mean())}
+        if self.lemma == 8:
+            return {"bound_ratio": float(np.abs(found.products).max() / largest_product(found.pairs))}
+        errors = np.abs(self._averaged(found.errors) if self.lemma == 9 else found.errors)
+        eps, bounds = TAIL_BOUNDS[self.lemma](found.pairs, self.sketches)
+        shares = np.stack([(errors >= each).mean(axis=0) for each in eps])
+        least = {"least_bound": float(bounds[shares > 0].min())} if shares.any() else {}
+        return {"bound_ratio": float((shares / bounds).mean(axis=1).max()), **least}
+
+    def _averaged(self, errors: Any) -> Any:
+        """Return the means of `sketches` draws after each other, shape (n // sketches, m)."""
+        n = len(errors) // self.sketches
+        return errors[: n * self.sketches].reshape(n, self.sketches, -1).mean(axis=1)

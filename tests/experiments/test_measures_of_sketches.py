@@ -1,0 +1,195 @@
+"""The measures of estimates give about 1 where theory holds, and more for maps that are broken on purpose."""
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
+from kfeat.experiments.measures.bound_ratio import BoundRatio
+from kfeat.experiments.measures.estimate_moments import EstimateMoments
+from kfeat.experiments.measures.map_size import MapSize
+from kfeat.experiments.measures.pairs import partners, with_parameters
+from kfeat.kernels import Gaussian, Linear, Polynomial
+from kfeat.maps import FeatureMap, Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
+
+POINTS = np.random.default_rng(0).random((40, 20))
+X = POINTS / np.linalg.norm(POINTS, axis=1, keepdims=True)
+UNBIASED = 8.0  # Of one z^2, which pairs that go together come down to, 0.5 % are larger.
+
+
+class ScaledSketch(TensorSketch):
+    """Estimates of 1.2 k(x, y): a bias."""
+
+    def transform(self, X: Any, out: Any = None) -> Any:
+        return np.sqrt(1.2) * super().transform(X)
+
+
+class SharedHashSketch(TensorSketch):
+    """All count sketches have the hashes and signs of the first."""
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        width = super()._draw(X, rng)
+        self.buckets_ = np.repeat(self.buckets_[:1], len(self.buckets_), axis=0)
+        self.signs_ = np.repeat(self.signs_[:1], len(self.signs_), axis=0)
+        return width
+
+
+class HalfSketch(TensorSketch):
+    """Hashes into half of the buckets."""
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        width = super()._draw(X, rng)
+        self.buckets_ //= 2
+        return width
+
+
+class UnsignedSketch(TensorSketch):
+    """Every sign is 1."""
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        width = super()._draw(X, rng)
+        self.signs_ = np.abs(self.signs_)
+        return width
+
+
+def of(
+    measure: Any, cls: type[FeatureMap] = TensorSketch, degree: int = 1, D: int = 64, **kernel: Any
+) -> Any:
+    """What the measure says of a map with the seed 0."""
+    feature_map: Any = cls(kernel=Polynomial(degree, **kernel), n_components=D, random_state=0)  # type: ignore[call-arg]
+    return measure.of(feature_map, X, lambda phase: nullcontext(), 0)
+
+
+def moments(cls: type[FeatureMap], degree: int, cosine: float, n_draws: int = 600, **kernel: Any) -> Any:
+    return of(EstimateMoments(n_draws=n_draws, cosine=cosine), cls, degree, **kernel)["estimate"]
+
+
+def ratio(
+    lemma: Any, cls: type[FeatureMap] = TensorSketch, degree: int = 1, D: int = 64, **more: Any
+) -> float:
+    return float(of(BoundRatio(lemma, **more), cls, degree, D)["bound_ratio"])
+
+
+@pytest.mark.parametrize("cosine", [1.0, 0.5, 0.1])
+@pytest.mark.parametrize(("degree", "coef0"), [(1, 0.0), (2, 0.0), (2, 1.0)])
+def test_tensor_sketch_is_unbiased_and_has_its_exact_variance(
+    degree: int, coef0: float, cosine: float
+) -> None:
+    found = moments(TensorSketch, degree, cosine, coef0=coef0, gamma=0.7)
+    assert 0.8 < found["variance_ratio"] < 1.25
+    assert found["squared_bias"] < UNBIASED
+
+
+@pytest.mark.parametrize(
+    ("cls", "degree", "cosine"),
+    [(ScaledSketch, 1, 1.0), (ScaledSketch, 2, 0.5), (SharedHashSketch, 2, 1.0), (UnsignedSketch, 1, 0.5)],
+)
+def test_a_planted_bias_is_seen(cls: type[FeatureMap], degree: int, cosine: float) -> None:
+    assert moments(cls, degree, cosine)["squared_bias"] > 2 * UNBIASED
+
+
+def test_half_of_the_buckets_have_twice_the_variance_without_a_bias() -> None:
+    found = moments(HalfSketch, 1, 0.5)
+    assert found["variance_ratio"] == pytest.approx(2, rel=0.2)
+    assert found["squared_bias"] < UNBIASED
+
+
+def test_the_relative_error_grows_as_the_cosine_to_the_power_of_minus_2p() -> None:
+    for degree in (1, 2, 3):
+        near, far = (
+            moments(TensorSketch, degree, cosine, 200)["relative_variance"] for cosine in (0.1, 0.05)
+        )
+        assert np.log2(far / near) == pytest.approx(2 * degree, rel=0.1)
+
+
+@pytest.mark.parametrize("cosine", [1.0, 0.5, 0.1])
+def test_what_holds_stays_below_its_bound(cosine: float) -> None:
+    for degree in (1, 2):
+        assert ratio("corrected", degree=degree, cosine=cosine, n_draws=200) < 1.1
+        assert ratio(7, degree=degree, cosine=cosine, n_draws=200) < 1
+        assert ratio(8, degree=degree, cosine=cosine, n_draws=200) < 1
+        assert ratio(9, degree=degree, cosine=cosine, n_draws=200) < 1
+    assert ratio(6, degree=1, cosine=cosine, n_draws=200) < 1.1
+
+
+def test_a_broken_map_goes_beyond_the_bounds() -> None:
+    assert ratio(6, HalfSketch, cosine=0.5) > 1.5
+    assert ratio("corrected", UnsignedSketch, cosine=0.5) > 2
+    assert ratio(7, UnsignedSketch, D=16) > 1
+    scaled = (cls(Polynomial(1), n_components=1, random_state=0) for cls in (TensorSketch, ScaledSketch))
+    small = [BoundRatio(8).of(each, POINTS[:, :2], lambda phase: nullcontext(), 0) for each in scaled]
+    assert [each["bound_ratio"] for each in small] == [pytest.approx(1), pytest.approx(1.2)]
+
+
+def test_lemma_6_fails_with_the_cosine_and_the_extended_bound_without() -> None:
+    assert ratio(6, degree=2) > 1.5
+    assert ratio(6, degree=2, cosine=0.1) < 1.1
+    assert ratio("extended", degree=3) < 0.9
+    assert ratio("extended", degree=3, cosine=0.1, n_draws=1000) > 1.05
+
+
+def test_lemma_10_fails_for_random_maclaurin_where_its_conditions_hold() -> None:
+    wide = np.random.default_rng(1).random((10, 400))
+    rows = wide / np.linalg.norm(wide, axis=1, keepdims=True)
+    found = {}
+    for cls in (TensorSketch, RandomMaclaurin):
+        feature_map: Any = cls(Polynomial(3), n_components=1024, random_state=0)
+        found[cls] = BoundRatio(10, n_draws=40).of(feature_map, rows, lambda phase: nullcontext(), 0)
+    assert found[TensorSketch]["bound_ratio"] < 1
+    assert found[RandomMaclaurin]["bound_ratio"] > 1
+    assert found[RandomMaclaurin]["least_bound"] < 0.1
+
+
+def test_lemma_9_averages_sketches_and_says_nothing_where_errors_are_seen() -> None:
+    assert of(BoundRatio(9, n_draws=160))["least_bound"] > 1
+    shares = [ratio(9, sketches=sketches, n_draws=640) for sketches in (1, 16)]
+    assert shares[0] == pytest.approx(shares[1], rel=0.5)  # a share of 0.6 beyond half a deviation, over 2
+
+
+def test_partners_have_the_norm_and_the_angle() -> None:
+    rows = POINTS[:5]
+    for cosine in (0.1, 0.5, 0.99):
+        y = partners(rows, cosine)
+        norms = np.linalg.norm(rows, axis=1)
+        np.testing.assert_allclose(np.linalg.norm(y, axis=1), norms)
+        np.testing.assert_allclose((rows * y).sum(axis=1), cosine * norms**2)
+    assert partners(rows, 1.0) is rows
+    points = with_parameters(rows, Polynomial(3, gamma=0.5, coef0=2.0))
+    np.testing.assert_allclose((points @ points.T) ** 3, Polynomial(3, gamma=0.5, coef0=2.0)(rows))
+
+
+def test_a_measure_that_cannot_be_taken_says_why() -> None:
+    with pytest.raises(ParameterError, match="cosine must be 1, got 0\\.5"):
+        ratio(10, cosine=0.5)
+    with pytest.raises(ParameterError, match="at least sketches = 16, got 3"):
+        ratio(9, n_draws=3)
+    with pytest.raises(DataError, match="not in line with each other"):
+        partners(np.ones((4, 3)), 0.5)
+    fourier: Any = RandomFourier(Gaussian(1.0), n_components=8, random_state=0)
+    with pytest.raises(UnsupportedKernelError, match="polynomial kernels, got Gaussian"):
+        BoundRatio(6, n_draws=2).of(fourier, X, lambda phase: nullcontext(), 0)
+
+
+def size(feature_map: Any, rows: Any = X) -> dict[str, Any]:
+    return MapSize().of(feature_map, rows, lambda phase: nullcontext(), 0)
+
+
+def test_the_size_of_a_map_is_that_of_its_arrays() -> None:
+    sketch = TensorSketch(Polynomial(3), n_components=1000, random_state=0)
+    found = size(sketch)
+    assert found["map_bytes"] == sketch.buckets_.nbytes + sketch.signs_.nbytes
+    assert found["map_bits"] == 3 * 21 * (10 + 1)  # p (d + 1) hashes of ceil(log2 D) bits, and signs
+    maclaurin = RandomMaclaurin(Polynomial(2, coef0=1), n_components=50, random_state=0)
+    assert size(maclaurin)["map_bytes"] >= maclaurin.signs_.nbytes + 3 * 50 * 8
+    nystrom = Nystrom(Linear(), n_components=10, random_state=0)
+    assert size(nystrom)["map_bytes"] >= 10 * 20 * 8
+
+
+def test_the_size_of_a_stacked_map_is_that_of_its_parts() -> None:
+    stacked = Stacked(random_state=0)
+    found = size(stacked)["map_bytes"]
+    sketch, fourier = stacked.maps_
+    own = (sketch.buckets_, sketch.signs_, fourier.frequencies_, fourier.offsets_)
+    assert found == sum(array.nbytes for array in own)

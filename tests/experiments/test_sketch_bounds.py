@@ -1,0 +1,138 @@
+"""The derivations of `sketch_bounds`, held against every hash table and every sign in tiny spaces."""
+
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+from kfeat.experiments.measures.pairs import Numbers, Pairs
+from kfeat.experiments.measures.sketch_bounds import (
+    corrected,
+    exact_variance,
+    extended,
+    largest_product,
+    lemma_6,
+    lemma_7,
+    lemma_10,
+)
+from kfeat.kernels import Polynomial
+from kfeat.maps import TensorSketch
+
+X = np.array([[1.0, 1.0], [0.7, -1.3], [1.0, 0.5], [0.7, -1.3], [1.0, 1.0], [1.0, 0.0]])
+Y = np.array([[1.0, 1.0], [0.4, 2.0], [0.3, 1.0], [2.0, 0.9], [1.0, -1.0], [1.0, 1.0]])
+LIKE = np.array([True, False, True, False, False, True])  # <x, y>^2 >= sum x_i^2 y_i^2
+SPACES = list(product((1, 2), (2, 3)))  # degrees and numbers of buckets
+
+
+def pairs_of(x: Numbers, y: Numbers, degree: int, D: int) -> Pairs:
+    return Pairs(np.atleast_2d(x), np.atleast_2d(y), degree, D)
+
+
+@cache
+def every_product(degree: int, D: int) -> Numbers:
+    """<z(x), z(y)> of the six pairs for every combination of hashes and signs of Tensor Sketch."""
+    fitted = TensorSketch(Polynomial(degree), n_components=D, random_state=0).fit(X)
+    cells, found = 2 * degree, []
+    for buckets in product(range(D), repeat=cells):
+        fitted.buckets_[:, :2] = np.reshape(buckets, (degree, 2))
+        for signs in product((-1, 1), repeat=cells):
+            fitted.signs_[:, :2] = np.reshape(signs, (degree, 2))
+            Z = fitted.transform(np.vstack([X, Y]))
+            found.append(np.einsum("ij,ij->i", Z[:6], Z[6:]))
+    return np.array(found)
+
+
+@pytest.mark.parametrize(("degree", "D"), SPACES)
+def test_the_variance_over_all_hashes_and_signs_is_the_derived_one(degree: int, D: int) -> None:
+    pairs, products = pairs_of(X, Y, degree, D), every_product(degree, D)
+    np.testing.assert_allclose(products.mean(axis=0), pairs.kernel, atol=1e-12)
+    np.testing.assert_allclose(products.var(axis=0), exact_variance(pairs), rtol=1e-10, atol=1e-12)
+    assert products.var(axis=0).max() > 0.5
+
+
+@pytest.mark.parametrize("D", [2, 3, 50])
+def test_for_one_sketch_all_are_lemma_2_and_within_lemma_3(D: int) -> None:
+    pairs = pairs_of(X, Y, 1, D)
+    i, j = np.array([[0, 1], [1, 0]])  # all i != j
+    lemma_2 = (X[:, i] ** 2 * Y[:, j] ** 2 + X[:, i] * Y[:, i] * X[:, j] * Y[:, j]).sum(axis=1) / D
+    np.testing.assert_allclose(exact_variance(pairs), lemma_2, atol=1e-12)
+    np.testing.assert_allclose(extended(pairs), lemma_2, atol=1e-12)
+    assert (lemma_2 <= lemma_6(pairs)).all()
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_the_extended_versions_bound_is_the_variance_with_two_buckets(degree: int) -> None:
+    variance = every_product(degree, 2).var(axis=0)
+    np.testing.assert_allclose(variance, extended(pairs_of(X, Y, degree, 2)), atol=1e-12)
+
+
+def test_the_extended_versions_bound_holds_for_points_that_are_alike_and_no_others() -> None:
+    """With three buckets: equality only at a point with one feature; x = (1, 1), y = (1, -1) would have 0."""
+    pairs, variance = pairs_of(X, Y, 2, 3), every_product(2, 3).var(axis=0)
+    assert ((pairs.inner**2 >= pairs.overlap) == LIKE).all()
+    np.testing.assert_array_equal(variance <= extended(pairs) + 1e-12, LIKE)
+    assert extended(pairs)[4] == 0 < 1.7 < variance[4]
+    assert (variance <= corrected(pairs) + 1e-12).all()
+    np.testing.assert_allclose(corrected(pairs)[LIKE], extended(pairs)[LIKE])
+    assert variance[0] > lemma_6(pairs)[0]
+
+
+def test_the_side_on_which_the_extended_bound_lies_is_told_by_the_overlap() -> None:
+    rng = np.random.default_rng(1)
+    for degree, D, d in product((2, 3, 4, 5), (3, 64), (2, 5)):
+        pairs = pairs_of(*rng.standard_normal((2, 300, d)), degree, D)
+        alike = pairs.inner**2 >= pairs.overlap
+        assert 50 < alike.sum() < 250
+        np.testing.assert_array_equal(exact_variance(pairs) <= extended(pairs), alike)
+
+
+def test_the_corrected_bound_is_between_the_variance_and_the_worst_case() -> None:
+    rng = np.random.default_rng(0)
+    for degree, D, d in product((1, 2, 3, 4, 5), (1, 2, 3, 64, 65), (1, 2, 20)):
+        x, y = rng.standard_normal((2, 200, d))
+        for pairs in (
+            pairs_of(x, y, degree, D),
+            pairs_of(x, x, degree, D),
+            pairs_of(abs(x), abs(y), degree, D),
+        ):
+            assert (exact_variance(pairs) <= corrected(pairs) * (1 + 1e-9) + 1e-12).all()
+            worst = (3**degree - 1) * pairs.norms**degree / D
+            assert (corrected(pairs) <= worst * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize(("degree", "D"), SPACES)
+def test_no_hashes_and_signs_give_more_than_lemma_8_and_some_attain_it(degree: int, D: int) -> None:
+    largest = np.abs(every_product(degree, D)).max(axis=0)
+    bounds = [largest_product(pairs_of(x, y, degree, D)) for x, y in zip(X, Y, strict=True)]
+    assert (largest <= np.array(bounds) + 1e-9).all()
+    assert largest[0] == pytest.approx(bounds[0])
+
+
+def test_lemma_7_is_chebyshevs_inequality_with_lemma_6() -> None:
+    pairs = pairs_of([[0.6, 0.8]], [[1.0, 0.0]], 2, 50)  # the cosine is 0.6
+    errors, bounds = lemma_7(pairs, 1)
+    np.testing.assert_allclose(errors[:, 0], np.array([0.25, 0.5, 1, 2]) * 0.36)
+    np.testing.assert_allclose(bounds[:, 0], 2 / (50 * np.array([0.25, 0.5, 1, 2]) ** 2 * 0.6**4))
+
+
+def test_lemma_10_takes_the_least_delta_that_its_conditions_allow() -> None:
+    for d, degree, D in ((400, 4, 1024), (400, 2, 1024), (20, 3, 64), (5, 1, 10**6)):
+        x = np.ones((1, d)) / np.sqrt(d)
+        errors, bounds = lemma_10(pairs_of(x, x, degree, D), 1)
+        for eps, delta in zip(errors[:, 0], bounds[:, 0] / 2, strict=True):
+            u = np.log(1 / delta)
+            slack = [
+                D - 72 * u / eps**2,
+                eps / (18 * np.sqrt(u * np.log(D / delta))) - d ** (-degree / 2),
+            ]
+            assert min(slack) == pytest.approx(0, abs=1e-6 * D)
+            assert max(slack) > 0
+
+
+def test_lemma_10_says_nothing_below_50_features_or_of_rows_with_few_values() -> None:
+    spread, few = np.ones((1, 10**6)) / 10**3, np.ones((1, 14)) / np.sqrt(14)
+    assert (lemma_10(pairs_of(spread, spread, 2, 49), 1)[1] > 1).all()
+    assert (lemma_10(pairs_of(spread, spread, 2, 60), 1)[1] < 1).any()
+    for D in (50, 200, 1000, 10**5, 10**7):
+        assert (lemma_10(pairs_of(few, few, 2, D), 1)[1] > 1).all()
