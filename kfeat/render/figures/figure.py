@@ -11,12 +11,15 @@ from matplotlib.text import Text
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.folds import without_folds
 from kfeat.analysis.names import formulas
+from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.schema import FigureLayout
+from kfeat.experiments.plan import dataset_name
 from kfeat.render.escapes import mathtext
 from kfeat.render.figures.curves import curves
-from kfeat.render.figures.methods import methods
+from kfeat.render.figures.methods import USUAL, methods
 from kfeat.render.figures.panels import points
+from kfeat.render.figures.printed import PaperNumbers
+from kfeat.render.figures.ratios import ratios
 from kfeat.render.figures.style import RC, wrapped
 from kfeat.saying import plain
 
@@ -25,6 +28,7 @@ MOST_PIXELS = 2**15  # of a side: what a figure of thousands of methods must not
 
 def check_figure(experiment: Experiment, cells: Sequence[Cell]) -> None:
     """Raise ConfigError if the figure that the experiment asks for cannot be drawn of its planned cells."""
+    PaperNumbers(experiment)
     if experiment.figure is not None and experiment.figure.kind == "curves":
         points(experiment.figure, cells)
 
@@ -44,10 +48,20 @@ def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -
 
 def figure_of(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
     """Return the figure of the experiment with its title; means stand in the place of folds."""
-    figure = _figure(experiment.figure, without_folds(cells))
-    figure.suptitle(wrapped(plain(experiment.title), figure.get_figwidth() - 0.1, 1.05))
+    figure = _figure(experiment, without_folds(cells))
+    title = plain(experiment.title) + _stand_in(experiment)
+    figure.suptitle(wrapped(title, figure.get_figwidth() - 0.1, 1.05))
     _set_formulas(figure, formulas(cells))
     return figure
+
+
+def _stand_in(experiment: Experiment) -> str:
+    """Return what a title leaves open where all data stand in for others, so that no panel names them."""
+    names = [dataset_name(source) for source in experiment.datasets]
+    meant = experiment.stand_ins.get(names[0])
+    if meant is None or len(set(names)) > 1 or "stand-in" in experiment.title:
+        return ""
+    return f" ({names[0]}, a stand-in for {meant})"
 
 
 def _set_formulas(figure: Figure, kernels: Collection[str]) -> None:
@@ -59,12 +73,15 @@ def _set_formulas(figure: Figure, kernels: Collection[str]) -> None:
             text.set_parse_math(True)
 
 
-def _figure(layout: FigureLayout | None, cells: Sequence[Cell]) -> Figure:
+def _figure(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
     """Return the figure of a layout; without one, curves if the number of features varies, else methods."""
-    there = [cell for cell in cells if cell.rows]
+    layout, paper, stand_ins = experiment.figure, PaperNumbers(experiment), experiment.stand_ins
+    there = [cell for cell in cells if cell.rows or cell.bound]
     if layout is not None and layout.kind == "curves":
-        return curves(layout, cells, layout.y if layout.log else ())
+        return curves(layout, cells, paper, stand_ins)
+    if layout is not None and layout.kind == "ratios" and experiment.table is not None:
+        return ratios(experiment.table, cells, stand_ins)
     sizes = {cell.trial.map.parameters.get("n_components") for cell in there if cell.trial.map}
     if layout is None and len(sizes) > 1 and None not in sizes:
-        return curves(FigureLayout(kind="curves"), there, ["fit"])
-    return methods(there)
+        return curves(FigureLayout(kind="curves", log=["fit"]), there, paper, stand_ins)
+    return methods(there, layout or USUAL, paper, stand_ins)

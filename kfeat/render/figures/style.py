@@ -13,12 +13,11 @@ from kfeat.analysis.cells import Cell
 # Okabe and Ito's colours in an order whose lightness differs, so that grey prints keep them apart; black is
 # the exact kernel SVM's.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-MARKERS = "os^Dv<>"
+MARKERS = "os^vP<>X"  # the diamond is the paper's
 DASHES: tuple[Any, ...] = ("-", "--", ":", "-.")
 MORE_DASHES: tuple[Any, ...] = ((0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)))  # where there are many lines
-# What lies over a point that was timed on a busy machine.
-BUSY: dict[str, Any] = {"ls": "none", "marker": "x", "ms": 8, "color": "black", "label": "on a busy machine"}
-MOST_TICKS = 7  # what half a figure has room for
+GREY = "#6E6E6E"  # of what is not data of a method
+MOST_TICKS = {"x": 7, "y": 10}  # what half a figure has room for
 ROOM = 4  # lines of a legend for which a figure has room
 RC: dict[Any, Any] = {
     "font.size": 9,
@@ -54,10 +53,28 @@ def logarithmic(axes: Any, direction: Literal["x", "y"], values: Sequence[float]
         round_numbers = [factor * 10.0**k for k in decades for factor in factors]
         start, end = max(x for x in round_numbers if x <= low), min(x for x in round_numbers if x >= high)
         ticks = [x for x in round_numbers if start <= x <= end]
-        if len(ticks) <= MOST_TICKS:
+        if len(ticks) <= MOST_TICKS[direction]:
             break
-    ticks = [*ticks[: -1 : ceil(len(ticks) / MOST_TICKS)], ticks[-1]]
-    axes.set(**{f"{direction}scale": "log", f"{direction}lim": (start, end)})
+    ticks = [*ticks[: -1 : ceil(len(ticks) / MOST_TICKS[direction])], ticks[-1]]
+    _scale(axes, direction, (start, end), ticks)
+
+
+def logarithmic_at(axes: Any, places: Sequence[float]) -> None:
+    """Make the x axis logarithmic, with labels at the places of the points, as many as there is room for."""
+    places = sorted(set(places))
+    apart = (places[-1] / places[0]) ** (1 / (MOST_TICKS["x"] if places[-1] < 1e4 else MOST_TICKS["x"] - 3))
+    ticks = places[:1]
+    for place in places:
+        if place > ticks[-1] * apart * 0.999:
+            ticks.append(place)
+    margin = 1.1 * (places[-1] / places[0]) ** 0.02
+    _scale(axes, "x", (places[0] / margin, places[-1] * margin), ticks)
+
+
+def _scale(
+    axes: Any, direction: Literal["x", "y"], limits: tuple[float, float], ticks: Sequence[float]
+) -> None:
+    axes.set(**{f"{direction}scale": "log", f"{direction}lim": limits})
     axis = getattr(axes, f"{direction}axis")
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_major_formatter("{x:g}")
@@ -84,3 +101,14 @@ def shared_legend(figure: Figure, handles: Sequence[Any], inches: float) -> None
         lines = ceil(len(texts) / columns)
         figure.set_figheight(figure.get_figheight() + 0.2 * max(0, lines - ROOM))
         figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+
+
+def heading(quantity: str, cells: Sequence[Cell]) -> str:
+    """Return the title of an axis: the quantity with its unit, and over how many rows a measure took it."""
+    one = next((cell for cell in cells if cell.rows), cells[0])
+    title = one.named(quantity).heading
+    if one.trial.measure is None or not one.named(quantity).score:
+        return title
+    given = {cell.trial.measure.parameters.get("n_rows") for cell in cells if cell.trial.measure}
+    rows = {min(n, row["n_train"]) for n in given if n for cell in cells for row in cell.rows} or given
+    return f"{title}, on {rows.pop():,} rows" if len(rows) == 1 and rows != {None} else title
