@@ -23,6 +23,7 @@ from kfeat.render.figures.ratios import ratios
 from kfeat.render.figures.style import RC, wrapped
 from kfeat.saying import plain
 
+DIGITS = 6  # of the places of axes, as shares of the figure
 MOST_PIXELS = 2**15  # of a side: what a figure of thousands of methods must not exceed
 
 
@@ -41,9 +42,24 @@ def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -
     with matplotlib.rc_context(RC), np.errstate(over="ignore"):  # errors of a regression have no upper end
         figure = figure_of(experiment, cells)
         dpi = min(150, MOST_PIXELS / max(figure.get_size_inches()))
+        _settle(figure, dpi)
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
             figure.savefig(path, dpi=dpi, metadata=metadata)
+
+
+def _settle(figure: Figure, dpi: float) -> None:
+    """Lay the figure out once, with round numbers.
+
+    The solver of the layout leaves rounding errors that differ from draw to draw, and the names of an SVG's
+    clip paths are made of all digits.
+    """
+    figure.set_dpi(dpi)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        left, bottom, width, height = (round(end, DIGITS) for end in axes.get_position().bounds)
+        axes.set_position((left, bottom, width, height))
 
 
 def figure_of(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
@@ -84,4 +100,4 @@ def _figure(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
     sizes = {cell.trial.map.parameters.get("n_components") for cell in there if cell.trial.map}
     if layout is None and len(sizes) > 1 and None not in sizes:
         return curves(FigureLayout(kind="curves", log=["fit"]), there, paper, stand_ins)
-    return methods(there, layout or USUAL, paper, stand_ins)
+    return methods(cells if there else [], layout or USUAL, paper, stand_ins)

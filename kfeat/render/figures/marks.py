@@ -130,11 +130,11 @@ class Marks:
             runs = f"{low}" if low == high else f"{low} to {high}"
             found.append(_bar(f"{self.what} ± standard deviation, {runs} runs"))
         if self.single:
-            words = f"hollow: {' or '.join(sorted(self.single))}"
+            words = f"hollow: {' or '.join(sorted(self.single, reverse=True))}"
             found.append(Line2D([], [], ls="none", marker="o", mfc="white", color=GREY, label=words))
         if self.printed:
             words = "paper" + " ± standard deviation" * self.printed_sd
-            words += " (time: mapping and training)" * self.printed_time
+            words += " (time: map + train)" * self.printed_time
             words += f", {self.printed_note}" * bool(self.printed_note)
             found.append(Line2D([], [], **PAPER, color=colour, label=words))
         if self.busy:

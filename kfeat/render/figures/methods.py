@@ -59,10 +59,14 @@ class _Drawing:
         self.cells, self.layout, self.paper = cells, layout, paper
         wanted = layout.y if "y" in layout.model_fields_set else [SCORE, *PHASES]
         others = [name for name in wanted if not cells[0].named(name).timed]
-        seconds = [name for name in wanted if name not in others and (self._values(name) or not others)]
+        timed = [name for name in wanted if name not in others]
+        seconds = [name for name in timed if self._values(name)]
+        if not others or any(cell.bound for cell in cells):
+            seconds = seconds or timed
         self.columns = [*([name] for name in others), *([seconds] if seconds else [])]
         self.style = dict.fromkeys(others, (COLOURS[0], "o"))
-        self.style |= {name: SECONDS[i % len(SECONDS)] for i, name in enumerate(seconds)}
+        # A phase looks alike in all figures, whether the others are there or not.
+        self.style |= {name: SECONDS[i % len(SECONDS)] for i, name in enumerate(timed)}
         self.marks = Marks()
 
     def _values(self, quantity: str) -> list[float]:
@@ -81,7 +85,7 @@ class _Drawing:
         for line, cell in enumerate(peers):
             name = "fit" if timed else quantities[0]
             if number := self.paper.of(cell, name):
-                self.marks.paper(axes, "x", name, line + PAPER_BELOW, number, color=COLOURS[5])
+                self.marks.paper(axes, "x", name, line + PAPER_BELOW, number, color=COLOURS[5], ms=5)
             if timed and cell.bound and cell.bound.value:
                 self.marks.bound(axes, "x", line, cell.bound.value)
         there = any(cell.of(name, busy=True) for name in quantities for cell in peers)
@@ -115,5 +119,8 @@ class _Drawing:
         return found + self.marks.handles(lines, COLOURS[5])
 
     def _label(self, name: str) -> str:
+        """Return what a quantity is called in the legend: a phase as tables call it."""
+        if name in (*PHASES, "fit"):
+            return "map + train" if name == "fit" else name
         cell = next((cell for cell in self.cells if cell.rows), self.cells[0])
-        return cell.named(name).title.removeprefix("CPU time of ")
+        return cell.named(name).title

@@ -10,9 +10,11 @@ from matplotlib.lines import Line2D
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.names import NOBODY
 from kfeat.analysis.statistics import Summary
+from kfeat.experiments.figure_layout import ReferenceLine
 from kfeat.experiments.plan import dataset_name
+from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.schema import Column, TableLayout
-from kfeat.render.figures.marks import LINE, Mark, Marks
+from kfeat.render.figures.marks import Mark, Marks, across
 from kfeat.render.figures.methods import PAPER_BELOW
 from kfeat.render.figures.printed import Printed
 from kfeat.render.figures.style import COLOURS, logarithmic, say_why_empty, shared_legend, wrapped
@@ -20,6 +22,7 @@ from kfeat.render.layout import Choice, choose
 
 _PRINTED = re.compile(r"(\d+(?:\.\d+)?)×")
 WIDTH = 8.5
+EQUAL = ReferenceLine(at=1, label="both alike")
 
 
 def ratios(layout: TableLayout, cells: Sequence[Cell], stand_ins: Mapping[str, str] = NOBODY) -> Figure:
@@ -36,7 +39,7 @@ def ratios(layout: TableLayout, cells: Sequence[Cell], stand_ins: Mapping[str, s
     marks, values = Marks("ratio of means"), [1.0]
     grid = figure.subplots(len(lines), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (name, chosen) in zip(grid, lines.items(), strict=True):
-        axes.axvline(1, **LINE)
+        across(axes, "x", [EQUAL], SCORE)
         axes.set_yticks(range(len(columns)), [wrapped(column.title, 3) for _, column in columns])
         axes.set_ylim(len(columns) - 0.4, -0.6)
         meant = _stand_in(chosen, stand_ins)
@@ -50,14 +53,14 @@ def ratios(layout: TableLayout, cells: Sequence[Cell], stand_ins: Mapping[str, s
                 values.append(float(printed[1]))
                 if meant:
                     marks.printed_note = f"beside a stand-in that of {meant}"
-                marks.paper(axes, "x", "ratio", at + PAPER_BELOW, Printed(values[-1]), color=COLOURS[5])
+                marks.paper(axes, "x", "ratio", at + PAPER_BELOW, Printed(values[-1]), color=COLOURS[5], ms=5)
         values += [mark.number.mean for mark in found]
         if not found:
             say_why_empty(axes, cells)
     logarithmic(grid[-1], "x", values)
     grid[-1].set_xlabel("times as much (ratio of CPU seconds)")
     ours = Line2D([], [], ls="none", marker="o", color=COLOURS[0], label="kfeat")
-    shared_legend(figure, [ours, *marks.handles((), COLOURS[5])], WIDTH)
+    shared_legend(figure, [ours, *marks.handles([EQUAL], COLOURS[5])], WIDTH)
     return figure
 
 

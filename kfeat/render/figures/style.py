@@ -1,6 +1,7 @@
 """The house style of the figures: readable in grey and by the colour-blind."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import ceil, floor, log10
 from textwrap import wrap
 from typing import Any, Literal
@@ -37,8 +38,12 @@ RC: dict[Any, Any] = {
 
 
 def wrapped(text: str, inches: float, size: float = 1.0) -> str:
-    """Return a title or a label in lines that fit into so many inches; `size` is relative to the font's."""
-    return "\n".join(wrap(text, max(10, int(inches / (0.075 * size)))))
+    """Return a title or a label in lines that fit into so many inches; `size` is relative to the font's.
+
+    No line ends at a space that does not break.
+    """
+    lines = wrap(text, max(10, int(inches / (0.075 * size))))
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def logarithmic(axes: Any, direction: Literal["x", "y"], values: Sequence[float]) -> None:
@@ -55,20 +60,26 @@ def logarithmic(axes: Any, direction: Literal["x", "y"], values: Sequence[float]
         ticks = [x for x in round_numbers if start <= x <= end]
         if len(ticks) <= MOST_TICKS[direction]:
             break
-    ticks = [*ticks[: -1 : ceil(len(ticks) / MOST_TICKS[direction])], ticks[-1]]
+    step = ceil(len(ticks) / MOST_TICKS[direction])
+    missing = -(len(ticks) - 1) % step  # so that every so manieth label ends at both ends
+    ticks = [*(start * 10.0**-k for k in range(missing, 0, -1)), *ticks][::step]
+    start = ticks[0]
     _scale(axes, direction, (start, end), ticks)
 
 
 def logarithmic_at(axes: Any, places: Sequence[float]) -> None:
-    """Make the x axis logarithmic, with labels at the places of the points, as many as there is room for."""
-    places = sorted(set(places))
-    apart = (places[-1] / places[0]) ** (1 / (MOST_TICKS["x"] if places[-1] < 1e4 else MOST_TICKS["x"] - 3))
-    ticks = places[:1]
-    for place in places:
-        if place > ticks[-1] * apart * 0.999:
-            ticks.append(place)
-    margin = 1.1 * (places[-1] / places[0]) ** 0.02
-    _scale(axes, "x", (places[0] / margin, places[-1] * margin), ticks)
+    """Make the x axis logarithmic around places, with labels at round numbers and at the ends, if apart."""
+    first, last = min(places), max(places)
+    margin = 1.1 * (last / first) ** 0.02
+    decades = range(floor(log10(first)), ceil(log10(last)) + 1)
+    for factors in ((1, 2, 5), (1,)):
+        ticks = [x for k in decades for factor in factors if first <= (x := factor * 10.0**k) <= last]
+        if len(ticks) <= MOST_TICKS["x"]:
+            break
+    for end in (first, last):
+        if all(max(end / x, x / end) > (last / first) ** 0.15 for x in ticks):
+            ticks.append(end)
+    _scale(axes, "x", (first / margin, last * margin), sorted(ticks))
 
 
 def _scale(
@@ -84,6 +95,8 @@ def _scale(
 def say_why_empty(axes: Any, cells: Sequence[Cell]) -> None:
     """Write into a panel without a point why there is none: no rows, or none with this number."""
     reason = "not timed" if any(cell.rows for cell in cells) else "no rows yet"
+    if any(cell.stopped for cell in cells) and not any(cell.rows for cell in cells):
+        reason = "stopped at the time limit"
     axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", va="center")
 
 
@@ -92,15 +105,25 @@ def shared_legend(figure: Figure, handles: Sequence[Any], inches: float) -> None
 
     From so many lines on, the figure grows by them, so that the axes keep their size.
     """
-    if handles:
-        for handle in handles:
-            handle.set_label(wrapped(str(handle.get_label()), inches - 0.6))
-        texts = [line for handle in handles for line in str(handle.get_label()).split("\n")]
-        longest = max(map(len, texts))
-        columns = max(1, min(len(handles), int(inches / (0.075 * longest + 0.6))))
-        lines = ceil(len(texts) / columns)
-        figure.set_figheight(figure.get_figheight() + 0.2 * max(0, lines - ROOM))
-        figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+    if not handles:
+        return
+    for handle in handles:
+        handle.set_label(wrapped(str(handle.get_label()), inches - 0.6))
+    texts = [str(handle.get_label()).split("\n") for handle in handles]
+    for count in range(len(handles), 0, -1):
+        columns = [[line for text in part for line in text] for part in _shared_out(texts, count)]
+        if sum(0.075 * max(map(len, lines)) + 0.6 for lines in columns) <= inches:
+            break
+    lines = max(map(len, columns))
+    figure.set_figheight(figure.get_figheight() + 0.2 * max(0, lines - ROOM))
+    figure.legend(handles=handles, loc="outside lower center", ncols=count)
+
+
+def _shared_out(texts: Sequence[list[str]], count: int) -> list[Sequence[list[str]]]:
+    """Return the texts in so many columns, as matplotlib fills them: the first ones have one more."""
+    each, more = divmod(len(texts), count)
+    ends = [each * i + min(i, more) for i in range(count + 1)]
+    return [texts[start:end] for start, end in pairwise(ends)]
 
 
 def heading(quantity: str, cells: Sequence[Cell]) -> str:
@@ -111,4 +134,8 @@ def heading(quantity: str, cells: Sequence[Cell]) -> str:
         return title
     given = {cell.trial.measure.parameters.get("n_rows") for cell in cells if cell.trial.measure}
     rows = {min(n, row["n_train"]) for n in given if n for cell in cells for row in cell.rows} or given
-    return f"{title}, on {rows.pop():,} rows" if len(rows) == 1 and rows != {None} else title
+    return (
+        f"{title}, on\N{NO-BREAK SPACE}{rows.pop():,}\N{NO-BREAK SPACE}rows"
+        if len(rows) == 1 and rows != {None}
+        else title
+    )
