@@ -303,3 +303,11 @@ def test_axes_have_round_places(
         assert (box.width, box.height) == pytest.approx(
             (round(box.width, DIGITS), round(box.height, DIGITS)), abs=1e-12
         )
+
+
+def test_a_setting_without_rows_is_not_left_out(load: Callable[..., Experiment]) -> None:
+    experiment = load(TABLE)
+    cells = cells_of(experiment, lambda trial: trial.kernel.parameters["coef0"] == 0)
+    figure = figure_of(experiment, cells)
+    words = [[text.get_text() for text in axes.texts] for axes in figure.axes]
+    assert words == [[], [], ["no rows yet"], ["no rows yet"]]

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from kfeat.analysis.cells import Cell
+from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.folds import without_folds
 from kfeat.analysis.names import formulas
 from kfeat.experiments.figure_layout import FigureLayout
@@ -100,4 +100,12 @@ def _figure(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
     sizes = {cell.trial.map.parameters.get("n_components") for cell in there if cell.trial.map}
     if layout is None and len(sizes) > 1 and None not in sizes:
         return curves(FigureLayout(kind="curves", log=["fit"]), there, paper, stand_ins)
-    return methods(cells if there else [], layout or USUAL, paper, stand_ins)
+    return methods(_without_gaps(cells), layout or USUAL, paper, stand_ins)
+
+
+def _without_gaps(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells that have something to show, and all of a setting where none has: it says so."""
+    shown: list[Cell] = []
+    for peers in by_setting(cells):
+        shown += [cell for cell in peers if cell.rows or cell.bound] or peers
+    return shown if any(cell.rows or cell.bound for cell in shown) else []

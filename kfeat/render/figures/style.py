@@ -77,7 +77,7 @@ def logarithmic_at(axes: Any, places: Sequence[float]) -> None:
         if len(ticks) <= MOST_TICKS["x"]:
             break
     for end in (first, last):
-        if all(max(end / x, x / end) > (last / first) ** 0.15 for x in ticks):
+        if all(max(end / x, x / end) > (last / first) ** 0.2 for x in ticks):
             ticks.append(end)
     _scale(axes, "x", (first / margin, last * margin), sorted(ticks))
 
