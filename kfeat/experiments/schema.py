@@ -254,8 +254,8 @@ class SettingKeys(Strict):
 class ExperimentKeys(Strict):
     """All that an experiment file says, once its shared keys have been handed to each of its settings.
 
-    `stand_ins` says of a dataset which one it stands in for, such as `gisette_mnist: Gisette`: figures and
-    tables then say so wherever they name it.
+    `stand_ins` says of a dataset which one it stands in for, such as `gisette_mnist: Gisette`: figures say so
+    where they name it, and tables below.
     """
 
     settings: Annotated[list[SettingKeys], MinLen(1)]

@@ -12,6 +12,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.render.figures.figure import DIGITS, check_figure, draw, figure_of
+from kfeat.render.notes import notes
 from tests.cells import fake_row
 
 TABLE = """\
@@ -311,3 +312,10 @@ def test_a_setting_without_rows_is_not_left_out(load: Callable[..., Experiment])
     figure = figure_of(experiment, cells)
     words = [[text.get_text() for text in axes.texts] for axes in figure.axes]
     assert words == [[], [], ["no rows yet"], ["no rows yet"]]
+
+
+def test_a_table_says_for_what_its_data_stand_in(load: Callable[..., Experiment]) -> None:
+    experiment = load(H01 + "stand_ins: {digits: Gisette, mnist: Another}\n")
+    said = notes(experiment, cells_of(experiment))
+    assert "digits: a stand-in for Gisette." in said
+    assert not any("Another" in line for line in said)
