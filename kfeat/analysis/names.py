@@ -1,6 +1,7 @@
 """What a cell is called in tables, figures and verdicts: as short as it can be without being ambiguous."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from kfeat.analysis.cells import Cell, setting
@@ -9,14 +10,20 @@ from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.saying import plain
 
 SIZE = "map.n_components"
+NOBODY: Mapping[str, str] = MappingProxyType({})  # stands in for any other data
+# Switches that make another algorithm of a map: a name says where they are on, even if no other is off.
+_ALWAYS_NAMED = {"h01"}
 _SYMBOLS = {"n_components": "D", "h01": "H0/1", "degree_law": "law", "solver_type": "-s"}
 _NAMES = {"libsvm": "LIBSVM", "liblinear": "LIBLINEAR", "newton_cv": "Newton CV", "ridge_cv": "Ridge CV"}
 
 
-def dataset(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:
+def dataset(
+    cell: Cell, cells: Sequence[Cell], hidden: str | None = None, stand_ins: Mapping[str, str] = NOBODY
+) -> str:
     """Return the dataset's name, with what tells it from its namesakes here, and the protocol's from others.
 
-    The parameter `hidden` is left out: it is the axis of a figure.
+    The parameter `hidden` is left out: it is the axis of a figure. `stand_ins` has the names of the datasets
+    for which others stand in; the name of such a one then says so.
     """
     trial = cell.trial
     namesakes = [
@@ -24,7 +31,8 @@ def dataset(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str
     ]
     sources = [_source(other) for other in namesakes]
     protocols = [_protocol(other) for other in namesakes if other.source == trial.source]
-    parts = [dataset_name(trial.source)]
+    name = dataset_name(trial.source)
+    parts = [f"{name} (stand-in for {stand_ins[name]})" if name in stand_ins else name]
     left_out = {hidden, "split.fold" if cell.folds > 1 else None}
     for own, others in ((_source(trial), sources), (_protocol(trial), protocols)):
         for key, value in own.items():
@@ -65,10 +73,15 @@ def _kernel(item: Component) -> str:
     return item.label or str(item.build().formula)
 
 
-def places(cells: Sequence[Cell], names: Sequence[str], hidden: str | None = None) -> list[str]:
+def places(
+    cells: Sequence[Cell],
+    names: Sequence[str],
+    hidden: str | None = None,
+    stand_ins: Mapping[str, str] = NOBODY,
+) -> list[str]:
     """Return for each cell what of `names` (dataset, kernel) differs among the cells."""
     columns = {
-        "dataset": [dataset(cell, cells, hidden) for cell in cells],
+        "dataset": [dataset(cell, cells, hidden, stand_ins) for cell in cells],
         "kernel": [kernel(cell, cells) for cell in cells],
     }
     differing = [columns[name] for name in names if len(set(columns[name])) > 1]
@@ -114,7 +127,8 @@ def _told_apart(
         parts.append(_name(item))
     for key, value in item.parameters.items():
         others = [other.parameters[key] for other in namesakes if other.name == item.name]
-        if key != hidden and any(other != value for other in others):
+        named = key in _ALWAYS_NAMED and not item.label
+        if key != hidden and (named or any(other != value for other in others)):
             parts += _part(key, value, others)
     return plain(", ".join(parts))
 

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from kfeat.data import Protocol, Source
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component
+from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.grid import MAX_TRIALS, count_trials
 from kfeat.experiments.including import read_file
 from kfeat.experiments.located import LocatedDict
@@ -21,7 +22,6 @@ from kfeat.experiments.problems import config_error, sentences
 from kfeat.experiments.schema import (
     Claim,
     ExperimentKeys,
-    FigureLayout,
     Reported,
     SettingKeys,
     Switch,
@@ -78,6 +78,7 @@ class Experiment:
     switches: Sequence[Switch]
     table: TableLayout | None
     figure: FigureLayout | None
+    stand_ins: Mapping[str, str]
     raw: LocatedDict = field(compare=False, repr=False)  # the file as read, with its lines
     changed: bool = False  # by the command line: the plan may lack what claims speak of
 
@@ -153,6 +154,7 @@ def _typed(raw: LocatedDict, path: Path, repeats: int | None) -> Experiment:
         switches=file.switches,
         table=file.table,
         figure=file.figure,
+        stand_ins=file.stand_ins,
         raw=raw,
     )
 

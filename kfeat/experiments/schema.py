@@ -9,7 +9,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PlainValidator,
     ValidationInfo,
@@ -18,25 +17,18 @@ from pydantic import (
 )
 
 from kfeat.data import FileSource, Protocol, Source
+from kfeat.data.registry import registry
 from kfeat.experiments.compatibility import unsupported, wrong_tasks
 from kfeat.experiments.component import Component, read_component
+from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.grid import any_number, laid_out, one_or_many
 from kfeat.experiments.names import Line, Name, one_line
 from kfeat.experiments.printed_times import TimeText
 from kfeat.experiments.problems import refuse
-from kfeat.experiments.quantities import SCORE, quantity_named
+from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.strict import STRICT, QuantityName
+from kfeat.parameters import did_you_mean
 
-
-def known_quantity(name: str) -> str:
-    """Return a quantity's name, or raise ValueError with the nearest one."""
-    # The measures declare quantities of their own; they bring scikit-learn in, so only those who ask wait.
-    import kfeat.experiments.measures  # noqa: F401
-
-    return name if name == SCORE else quantity_named(name).name
-
-
-# A declared quantity, a parameter such as kernel.gamma, or `score`: that by which a row is judged.
-QuantityName = Annotated[str, AfterValidator(known_quantity)]
 ProtocolGrid = Annotated[list[Protocol], BeforeValidator(laid_out)]
 
 
@@ -73,7 +65,7 @@ MeasureGrid = Annotated[list[Annotated[Component, reader("measure")]], BeforeVal
 class Strict(BaseModel):
     """A mapping of the file: no unknown keys, no conversions."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+    model_config = STRICT
 
 
 class Citation(NamedTuple):
@@ -227,21 +219,6 @@ class TableLayout(Strict):
     show: Annotated[list[QuantityName], MinLen(1)] = ["score", "fit"]
 
 
-class FigureLayout(Strict):
-    """A figure: `methods` (a line per method) or `curves` of `y` against `x`.
-
-    Settings that differ in what `rows` and `columns` name get a panel each; what they do not name goes into
-    the legend.
-    """
-
-    kind: Literal["methods", "curves"]
-    x: QuantityName = "n_components"
-    y: Annotated[list[QuantityName], MinLen(1)] = ["score", "fit"]
-    rows: list[Literal["dataset", "kernel"]] = ["dataset", "kernel"]
-    columns: list[Literal["dataset", "kernel"]] = []
-    log: bool = False
-
-
 class Switch(Strict):
     """A choice of the protocol: how well it is known, and by what evidence; `value` where no key holds it.
 
@@ -329,7 +306,11 @@ class SettingKeys(Strict):
 
 
 class ExperimentKeys(Strict):
-    """All that an experiment file says, once its shared keys have been handed to each of its settings."""
+    """All that an experiment file says, once its shared keys have been handed to each of its settings.
+
+    `stand_ins` says of a dataset which one it stands in for, such as `gisette_mnist: Gisette`: figures say so
+    where they name it, and tables below.
+    """
 
     settings: Annotated[list[SettingKeys], MinLen(1)]
     title: Line
@@ -338,8 +319,27 @@ class ExperimentKeys(Strict):
     reported: Reported | None = None
     claims: list[Claim] = []
     switches: list[Switch] = []
+    stand_ins: dict[str, Line] = {}
     table: TableLayout | None = None
     figure: Annotated[
         FigureLayout | None,
         BeforeValidator(lambda value: {"kind": value} if isinstance(value, str) else value),
     ] = None
+
+    @field_validator("stand_ins")
+    @classmethod
+    def _known_data(cls, stand_ins: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        here = [source for setting in info.data.get("settings", []) for source in setting.dataset]
+        known = {*registry(), *(one if isinstance(one, str) else one.name for one in here)}
+        if unknown := [name for name in stand_ins if name not in known]:
+            raise ValueError(f"unknown dataset '{unknown[0]}'{did_you_mean(unknown[0], sorted(known))}")
+        return stand_ins
+
+    @field_validator("figure")
+    @classmethod
+    def _of_the_table(cls, figure: FigureLayout | None, info: ValidationInfo) -> FigureLayout | None:
+        table = info.data.get("table")
+        has_ratios = table is not None and any(column.over for column in table.columns)
+        if figure is not None and figure.kind == "ratios" and not has_ratios:
+            raise ValueError("ratios are those of a `table` with columns that have `over`, and there is none")
+        return figure

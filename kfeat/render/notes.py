@@ -8,6 +8,7 @@ from kfeat.analysis.cells import PHASES, Cell
 from kfeat.analysis.folds import fold_means
 from kfeat.analysis.names import cell_name
 from kfeat.experiments.load import Experiment
+from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.render.layout import mirror_notes
 from kfeat.render.text import BUSY, MISSING, RAISED
@@ -20,6 +21,10 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return what the numbers of a report are, where they are from, and what is to be kept in mind."""
     lines = mirror_notes(experiment.table, cells) if experiment.table else []
     lines += [_of_score(quantity, cells) for quantity in scores(cells)]
+    here = {dataset_name(source) for source in experiment.datasets}
+    lines += [
+        f"{name}: a stand-in for {meant}." for name, meant in experiment.stand_ins.items() if name in here
+    ]
     lines += _of_times(cells)
     if any(cell.of("live") for cell in cells):
         lines.append("live features: columns that are not the same in all training rows.")

@@ -81,7 +81,7 @@ def cells_of(
 
 def drawn(experiment: Experiment, cells: list[Cell]) -> Figure:
     assert experiment.figure
-    return curves(experiment.figure, cells, experiment.figure.y if experiment.figure.log else ())
+    return curves(experiment.figure, cells)
 
 
 def legend(figure: Figure) -> list[str]:
@@ -97,7 +97,10 @@ def test_settings_make_a_grid_of_panels(load: Callable[[str], Experiment]) -> No
     ]  # fmt: skip
     assert [axes.get_ylabel() for axes in figure.axes] == ["accuracy (%)", "", "accuracy (%)", ""]
     assert [axes.get_xlabel() for axes in figure.axes] == ["", "", *["number of random features D"] * 2]
-    assert legend(figure) == ["exact, LIBSVM", "Tensor Sketch", "Random Maclaurin"]
+    assert legend(figure) == [
+        "exact, LIBSVM (no random draw)", "Tensor Sketch", "Random Maclaurin",
+        "mean ± standard deviation, 5 runs",
+    ]  # fmt: skip
     for axes in figure.axes:
         exact, sketch, maclaurin = (axes.lines[0], *(container[0] for container in axes.containers))
         assert (exact.get_color(), exact.get_linestyle()) == ("black", "--")
@@ -115,15 +118,16 @@ def test_what_the_panels_do_not_name_is_in_the_legend(load: Callable[[str], Expe
     figure = drawn(experiment, cells)
     assert legend(figure) == [
         "Tensor Sketch, digits", "Random Maclaurin, digits",
-        "Tensor Sketch, dense", "Random Maclaurin, dense",
+        "Tensor Sketch, dense", "Random Maclaurin, dense", "mean ± standard deviation, 5 runs",
     ]  # fmt: skip
     assert figure.axes[0].get_ylabel() == "CPU time of mapping (s)"
     assert figure.axes[0].get_ylim()[0] == 0
     assert experiment.figure
     style = {one.label: how for one, how in styles(points(experiment.figure, cells)).items()}
     digits, dense = style["Tensor Sketch, digits"], style["Tensor Sketch, dense"]
-    assert (digits["color"], digits["marker"]) == (dense["color"], dense["marker"])
-    assert (digits["ls"], dense["ls"], dense["mfc"]) == ("-", "--", "white")
+    assert digits["color"] == dense["color"]
+    assert (digits["ls"], dense["ls"]) == ("-", "--")
+    assert len({one["marker"] for one in style.values()}) == 4  # hollow ones are single runs, of any curve
 
 
 def test_a_long_row_of_panels_is_broken(load: Callable[[str], Experiment]) -> None:
@@ -136,7 +140,7 @@ def test_a_long_row_of_panels_is_broken(load: Callable[[str], Experiment]) -> No
     figure = drawn(experiment, cells)
     assert experiment.figure
     assert [len(row) for row in panels(experiment.figure, points(experiment.figure, cells))] == [3, 3]
-    assert figure.axes[0].get_ylabel() == "relative kernel error (Frobenius)"
+    assert figure.axes[0].get_ylabel() == "relative kernel error (Frobenius),\non 2,000 rows"
     assert {axes.get_yscale() for axes in figure.axes} == {"log"}
     assert figure.axes[0].get_ylim() == (0.5, 2)
     assert figure.axes[0].get_yticks().tolist() == [0.5, 1, 2]
@@ -176,7 +180,7 @@ def test_seconds_against_the_dimension(load: Callable[[str], Experiment]) -> Non
     assert axes.get_xlabel() == "dimension d = D"
     assert axes.containers[0][0].get_xdata().tolist() == [10, 20]
     assert axes.containers[0][0].get_ydata().tolist() == [2, 4]
-    assert legend(figure) == ["Tensor Sketch"]
+    assert legend(figure) == ["Tensor Sketch", "mean ± standard deviation, 5 runs"]
 
 
 def test_panels_without_numbers_say_so(load: Callable[[str], Experiment]) -> None:
@@ -190,10 +194,11 @@ def test_times_of_a_busy_machine_are_crossed_out(load: Callable[[str], Experimen
     figure = drawn(experiment, cells_of(experiment, timed=False))
     crosses = [line for line in figure.axes[0].lines if line.get_marker() == "x"]
     assert [line.get_xdata().tolist() for line in crosses] == [[10, 20]]
-    assert legend(figure) == ["Tensor Sketch", "on a busy machine"]
+    assert legend(figure)[::2] == ["Tensor Sketch", "timed on a busy machine"]
+    assert crosses[0].get_zorder() < figure.axes[0].containers[0][0].get_zorder()  # behind the points
     experiment = load(KERNELS.replace("degree: [2, 3, 4]", "degree: 2").replace("[16, 64]", "16") + SOLVERS)
-    assert "on a busy machine" in legend(methods(cells_of(experiment, timed=False)))
-    assert "on a busy machine" not in legend(methods(cells_of(experiment)))
+    assert "timed on a busy machine" in legend(methods(cells_of(experiment, timed=False)))
+    assert "timed on a busy machine" not in legend(methods(cells_of(experiment)))
 
 
 def test_curves_need_a_number_of_features(load: Callable[[str], Experiment]) -> None:
@@ -215,7 +220,10 @@ def test_methods_of_several_settings_have_axes_each(load: Callable[[str], Experi
     ]
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     assert names == ["exact, LIBSVM", "Tensor Sketch", "Random Maclaurin"]
-    assert legend(figure) == ["kfeat, mean ± sd", "map", "train", "test"]
+    assert legend(figure) == [
+        "accuracy", "map", "train", "test",
+        "mean ± standard deviation, 5 runs", "hollow: one run or no random draw",
+    ]  # fmt: skip
     assert figure.axes[1].get_xlim() == figure.axes[-1].get_xlim() == (0.2, 2)
 
 
@@ -325,7 +333,7 @@ def test_numbers_that_six_digits_do_not_tell_apart_have_more(load: Callable[[str
 def test_a_quantity_of_which_nothing_is_known_has_no_panel(load: Callable[[str], Experiment]) -> None:
     experiment = load(KERNELS + "measure: {name: kernel_error}\nfigure: {kind: curves, rows: [kernel]}\n")
     titles = {axes.get_ylabel() for axes in drawn(experiment, cells_of(experiment)).axes}
-    assert titles == {"relative kernel error (Frobenius)"}
+    assert titles == {"relative kernel error (Frobenius),\non 2,000 rows"}
 
 
 @pytest.mark.parametrize("kind", ["curves", "methods"])

@@ -8,23 +8,28 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from kfeat.analysis.cells import Cell
+from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.folds import without_folds
 from kfeat.analysis.names import formulas
+from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.schema import FigureLayout
+from kfeat.experiments.plan import dataset_name
 from kfeat.render.escapes import mathtext
 from kfeat.render.figures.curves import curves
-from kfeat.render.figures.methods import methods
+from kfeat.render.figures.methods import USUAL, methods
 from kfeat.render.figures.panels import points
+from kfeat.render.figures.printed import PaperNumbers
+from kfeat.render.figures.ratios import ratios
 from kfeat.render.figures.style import RC, wrapped
 from kfeat.saying import plain
 
+DIGITS = 6  # of the places of axes, as shares of the figure
 MOST_PIXELS = 2**15  # of a side: what a figure of thousands of methods must not exceed
 
 
 def check_figure(experiment: Experiment, cells: Sequence[Cell]) -> None:
     """Raise ConfigError if the figure that the experiment asks for cannot be drawn of its planned cells."""
+    PaperNumbers(experiment)
     if experiment.figure is not None and experiment.figure.kind == "curves":
         points(experiment.figure, cells)
 
@@ -37,17 +42,42 @@ def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -
     with matplotlib.rc_context(RC), np.errstate(over="ignore"):  # errors of a regression have no upper end
         figure = figure_of(experiment, cells)
         dpi = min(150, MOST_PIXELS / max(figure.get_size_inches()))
+        _settle(figure, dpi)
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
             figure.savefig(path, dpi=dpi, metadata=metadata)
 
 
+def _settle(figure: Figure, dpi: float) -> None:
+    """Lay the figure out once, with round numbers.
+
+    The solver of the layout leaves rounding errors that differ from draw to draw, and the names of an SVG's
+    clip paths are made of all digits.
+    """
+    figure.set_dpi(dpi)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        left, bottom, width, height = (round(end, DIGITS) for end in axes.get_position().bounds)
+        axes.set_position((left, bottom, width, height))
+
+
 def figure_of(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
     """Return the figure of the experiment with its title; means stand in the place of folds."""
-    figure = _figure(experiment.figure, without_folds(cells))
-    figure.suptitle(wrapped(plain(experiment.title), figure.get_figwidth() - 0.1, 1.05))
+    figure = _figure(experiment, without_folds(cells))
+    title = plain(experiment.title) + _stand_in(experiment)
+    figure.suptitle(wrapped(title, figure.get_figwidth() - 0.1, 1.05))
     _set_formulas(figure, formulas(cells))
     return figure
+
+
+def _stand_in(experiment: Experiment) -> str:
+    """Return what a title leaves open where all data stand in for others, so that no panel names them."""
+    names = [dataset_name(source) for source in experiment.datasets]
+    meant = experiment.stand_ins.get(names[0])
+    if meant is None or len(set(names)) > 1 or "stand-in" in experiment.title:
+        return ""
+    return f" ({names[0]}, a stand-in for {meant})"
 
 
 def _set_formulas(figure: Figure, kernels: Collection[str]) -> None:
@@ -59,12 +89,23 @@ def _set_formulas(figure: Figure, kernels: Collection[str]) -> None:
             text.set_parse_math(True)
 
 
-def _figure(layout: FigureLayout | None, cells: Sequence[Cell]) -> Figure:
+def _figure(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
     """Return the figure of a layout; without one, curves if the number of features varies, else methods."""
-    there = [cell for cell in cells if cell.rows]
+    layout, paper, stand_ins = experiment.figure, PaperNumbers(experiment), experiment.stand_ins
+    there = [cell for cell in cells if cell.rows or cell.bound]
     if layout is not None and layout.kind == "curves":
-        return curves(layout, cells, layout.y if layout.log else ())
+        return curves(layout, cells, paper, stand_ins)
+    if layout is not None and layout.kind == "ratios" and experiment.table is not None:
+        return ratios(experiment.table, cells, stand_ins)
     sizes = {cell.trial.map.parameters.get("n_components") for cell in there if cell.trial.map}
     if layout is None and len(sizes) > 1 and None not in sizes:
-        return curves(FigureLayout(kind="curves"), there, ["fit"])
-    return methods(there)
+        return curves(FigureLayout(kind="curves", log=["fit"]), there, paper, stand_ins)
+    return methods(_without_gaps(cells), layout or USUAL, paper, stand_ins)
+
+
+def _without_gaps(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells that have something to show, and all of a setting where none has: it says so."""
+    shown: list[Cell] = []
+    for peers in by_setting(cells):
+        shown += [cell for cell in peers if cell.rows or cell.bound] or peers
+    return shown if any(cell.rows or cell.bound for cell in shown) else []

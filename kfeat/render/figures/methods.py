@@ -1,86 +1,126 @@
 """The figure of methods: for each setting a line per method, its score beside the paper's and its seconds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import PHASES, Cell, by_setting
-from kfeat.analysis.names import method, places
+from kfeat.analysis.names import NOBODY, method, places
+from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.quantities import SCORE
-from kfeat.render.figures.style import BUSY, COLOURS, logarithmic, say_why_empty, shared_legend, wrapped
+from kfeat.render.figures.marks import Marks, across
+from kfeat.render.figures.printed import PaperNumbers
+from kfeat.render.figures.style import COLOURS, heading, logarithmic, say_why_empty, shared_legend, wrapped
+
+PAPER_BELOW = 0.24  # of a line, so that ours and the paper's do not hide each other
+SECONDS = [(COLOURS[2], "o"), (COLOURS[1], "s"), (COLOURS[3], "^"), (COLOURS[4], "v")]  # of seconds
+USUAL = FigureLayout(kind="methods")
 
 
-def methods(cells: Sequence[Cell]) -> Figure:
-    """Return one line per method: score with its spread on the left, seconds by phase on the right."""
-    settings = by_setting(cells)
-    seconds = [value for cell in cells for phase in PHASES if (value := cell.mean(phase, busy=True))]
-    width, columns = (9, 2) if seconds else (6, 1)
-    names = {id(cell): wrapped(method(cell, peers), 4) for peers in settings for cell in peers}
-    lines = max((name.count("\n") + 1 for name in names.values()), default=1)
-    height = 1.3 + 0.42 * len(settings) + 0.15 * max(2, lines) * len(cells)
-    figure = Figure(figsize=(width, height), layout="constrained")
+def methods(
+    cells: Sequence[Cell],
+    layout: FigureLayout = USUAL,
+    paper: PaperNumbers | None = None,
+    stand_ins: Mapping[str, str] = NOBODY,
+) -> Figure:
+    """Return one line per method: its score, or each quantity of `layout.y`, and its seconds on the right."""
     if not cells:
-        return figure
-    heights = [len(peers) + 0.5 for peers in settings]
+        return Figure(figsize=(6, 1.3), layout="constrained")
+    drawing = _Drawing(cells, layout, paper or PaperNumbers())
+    settings = by_setting(cells)
+    width = {1: 6, 2: 9}.get(len(drawing.columns), 3 + 3 * len(drawing.columns))
+    names = {id(cell): wrapped(method(cell, peers), 4) for peers in settings for cell in peers}
+    lines = max(name.count("\n") + 1 for name in names.values())
+    height = 1.3 + 0.42 * len(settings) + 0.17 * max(2, lines) * len(cells)
+    figure = Figure(figsize=(width, height), layout="constrained")
     grid = figure.subplots(
-        len(settings), columns, sharex="col", sharey="row", squeeze=False, height_ratios=heights
-    )
-    titles = dict(zip(map(id, cells), places(cells, ("dataset", "kernel")), strict=True))
-    handles: dict[str, Any] = {}
-    for axes, peers in zip(grid, settings, strict=True):
-        handles |= _scores(axes[0], peers)
-        axes[0].set_yticks(range(len(peers)), [names[id(cell)] for cell in peers])
-        axes[0].set_ylim(len(peers) - 0.4, -0.6)
-        axes[0].set_title(wrapped(titles[id(peers[0])], width - 1))
-        for right in axes[1:]:
-            handles |= _seconds(right, peers)
-    grid[-1][0].set_xlabel(cells[0].named(SCORE).heading)
-    if seconds:
-        logarithmic(grid[-1][1], "x", seconds)
-        grid[-1][1].set_xlabel("CPU seconds")
-    if crosses := handles.pop("~", None):
-        handles["~"] = crosses  # behind the phases that it marks
-    shared_legend(figure, list(handles.values()), width)
+        len(settings), len(drawing.columns), sharex="col", sharey="row", squeeze=False,
+        height_ratios=[len(peers) + 0.5 for peers in settings],
+    )  # fmt: skip
+    titles = dict(zip(map(id, cells), places(cells, ("dataset", "kernel"), stand_ins=stand_ins), strict=True))
+    for row, peers in zip(grid, settings, strict=True):
+        row[0].set_yticks(range(len(peers)), [names[id(cell)] for cell in peers])
+        row[0].set_ylim(len(peers) - 0.4, -0.6)
+        row[0].set_title(wrapped(titles[id(peers[0])], width - 1))
+        for axes, quantities in zip(row, drawing.columns, strict=True):
+            drawing.panel(axes, peers, quantities)
+    for axes, quantities in zip(grid[-1], drawing.columns, strict=True):
+        drawing.scale(axes, quantities)
+    shared_legend(figure, drawing.handles(), width)
     return figure
 
 
-def _scores(axes: Any, cells: Sequence[Cell]) -> dict[str, Any]:
-    """Draw our scores and the paper's, and return what stands for them in a legend."""
-    lines = list(enumerate(cells))
-    ours = [(line, cell.score) for line, cell in lines if cell.score]
-    printed = [(line, cell.reported) for line, cell in lines if cell.reported]
-    handles = {}
-    handles["ours"] = axes.errorbar(
-        [score.mean for _, score in ours],
-        [line for line, _ in ours],
-        xerr=[score.sd or 0 for _, score in ours],
-        marker="o", color=COLOURS[0], label="kfeat, mean ± sd", linestyle="none",
-    )  # fmt: skip
-    if not ours:
-        say_why_empty(axes, cells)
-    if printed:
-        handles["paper"] = axes.errorbar(
-            [number.mean for _, number in printed],
-            [line + 0.22 for line, _ in printed],
-            xerr=[number.sd or 0 for _, number in printed],
-            marker="D", mfc="white", color=COLOURS[5], label="paper", linestyle="none",
-        )  # fmt: skip
-    return handles
+class _Drawing:
+    """Draws the panels: a column for each quantity, and one for all seconds."""
 
+    def __init__(self, cells: Sequence[Cell], layout: FigureLayout, paper: PaperNumbers) -> None:
+        self.cells, self.layout, self.paper = cells, layout, paper
+        wanted = layout.y if "y" in layout.model_fields_set else [SCORE, *PHASES]
+        others = [name for name in wanted if not cells[0].named(name).timed]
+        timed = [name for name in wanted if name not in others]
+        seconds = [name for name in timed if self._values(name)]
+        if not others or any(cell.bound for cell in cells):
+            seconds = seconds or timed
+        self.columns = [*([name] for name in others), *([seconds] if seconds else [])]
+        self.style = dict.fromkeys(others, (COLOURS[0], "o"))
+        # A phase looks alike in all figures, whether the others are there or not.
+        self.style |= {name: SECONDS[i % len(SECONDS)] for i, name in enumerate(timed)}
+        self.marks = Marks()
 
-def _seconds(axes: Any, cells: Sequence[Cell]) -> dict[str, Any]:
-    """Draw the phases as points: on a logarithmic scale the length of a bar would mean nothing."""
-    handles: dict[str, Any] = {}
-    for phase, colour, marker in zip(PHASES, (COLOURS[2], COLOURS[1], COLOURS[3]), "os^", strict=True):
-        points = [(cell.mean(phase, busy=True), line) for line, cell in enumerate(cells)]
-        drawn = [(seconds, line) for seconds, line in points if seconds]
-        busy = [(seconds, line) for seconds, line in drawn if cells[line].is_busy(phase)]
-        if drawn:
-            style = {"linestyle": "none", "marker": marker, "color": colour, "label": phase}
-            (handles[phase],) = axes.plot(*zip(*drawn, strict=True), **style)
-        if busy:
-            (handles["~"],) = axes.plot(*zip(*busy, strict=True), **BUSY)
-    if not handles:
-        say_why_empty(axes, cells)
-    return handles
+    def _values(self, quantity: str) -> list[float]:
+        found = (cell.of(quantity, busy=True) for cell in self.cells)
+        return [number.mean for number in found if number]
+
+    def panel(self, axes: Any, peers: Sequence[Cell], quantities: Sequence[str]) -> None:
+        """Draw quantities of one setting as points: on a logarithmic scale a bar's length means nothing."""
+        timed = peers[0].named(quantities[0]).timed
+        for i, quantity in enumerate(quantities):
+            across(axes, "x", self.layout.lines, quantity)
+            beside = 0.2 * (i - (len(quantities) - 1) / 2)
+            points = [(line + beside, cell) for line, cell in enumerate(peers)]
+            colour, marker = self.style[quantity]
+            self.marks.means(axes, "x", quantity, points, color=colour, marker=marker, ls="none")
+        for line, cell in enumerate(peers):
+            name = "fit" if timed else quantities[0]
+            if number := self.paper.of(cell, name):
+                self.marks.paper(axes, "x", name, line + PAPER_BELOW, number, color=COLOURS[5], ms=5)
+            if timed and cell.bound and cell.bound.value:
+                self.marks.bound(axes, "x", line, cell.bound.value)
+        there = any(cell.of(name, busy=True) for name in quantities for cell in peers)
+        if not there and not (timed and any(cell.bound for cell in peers)):
+            say_why_empty(axes, peers)
+
+    def scale(self, axes: Any, quantities: Sequence[str]) -> None:
+        """Scale the axis that the panels of a column share, and give it its title."""
+        if not self.cells[0].named(quantities[0]).timed:
+            axes.set_xlabel(heading(quantities[0], self.cells))
+            if self.layout.in_decades(quantities[0]) and (values := self._values(quantities[0])):
+                logarithmic(axes, "x", values)
+            return
+        theirs = (self.paper.of(cell, "fit") for cell in self.cells)
+        values = [value for name in quantities for value in self._values(name)]
+        values += [number.value for number in theirs if number]
+        values += [cell.bound.value for cell in self.cells if cell.bound and cell.bound.value]
+        if values := [value for value in values if value > 0]:
+            logarithmic(axes, "x", values)
+        wall = all(name.endswith("_wall") for name in quantities)
+        axes.set_xlabel("wall seconds" if wall else "CPU seconds")
+
+    def handles(self) -> list[Any]:
+        """Return the legend's entries: the quantities that are drawn, and what their points are."""
+        drawn = [(name, style) for name, style in self.style.items() if self._values(name)]
+        found = [
+            Line2D([], [], ls="none", color=colour, marker=marker, label=self._label(name))
+            for name, (colour, marker) in drawn
+        ]
+        lines = [line for line in self.layout.lines if line.of in self.style]
+        return found + self.marks.handles(lines, COLOURS[5])
+
+    def _label(self, name: str) -> str:
+        """Return what a quantity is called in the legend: a phase as tables call it."""
+        if name in (*PHASES, "fit"):
+            return "map + train" if name == "fit" else name
+        cell = next((cell for cell in self.cells if cell.rows), self.cells[0])
+        return cell.named(name).title

@@ -1,14 +1,15 @@
 """How the curves of a figure are shared out: into panels, and into the legend what the panels do not say."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.names import dataset, kernel, method, places
+from kfeat.analysis.names import NOBODY, dataset, kernel, method, places
 from kfeat.errors import ConfigError
-from kfeat.experiments.schema import FigureLayout
+from kfeat.experiments.figure_layout import FigureLayout
+from kfeat.experiments.plan import dataset_name
 from kfeat.render.figures.style import COLOURS, DASHES, MARKERS, MORE_DASHES
 
 MOST_COLUMNS = 4
@@ -30,18 +31,22 @@ class Series:
 
 @dataclass(frozen=True)
 class Point:
-    """A cell in the figure: its curve, and the row and the column of its panel."""
+    """A cell in the figure: its curve, and the row and the column of its panel with the title's parts.
+
+    `stand_in` is what the data of the panel stand in for, if the title names them and they do.
+    """
 
     cell: Cell
     series: Series
     row: tuple[str, ...]
     column: tuple[str, ...]
-    title: str
+    title: tuple[str, ...]
+    stand_in: str
 
 
 def x_of(layout: FigureLayout, cell: Cell) -> float | None:
-    """Return where a cell with rows stands on the x axis; None for an exact SVM against a map's size."""
-    return cell.mean(layout.x, busy=True)
+    """Return where a cell stands on the x axis; None for an exact SVM against a map's size."""
+    return n_components(cell) if layout.x == "n_components" else cell.mean(layout.x, busy=True)
 
 
 def n_components(cell: Cell) -> Any:
@@ -54,7 +59,7 @@ def d_equals_D(cells: Sequence[Cell]) -> bool:  # noqa: N802
     return all(n_components(c) == c.rows[0]["n_features"] for c in cells if c.rows and c.trial.map)
 
 
-def points(layout: FigureLayout, cells: Sequence[Cell]) -> list[Point]:
+def points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str, str] = NOBODY) -> list[Point]:
     """Return each cell with its curve and its panel.
 
     Raises ConfigError where a map has no number of features, and that is what the x axis shows.
@@ -73,7 +78,7 @@ def points(layout: FigureLayout, cells: Sequence[Cell]) -> list[Point]:
     named = [name for name in ("dataset", "kernel") if name in (*layout.rows, *layout.columns)]
     unnamed = [name for name in ("dataset", "kernel") if name not in named]
     found = []
-    for cell, where in zip(cells, places(cells, unnamed, of_data), strict=True):
+    for cell, where in zip(cells, places(cells, unnamed, of_data, stand_ins), strict=True):
         words = {"dataset": dataset(cell, cells, of_data), "kernel": kernel(cell, cells)}
         found.append(
             Point(
@@ -81,7 +86,8 @@ def points(layout: FigureLayout, cells: Sequence[Cell]) -> list[Point]:
                 series=Series(method(cell, cells, hidden), where, cell.trial.map is None),
                 row=tuple(words[name] for name in layout.rows),
                 column=tuple(words[name] for name in layout.columns),
-                title=", ".join(words[name] for name in named),
+                title=tuple(words[name] for name in named),
+                stand_in=stand_ins.get(dataset_name(cell.trial.source), "") if "dataset" in named else "",
             )
         )
     return found
@@ -100,7 +106,7 @@ def panels(layout: FigureLayout, found: Sequence[Point]) -> list[list[list[Point
 
 
 def styles(found: Sequence[Point]) -> dict[Series, dict[str, Any]]:
-    """Return how each curve is drawn: colour and marker by method, dashes and hollow markers by place.
+    """Return how each curve is drawn: colour by method, dashes by place, the marker by both.
 
     Where that would repeat a pair of colour and dashes, the next dashes that are free with the colour serve.
     """
@@ -118,8 +124,8 @@ def styles(found: Sequence[Point]) -> dict[Series, dict[str, Any]]:
             continue
         i = names.index(one.method)
         colour, dash = _free((COLOURS[i % len(COLOURS)],), (*DASHES, *MORE_DASHES), place % 4, taken)
-        hollow = {"mfc": "white"} if place % 2 else {}
-        drawn[one] = {"color": colour, "marker": MARKERS[i % len(MARKERS)], "ls": dash, **hollow}
+        marker = MARKERS[(i + place * len(names)) % len(MARKERS)]
+        drawn[one] = {"color": colour, "marker": marker, "ls": dash}
     return drawn
 
 

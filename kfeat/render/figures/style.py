@@ -1,6 +1,7 @@
 """The house style of the figures: readable in grey and by the colour-blind."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import ceil, floor, log10
 from textwrap import wrap
 from typing import Any, Literal
@@ -13,12 +14,11 @@ from kfeat.analysis.cells import Cell
 # Okabe and Ito's colours in an order whose lightness differs, so that grey prints keep them apart; black is
 # the exact kernel SVM's.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
-MARKERS = "os^Dv<>"
+MARKERS = "os^vP<>X"  # the diamond is the paper's
 DASHES: tuple[Any, ...] = ("-", "--", ":", "-.")
 MORE_DASHES: tuple[Any, ...] = ((0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)))  # where there are many lines
-# What lies over a point that was timed on a busy machine.
-BUSY: dict[str, Any] = {"ls": "none", "marker": "x", "ms": 8, "color": "black", "label": "on a busy machine"}
-MOST_TICKS = 7  # what half a figure has room for
+GREY = "#6E6E6E"  # of what is not data of a method
+MOST_TICKS = {"x": 7, "y": 10}  # what half a figure has room for
 ROOM = 4  # lines of a legend for which a figure has room
 RC: dict[Any, Any] = {
     "font.size": 9,
@@ -38,8 +38,12 @@ RC: dict[Any, Any] = {
 
 
 def wrapped(text: str, inches: float, size: float = 1.0) -> str:
-    """Return a title or a label in lines that fit into so many inches; `size` is relative to the font's."""
-    return "\n".join(wrap(text, max(10, int(inches / (0.075 * size)))))
+    """Return a title or a label in lines that fit into so many inches; `size` is relative to the font's.
+
+    No line ends at a space that does not break.
+    """
+    lines = wrap(text, max(10, int(inches / (0.075 * size))))
+    return "\n".join(lines).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def logarithmic(axes: Any, direction: Literal["x", "y"], values: Sequence[float]) -> None:
@@ -54,10 +58,34 @@ def logarithmic(axes: Any, direction: Literal["x", "y"], values: Sequence[float]
         round_numbers = [factor * 10.0**k for k in decades for factor in factors]
         start, end = max(x for x in round_numbers if x <= low), min(x for x in round_numbers if x >= high)
         ticks = [x for x in round_numbers if start <= x <= end]
-        if len(ticks) <= MOST_TICKS:
+        if len(ticks) <= MOST_TICKS[direction]:
             break
-    ticks = [*ticks[: -1 : ceil(len(ticks) / MOST_TICKS)], ticks[-1]]
-    axes.set(**{f"{direction}scale": "log", f"{direction}lim": (start, end)})
+    step = ceil(len(ticks) / MOST_TICKS[direction])
+    missing = -(len(ticks) - 1) % step  # so that every so manieth label ends at both ends
+    ticks = [*(start * 10.0**-k for k in range(missing, 0, -1)), *ticks][::step]
+    start = ticks[0]
+    _scale(axes, direction, (start, end), ticks)
+
+
+def logarithmic_at(axes: Any, places: Sequence[float]) -> None:
+    """Make the x axis logarithmic around places, with labels at round numbers and at the ends, if apart."""
+    first, last = min(places), max(places)
+    margin = 1.1 * (last / first) ** 0.02
+    decades = range(floor(log10(first)), ceil(log10(last)) + 1)
+    for factors in ((1, 2, 5), (1,)):
+        ticks = [x for k in decades for factor in factors if first <= (x := factor * 10.0**k) <= last]
+        if len(ticks) <= MOST_TICKS["x"]:
+            break
+    for end in (first, last):
+        if all(max(end / x, x / end) > (last / first) ** 0.2 for x in ticks):
+            ticks.append(end)
+    _scale(axes, "x", (first / margin, last * margin), sorted(ticks))
+
+
+def _scale(
+    axes: Any, direction: Literal["x", "y"], limits: tuple[float, float], ticks: Sequence[float]
+) -> None:
+    axes.set(**{f"{direction}scale": "log", f"{direction}lim": limits})
     axis = getattr(axes, f"{direction}axis")
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_major_formatter("{x:g}")
@@ -67,6 +95,8 @@ def logarithmic(axes: Any, direction: Literal["x", "y"], values: Sequence[float]
 def say_why_empty(axes: Any, cells: Sequence[Cell]) -> None:
     """Write into a panel without a point why there is none: no rows, or none with this number."""
     reason = "not timed" if any(cell.rows for cell in cells) else "no rows yet"
+    if any(cell.stopped for cell in cells) and not any(cell.rows for cell in cells):
+        reason = "stopped at the time limit"
     axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", va="center")
 
 
@@ -75,12 +105,37 @@ def shared_legend(figure: Figure, handles: Sequence[Any], inches: float) -> None
 
     From so many lines on, the figure grows by them, so that the axes keep their size.
     """
-    if handles:
-        for handle in handles:
-            handle.set_label(wrapped(str(handle.get_label()), inches - 0.6))
-        texts = [line for handle in handles for line in str(handle.get_label()).split("\n")]
-        longest = max(map(len, texts))
-        columns = max(1, min(len(handles), int(inches / (0.075 * longest + 0.6))))
-        lines = ceil(len(texts) / columns)
-        figure.set_figheight(figure.get_figheight() + 0.2 * max(0, lines - ROOM))
-        figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+    if not handles:
+        return
+    for handle in handles:
+        handle.set_label(wrapped(str(handle.get_label()), inches - 0.6))
+    texts = [str(handle.get_label()).split("\n") for handle in handles]
+    for count in range(len(handles), 0, -1):
+        columns = [[line for text in part for line in text] for part in _shared_out(texts, count)]
+        if sum(0.075 * max(map(len, lines)) + 0.6 for lines in columns) <= inches:
+            break
+    lines = max(map(len, columns))
+    figure.set_figheight(figure.get_figheight() + 0.2 * max(0, lines - ROOM))
+    figure.legend(handles=handles, loc="outside lower center", ncols=count)
+
+
+def _shared_out(texts: Sequence[list[str]], count: int) -> list[Sequence[list[str]]]:
+    """Return the texts in so many columns, as matplotlib fills them: the first ones have one more."""
+    each, more = divmod(len(texts), count)
+    ends = [each * i + min(i, more) for i in range(count + 1)]
+    return [texts[start:end] for start, end in pairwise(ends)]
+
+
+def heading(quantity: str, cells: Sequence[Cell]) -> str:
+    """Return the title of an axis: the quantity with its unit, and over how many rows a measure took it."""
+    one = next((cell for cell in cells if cell.rows), cells[0])
+    title = one.named(quantity).heading
+    if one.trial.measure is None or not one.named(quantity).score:
+        return title
+    given = {cell.trial.measure.parameters.get("n_rows") for cell in cells if cell.trial.measure}
+    rows = {min(n, row["n_train"]) for n in given if n for cell in cells for row in cell.rows} or given
+    return (
+        f"{title}, on\N{NO-BREAK SPACE}{rows.pop():,}\N{NO-BREAK SPACE}rows"
+        if len(rows) == 1 and rows != {None}
+        else title
+    )
