@@ -8,7 +8,8 @@ from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.claims import MISSING, Cited, Judged, LookUp, judge
 from kfeat.errors import ConfigError
 from kfeat.experiments.fingerprints import plan_from_rows
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.neighbours import neighbour
 from kfeat.experiments.run import rows_of
 from kfeat.experiments.schema import Citation
 
@@ -22,7 +23,7 @@ class Evidence:
 
     def __init__(self, *roots: Path) -> None:
         self._roots = roots
-        self._judged: dict[Path, list[Judged]] = {}
+        self._judged: dict[str, list[Judged]] = {}
 
     def within(self, experiment: Experiment, cells: Sequence[Cell]) -> LookUp:
         """Return how the citations of an experiment are looked up, whose own cells are these."""
@@ -33,7 +34,7 @@ class Evidence:
         if citation.experiment == experiment.name:
             claims = judge(experiment, cells)
         else:
-            claims = self._of(_path(experiment, citation))
+            claims = self._of(experiment, citation.experiment)
         for judged in claims:
             if judged.claim.id == citation.claim:
                 return Cited(citation, judged.verdict)
@@ -42,20 +43,12 @@ class Evidence:
         known = ", ".join(judged.claim.id for judged in claims if judged.claim.id) or "none has an id"
         raise ConfigError(f"{experiment.path}: evidence: no claim {citation}; ids there: {known}")
 
-    def _of(self, path: Path) -> list[Judged]:
+    def _of(self, experiment: Experiment, name: str) -> list[Judged]:
         """Return the verdicts on the claims of another experiment, without its own explanations."""
-        if path not in self._judged:
-            other = load_experiment(path)
+        if name not in self._judged:
+            other = neighbour(experiment, name)
             rows = next((found for root in self._roots if (found := rows_of(other, root))), {})
             cells = summarise(other, plan_from_rows(other, rows.values()), rows)
-            self._judged[path] = judge(other, cells)
-        return self._judged[path]
+            self._judged[name] = judge(other, cells)
+        return self._judged[name]
 
-
-def _path(experiment: Experiment, citation: Citation) -> Path:
-    """Return the file of a cited experiment; raises ConfigError if there is none."""
-    depth = len(Path(experiment.name).parts)
-    path = Path(*experiment.path.parts[:-depth], f"{citation.experiment}.yaml")
-    if not path.is_file():
-        raise ConfigError(f"{experiment.path}: evidence: {citation}: there is no {path}")
-    return path

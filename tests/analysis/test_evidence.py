@@ -64,7 +64,7 @@ def test_the_rows_are_those_of_the_first_folder_that_has_any(
     ("claim", "words"),
     [
         ("small#rain", "no claim small#rain; ids there: learns"),
-        ("nowhere#rain", "there is no .*nowhere.yaml"),
+        ("nowhere#rain", "nowhere, and there is no .*nowhere.yaml"),
     ],
 )
 def test_a_citation_of_nothing_is_an_error(citing: Experiment, claim: str, words: str) -> None:
