@@ -8,8 +8,8 @@ with m cases to choose that one from, its interval is that of the level 1 - 0.05
 *reproduced*: the direction holds, and the size where one is given. *holds in direction, not in size*: the
 number is outside the interval that counts as what the paper says. *open*: the rows do not tell. *not
 reproduced*: the direction fails; *explained* if the config says why and every claim that it cites is
-reproduced on its rows, else *not explained*. *missing*: a cell that it takes has no rows, or no times that
-count.
+reproduced on its rows, else *not explained*. A claim of kfeat's own, which asks what is so, is *refuted*
+instead. *missing*: a cell that it takes has no rows, or no times that count.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,9 +28,10 @@ DIRECTION_ONLY = "holds in direction, not in size"
 OPEN = "open"
 EXPLAINED = "not reproduced, explained"
 UNEXPLAINED = "not reproduced, not explained"
+REFUTED = "refuted"
 MISSING = "missing"
 # From the best to the worst, as tallies list them.
-VERDICTS = (REPRODUCED, DIRECTION_ONLY, OPEN, EXPLAINED, UNEXPLAINED, MISSING)
+VERDICTS = (REPRODUCED, DIRECTION_ONLY, OPEN, REFUTED, EXPLAINED, UNEXPLAINED, MISSING)
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,10 @@ class Judged:
 
     @cached_property
     def verdict(self) -> str:
-        """Return one of the six verdicts."""
+        """Return one of the VERDICTS."""
         direction = self._direction
+        if direction == "fails" and self.claim.kind == "own":
+            return REFUTED
         if direction == "fails":
             return EXPLAINED if explains(self.claim, self.cited) else UNEXPLAINED
         if direction != "holds":

@@ -51,4 +51,3 @@ class Evidence:
             cells = summarise(other, plan_from_rows(other, rows.values()), rows)
             self._judged[name] = judge(other, cells)
         return self._judged[name]
-

@@ -75,16 +75,17 @@ class Standing:
         regressed = any(item.verdict == "regressed" for item in self.comparisons)
         return not self.failed and not regressed and not any(one.fails for one in self.differences())
 
-    def counts(self) -> dict[str, list[int]]:
-        """Return how many numbers, cells and claims have each verdict, in the order of the constants."""
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return how many numbers, claims and cells have each verdict, the best first, those there are."""
 
-        def counted(verdicts: Sequence[str], found: Iterable[str]) -> list[int]:
+        def counted(verdicts: Sequence[str], found: Iterable[str]) -> dict[str, int]:
             tally = Counter(found)
-            return [tally[verdict] for verdict in verdicts]
+            return {verdict: tally[verdict] for verdict in verdicts if tally[verdict]}
 
         return {
             "numbers": counted(numbers.MEANS, (item.verdict for item in self.numbers)),
-            "claims": counted(CLAIMS, (item.verdict for item in self.claims)),
+            "claims": counted(CLAIMS, (one.verdict for one in self.claims if one.claim.kind != "own")),
+            "own": counted(CLAIMS, (one.verdict for one in self.claims if one.claim.kind == "own")),
             "cells": counted(CELLS, (item.verdict for item in self.comparisons)),
         }
 

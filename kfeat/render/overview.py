@@ -1,6 +1,6 @@
 """The scoreboard of `kfeat check --all`: one line per experiment, a total, and what differs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tabulate import tabulate
@@ -8,17 +8,14 @@ from tabulate import tabulate
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.standing import UNEXPLAINED, Standing
 from kfeat.render.page import bullets, tally_lines
-from kfeat.render.terminal import paragraph, table
+from kfeat.render.terminal import LONGEST, paragraph, table
 from kfeat.render.text import time
 from kfeat.render.verdict_tables import said_of
 
-HEADERS = ("config", "rows from", "numbers", "claims", "cells", "time")
+HEADERS = ("config", "rows from", "numbers", "claims", "own claims", "cells", "time")
 LEGEND = (
-    "numbers that the paper prints: within the error / within the slack / open / differ, explained / differ, "
-    "not explained / missing",
-    "claims: reproduced / hold in direction, not in size / open / not reproduced, explained / not "
-    "reproduced, not explained / missing",
-    "cells held against the published rows: same / regressed",
+    "numbers: what the paper prints; claims: what its prose says; own claims: what kfeat's own experiments "
+    "ask; cells: held against the published rows",
     "time: what the rows took, one after another; a row that several configs share counts in each",
 )
 
@@ -31,7 +28,7 @@ def passes(standings: Sequence[Standing]) -> bool:
 def terminal(standings: Sequence[Standing], width: int | None = None) -> str:
     """Return the scoreboard for a terminal with `width` characters a line."""
     lines = [_line(item, item.experiment.name) for item in standings]
-    board = table(HEADERS, lines, width)
+    board = table(HEADERS, lines, min(LONGEST, width or LONGEST), range(1, 6))
     legend = "\n".join(paragraph(line, "", width) for line in LEGEND)
     counted = "\n".join(paragraph(line, "", width) for line in tally_lines(standings))
     details = filter(None, (_details(item, width) for item in standings))
@@ -48,8 +45,7 @@ def markdown(standings: Sequence[Standing], results: Path) -> str:
     shown = [[line[i] for i in varying] for line in lines]
     headers = [HEADERS[i] for i in varying]
     board = tabulate(shown, headers, tablefmt="github", disable_numparse=True)
-    legend = [line for line in LEGEND if line.partition(" ")[0].rstrip(":") in headers]
-    parts = [bullets(tally_lines(standings)), board, bullets(legend)]
+    parts = [bullets(tally_lines(standings)), board, bullets(LEGEND)]
     if named := not_explained(standings):
         parts += ["Not explained:", bullets(named)]
     return "\n\n".join(parts) + "\n"
@@ -77,8 +73,8 @@ def _line(standing: Standing, name: str) -> list[str]:
     return [name, place, *map(_counted, standing.counts().values()), time(standing.seconds or None)]
 
 
-def _counted(counts: Sequence[int]) -> str:
-    return " / ".join(map(str, counts)) if any(counts) else "–"
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {verdict}" for verdict, n in counts.items()) or "–"
 
 
 def _details(standing: Standing, width: int | None) -> str:

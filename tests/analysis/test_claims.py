@@ -15,6 +15,7 @@ from kfeat.analysis.claims import (
     EXPLAINED,
     MISSING,
     OPEN,
+    REFUTED,
     REPRODUCED,
     UNEXPLAINED,
     Cited,
@@ -102,6 +103,15 @@ def test_an_explanation_needs_evidence_that_is_reproduced(grid: Experiment) -> N
     assert verdict(REPRODUCED, evidence=["other#wet"]) == EXPLAINED
     assert verdict(OPEN, evidence=["other#wet"]) == UNEXPLAINED
     assert verdict(DIRECTION_ONLY, evidence=["other#wet", "other#cold"]) == UNEXPLAINED
+
+
+def test_a_claim_of_ones_own_asks_and_is_refuted(grid: Experiment) -> None:
+    cells = made(grid, scored)
+    keys: dict[str, Any] = {"difference": [RM, TS], "above": 0, "kind": "own"}
+    assert one(grid, cells, **keys).verdict == REFUTED
+    said = claim(**keys, explanation="Rain.", evidence=["other#wet"])
+    (found,) = judge(replace(grid, claims=[said]), cells, lambda citation: Cited(citation, REPRODUCED))
+    assert found.verdict == REFUTED
 
 
 def test_there_is_a_case_per_setting_and_size_and_the_least_favourable_is_named(grid: Experiment) -> None:

@@ -47,15 +47,15 @@ def test_all_needs_rows_takes_published_ones_and_prefers_yours(configs: Path) ->
     assert kfeat("run", configs / "a.yaml", "-q").exit_code == 0
     mine = kfeat("check", "--all")
     assert mine.exit_code == 0, mine.output
-    assert line(mine.output, "b") == ["b", "runs", "–", "1 / 0 / 0 / 0 / 0 / 0", "–"]
-    assert line(mine.output, "gisette") == ["gisette", "no rows", "0 / 0 / 0 / 0 / 0 / 1", "–", "–"]
+    assert line(mine.output, "b") == ["b", "runs", "–", "1 reproduced", "–", "–"]
+    assert line(mine.output, "gisette") == ["gisette", "no rows", "1 missing", "–", "–", "–"]
     assert "gisette\n  missing: all of it" in mine.output
 
     assert kfeat("publish", configs / "a.yaml", configs / "b.yaml").exit_code == 0
-    assert line(kfeat("check", "--all").output, "a") == ["a", "runs", "–", "–", "3 / 0"]
+    assert line(kfeat("check", "--all").output, "a") == ["a", "runs", "–", "–", "–", "3 same"]
     published = kfeat("check", "--all", "--out", "elsewhere")
     assert published.exit_code == 0
-    assert line(published.output, "b") == ["b", "results", "–", "1 / 0 / 0 / 0 / 0 / 0", "–"]
+    assert line(published.output, "b") == ["b", "results", "–", "1 reproduced", "–", "–"]
     assert "[a](results/a/table.md)" in kfeat("check", "--all", "--markdown").output
 
     again = kfeat("check", "--all", "--rerun-budget", "1m")
