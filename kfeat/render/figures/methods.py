@@ -70,8 +70,10 @@ class _Drawing:
         self.marks = Marks()
 
     def _values(self, quantity: str) -> list[float]:
+        """Return what an axis has to show: the ends of all bars, but for those that reach down to nothing."""
         found = (cell.of(quantity, busy=True) for cell in self.cells)
-        return [number.mean for number in found if number]
+        spans = [(number.mean, number.sd or 0.0) for number in found if number]
+        return [end for mean, sd in spans for end in (max(mean - sd, mean / 3), mean + sd)]
 
     def panel(self, axes: Any, peers: Sequence[Cell], quantities: Sequence[str]) -> None:
         """Draw quantities of one setting as points: on a logarithmic scale a bar's length means nothing."""
