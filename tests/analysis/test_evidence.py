@@ -55,7 +55,7 @@ def test_the_rows_are_those_of_the_first_folder_that_has_any(
     good, bad = with_rows(cited, tmp_path / "good", 0.9), with_rows(cited, tmp_path / "bad", 0.7)
     empty = tmp_path / "empty"
     assert verdict(citing, empty, good, bad) == "reproduced"
-    assert verdict(citing, bad, good) == "not reproduced, not explained"
+    assert verdict(citing, bad, good) == "refuted"
     assert verdict(citing, empty) == "missing"
     assert verdict(citing) == "missing"
 

@@ -44,7 +44,7 @@ def standings(experiment: Experiment, make_cells: Make, make_rows: MakeRows) -> 
 def test_a_line_per_experiment_and_the_tallies(standings: list[Standing]) -> None:
     lines = [line.split("  ") for line in terminal(standings).splitlines()]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
-    judged = "1 reproduced, 1 holds in", "1 reproduced"
+    judged = "1 reproduced, 1 holds in direction, not", "1 reproduced"
     assert cells[2] == ["paper/first", "runs", "2 within the error", *judged, "2 same", "7.2 secs"]
     assert cells[5] == ["paper/second", "no rows", "2 missing", "1 missing", "–", "–", "–"]
     # The second config has the same cells, so that its printed numbers are those of the first.
