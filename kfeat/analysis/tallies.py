@@ -37,8 +37,8 @@ class Tally:
 def tallies(standings: Sequence[Standing]) -> list[Tally]:
     """Return the tallies that have anything to count.
 
-    A printed number counts once, in however many configs it stands: where it has rows, if it has any. What
-    is printed but lost counts as missing, and so does a planned cell without rows.
+    A printed number counts once, in however many configs it stands. What is printed but lost counts as
+    missing, and planned cells without rows are counted.
     """
     numbers = list(_each_once(standings))
     cells = {(item.number.mean, id(item)): (item, cell) for item in numbers for cell in item.cells[:1]}
@@ -69,13 +69,25 @@ def tallies(standings: Sequence[Standing]) -> list[Tally]:
 
 
 def _each_once(standings: Sequence[Standing]) -> Iterator[NumberVerdict]:
-    """Yield every printed number once: the same mean, and standard deviation, for the same cell."""
+    """Yield every printed number once, of several configs that hold it the least favourable with rows.
+
+    It is the same number where mean and standard deviation are, and dataset, kernel and map.
+    """
     found: dict[Hashable, NumberVerdict] = {}
     for one in standings:
         for item in one.numbers:
-            number = item.number
-            of = item.cells[0].trial.cell if item.cells else f"{one.experiment.name} {number.cell}"
-            key = (of, number.of, number.mean, number.sd)
-            if key not in found or (found[key].verdict == MISSING and item.verdict != MISSING):
+            key = (_of(one, item), item.number.of, item.number.mean, item.number.sd)
+            if key not in found or _rank(item) > _rank(found[key]):
                 found[key] = item
     yield from found.values()
+
+
+def _of(standing: Standing, item: NumberVerdict) -> Hashable:
+    if not item.cells:
+        return f"{standing.experiment.name} {item.number.cell}"
+    flat = item.cells[0].trial.describe()
+    return flat["dataset"], str(item.cells[0].trial.kernel.identity()), flat["map"]
+
+
+def _rank(item: NumberVerdict) -> int:
+    return -1 if item.verdict == MISSING else MEANS.index(item.verdict)

@@ -46,7 +46,8 @@ def test_a_line_per_experiment_and_the_tallies(standings: list[Standing]) -> Non
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
     judged = "1 reproduced, 1 holds in direction, not", "1 reproduced"
     assert cells[2] == ["paper/first", "runs", "2 within the error", *judged, "2 same", "7.2 secs"]
-    assert cells[5] == ["paper/second", "no rows", "2 missing", "1 missing", "–", "–", "–"]
+    (second,) = (line for line in cells if line[:1] == ["paper/second"] and len(line) > 2)
+    assert second == ["paper/second", "no rows", "2 missing", "1 missing", "–", "–", "–"]
     # The second config has the same cells, so that its printed numbers are those of the first.
     assert tally_lines(standings) == [
         "printed numbers: 2; 2 within the error",
