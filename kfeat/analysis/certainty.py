@@ -1,6 +1,7 @@
 """How well a cell's mean is known: its standard error, with what a single timed run is worth."""
 
 from math import inf, sqrt
+from typing import Any
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.statistics import KNOWN, Error
@@ -30,3 +31,31 @@ def error_of(cell: Cell, name: str = SCORE) -> Error | None:
     if quantity.timed:
         return found.error
     return found.error if cell.drawn else KNOWN
+
+
+def paired(a: Cell, b: Cell, name: str = SCORE) -> list[tuple[float, float]] | None:
+    """Return a quantity of two cells draw by draw, where every draw is in both; None where it is not.
+
+    Two solvers share the features of a map, and all methods the rows of a drawn split: what these draws do to
+    both cancels in the difference. Times are not paired.
+    """
+    same_map = a.trial.map is not None and _map_draws(a) == _map_draws(b)
+    same_split = a.trial.protocol.random and a.trial.protocol == b.trial.protocol
+    if a.named(name).timed or not (same_map or same_split):
+        return None
+    seed = "map" if same_map else "data"
+    ours, theirs = _by_seed(a, name, seed), _by_seed(b, name, seed)
+    if ours.keys() != theirs.keys() or len(ours) < 2:
+        return None
+    return [(ours[key], theirs[key]) for key in ours]
+
+
+def _map_draws(cell: Cell) -> dict[int, Any]:
+    """Return the seeds of the map's draws by repeat: they depend on data, split, kernel and map."""
+    return {trial.repeat: trial.seeds["map"] for trial in cell.trials}
+
+
+def _by_seed(cell: Cell, name: str, seed: str) -> dict[int, float]:
+    quantity = cell.named(name)
+    values = ((row["seeds"][seed], quantity.read(row)) for row in cell.rows)
+    return {key: value for key, value in values if value is not None}

@@ -8,15 +8,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
+from math import exp, log
+from statistics import fmean
 from typing import Any
 
 from kfeat.analysis.cells import Cell, setting
-from kfeat.analysis.certainty import error_of
+from kfeat.analysis.certainty import error_of, paired
 from kfeat.analysis.names import SIZE, cell_name, place, place_and_size
 from kfeat.analysis.statistics import (
     KNOWN,
     LEVEL,
     Interval,
+    Summary,
     growth_exponent,
     ratio_interval,
     spread_ratio_interval,
@@ -173,6 +176,8 @@ def _interval(claim: Claim, side: Sequence[Cell], level: float) -> Interval | No
     if claim.of == "spread" and claim.ratio:
         a, b = (cell.score for cell in side)
         return spread_ratio_interval(a, b, level) if a and b else None
+    if len(side) == 2 and (pairs := paired(side[0], side[1], claim.of)):
+        return _of_pairs(pairs, bool(claim.ratio), level)
     means = [one.mean for one in found if one is not None]
     known = [error for error in errors if error is not None]
     if len(known) < len(side) or len(means) < len(side):
@@ -182,6 +187,17 @@ def _interval(claim: Claim, side: Sequence[Cell], level: float) -> Interval | No
     other = known[1] if len(known) > 1 else KNOWN
     number, half = means[0] - sum(means[1:]), welch_half_width(known[0], other, level)
     return number - half, number + half
+
+
+def _of_pairs(pairs: Sequence[tuple[float, float]], ratio: bool, level: float) -> Interval | None:
+    """Return Student's interval of the mean difference of pairs, or of the ratio of the means."""
+    a, b = (fmean(side) for side in zip(*pairs, strict=True))
+    if ratio and min(min(pair) for pair in pairs) <= 0:
+        return None
+    error = Summary.of([log(x / y) if ratio else x - y for x, y in pairs]).error
+    assert error is not None
+    half = welch_half_width(error, level=level)
+    return (a / b * exp(-half), a / b * exp(half)) if ratio else (a - b - half, a - b + half)
 
 
 def _growths(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from math import inf
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kfeat.analysis.cells import Cell
-from kfeat.analysis.certainty import LONG_TIME, SHORT_TIME, error_of
+from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.certainty import LONG_TIME, SHORT_TIME, error_of, paired
 from kfeat.analysis.statistics import KNOWN, Summary, growth_exponent, ratio_interval, welch_half_width
+from kfeat.experiments.load import load_experiment
+from kfeat.experiments.plan import plan
+from tests.cells import fake_row
 
 Make = Callable[..., list[Cell]]
 
@@ -80,6 +84,26 @@ def test_few_timed_runs_are_taken_to_spread(make_cells: Make) -> None:
     assert error(0.8) == (pytest.approx(0.8 * SHORT_TIME), inf)
     assert error(4.0, 12.0) == (pytest.approx(4.0), inf)
     assert error(7.0, 8.0, 9.0) == (pytest.approx(1 / 3**0.5), 2)
+
+
+def test_cells_that_share_their_draws_are_paired(write: Callable[..., Path]) -> None:
+    path = write(**{"repeats: 2": "repeats: 3"})
+    text = path.read_text()
+    path.write_text(
+        text.replace("mapped: ", "mapped: [{name: newton, C: 2}, ", 1).replace("C: 1}", "C: 1}]", 1)
+    )
+    experiment = load_experiment(path)
+    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+    rows = {}
+    for trial in trials:
+        draw = (trial.seeds["map"] % 1000) / 1e4  # what a draw does to every solver alike
+        rows[trial.id] = fake_row(trial, 0.8 + draw + 0.01 * (trial.describe()["solver.C"] == 2))
+    one, other, *rest = [cell for cell in summarise(experiment, trials, rows) if cell.trial.map]
+    pairs = paired(one, other)
+    assert pairs is not None
+    assert [abs(a - b) for a, b in pairs] == pytest.approx([1.0] * 3)
+    assert all(paired(one, cell) is None for cell in rest)  # another map has draws of its own
+    assert paired(one, other, "train") is None
 
 
 def test_what_no_draw_moves_is_known_and_a_single_draw_is_not(make_cells: Make) -> None:
