@@ -74,7 +74,7 @@ def _line(standing: Standing, name: str) -> list[str]:
 
 
 def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} {verdict}" for verdict, n in counts.items()) or "–"
+    return "; ".join(f"{n} {verdict}" for verdict, n in counts.items()) or "–"
 
 
 def _details(standing: Standing, width: int | None) -> str:

@@ -13,9 +13,9 @@ from kfeat.render.verdict_tables import KINDS, claim_notes, said_of
 
 
 def tally_lines(standings: Sequence[Standing]) -> list[str]:
-    """Return a line per tally, such as `printed numbers: 54; 14 within the error, ...`."""
+    """Return a line per tally, such as `printed numbers: 54: 14 within the error; ...`."""
     return [
-        f"{tally.what}: {tally.total}; " + ", ".join(f"{n} {verdict}" for verdict, n in tally.counts.items())
+        f"{tally.what}: {tally.total}: " + "; ".join(f"{n} {verdict}" for verdict, n in tally.counts.items())
         for tally in tallies(standings)
     ]
 
@@ -45,7 +45,8 @@ def bullets(lines: Iterable[str]) -> str:
 
 def summary(standing: Standing) -> str:
     """Return the verdicts on an experiment in Markdown: what is printed in a line each, claims in a table."""
-    lines = [line for line in tally_lines([standing]) if line.startswith("printed")]
+    lost = "printed, but lost"
+    lines = [x for x in tally_lines([standing]) if x.startswith("printed") and not x.startswith(lost)]
     for item in standing.numbers:
         for one in item.reproductions:
             if item.of(one) not in (WITHIN_ERROR, WITHIN_SLACK):

@@ -44,19 +44,19 @@ def standings(experiment: Experiment, make_cells: Make, make_rows: MakeRows) -> 
 def test_a_line_per_experiment_and_the_tallies(standings: list[Standing]) -> None:
     lines = [line.split("  ") for line in terminal(standings).splitlines()]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
-    judged = "1 reproduced, 1 holds in direction, not", "1 reproduced"
+    judged = "1 reproduced; 1 holds in direction, not", "1 reproduced"
     assert cells[2] == ["paper/first", "runs", "2 within the error", *judged, "2 same", "7.2 secs"]
     (second,) = (line for line in cells if line[:1] == ["paper/second"] and len(line) > 2)
     assert second == ["paper/second", "no rows", "2 missing", "1 missing", "–", "–", "–"]
     # The second config has the same cells, so that its printed numbers are those of the first.
     assert tally_lines(standings) == [
-        "printed numbers: 2; 2 within the error",
-        "printed standard deviations: 1; 1 narrower",
-        "printed times: 1; 1 quicker",
-        "claims of the papers: 4; 1 reproduced, 1 holds in direction, not in size, "
-        "1 not reproduced, explained, 1 missing",
-        "claims of kfeat's own experiments: 1; 1 reproduced",
-        "cells planned: 3; 2 with rows, 1 without rows",
+        "printed numbers: 2: 2 within the error",
+        "printed standard deviations: 1: 1 narrower",
+        "printed times: 1: 1 quicker",
+        "claims of the papers: 4: 1 reproduced; 1 holds in direction, not in size; "
+        "1 not reproduced, explained; 1 missing",
+        "claims of kfeat's own experiments: 1: 1 reproduced",
+        "cells planned: 3: 2 with rows; 1 without rows",
     ]
     assert terminal(standings).rstrip().endswith("1 without rows")
 
@@ -65,7 +65,7 @@ def test_what_is_lost_is_missing(experiment: Experiment, make_cells: Make) -> No
     assert experiment.reported is not None
     reported = experiment.reported.model_copy(update={"lost": ["Figure 1", "Figure 2"]})
     twice = [stand(replace(experiment, reported=reported), make_cells([0.85, 0.85]), {}) for _ in range(2)]
-    assert "printed, but lost in the copies that there are: 2; 2 missing" in tally_lines(twice)
+    assert "printed, but lost in the copies that there are: 2: 2 missing" in tally_lines(twice)
 
 
 def test_what_differs_is_listed_with_both_sizes_and_the_explanation(standings: list[Standing]) -> None:
