@@ -1,0 +1,47 @@
+"""What is published stands on its evidence: every explanation cites claims that the published rows bear out."""
+
+from pathlib import Path
+
+import pytest
+
+from kfeat.analysis.at_hand import standings_at_hand
+from kfeat.analysis.claims import MISSING, REPRODUCED
+from kfeat.analysis.standing import Standing
+from kfeat.experiments.load import load_experiment
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def standings(tmp_path_factory: pytest.TempPathFactory) -> list[Standing]:
+    """Every config by its published rows."""
+    paths = sorted(path for path in (ROOT / "configs").rglob("*.yaml") if not path.name.startswith("_"))
+    nothing = tmp_path_factory.mktemp("nothing")
+    return standings_at_hand([load_experiment(path) for path in paths], nothing, ROOT / "results")
+
+
+def test_every_explanation_rests_on_claims_that_are_reproduced(standings: list[Standing]) -> None:
+    explained = [
+        (one.experiment.name, said, item.cited)
+        for one in standings
+        for said, item in (
+            *((item.number, item) for item in one.numbers),
+            *((item.claim, item) for item in one.claims),
+        )
+        if said.explanation and item.verdict != MISSING
+    ]
+    assert explained
+    for name, said, cited in explained:
+        assert cited, f"{name}: no evidence for: {said.explanation}"
+        for one in cited:
+            assert one.verdict == REPRODUCED, f"{name}: {one.citation} is {one.verdict}: {said.explanation}"
+
+
+def test_what_nobody_explains_is_listed_in_the_readme(standings: list[Standing]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    lacking = [one for item in standings for one in item.differences() if "not explained" in one.verdict]
+    assert lacking
+    for one in lacking:
+        assert one.said.unexplained, one.what
+        assert one.what.split(": ", 1)[1].replace("<", "&lt;") in readme
+    assert all(item.passes for item in standings)
