@@ -1,4 +1,4 @@
-"""What is published stands on its evidence: every explanation cites claims that the published rows bear out."""
+"""What is published stands on its evidence: explanations cite claims that the published rows bear out."""
 
 from pathlib import Path
 
