@@ -45,7 +45,7 @@ def tallies(standings: Sequence[Standing]) -> list[Tally]:
     times = [item.time(cell) for item, cell in cells.values()]
     deviations = [item.deviation(cell) for item, cell in cells.values()]
     lost = {
-        (one.experiment.name.rpartition("/")[0], text)
+        (one.experiment.reported.source, text)
         for one in standings
         if one.experiment.reported
         for text in one.experiment.reported.lost
