@@ -34,6 +34,7 @@ def dataset(
     name = dataset_name(trial.source)
     parts = [f"{name} (stand-in for {stand_ins[name]})" if name in stand_ins else name]
     left_out = {hidden, "split.fold" if cell.folds > 1 else None}
+    left_out |= {"split.max_train", "split.n_train"} if hidden == "n_train" else set()
     for own, others in ((_source(trial), sources), (_protocol(trial), protocols)):
         for key, value in own.items():
             if key not in left_out and any(other.get(key) != value for other in others):
