@@ -26,7 +26,7 @@ from kfeat.analysis.statistics import (
     welch_half_width,
 )
 from kfeat.errors import ConfigError
-from kfeat.experiments.schema import Claim
+from kfeat.experiments.paper import Claim
 from kfeat.experiments.selectors import matches
 
 _SETTING = ("dataset", "protocol", "kernel")

@@ -21,7 +21,7 @@ from kfeat.analysis.claim_cases import Case, cases
 from kfeat.analysis.statistics import LEVEL
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.schema import Citation, Claim, Explained
+from kfeat.experiments.paper import Citation, Claim, Explained
 
 REPRODUCED = "reproduced"
 DIRECTION_ONLY = "holds in direction, not in size"

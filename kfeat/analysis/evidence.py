@@ -10,8 +10,8 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.neighbours import neighbour
+from kfeat.experiments.paper import Citation
 from kfeat.experiments.run import rows_of
-from kfeat.experiments.schema import Citation
 
 
 class Evidence:

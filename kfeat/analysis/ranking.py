@@ -11,8 +11,8 @@ from math import inf
 from statistics import fmean
 
 from kfeat.analysis.cells import Cell
+from kfeat.experiments.paper import ReportedNumber
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.schema import ReportedNumber
 from kfeat.experiments.search import Combination, Search
 from kfeat.experiments.store import Row
 

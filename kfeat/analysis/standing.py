@@ -12,8 +12,8 @@ from kfeat.analysis.evidence import Evidence
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import NumberVerdict, number_verdicts
 from kfeat.experiments.load import Experiment
+from kfeat.experiments.paper import Explained
 from kfeat.experiments.rerun import recorded_seconds
-from kfeat.experiments.schema import Explained
 from kfeat.experiments.store import Row
 
 CELLS = ("same", "regressed")

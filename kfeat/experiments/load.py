@@ -18,15 +18,9 @@ from kfeat.experiments.including import read_file
 from kfeat.experiments.located import LocatedDict
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.overrides import apply_override, refuse_idle, settings_of
+from kfeat.experiments.paper import Claim, Reported
 from kfeat.experiments.problems import config_error, sentences
-from kfeat.experiments.schema import (
-    Claim,
-    ExperimentKeys,
-    Reported,
-    SettingKeys,
-    Switch,
-    TableLayout,
-)
+from kfeat.experiments.schema import ExperimentKeys, SettingKeys, Switch, TableLayout
 from kfeat.parameters import did_you_mean
 
 EXACT = "exact"  # what `map` is called where there is none, in `for:` and in --maps

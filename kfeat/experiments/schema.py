@@ -2,9 +2,9 @@
 
 from functools import partial
 from itertools import chain
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal
 
-from annotated_types import Ge, Gt, MinLen
+from annotated_types import Ge, MinLen
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -23,9 +23,8 @@ from kfeat.experiments.component import Component, read_component
 from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.grid import any_number, laid_out, one_or_many
 from kfeat.experiments.names import Line, Name, one_line
-from kfeat.experiments.printed_times import TimeText
+from kfeat.experiments.paper import Claim, Reported
 from kfeat.experiments.problems import refuse
-from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.strict import STRICT, QuantityName
 from kfeat.parameters import did_you_mean
 
@@ -66,128 +65,6 @@ class Strict(BaseModel):
     """A mapping of the file: no unknown keys, no conversions."""
 
     model_config = STRICT
-
-
-class Citation(NamedTuple):
-    """A claim that an explanation cites: the name of its experiment and its `id` there."""
-
-    experiment: str
-    claim: str
-
-    def __str__(self) -> str:
-        return f"{self.experiment}#{self.claim}"
-
-
-def citation(text: Any) -> Citation:
-    """Return the citation written `experiment#id`, as in pham_pagh_2013/draws#wider."""
-    experiment, mark, claim = text.partition("#") if isinstance(text, str) else ("", "", "")
-    if not (experiment and mark and claim):
-        raise ValueError(f"expected experiment#id of a claim, as in pham_pagh_2013/draws#wider, got {text!r}")
-    return Citation(experiment, claim)
-
-
-class Explained(Strict):
-    """What a config says of a number or a claim that does not stand as printed.
-
-    `evidence` cites the claims on which an `explanation` rests: each has to be reproduced on its rows, else
-    nothing is explained. `unexplained` says of a difference that nobody can explain yet what was tried.
-    """
-
-    explanation: str | None = None
-    evidence: list[Annotated[Citation, PlainValidator(citation)]] = []
-    unexplained: str | None = None
-
-    @model_validator(mode="after")
-    def _one_or_the_other(self) -> Self:
-        if self.evidence and not self.explanation:
-            raise ValueError("evidence: lacks the explanation that rests on it")
-        if self.explanation and self.unexplained:
-            raise ValueError("needs explanation or unexplained, not both")
-        return self
-
-
-class ReportedNumber(Explained):
-    """A number that the paper prints: the cell it belongs to, its mean and spread, and where it stands.
-
-    `for` names the cell by the keys of `Trial.describe`, `of` the quantity: by default the score. The mean is
-    in the unit in which tables print the quantity, such as per cent of accuracy. `time` is the time printed
-    beside it, such as `1.6 mins`.
-    """
-
-    cell: dict[str, Any] = Field(alias="for")
-    of: QuantityName = SCORE
-    mean: Annotated[float, Ge(0)]
-    sd: Annotated[float, Ge(0)] | None = None
-    runs: Annotated[int, Ge(1)] | None = None
-    time: TimeText | None = None
-    where: str
-
-
-class Reported(Strict):
-    """What the paper prints: means over `runs` runs, on the `machine`.
-
-    Ours count as reproduced within `slack` of them, or within two of the printed standard deviations.
-    `lost` names what is printed and cannot be read, such as the curves of a figure that a scan has lost: it
-    counts as missing.
-    """
-
-    source: str
-    runs: Annotated[int, Ge(1)]
-    machine: str | None = None
-    slack: Annotated[float, Gt(0)] = 1.0
-    numbers: list[ReportedNumber] = []
-    lost: list[Line] = []
-
-
-class Claim(Explained):
-    """A sentence of the paper as an assertion over cells.
-
-    `kind` says whose it is: the paper's (`paper`), the paper's but judged on data that stand in for its own
-    (`stand_in`), or kfeat's own (`own`). `id` is the name by which explanations cite it. `bound_before` marks
-    a bound that was set after the rows were seen, and says which one it replaced.
-
-    `of` is read off the cells that `value`, or both sides of `difference` (A - B) or `ratio` (A / B),
-    select by the keys of `Trial.describe` (a list means one of its values): once in every setting that
-    `for` selects, or, with `across`, once over all of them. Where both sides have maps of several sizes,
-    equal sizes are compared. `growth` is the exponent e of quantity ~ x^e, with x the key `against` (or
-    `n_features`, that of the data), fitted over the upper half of its values. The direction holds if the
-    number is above (below) the bound, in all cases or, for "up to", in any. `size` is the interval that
-    counts as what the paper says, `printed` its words.
-    """
-
-    id: Name | None = None
-    kind: Literal["paper", "stand_in", "own"] = "paper"
-    text: str
-    where: str
-    cell: dict[str, Any] = Field(alias="for", default={})
-    of: QuantityName = "score"
-    value: dict[str, Any] | None = None
-    difference: Annotated[list[dict[str, Any]], Field(min_length=2, max_length=2)] | None = None
-    ratio: Annotated[list[dict[str, Any]], Field(min_length=2, max_length=2)] | None = None
-    growth: dict[str, Any] | None = None
-    against: str = "map.n_components"
-    across: bool = False
-    cases: Literal["all", "any"] = "all"
-    above: float | None = None
-    below: float | None = None
-    size: Annotated[list[float | None], Field(min_length=2, max_length=2)] | None = None
-    printed: str | None = None
-    bound_before: str | None = None
-
-    @model_validator(mode="after")
-    def _one_form(self) -> "Claim":
-        if sum(form is not None for form in (self.value, self.difference, self.ratio, self.growth)) != 1:
-            raise ValueError("needs exactly one of value, difference, ratio and growth")
-        if self.above is None and self.below is None:
-            raise ValueError("needs a bound: above or below")
-        if self.growth is None and "against" in self.model_fields_set:
-            raise ValueError("against: only growth has it")
-        if self.growth is not None and self.against == "n_features" and not self.across:
-            raise ValueError("growth against n_features needs `across: true`: a setting has one n_features")
-        ends = [end for end in self.size or [] if end is not None]
-        if self.size and (not ends or ends != sorted(ends)):
-            raise ValueError(f"size: expected [low, high], either end null if open (got {self.size})")
-        return self
 
 
 class Column(Strict):

@@ -17,9 +17,9 @@ from typing import Any
 from kfeat.data import Source
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment
+from kfeat.experiments.paper import ReportedNumber
 from kfeat.experiments.plan import Trial, every_trial
 from kfeat.experiments.run import RunObserver, run_pending
-from kfeat.experiments.schema import ReportedNumber
 from kfeat.experiments.selectors import reported_number
 from kfeat.experiments.store import Row, gathered_rows
 from kfeat.experiments.switches import turn

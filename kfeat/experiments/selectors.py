@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from kfeat.errors import ConfigError
+from kfeat.experiments.paper import Reported, ReportedNumber
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.schema import Reported, ReportedNumber
 
 
 def matches(selector: Mapping[str, Any], trial: Trial) -> bool:

@@ -9,7 +9,7 @@ from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
 from kfeat.analysis.standing import UNEXPLAINED, Standing
-from kfeat.experiments.schema import Explained
+from kfeat.experiments.paper import Explained
 from kfeat.render import text
 from kfeat.render.escapes import markdown_verdict
 

@@ -25,8 +25,8 @@ from kfeat.analysis.claims import (
 from kfeat.analysis.statistics import growth_exponent
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.paper import Claim
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.schema import Claim
 from kfeat.render.files import check_report
 from tests.cells import fake_row
 

@@ -9,7 +9,7 @@ from kfeat.analysis.evidence import Evidence
 from kfeat.errors import ConfigError
 from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.experiments.schema import Citation
+from kfeat.experiments.paper import Citation
 from kfeat.experiments.store import write_rows
 from tests.cells import fake_row
 

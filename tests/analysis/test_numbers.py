@@ -20,8 +20,8 @@ from kfeat.analysis.numbers import (
     Reproduction,
     reproduction,
 )
+from kfeat.experiments.paper import Citation, Reported, ReportedNumber
 from kfeat.experiments.printed_times import seconds_printed
-from kfeat.experiments.schema import Citation, Reported, ReportedNumber
 
 Make = Callable[..., list[Cell]]
 

@@ -410,4 +410,4 @@ def test_the_readme_example_states_its_switches() -> None:
     assert stated["map.h01"] == "known"
     assert len(stated) >= 20
     assert experiment.reported is not None
-    assert experiment.reported.source == "Pham & Pagh 2013, Tables 1 and 3"
+    assert experiment.reported.source == "Pham & Pagh 2013"

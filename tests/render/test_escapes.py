@@ -14,8 +14,8 @@ from matplotlib.mathtext import MathTextParser
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.standing import stand
 from kfeat.experiments.load import Experiment
+from kfeat.experiments.paper import Claim
 from kfeat.experiments.plan import Trial
-from kfeat.experiments.schema import Claim
 from kfeat.experiments.store import Row
 from kfeat.render.escapes import csv_text, latex, markdown, markdown_cell, mathtext
 from kfeat.render.files import write_report

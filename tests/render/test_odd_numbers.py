@@ -8,8 +8,8 @@ import pytest
 from kfeat.analysis.cells import summarise
 from kfeat.analysis.standing import stand
 from kfeat.experiments.load import Experiment
+from kfeat.experiments.paper import Claim
 from kfeat.experiments.plan import Trial
-from kfeat.experiments.schema import Claim
 from kfeat.experiments.store import Row
 from kfeat.render.files import write_report
 from kfeat.render.overview import terminal

@@ -8,7 +8,7 @@ import pytest
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.standing import Standing, stand
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.schema import Claim
+from kfeat.experiments.paper import Claim
 from kfeat.experiments.store import Row
 from kfeat.render.overview import markdown, not_explained, passes, terminal
 from kfeat.render.page import tally_lines

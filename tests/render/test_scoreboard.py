@@ -6,8 +6,8 @@ import pytest
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.standing import Standing, stand
 from kfeat.experiments.load import Experiment
+from kfeat.experiments.paper import Citation, Claim
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.schema import Citation, Claim
 from kfeat.experiments.store import Row
 from kfeat.render.scoreboard import scoreboard
 from kfeat.render.terminal import LONGEST

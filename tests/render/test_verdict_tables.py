@@ -6,7 +6,7 @@ from pathlib import Path
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.standing import stand
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.schema import Claim
+from kfeat.experiments.paper import Claim
 from kfeat.render.files import write_report
 from kfeat.render.verdict_tables import number_lines, verdicts_markdown
 
