@@ -224,7 +224,7 @@ def publish(
 
 @main.command()
 def maps() -> None:
-    """List the feature maps, what each is, and the kernels it approximates."""
+    """List the feature maps: what each is, the kernels it approximates, its cost and variance, its use."""
     from inspect import getdoc
 
     from kfeat.kernels import KERNELS
@@ -234,4 +234,5 @@ def maps() -> None:
         able = [kernel for kernel, kind in KERNELS.items() if cls.supports(kind())]
         able = able or [type(cls.default_kernel()).__name__.lower()]
         summary = (getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
-        click.echo(f"{name}\n  {summary}\n  kernels: {', '.join(able)}")
+        facts = [f"{key}: {value}" for key, value in cls.facts._asdict().items()]
+        click.echo("\n  ".join([name, summary, f"kernels: {', '.join(able)}", *facts]))

@@ -6,7 +6,7 @@ enters its name by `register`.
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -25,6 +25,19 @@ from kfeat.parameters import check_parameters
 BlockMapper = Callable[[Any, NDArray[Any]], None]  # (rows of X, rows of the output to fill)
 
 
+class Facts(NamedTuple):
+    """What `kfeat maps` and the README say of a map, a line each; d features of a row, D columns of the map.
+
+    `cost` is of mapping one dense row, in operations; `variance` that of <z(x), z(y)>, or for a map that is
+    not random its error; `source` where it was published; `use` when to take it, and when another.
+    """
+
+    cost: str
+    variance: str
+    source: str
+    use: str
+
+
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A map z with <z(x), z(y)> close to kernel_(x, y) - kernel_offset_, as a scikit-learn transformer.
 
@@ -38,6 +51,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         The number of features of the data that the map was fitted to.
     """
 
+    facts: ClassVar[Facts]
     algorithm_version: ClassVar[int] = 1
     resource_parameters: ClassVar[frozenset[str]] = frozenset()
     min_rows: ClassVar[int] = 64  # of a block: with fewer, the overhead per call costs more than cache misses

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from kfeat.maps.signs import random_signs
+
 PRIME = 2**31 - 1  # products of two residues fit into 64 bits
 
 
@@ -50,7 +52,7 @@ def random_tables(
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """Return fully random hashes h: [d] -> [n_buckets] and signs s: [d] -> {-1, 1}, shapes (degree, d)."""
     buckets = rng.integers(n_buckets, size=(degree, d))
-    return buckets, 2 * rng.integers(2, size=(degree, d), dtype=np.int8) - 1
+    return buckets, random_signs(rng, (degree, d))
 
 
 def universal_tables(

@@ -16,7 +16,7 @@ from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
 from kfeat.kernels.base import dense_if_quicker
 from kfeat.kernels.operands import as_operand, canonical
-from kfeat.maps.base import BlockMapper, FeatureMap, register
+from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
 from kfeat.parameters import Components, Jobs
 
 DEFAULT_LANDMARKS = 100
@@ -74,6 +74,12 @@ class Nystrom(FeatureMap):
     True
     """
 
+    facts: ClassVar[Facts] = Facts(
+        cost="c kernel values + c D / 2 products",
+        variance="not random given the landmarks: the error is that of a projection onto their span",
+        source="Williams & Seeger 2001; Drineas & Mahoney 2005",
+        use="any kernel, above all where the spectrum of the Gram matrix decays fast; fits to the data",
+    )
     algorithm_version: ClassVar[int] = 2
     min_rows: ClassVar[int] = 512  # each block looks at all landmarks again
 
