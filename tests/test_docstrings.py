@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kfeat.kernels import KERNELS, Sum
+from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
 from kfeat.solvers import SOLVERS
 
-PUBLIC = [*KERNELS.values(), Sum, *MAPS.values(), *SOLVERS.values()]
+PUBLIC = [*KERNELS.values(), *MAPS.values(), *SOLVERS.values()]
 
 
 @pytest.mark.parametrize("cls", PUBLIC)

@@ -16,6 +16,7 @@ from kfeat.kernels import (
     Laplacian,
     Linear,
     Polynomial,
+    Sum,
     VovkInfinite,
     VovkReal,
 )
@@ -38,6 +39,10 @@ FORMULAS = {
     "laplacian": (
         Laplacian(0.7),
         lambda x, y: math.exp(-0.7 * math.fsum(abs(a - b) for a, b in zip(x, y, strict=True))),
+    ),
+    "sum": (
+        Sum([Polynomial(2), Gaussian(0.5)], weights=[2.0, 1.0]),
+        lambda x, y: 2 * dot(x, y) ** 2 + math.exp(-0.5 * math.dist(x, y) ** 2),
     ),
 }
 DOT_PRODUCT = ("linear", "polynomial", "homogeneous", "exponential", "vovk_real", "vovk_infinite")

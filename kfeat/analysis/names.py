@@ -140,10 +140,19 @@ def _part(key: str, value: object, others: Sequence[object]) -> list[str]:
         return [symbol] if value else []
     if value is None:
         return []
+    items = value if isinstance(value, list) else [value]
+    if within := [_whole(item) for item in items if isinstance(item, Component)]:
+        return [" + ".join(within)]
     text = f"{value:g}" if isinstance(value, float) else str(value)
     if any(isinstance(other, float) and other != value and f"{other:g}" == text for other in others):
         text = str(value)  # six digits do not tell them apart
     return [f"{symbol} {text}" if symbol.startswith("-") else f"{symbol} = {text}"]
+
+
+def _whole(item: Component) -> str:
+    """Return the name of a component within another, with all that it was given."""
+    given = [text for key, value in item.given.items() for text in _part(key, value, [])]
+    return item.label or _name(item) + (f" ({', '.join(given)})" if given else "")
 
 
 def place(cell: Cell, cells: Sequence[Cell]) -> str:

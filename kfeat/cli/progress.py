@@ -20,7 +20,7 @@ from rich.progress import (
 )
 from rich.table import Column
 
-from kfeat.experiments.component import Component
+from kfeat.experiments.component import in_words
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
 from kfeat.saying import plain
@@ -179,12 +179,7 @@ def _said(value: object) -> str:
 
 
 def _method(trial: Trial) -> str:
-    return ", ".join(_component(item) if item else "exact" for item in trial.components.values())
-
-
-def _component(component: Component) -> str:
-    settings = " ".join(f"{key}={value}" for key, value in component.given.items())
-    return f"{component.name} {settings}".rstrip()
+    return ", ".join(in_words(item) if item else "exact" for item in trial.components.values())
 
 
 def outcome(row: Row) -> str:

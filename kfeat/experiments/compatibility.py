@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, get_args, get_type_hints
 from kfeat.data import FileSource, PinnedSource, Source
 from kfeat.data.models import Task
 from kfeat.data.registry import entry
-from kfeat.errors import ConfigError
+from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.component import Component
 
 if TYPE_CHECKING:
@@ -22,6 +22,12 @@ def unsupported(item: Component, kernels: Sequence[Component]) -> Iterator[str]:
         if not item.cls.supports(instance):
             able = ", ".join(maps_for(instance)) or "none"
             yield f"{item.name} cannot approximate the {kernel.name} kernel; maps that can: {able}"
+            continue
+        try:
+            instance.check()
+            item.build().check_kernel(instance)  # which looks at the maps within, too
+        except KfeatError as error:
+            yield str(error)
 
 
 def known_task(source: Source) -> Task | None:

@@ -1,12 +1,13 @@
 """A kernel, map, solver or measure as a config names it: a registered name and checked parameters."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from inspect import signature
-from typing import Any
+from types import UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError, create_model
+from pydantic import BaseModel, PlainValidator, ValidationError, create_model
 
 from kfeat.experiments.names import Line
 from kfeat.experiments.problems import refuse, told
@@ -18,7 +19,8 @@ class Component:
     """One kernel, map, solver or measure: its class and the parameters of its constructor.
 
     `given` holds what differs from the defaults, so that naming a default or leaving it out is the same
-    component; `parameters` holds them all.
+    component; `parameters` holds them all. A parameter may be a component itself, or a list of some: the
+    terms of a sum of kernels, the maps that are stacked.
     """
 
     name: str
@@ -31,9 +33,10 @@ class Component:
     def of(cls, name: str, kind: Any, parameters: Mapping[str, Any], label: str | None = None) -> "Component":
         """Return the component of class `kind` with these parameters; raises pydantic's ValidationError."""
         model: Any = entry_model(kind).model_validate({"name": name, "label": label, **parameters})
-        own = {"name", "label"}
-        given = model.model_dump(exclude=own, exclude_defaults=True)
-        return cls(name, kind, given, model.model_dump(exclude=own), model.label)
+        fields = type(model).model_fields
+        values = {key: getattr(model, key) for key in fields if key not in ("name", "label")}
+        given = {key: value for key, value in values.items() if value != fields[key].default}
+        return cls(name, kind, given, values, model.label)
 
     def changed(self, parameter: str, value: Any) -> "Component":
         """Return the same with one parameter changed; raises pydantic's ValidationError."""
@@ -42,17 +45,39 @@ class Component:
     def build(self, **handed_in: Any) -> Any:
         """Return an instance; it takes what it can use of `handed_in` (kernel, random_state, n_jobs)."""
         used = signature(self.cls).parameters.keys() & handed_in.keys()
-        return self.cls(**self.parameters, **{name: handed_in[name] for name in used})
+        own = {key: each(value, Component.build) for key, value in self.parameters.items()}
+        return self.cls(**own, **{name: handed_in[name] for name in used})
 
     def identity(self) -> dict[str, Any]:
         """Return what determines this component's numbers, as plain JSON."""
-        numbers = {key: self.given[key] for key in self.numeric() if key in self.given}
-        return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
+        return {**self.draws(), "version": self.cls.algorithm_version} | self._numbers(Component.identity)
+
+    def draws(self) -> dict[str, Any]:
+        """Return what its random numbers depend on, as plain JSON: all but the versions."""
+        return {"name": self.name, **self._numbers(Component.draws)}
+
+    def _numbers(self, plain: Callable[["Component"], Any]) -> dict[str, Any]:
+        return {key: each(self.given[key], plain) for key in self.numeric() if key in self.given}
 
     def description(self) -> dict[str, Any]:
         """Return the name, the version and every parameter that its numbers depend on, as plain JSON."""
-        numbers = {key: self.parameters[key] for key in self.numeric()}
+        numbers = {key: each(self.parameters[key], Component.description) for key in self.numeric()}
         return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
+
+    def flat(self, part: str) -> dict[str, Any]:
+        """Return the name and the parameters by the keys of a config's `for:`, as in map.n_components.
+
+        A component within is its name, with its own parameters below: map.inner, map.inner.n_components.
+        A list such as kernel.kernels is the names joined by ` + `, and its items are kernel.kernels.0, ...
+        """
+        found: dict[str, Any] = {part: self.name}
+        for key, value in self.parameters.items():
+            items = value if isinstance(value, list) else [value]
+            within = [item for item in items if isinstance(item, Component)]
+            found[f"{part}.{key}"] = " + ".join(item.name for item in within) if within else value
+            for i, item in enumerate(within):
+                found |= item.flat(f"{part}.{key}.{i}" if isinstance(value, list) else f"{part}.{key}")
+        return found
 
     def numeric(self) -> list[str]:
         """Return the parameters that its numbers depend on: not, say, the size of a cache."""
@@ -60,11 +85,53 @@ class Component:
         return [key for key in self.parameters if key not in resources]
 
 
+def each(value: Any, do: Callable[[Component], Any]) -> Any:
+    """Return a parameter's value with `do` in place of every component in it."""
+    if isinstance(value, list):
+        return [each(item, do) for item in value]
+    return do(value) if isinstance(value, Component) else value
+
+
+def in_words(value: Any) -> str:
+    """Return a parameter's value as one writes it on a line; components by name and what was given."""
+    if isinstance(value, list):
+        return " + ".join(in_words(item) for item in value)
+    if not isinstance(value, Component):
+        return str(value)
+    given = (f"{key}={in_words(each)}" for key, each in value.given.items())
+    return value.label or " ".join([value.name, *given])
+
+
 @cache
 def entry_model(cls: Any) -> type[BaseModel]:
-    """Return the strict model of a config's entry for this class: its constructor's, a name and a label."""
+    """Return the strict model of a config's entry for this class: its constructor's, a name and a label.
+
+    Where the constructor takes a kernel or a map, the entry has its name and parameters.
+    """
+    model = parameter_model(cls)
     fields: dict[str, Any] = {"name": (str, ...), "label": (Line | None, None)}
-    return create_model(cls.__name__, __base__=parameter_model(cls), **fields)
+    for key, field in model.model_fields.items():
+        read = _read_within(field.annotation)
+        if read != field.annotation:
+            fields[key] = (read, field.default)
+    return create_model(cls.__name__, __base__=model, **fields)
+
+
+def _read_within(annotation: Any) -> Any:
+    """Return the annotation with the reader of an entry in place of each class of kernels and of maps."""
+    from kfeat.kernels import Kernel
+    from kfeat.maps import FeatureMap
+
+    if isinstance(annotation, type) and get_origin(annotation) is None:
+        for base, part in ((Kernel, "kernel"), (FeatureMap, "map")):
+            if issubclass(annotation, base):
+                return Annotated[Any, PlainValidator(partial(read_component, part=part, kind=annotation))]
+        return annotation
+    if get_origin(annotation) in (None, Literal):
+        return annotation
+    parts = tuple(_read_within(one) for one in get_args(annotation))
+    origin: Any = get_origin(annotation)
+    return Union[parts] if origin is UnionType else origin[parts]  # noqa: UP007 (of a tuple)
 
 
 def registries() -> dict[str, Mapping[str, Any]]:
@@ -78,17 +145,19 @@ def registries() -> dict[str, Mapping[str, Any]]:
     return {"kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES}
 
 
-def read_component(entry: Any, part: str) -> Component:
+def read_component(entry: Any, part: str, kind: type = object) -> Component:
     """Return the component that a config's entry without grids stands for; `name` tells which class.
 
-    Raises pydantic's ValidationError.
+    The class must be one of `kind`. Raises pydantic's ValidationError.
     """
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         raise refuse([((), f"expected a mapping with a `name` (got {entry!r})")])
-    parameters, classes = dict(entry), registries()[part]
+    parameters = dict(entry)
+    classes = {name: cls for name, cls in registries()[part].items() if issubclass(cls, kind)}
     name, label = parameters.pop("name"), parameters.pop("label", None)
     if name not in classes:
-        raise refuse([(["name"], f"unknown {part} '{name}'{_instead(name, classes)}")])
+        unknown_or_other = "unsuitable" if name in registries()[part] else "unknown"
+        raise refuse([(["name"], f"{unknown_or_other} {part} '{name}'{_instead(name, classes)}")])
     known = parameter_model(classes[name]).model_fields
     unknown = [([key], f"unknown key{_instead(key, known)}") for key in parameters if key not in known]
     try:

@@ -8,6 +8,11 @@ from typing import Any
 from kfeat.experiments.problems import KeyPath, refuse
 
 MAX_TRIALS = 100_000
+CHAINS = frozenset({"scale", "kernels", "weights", "maps"})  # the parameters that are lists
+
+
+class _Chain(dict[int, Any]):
+    """A list that is one value, by position."""
 
 
 def one_or_many(value: Any) -> Any:
@@ -24,7 +29,7 @@ def points(value: Any) -> Iterator[Any]:
     """Yield a mapping for every choice of one item from each list in it, at any depth."""
     if isinstance(value, dict):
         for chosen in product(*(list(points(item)) for item in value.values())):
-            yield dict(zip(value, chosen, strict=True))
+            yield list(chosen) if isinstance(value, _Chain) else dict(zip(value, chosen, strict=True))
     elif isinstance(value, list):
         for item in value:
             yield from points(item)
@@ -42,17 +47,13 @@ def count(value: Any) -> int:
 def laid_out(entry: Any) -> list[Any]:
     """Return the points of a config's entry: each a protocol, or each a component.
 
-    The list of a protocol's `scale` is no axis: it is a chain of steps, each of which may have axes.
-    Raises pydantic's ValidationError for a list without items.
+    Some lists are no axes but values, each item of which may have axes: the steps of a protocol's `scale`,
+    the kernels of a sum, the maps that are stacked. Raises pydantic's ValidationError for an empty axis.
     """
-    grid = _chain_as_mapping(entry)
+    grid = _with_chains(entry)
     if empty := list(_empty_lists(grid)):
         raise refuse((path, "an empty list is a grid without points") for path in empty)
-    found = list(points(grid))
-    if grid is not entry:
-        for one in found:
-            one["scale"] = list(one["scale"].values())
-    return found
+    return list(points(grid))
 
 
 def _empty_lists(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[KeyPath]:
@@ -64,10 +65,14 @@ def _empty_lists(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[KeyPa
             yield path
 
 
-def _chain_as_mapping(entry: Any) -> Any:
-    if isinstance(entry, dict) and isinstance(entry.get("scale"), list):
-        return {**entry, "scale": dict(enumerate(entry["scale"]))}
-    return entry
+def _with_chains(value: Any, key: Any = None) -> Any:
+    """Return the entry with every list that is a value as a mapping by position."""
+    if isinstance(value, dict):
+        return {name: _with_chains(item, name) for name, item in value.items()}
+    if not isinstance(value, list):
+        return value
+    items = [_with_chains(item) for item in value]
+    return _Chain(enumerate(items)) if key in CHAINS else items
 
 
 def count_trials(setting: Mapping[str, Any], repeats: int | None) -> int:
@@ -95,4 +100,4 @@ def _given(setting: Mapping[str, Any], key: str) -> int:
 
 def _count_all(entries: Any) -> int:
     """Return the number of points of a config's entry or entries."""
-    return sum(count(_chain_as_mapping(entry)) for entry in any_number(entries))
+    return sum(count(_with_chains(entry)) for entry in any_number(entries))

@@ -90,7 +90,7 @@ class Trial:
     def seeds(self) -> dict[str, int]:
         """Return the seeds of the split, of the map's draw and of the solver, each below 2^31."""
         drawn = {**self._data, "repeat": self.repeat}
-        drawn |= {"kernel": _unversioned(self.kernel), "map": self.map and _unversioned(self.map)}
+        drawn |= {"kernel": self.kernel.draws(), "map": self.map and self.map.draws()}
         return {
             "data": _seed(["data", self._data]),
             "map": _seed(["map", drawn]),
@@ -105,9 +105,7 @@ class Trial:
             inner = value if isinstance(value, dict) else {}
             flat |= {f"protocol.{key}.{name}": each for name, each in inner.items()}
         for part, component in {"kernel": self.kernel, **self.components}.items():
-            flat[part] = component.name if component else "exact"
-            for key, value in (component.parameters if component else {}).items():
-                flat[f"{part}.{key}"] = value
+            flat |= component.flat(part) if component else {part: "exact"}
         return flat
 
 
@@ -144,10 +142,6 @@ def every_trial(experiment: Experiment, fingerprints: Mapping[Source, str]) -> I
             for repeat in range(here.repeats if protocol.random else here.exact_repeats):
                 for solver in here.exact_solvers:
                     yield Trial(*common, None, solver, repeat, experiment.seed)
-
-
-def _unversioned(component: Component) -> dict[str, Any]:
-    return {key: value for key, value in component.identity().items() if key != "version"}
 
 
 def _seed(value: Any) -> int:

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from kfeat.data import Protocol
 from kfeat.experiments.compatibility import unsupported, wrong_tasks
-from kfeat.experiments.component import Component, registries
+from kfeat.experiments.component import Component, each, registries
 from kfeat.experiments.load import Experiment, Setting
 from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.problems import KeyPath, config_error, refuse, sentences, told
@@ -65,7 +65,8 @@ def _values(setting: Setting, kernel: Component) -> Iterator[tuple[str, str, Any
         for item in items:
             yield part, "", item.name, False
             for key in item.numeric():
-                yield f"{part}.{key}", item.name, item.parameters[key], key not in item.given
+                value = each(item.parameters[key], Component.description)
+                yield f"{part}.{key}", item.name, value, key not in item.given
     yield "repeats", "", setting.repeats, False
 
 

@@ -6,7 +6,7 @@ test rows, predicting; wall and CPU seconds of each, CPU summed over threads.
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import isfinite
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from kfeat.data import Dataset, load
 from kfeat.errors import DataError, SolverError, StoreError
 from kfeat.experiments.clock import Clock, Phase, silent
+from kfeat.experiments.component import Component
 from kfeat.experiments.machine import environment, peak_memory_mb, reset_peak_memory
 from kfeat.experiments.plan import Trial, dataset_name, described
 from kfeat.experiments.row import SCHEMA, Row, check_row
@@ -158,10 +159,23 @@ def _learnt(trial: Trial, kernel: Any, **fitted: Any) -> dict[str, dict[str, flo
 
     `fitted` are the map and the solver, by part.
     """
-    rules = sorted(name for name, value in trial.kernel.parameters.items() if isinstance(value, str))
-    found = {"kernel": {name: float(getattr(kernel, name)) for name in rules}}
+    found = {"kernel": dict(_bandwidths(trial.kernel, kernel))}
     found |= {part: estimator.learnt_parameters() for part, estimator in fitted.items()}
     return {part: numbers for part, numbers in found.items() if numbers}
+
+
+def _bandwidths(component: Component, kernel: Any, place: str = "") -> Iterator[tuple[str, float]]:
+    """Yield each parameter that a rule stands for and its number on the data, of kernels within too."""
+    for name, value in sorted(component.parameters.items()):
+        found = getattr(kernel, name)
+        if isinstance(value, str):
+            yield f"{place}{name}", float(found)
+        elif isinstance(value, Component):
+            yield from _bandwidths(value, found, f"{place}{name}.")
+        elif isinstance(value, list):
+            for i, (item, each) in enumerate(zip(value, found, strict=True)):
+                if isinstance(item, Component):
+                    yield from _bandwidths(item, each, f"{place}{name}.{i}.")
 
 
 def _scores(data: Dataset, predicted: NDArray[Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ KERNELS: dict[str, type[Kernel]] = {
     "vovk_infinite": VovkInfinite,
     "gaussian": Gaussian,
     "laplacian": Laplacian,
+    "sum": Sum,
 }
 
 __all__ = [

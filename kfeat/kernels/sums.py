@@ -8,6 +8,8 @@ from numpy.typing import NDArray
 
 from kfeat.errors import ParameterError
 from kfeat.kernels.base import Kernel
+from kfeat.kernels.dot_product import Polynomial
+from kfeat.kernels.shift_invariant import Gaussian
 
 
 class Sum(Kernel):
@@ -15,8 +17,8 @@ class Sum(Kernel):
 
     Parameters
     ----------
-    kernels : list of Kernel
-        The terms k_i, at least one.
+    kernels : list of Kernel, optional
+        The terms k_i, at least one; None is <x, y>^2 and exp(-||x - y||^2).
     weights : list of float, optional
         The weights w_i > 0, one per kernel; 1 by default.
 
@@ -30,7 +32,7 @@ class Sum(Kernel):
     array([[4.]])
     """
 
-    def __init__(self, kernels: list[Kernel], weights: list[float] | None = None) -> None:
+    def __init__(self, kernels: list[Kernel] | None = None, weights: list[float] | None = None) -> None:
         self.kernels = kernels
         self.weights = weights
 
@@ -41,13 +43,14 @@ class Sum(Kernel):
 
     def terms(self) -> list[tuple[float, Kernel]]:
         """Return the pairs (w_i, k_i), or raise ParameterError where they do not match."""
-        weights = [1.0] * len(self.kernels) if self.weights is None else self.weights
-        if not self.kernels or len(weights) != len(self.kernels) or not all(0 < w < inf for w in weights):
+        kernels = [Polynomial(), Gaussian()] if self.kernels is None else self.kernels
+        weights = [1.0] * len(kernels) if self.weights is None else self.weights
+        if not kernels or len(weights) != len(kernels) or not all(0 < w < inf for w in weights):
             raise ParameterError(
                 f"Sum: expected at least one kernel and a weight above 0 for each, "
-                f"got {len(self.kernels)} kernels and weights {self.weights}"
+                f"got {len(kernels)} kernels and weights {self.weights}"
             )
-        return list(zip(weights, self.kernels, strict=True))
+        return list(zip(weights, kernels, strict=True))
 
     def check(self) -> None:
         """Raise ParameterError where a parameter is not valid, of the sum or of one of its kernels."""
@@ -58,7 +61,7 @@ class Sum(Kernel):
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return the sum with every kernel's bandwidth as a number."""
         self.check()
-        return type(self)([kernel.resolve(X, random_state) for kernel in self.kernels], self.weights)
+        return type(self)([kernel.resolve(X, random_state) for _, kernel in self.terms()], self.weights)
 
     def diagonal(self, X: Any) -> NDArray[Any]:
         """Return sum_i w_i k_i(X[j], X[j]), shape (n,)."""

@@ -105,10 +105,23 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _kernel_for(self, X: Any, rng: np.random.Generator) -> Kernel:
         kernel = self.default_kernel() if self.kernel is None else self.kernel
-        check_supported(type(self), kernel)
+        self.check_kernel(kernel)
         kernel.check()
         resolved: Kernel = kernel.resolve(X, rng)
         return resolved
+
+    def check_kernel(self, kernel: object) -> None:
+        """Raise UnsupportedKernelError, naming the maps that can, where this map cannot approximate it."""
+        cls = type(self)
+        if not isinstance(kernel, Kernel):
+            raise UnsupportedKernelError(
+                f"{cls.__name__}: kernel must be an object of kfeat.kernels, got {kernel!r}"
+            )
+        if not cls.supports(kernel):
+            able = ", ".join(maps_for(kernel)) or "none"
+            raise UnsupportedKernelError(
+                f"{cls.__name__} cannot approximate {kernel!r}; maps that can: {able}"
+            )
 
     def transform(self, X: Any, out: NDArray[Any] | None = None) -> Any:
         """Return the features of X (n, d), shape (n, n_features_out); float32 where X is, else float64.
@@ -160,17 +173,6 @@ def register(name: str) -> Callable[[M], M]:
 def maps_for(kernel: Kernel) -> list[str]:
     """Return the names of the maps that can approximate this kernel."""
     return [name for name, cls in MAPS.items() if cls.supports(kernel)]
-
-
-def check_supported(cls: type[FeatureMap], kernel: object) -> None:
-    """Raise UnsupportedKernelError, naming the maps that can, where `cls` cannot approximate this kernel."""
-    if not isinstance(kernel, Kernel):
-        raise UnsupportedKernelError(
-            f"{cls.__name__}: kernel must be an object of kfeat.kernels, got {kernel!r}"
-        )
-    if not cls.supports(kernel):
-        able = ", ".join(maps_for(kernel)) or "none"
-        raise UnsupportedKernelError(f"{cls.__name__} cannot approximate {kernel!r}; maps that can: {able}")
 
 
 def checked_output(out: NDArray[Any], shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:

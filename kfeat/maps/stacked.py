@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Kernel, Sum
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, check_supported, register
+from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.tensor_sketch import TensorSketch
 from kfeat.parameters import Jobs
@@ -75,18 +75,27 @@ class Stacked(FeatureMap):
     @classmethod
     def default_kernel(cls) -> Kernel:
         """Return <x, y>^2 + exp(-||x - y||^2)."""
-        return Sum([TensorSketch.default_kernel(), RandomFourier.default_kernel()])
+        return Sum()
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        terms = self.kernel_.terms()
-        maps = [TensorSketch(), RandomFourier()] if self.maps is None else self.maps
-        if len(maps) != len(terms):
+    def check_kernel(self, kernel: object) -> None:
+        """Raise UnsupportedKernelError or ParameterError where the maps do not fit the terms of the sum."""
+        super().check_kernel(kernel)
+        assert isinstance(kernel, Sum)
+        maps = self._unfitted()
+        if len(maps) != len(terms := kernel.terms()):
             raise ParameterError(
                 f"Stacked: expected one map per kernel, got {len(maps)} for {len(terms)} kernels"
             )
+        for (_, term), unfitted in zip(terms, maps, strict=True):
+            unfitted.check_kernel(term)
+
+    def _unfitted(self) -> list[FeatureMap]:
+        return [TensorSketch(), RandomFourier()] if self.maps is None else self.maps
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        terms = self.kernel_.terms()
         self.maps_ = []
-        for (_, kernel), unfitted in zip(terms, maps, strict=True):
-            check_supported(type(unfitted), kernel)
+        for (_, kernel), unfitted in zip(terms, self._unfitted(), strict=True):
             part = clone(unfitted).set_params(kernel=kernel)
             if part.random_state is None:
                 part.set_params(random_state=int(rng.integers(2**31)))
