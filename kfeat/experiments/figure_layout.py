@@ -29,8 +29,10 @@ class FigureLayout(BaseModel):
     """A figure: `methods` (a line per method), `curves` of `y` against `x`, or the `ratios` of the table.
 
     Of curves, settings that differ in what `rows` and `columns` name get a panel each; what they do not name
-    goes into the legend. A figure of methods shows the score and the seconds of each phase, or the quantities
-    `y` where they are given; one of ratios shows the columns of the table that have `over`.
+    goes into the legend. The points of a curve differ in `x`, or in the parameter `along` where x is
+    measured: errors against `x: sample`, the seconds, `along: n_components`. A figure of methods shows the
+    score and the seconds of each phase, or the quantities `y` where they are given; one of ratios shows the
+    columns of the table that have `over`.
     `log` names the logarithmic axes: x, y (or `true`), or some of the quantities `y`. `lines` are drawn
     across. `numbers_from` names experiments whose printed numbers are marked beside the cells that they are
     of, as the experiment's own numbers always are; no verdict counts them here.
@@ -40,6 +42,7 @@ class FigureLayout(BaseModel):
 
     kind: Literal["methods", "curves", "ratios"]
     x: QuantityName = "n_components"
+    along: QuantityName | None = None
     y: Annotated[list[QuantityName], MinLen(1)] = ["score", "fit"]
     rows: list[Literal["dataset", "kernel"]] = ["dataset", "kernel"]
     columns: list[Literal["dataset", "kernel"]] = []

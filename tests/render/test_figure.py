@@ -66,7 +66,7 @@ def measured(trial: Trial, timed: bool = True) -> Row:
         return {
             **row,
             "kernel_error": {"relative_frobenius": error},
-            "seconds": {"fit": {"cpu": 1, "wall": 1}},
+            "seconds": {phase: {"cpu": 1 + d, "wall": 1 + d} for phase in ("fit", "sample")},
         }
     clock = {"cpu": d / 10, "wall": d / 10}
     return {**row, "mean_square": value, "seconds": {"map_fit": clock, "map_train": clock}}
@@ -107,6 +107,21 @@ def test_settings_make_a_grid_of_panels(load: Callable[[str], Experiment]) -> No
         assert (sketch.get_color(), sketch.get_marker()) == ("#0072B2", "o")
         assert (maclaurin.get_color(), maclaurin.get_marker()) == ("#E69F00", "s")
         assert all(container.has_yerr for container in axes.containers)
+
+
+def test_curves_of_errors_against_measured_seconds_run_along_the_number_of_features(
+    load: Callable[[str], Experiment],
+) -> None:
+    experiment = load(
+        KERNELS.replace("degree: [2, 3, 4], coef0: [0, 1]", "degree: 2")
+        + "measure: {name: kernel_error}\n"
+        + "figure: {kind: curves, x: sample, along: n_components, y: [score], rows: [dataset], log: [x, y]}\n"
+    )
+    figure = drawn(experiment, cells_of(experiment))
+    assert legend(figure)[:2] == ["Tensor Sketch", "Random Maclaurin"]
+    assert figure.axes[0].get_xlabel() == ""
+    assert figure.axes[1].get_xlabel() == "CPU time of mapping the sampled rows (s)"
+    assert [len(container[0].get_xdata()) for container in figure.axes[0].containers] == [2, 2]
 
 
 def test_what_the_panels_do_not_name_is_in_the_legend(load: Callable[[str], Experiment]) -> None:

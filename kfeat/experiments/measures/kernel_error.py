@@ -7,7 +7,7 @@ import numpy as np
 from annotated_types import Ge
 
 from kfeat.experiments.measures.base import Clock, Measure, register
-from kfeat.experiments.quantities import Quantity, at
+from kfeat.experiments.quantities import Quantity, at, seconds_of
 from kfeat.maps import column_counts
 from kfeat.maps.diagnostics import Estimate, kernel_errors, sampled_rows
 
@@ -54,6 +54,16 @@ class KernelError(Measure):
         _quantity(
             "kernel_error_max", "maximum", "largest absolute kernel error",
             "max |z_i·z_j - k_ij| over the pairs i != j",
+        ),
+        *(
+            Quantity(
+                name, f"CPU time of {title}", seconds_of(phases, last="sample"),
+                unit="s", better="lower", timed=True,
+            )
+            for name, title, phases in (
+                ("sample", "mapping the sampled rows", ["sample"]),
+                ("fit_and_sample", "fitting the map and mapping the sampled rows", ["fit", "sample"]),
+            )
         ),
     )  # fmt: skip
 

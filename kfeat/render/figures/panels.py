@@ -64,7 +64,7 @@ def points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str, 
 
     Raises ConfigError where a map has no number of features, and that is what the x axis shows.
     """
-    hidden: str | None = layout.x.rpartition(".")[2]
+    hidden: str | None = (layout.along or layout.x).rpartition(".")[2]
     of_data: str | None = None
     if layout.x == "n_features":
         hidden, of_data = ("n_components" if d_equals_D(cells) else None), "d"
