@@ -5,7 +5,7 @@ The blocks, each up to `<!-- end -->`: `<!-- scoreboard -->` over the published 
 that ours are farthest from; `<!-- table NAME -->`, the first table of results/NAME/table.md; `<!-- printed
 NAME -->`, that of a config without rows: what the paper prints; `<!-- verdicts NAME -->`, its verdicts in
 short; `<!-- closing NAME -->`, the line that ends a run of its config; `<!-- benchmarks -->`, the ratios of
-results/bench/ over the shapes measured.
+results/bench/ over the shapes measured; `<!-- maps -->`, what every map can do, costs and is for.
 """
 
 import json
@@ -19,6 +19,8 @@ from tabulate import tabulate
 from kfeat.analysis.at_hand import standings_at_hand
 from kfeat.analysis.standing import Standing
 from kfeat.experiments.load import load_experiment
+from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
+from kfeat.maps import MAPS, kernels_of
 from kfeat.render.closing import closing_line
 from kfeat.render.overview import markdown
 from kfeat.render.page import bullets, largest_differences, summary, tally_lines
@@ -26,7 +28,7 @@ from kfeat.render.table import render
 from kfeat.render.whole import cells_at_hand
 
 READMES = [Path("README.md"), Path("results/pham_pagh_2013/README.md")]
-KINDS = "scoreboard|benchmarks|tallies|largest|table|printed|verdicts|closing"
+KINDS = "scoreboard|benchmarks|maps|tallies|largest|table|printed|verdicts|closing"
 BLOCK = re.compile(rf"<!-- ({KINDS})( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
 CONFIGS, RESULTS = Path("configs"), Path("results")
 
@@ -42,6 +44,8 @@ def _block(match: re.Match[str]) -> str:
         content = markdown(standings(), RESULTS).strip()
     elif kind == "benchmarks":
         content = _benchmarks()
+    elif kind == "maps":
+        content = _maps()
     elif kind == "closing":
         content = _closing(name)
     elif kind == "tallies":
@@ -93,6 +97,27 @@ def _benchmarks() -> str:
     lines = [[what, *(_span(found[count]) for count in threads)] for what, found in ratios.items()]
     headers = ["kfeat : other", *(f"{count} thread{'s'[: count - 1]}" for count in threads)]
     return tabulate(lines, headers, tablefmt="github", disable_numparse=True)
+
+
+def _maps() -> str:
+    """Return the table of all maps: what each can do, its cost and variance, its source, and when to use it."""
+    lines = [
+        [f"`{name}`", _kernels(kernels_of(cls)), *(fact.replace("|", "\\|") for fact in cls.facts)]
+        for name, cls in sorted(MAPS.items())
+    ]
+    headers = ["map", "kernels", "cost of a row", "variance or error", "source", "when to use it"]
+    return tabulate(lines, headers, tablefmt="github", disable_numparse=True)
+
+
+def _kernels(names: list[str]) -> str:
+    """Return the names in few words, where they are all kernels or all of a kind."""
+    words = {"all": list(KERNELS)}
+    for kind, base in (("dot products", DotProductKernel), ("shift-invariant", ShiftInvariantKernel)):
+        words[kind] = [name for name, cls in KERNELS.items() if issubclass(cls, base)]
+    for kind, members in words.items():
+        if set(members) <= set(names):
+            names = [kind, *(name for name in names if name not in members)]
+    return ", ".join(names)
 
 
 def _span(ratios: list[float]) -> str:

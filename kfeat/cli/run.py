@@ -227,12 +227,9 @@ def maps() -> None:
     """List the feature maps: what each is, the kernels it approximates, its cost and variance, its use."""
     from inspect import getdoc
 
-    from kfeat.kernels import KERNELS
-    from kfeat.maps import MAPS
+    from kfeat.maps import MAPS, kernels_of
 
     for name, cls in MAPS.items():
-        able = [kernel for kernel, kind in KERNELS.items() if cls.supports(kind())]
-        able = able or [type(cls.default_kernel()).__name__.lower()]
         summary = (getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
         facts = [f"{key}: {value}" for key, value in cls.facts._asdict().items()]
-        click.echo("\n  ".join([name, summary, f"kernels: {', '.join(able)}", *facts]))
+        click.echo("\n  ".join([name, summary, f"kernels: {', '.join(kernels_of(cls))}", *facts]))

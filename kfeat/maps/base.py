@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
-from kfeat.kernels import Kernel
+from kfeat.kernels import KERNELS, Kernel
 from kfeat.kernels.operands import canonical
 from kfeat.kernels.randomness import generator
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
@@ -168,6 +168,11 @@ def register(name: str) -> Callable[[M], M]:
         return cls
 
     return enter
+
+
+def kernels_of(cls: type[FeatureMap]) -> list[str]:
+    """Return the names of the kernels that a map of this class can approximate."""
+    return [name for name, kernel in KERNELS.items() if cls.supports(kernel())]
 
 
 def maps_for(kernel: Kernel) -> list[str]:
