@@ -100,7 +100,7 @@ def _benchmarks() -> str:
 
 
 def _maps() -> str:
-    """Return the table of all maps: what each can do, its cost and variance, its source, and when to use it."""
+    """Return the table of all maps: kernels, cost, variance, source, and when to use each."""
     lines = [
         [f"`{name}`", _kernels(kernels_of(cls)), *(fact.replace("|", "\\|") for fact in cls.facts)]
         for name, cls in sorted(MAPS.items())

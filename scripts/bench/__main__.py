@@ -1,4 +1,4 @@
-"""Run the benchmarks and print their table: `python -m scripts.bench [maps|solvers|data ...]`.
+"""Run the benchmarks and print their tables: `python -m scripts.bench`, or some of `PARTS` by name.
 
 Rows come as they are measured; with `--save DIR` they are written to DIR/<part>.json and .md too, with the
 machine they were measured on. Run it alone on the machine.
@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from kfeat.experiments.machine import environment
 
-PARTS = ("maps", "solvers", "data")
+PARTS = ("maps", "fourier", "sketches", "solvers", "data")
 
 
 def show(rows: list[dict[str, Any]]) -> str:
