@@ -1,6 +1,7 @@
 """Exact kernels: vectorised, and knowing their Maclaurin series or their spectrum."""
 
 from kfeat.kernels.base import Kernel
+from kfeat.kernels.compositional import Compositional
 from kfeat.kernels.dot_product import (
     DotProductKernel,
     Exponential,
@@ -20,10 +21,12 @@ KERNELS: dict[str, type[Kernel]] = {
     "vovk_infinite": VovkInfinite,
     "gaussian": Gaussian,
     "laplacian": Laplacian,
+    "compositional": Compositional,
 }
 
 __all__ = [
     "KERNELS",
+    "Compositional",
     "DotProductKernel",
     "Exponential",
     "Gaussian",
