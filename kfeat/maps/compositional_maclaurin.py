@@ -117,6 +117,7 @@ class CompositionalMaclaurin(FeatureMap):
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
         outer, inner = self.kernel_.parts()
         unfitted = self._black_box(inner)
+        self._check_rows(X)
         if not self.constant:
             self.kernel_offset_ = float(coefficients(outer, 1)[0])
         degrees, weights = self._draw_degrees(X, rng)
@@ -149,6 +150,11 @@ class CompositionalMaclaurin(FeatureMap):
         unfitted: FeatureMap = clone(self.inner)
         return unfitted
 
+    def _check_rows(self, X: Any) -> None:
+        """Raise DataError where the outer series does not converge at K(x, x)."""
+        if self.kernel_.parts()[0].radius < inf:
+            self.kernel_.diagonal(X)
+
     def _draw_degrees(self, X: Any, rng: np.random.Generator) -> Degrees:
         outer, inner = self.kernel_.parts()
         first = 0 if self.constant else 1
@@ -166,6 +172,7 @@ class CompositionalMaclaurin(FeatureMap):
         factors = np.split(self.columns_, np.cumsum(D - first)[:-1])
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
+            self._check_rows(X)
             out[:] = scales
             if not first.size:
                 return
