@@ -187,12 +187,20 @@ class TruncatedSeries(DotProductKernel):
 def remainders(kernel: DotProductKernel, radius: float) -> NDArray[np.float64]:
     """Return for k = 0, 1, ... the largest |f(t) - sum_{n <= k} a_n t^n| over |t| <= radius^2.
 
-    It is sum_{n > k} a_n radius^2n, since no a_n is negative.
+    It is sum_{n > k} a_n radius^2n, since no a_n is negative. Raises UnsupportedKernelError where f is not
+    finite.
     """
-    sizes = series_terms(kernel, radius**2)
-    beyond = value_at(kernel, radius**2) - sizes.sum()
+    t = radius**2
+    value = value_at(kernel, t)
+    if not np.isfinite(value):
+        raise UnsupportedKernelError(
+            f"the series of {kernel!r} has no finite value in double precision at <x, y> = {t:g}: scale the "
+            "rows down"
+        )
+    sizes = series_terms(kernel, t)
+    beyond = value - sizes.sum()
     tails = np.cumsum(sizes[::-1])[::-1] - sizes
-    return tails + (beyond if beyond > ROUNDING * sizes.sum() else 0.0)
+    return tails + (beyond if beyond > ROUNDING * value else 0.0)
 
 
 def series_terms(kernel: DotProductKernel, t: float) -> NDArray[np.float64]:
@@ -205,12 +213,6 @@ def series_terms(kernel: DotProductKernel, t: float) -> NDArray[np.float64]:
 
 
 def value_at(kernel: DotProductKernel, t: float) -> float:
-    """Return f(t), or raise UnsupportedKernelError where the series has no finite value there."""
+    """Return f(t), t >= 0; infinity where the series does not converge."""
     with np.errstate(all="ignore"):
-        value = float(kernel._f(np.array([t]))[0]) if t < kernel.radius else inf
-    if not np.isfinite(value):
-        raise UnsupportedKernelError(
-            f"the series of {kernel!r} has no finite value in double precision at <x, y> = {t:g}: scale the "
-            "rows down"
-        )
-    return value
+        return float(kernel._f(np.array([t]))[0]) if t < kernel.radius else inf
