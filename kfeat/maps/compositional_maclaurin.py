@@ -1,5 +1,6 @@
 """Random features of compositional kernels by those of the inner kernel (Kar & Karnick 2012, section 5)."""
 
+from itertools import pairwise
 from math import inf
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -131,7 +132,8 @@ class CompositionalMaclaurin(FeatureMap):
         if unfitted.random_state is None:
             unfitted.set_params(random_state=int(rng.integers(2**31)))
         self.inner_ = unfitted.fit(X)
-        self.columns_ = rng.permutation(total)
+        in_order = isinstance(self.inner_, RandomFourier)  # the others' columns are sorted by degree
+        self.columns_ = np.arange(total) if in_order else rng.permutation(total)
         self.kernel_ = Compositional(outer, self.inner_.kernel_)
         return self.n_components
 
@@ -169,7 +171,10 @@ class CompositionalMaclaurin(FeatureMap):
         map_inner, n_inner = self.inner_._block_mapper(dtype), int(self.inner_._n_features_out)
         unit = dtype.type(np.sqrt(n_inner))  # columns of the inner map are W / sqrt(their number)
         first = np.searchsorted(self.n_factors_, range(1, int(self.n_factors_[-1]) + 1))
-        factors = np.split(self.columns_, np.cumsum(D - first)[:-1])
+        ends = np.cumsum([0, *(D - first)])
+        parts: list[Any] = [slice(start, end) for start, end in pairwise(ends)]
+        if (np.diff(self.columns_) != 1).any():  # out of order; slices save a copy
+            parts = [self.columns_[part] for part in parts]
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
             self._check_rows(X)
@@ -179,7 +184,7 @@ class CompositionalMaclaurin(FeatureMap):
             W = np.empty((X.shape[0], n_inner), dtype)
             map_inner(X, W)
             W *= unit
-            for start, columns in zip(first, factors, strict=False):
+            for start, columns in zip(first, parts, strict=True):
                 out[:, start:] *= W[:, columns]
 
         return map_block
