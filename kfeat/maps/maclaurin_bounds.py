@@ -90,7 +90,8 @@ def truncated_bound(
 
     2 (32 R L / e_2)^2d exp(-D e_2^2 / (8 C^2)), with e_2 = eps - sum_{n > k} a_n R^2n left for the sampled
     part, weights w_n = a_n / P(n), C = max_n w_n R^2n and L = R f_k'(R^2) + sqrt(d) max_n n w_n R^(2n - 1).
-    Finite wherever the kernel is; vacuous where the cut alone costs eps. The paper's text prints none.
+    For maps without exact columns and with the constant. Finite wherever the kernel is; vacuous where the cut
+    alone costs eps. The paper's text prints none.
     """
     rests = remainders(kernel, radius)
     left = eps - float(rests[min(max_degree, len(rests) - 1)])

@@ -24,8 +24,12 @@ class TruncatedMaclaurin(RandomMaclaurin):
 
     z_i(x) = sqrt(a_N / (D P(N))) prod_{j <= N} <w_j, x> with N <= k: unbiased for sum_{n <= k} a_n <x, y>^n.
     The rest is a bias, for rows of norms up to R at most sum_{n > k} a_n R^2n, which x = y of norm R attains;
-    the smallest k whose bias is allowed is taken. No feature has more than k factors, and |<z(x), z(y)>| is
-    bounded also where the bound for the whole series, p f(p R^2) / (p - 1), is infinite.
+    the smallest k whose bias is allowed is taken. No feature has more than k factors, and
+
+    Var <z(x), z(y)> = (sum_{n <= k} a_n^2 m^n / P(n) - (sum_{n <= k} a_n <x, y>^n)^2) / D,
+    m = E[(<w, x> <w, y>)^2] = ||x||^2 ||y||^2 + 2 <x, y>^2 - 2 sum_i x_i^2 y_i^2,
+
+    is finite, which it is not for whole series as that of 1 / (1 - <x, y>) where base m >= 1.
 
     The paper's text names no constants; its supplement, to which it refers for them, was not at hand.
 
@@ -36,7 +40,7 @@ class TruncatedMaclaurin(RandomMaclaurin):
     n_components : int, default 100
         The number D of random features.
     allowed_error : float, default 0.01
-        The largest bias |k(x, y) - sum_{n <= k} a_n <x, y>^n| over rows of norms up to the radius.
+        The largest absolute bias |k(x, y) - sum_{n <= k} a_n <x, y>^n| over rows of norms up to the radius.
     max_degree : int, optional
         The degree k itself, in place of an allowed error.
     radius : float, optional
@@ -78,9 +82,9 @@ class TruncatedMaclaurin(RandomMaclaurin):
 
     facts: ClassVar[Facts] = Facts(
         cost="d D E[N], N <= k the degree drawn",
-        variance="as random_maclaurin; bias at most the rest of the series, sum_{n > k} a_n R^2n",
+        variance="(sum_{n <= k} a_n^2 m^n / P(n) - k^2) / D; bias <= sum_{n > k} a_n R^2n",
         source="Kar & Karnick 2012, section 4.2",
-        use="infinite series whose rare high degrees cost time and variance; a bias must not matter",
+        use="infinite series, whose rare high degrees cost time and variance, where a bias is allowed",
     )
 
     def __init__(
