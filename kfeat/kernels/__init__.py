@@ -1,6 +1,7 @@
 """Exact kernels: vectorised, and knowing their Maclaurin series or their spectrum."""
 
 from kfeat.kernels.base import Kernel
+from kfeat.kernels.compositional import Compositional
 from kfeat.kernels.dot_product import (
     DotProductKernel,
     Exponential,
@@ -21,10 +22,12 @@ KERNELS: dict[str, type[Kernel]] = {
     "gaussian": Gaussian,
     "laplacian": Laplacian,
     "sum": Sum,
+    "compositional": Compositional,
 }
 
 __all__ = [
     "KERNELS",
+    "Compositional",
     "DotProductKernel",
     "Exponential",
     "Gaussian",

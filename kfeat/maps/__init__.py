@@ -1,16 +1,20 @@
 """Explicit random feature maps: scikit-learn transformers that hold the kernel they approximate."""
 
 from kfeat.maps.base import MAPS, FeatureMap, kernels_of, maps_for
+from kfeat.maps.base import MAPS, FeatureMap, maps_for
+from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
 from kfeat.maps.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
 from kfeat.maps.nystrom import Nystrom
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
 from kfeat.maps.stacked import Stacked
 from kfeat.maps.tensor_sketch import TensorSketch
+from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
 
 __all__ = [
     "MAPS",
     "ColumnCounts",
+    "CompositionalMaclaurin",
     "Diagnosis",
     "Estimate",
     "FeatureMap",
@@ -19,6 +23,7 @@ __all__ = [
     "RandomMaclaurin",
     "Stacked",
     "TensorSketch",
+    "TruncatedMaclaurin",
     "column_counts",
     "diagnose",
     "kernels_of",

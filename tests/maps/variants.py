@@ -1,7 +1,10 @@
 """Maps with other parameters than their defaults, which the contracts of all maps are held against."""
 
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Polynomial, Sum
+from kfeat.kernels.compositional import Compositional
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
+from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
+from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
 
 VARIANTS = [
     TensorSketch(Polynomial(3, coef0=0.5), 40),
@@ -12,6 +15,8 @@ VARIANTS = [
     RandomFourier(Laplacian(0.1), 40),
     RandomFourier(Gaussian("mean_distance"), 41),
     RandomFourier(Gaussian("median"), 40, features="offset"),
+    TruncatedMaclaurin(Exponential(2.0), 60, allowed_error=0.1, h01=True),
+    CompositionalMaclaurin(Compositional(Polynomial(2, coef0=1.0), Gaussian("median")), n_components=60),
     Nystrom(Laplacian(0.5), 30, rank=20),
     Stacked(
         Sum([Polynomial(2), Laplacian(), Polynomial(3, coef0=1.0)], weights=[0.5, 2.0, 1.0]),

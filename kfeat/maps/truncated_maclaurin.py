@@ -1,0 +1,223 @@
+"""Random Maclaurin features of a series that is cut at a degree (Kar & Karnick 2012, section 4.2)."""
+
+from math import inf
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Le, Lt
+from numpy.typing import NDArray
+
+from kfeat.errors import ParameterError, UnsupportedKernelError
+from kfeat.kernels import DotProductKernel
+from kfeat.kernels.base import Positive, squared_norms
+from kfeat.maps.base import Facts, register
+from kfeat.maps.degrees import MAX_DEGREE, Degrees, coefficients, proportional, terms, truncated
+from kfeat.maps.random_maclaurin import RandomMaclaurin
+from kfeat.parameters import Components, Jobs
+
+ROUNDING = 1e-12  # a rest of the series below this share of its sum is the rounding of the sum
+
+
+@register("truncated_maclaurin")
+class TruncatedMaclaurin(RandomMaclaurin):
+    """Random Maclaurin features of the series up to degree k, which no feature exceeds.
+
+    z_i(x) = sqrt(a_N / (D P(N))) prod_{j <= N} <w_j, x> with N <= k: unbiased for sum_{n <= k} a_n <x, y>^n.
+    The rest is a bias, for rows of norms up to R at most sum_{n > k} a_n R^2n, which x = y of norm R attains;
+    the smallest k whose bias is allowed is taken. No feature has more than k factors, and
+
+    Var <z(x), z(y)> = (sum_{n <= k} a_n^2 m^n / P(n) - (sum_{n <= k} a_n <x, y>^n)^2) / D,
+    m = E[(<w, x> <w, y>)^2] = ||x||^2 ||y||^2 + 2 <x, y>^2 - 2 sum_i x_i^2 y_i^2,
+
+    is finite, which it is not for whole series as that of 1 / (1 - <x, y>) where base m >= 1.
+
+    The paper's text names no constants; its supplement, to which it refers for them, was not at hand.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate: any dot-product kernel; None is (1 + <x, y>)^2.
+    n_components : int, default 100
+        The number D of random features.
+    allowed_error : float, default 0.01
+        The largest absolute bias |k(x, y) - sum_{n <= k} a_n <x, y>^n| over rows of norms up to the radius.
+    max_degree : int, optional
+        The degree k itself, in place of an allowed error.
+    radius : float, optional
+        The radius R; None: the largest norm of a row that the map is fitted to.
+    degree_law : {"truncated", "proportional"}, default "truncated"
+        The distribution of the degrees N <= k that have a term: "truncated" in proportion to p^-(N + 1) with
+        p = base, "proportional" to a_N mean(||x||^2N) on the data.
+    base : float, default 2.0
+        The p of the geometric distribution, above 1; "proportional" does not use it.
+    h01 : bool, default False
+        Whether degrees 0 and 1 are the exact columns sqrt(a_0) and sqrt(a_1) x, which come first; the
+        n_components random ones are then drawn given 2 <= N <= k.
+    constant : bool, default True
+        False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+
+    Attributes
+    ----------
+    max_degree_ : int
+        The degree k.
+    radius_, truncation_error_ : float
+        The radius, and the largest bias on rows of norms up to it.
+    truncated_kernel_ : TruncatedSeries
+        The kernel sum_{n <= k} a_n <x, y>^n; `kernel_` stays the whole one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.kernels import Exponential
+    >>> from kfeat.maps import TruncatedMaclaurin
+    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> feature_map = TruncatedMaclaurin(Exponential(), allowed_error=0.01, random_state=0).fit(X)
+    >>> feature_map.max_degree_, round(feature_map.truncation_error_, 5)  # 1 / 5! + 1 / 6! + ...
+    (4, 0.00995)
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        cost="d D E[N], N <= k the degree drawn",
+        variance="(sum_{n <= k} a_n^2 m^n / P(n) - k^2) / D; bias <= sum_{n > k} a_n R^2n",
+        source="Kar & Karnick 2012, section 4.2",
+        use="infinite series, whose rare high degrees cost time and variance, where a bias is allowed",
+    )
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        n_components: Components = 100,
+        allowed_error: Annotated[float, Gt(0), Lt(inf)] = 0.01,
+        max_degree: Annotated[int, Ge(0), Le(MAX_DEGREE)] | None = None,
+        radius: Positive | None = None,
+        degree_law: Literal["truncated", "proportional"] = "truncated",
+        base: Annotated[float, Gt(1), Lt(inf)] = 2.0,
+        h01: bool = False,
+        constant: bool = True,
+        random_state: Any = None,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.allowed_error = allowed_error
+        self.max_degree = max_degree
+        self.radius = radius
+        self.degree_law = degree_law
+        self.base = base
+        self.h01 = h01
+        self.constant = constant
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def learnt_parameters(self) -> dict[str, float]:
+        """Return the degree that follows from the allowed error; nothing before the fit."""
+        learnt = self.max_degree is None and hasattr(self, "max_degree_")
+        return {"max_degree": self.max_degree_} if learnt else {}
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        self.kernel_.check_rows(X)
+        largest = float(np.sqrt(squared_norms(X).max()))
+        self.radius_ = largest if self.radius is None else float(self.radius)
+        rests = remainders(self.kernel_, self.radius_)
+        self.max_degree_ = self._choose_degree(rests) if self.max_degree is None else self.max_degree
+        self.truncation_error_ = float(rests[min(self.max_degree_, len(rests) - 1)])
+        self.truncated_kernel_ = TruncatedSeries(self.kernel_, self.max_degree_)
+        return super()._draw(X, rng)
+
+    def _choose_degree(self, rests: NDArray[np.float64]) -> int:
+        """Return the smallest degree whose bias is allowed, but one that leaves a term to sample."""
+        within = rests <= self.allowed_error
+        if not within.any():
+            raise ParameterError(
+                f"TruncatedMaclaurin: the series of {self.kernel_!r} up to degree {len(rests) - 1:,} is "
+                f"{rests[-1]:.3g} short at radius {self.radius_:g}, more than allowed_error="
+                f"{self.allowed_error:g}: allow more, scale the rows down, or give max_degree"
+            )
+        a = coefficients(self.kernel_, len(rests))
+        sampled = np.flatnonzero(a[self._first_degree() :]) + self._first_degree()
+        return max(int(np.argmax(within)), int(sampled[0]) if sampled.size else 0)
+
+    def _first_degree(self) -> int:
+        return 2 if self.h01 else 0 if self.constant else 1
+
+    def _draw_degrees(self, X: Any, rng: np.random.Generator) -> Degrees:
+        kernel, first = self.truncated_kernel_, self._first_degree()
+        if self.degree_law == "proportional":
+            return proportional(rng, kernel, self.n_components, X, first)
+        return truncated(rng, kernel, self.n_components, self.base, first)
+
+
+class TruncatedSeries(DotProductKernel):
+    """The kernel sum_{n <= degree} a_n <x, y>^n of another dot-product kernel's coefficients a_n.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Exponential
+    >>> from kfeat.maps.truncated_maclaurin import TruncatedSeries
+    >>> TruncatedSeries(Exponential(), degree=2)([[1.0, 1.0]], [[1.0, 1.0]])
+    array([[5.]])
+    """
+
+    def __init__(self, whole: DotProductKernel, degree: int) -> None:
+        self.whole = whole
+        self.degree = degree
+
+    @property
+    def formula(self) -> str:
+        """The whole kernel's formula, and where its series is cut."""
+        return f"{self.whole.formula} up to degree {self.degree}"
+
+    @property
+    def last_degree(self) -> int:
+        """The degree at which the series is cut, or its own end where that comes first."""
+        end = self.whole.last_degree
+        return self.degree if end is None else min(self.degree, end)
+
+    def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
+        """Return the whole kernel's coefficients, and 0 beyond the degree."""
+        return np.where(np.arange(n_terms) <= self.degree, self.whole.maclaurin(n_terms), 0.0)
+
+    def _f(self, t: NDArray[Any]) -> NDArray[Any]:
+        total = np.zeros_like(t)
+        for a in coefficients(self, self.last_degree + 1)[::-1]:
+            total *= t
+            total += t.dtype.type(a)
+        return total
+
+
+def remainders(kernel: DotProductKernel, radius: float) -> NDArray[np.float64]:
+    """Return for k = 0, 1, ... the largest |f(t) - sum_{n <= k} a_n t^n| over |t| <= radius^2.
+
+    It is sum_{n > k} a_n radius^2n, since no a_n is negative. Raises UnsupportedKernelError where f is not
+    finite.
+    """
+    t = radius**2
+    value = value_at(kernel, t)
+    if not np.isfinite(value):
+        raise UnsupportedKernelError(
+            f"the series of {kernel!r} has no finite value in double precision at <x, y> = {t:g}: scale the "
+            "rows down"
+        )
+    sizes = series_terms(kernel, t)
+    beyond = value - sizes.sum()
+    tails = np.cumsum(sizes[::-1])[::-1] - sizes
+    return tails + (beyond if beyond > ROUNDING * value else 0.0)
+
+
+def series_terms(kernel: DotProductKernel, t: float) -> NDArray[np.float64]:
+    """Return a_n t^n, n = 0, 1, ..., to the end of the series or to degree MAX_DEGREE, for t >= 0."""
+    a = terms(kernel, MAX_DEGREE)
+    n = np.arange(len(a))
+    with np.errstate(divide="ignore", over="ignore"):  # in logarithms, since powers overflow
+        logs = np.log(a) + n * np.log(t) if t > 0 else np.where(n == 0, np.log(a), -np.inf)
+        return np.exp(logs)
+
+
+def value_at(kernel: DotProductKernel, t: float) -> float:
+    """Return f(t), t >= 0; infinity where the series does not converge."""
+    with np.errstate(all="ignore"):
+        return float(kernel._f(np.array([t]))[0]) if t < kernel.radius else inf

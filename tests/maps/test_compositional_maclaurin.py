@@ -1,0 +1,231 @@
+"""Compositional features: unbiased by enumeration and by z-tests with faults, and which inner maps can."""
+
+from itertools import permutations, product
+from math import comb
+
+import numpy as np
+import pytest
+
+from kfeat.errors import DataError, UnsupportedKernelError
+from kfeat.kernels import (
+    Compositional,
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Sum,
+    VovkInfinite,
+)
+from kfeat.maps import (
+    CompositionalMaclaurin,
+    Nystrom,
+    RandomFourier,
+    RandomMaclaurin,
+    TensorSketch,
+    TruncatedMaclaurin,
+)
+
+X = np.array([[0.3, -0.2], [0.5, 0.9], [-0.4, 0.8], [1.2, 0.1]])
+D = 200_000
+PASS, CAUGHT = 4.0, 6.33  # as in faults.py
+
+
+def expected_over_inner_draws(arrangements):
+    """Return E[Z Z^T] of two features of (1 + <x, y>)^2, exactly, at d = 1.
+
+    All inner degrees (0 or 1, P = 2 / 3 and 1 / 3, sorted as the map keeps them), signs and arrangements.
+    """
+    rows = np.array([[0.7], [-0.4], [0.9]])
+    inner = RandomMaclaurin(degree_law="truncated", random_state=0)
+    kernel = Compositional(Polynomial(2), Polynomial(1, coef0=1.0))
+    fitted = CompositionalMaclaurin(kernel, inner, 2, "truncated", random_state=0).fit(rows)
+    assert fitted.inner_.n_components == 4
+    total = np.zeros((3, 3))
+    for ones in range(5):
+        factors = np.array([0] * (4 - ones) + [1] * ones)
+        share = comb(4, ones) * (1 / 3) ** ones * (2 / 3) ** (4 - ones)
+        fitted.inner_.degrees_ = fitted.inner_.n_factors_ = factors
+        fitted.inner_.scales_ = np.sqrt(np.where(factors == 1, 3, 1.5) / 4)
+        grams = []
+        for signs in product((-1, 1), repeat=ones):
+            fitted.inner_.signs_ = np.reshape(signs, (ones, 1)).astype(np.int8)
+            for columns in arrangements:
+                fitted.columns_ = np.array(columns)
+                Z = fitted.transform(rows)
+                grams.append(Z @ Z.T)
+        total += share * np.mean(grams, axis=0)
+    return total, kernel(rows)
+
+
+def test_the_expectation_over_all_degrees_signs_and_arrangements_is_the_kernel():
+    np.testing.assert_allclose(*expected_over_inner_draws(list(permutations(range(4)))), rtol=1e-12)
+
+
+def test_columns_taken_in_the_order_of_their_degrees_are_biased():
+    actual, exact = expected_over_inner_draws([range(4)])
+    assert np.abs(actual / exact - 1).max() > 0.05
+
+
+def second_moment(inner, kernel):
+    """Return E[(W(x) W(y))^2] of one-dimensional features of the inner kernel, for all pairs of rows."""
+    if isinstance(inner, RandomFourier):  # (2 cos(a) cos(b))^2 with offsets: 1 + k(2 (x - y)) / 2
+        return 1 + kernel(2 * X) / 2
+    squares = (X**2).sum(axis=1)  # of <w, x> <w, y>, with signs w
+    return np.outer(squares, squares) + 2 * (X @ X.T) ** 2 - 2 * (X**2) @ (X**2).T
+
+
+CASES = [
+    (Polynomial(2, coef0=1.0), Gaussian(0.6), RandomFourier(features="offset")),
+    (Polynomial(3), Laplacian(0.4), RandomFourier(features="offset")),
+    (Exponential(2.0), Gaussian(0.6), RandomFourier(features="offset")),
+    (Polynomial(2, coef0=1.0), Linear(), RandomMaclaurin(degree_law="truncated")),
+]
+
+
+def products(outer, inner_kernel, inner, cls=CompositionalMaclaurin, **options):
+    fitted = cls(Compositional(outer, inner_kernel), inner, D, random_state=0, **options).fit(X)
+    Z = fitted.transform(X) * np.sqrt(D)
+    return np.einsum("ik,jk->ijk", Z, Z)
+
+
+def largest_z(values, exact):
+    means, deviations = values.mean(axis=2), values.std(axis=2) / np.sqrt(D)
+    return np.abs((means - exact) / deviations).max()
+
+
+@pytest.mark.parametrize("law", ["geometric", "truncated", "proportional"])
+@pytest.mark.parametrize(("outer", "inner_kernel", "inner"), CASES, ids=str)
+def test_the_mean_over_many_features_is_the_kernel_with_the_variance_of_the_docstring(
+    outer, inner_kernel, inner, law
+):
+    values = products(outer, inner_kernel, inner, degree_law=law)
+    exact = Compositional(outer, inner_kernel)(X)
+    assert largest_z(values, exact) < PASS
+    n = np.arange(40)
+    a = outer.maclaurin(40)
+    if law == "proportional":
+        P = a * np.mean([inner_kernel.diagonal(X) ** k for k in n], axis=1)
+    else:
+        P = 2.0**-n * (a > 0 if law == "truncated" else 1)
+    P /= P.sum()
+    if law != "proportional" or not isinstance(inner_kernel, Linear):  # whose mean is over quantiles of norms
+        m = second_moment(inner, inner_kernel)
+        live = a > 0
+        expected = sum(w * m**k for w, k in zip(a[live] ** 2 / P[live], n[live], strict=True)) - exact**2
+        np.testing.assert_allclose(values.var(axis=2), expected, rtol=0.05)
+
+
+class ScaledFeatures(CompositionalMaclaurin):
+    def transform(self, X, out=None):
+        return np.sqrt(1.05) * super().transform(X)
+
+
+class PrintedScale(CompositionalMaclaurin):
+    """The columns of the inner map as they are, not times the root of their number."""
+
+    def _draw(self, X, rng):
+        width = super()._draw(X, rng)
+        self.scales_ = self.scales_ * float(self.inner_._n_features_out) ** (-self.n_factors_ / 2)
+        return width
+
+
+@pytest.mark.parametrize("fault", [ScaledFeatures, PrintedScale])
+def test_planted_faults_are_caught(fault):
+    outer, inner_kernel, inner = CASES[0]
+    values = products(outer, inner_kernel, inner, cls=fault)
+    assert largest_z(values, Compositional(outer, inner_kernel)(X)) > CAUGHT
+
+
+def test_one_feature_for_all_factors_is_caught():
+    class OneForAll(CompositionalMaclaurin):
+        def _draw(self, X, rng):
+            width = super()._draw(X, rng)
+            self.columns_ = np.zeros_like(self.columns_) + np.arange(len(self.columns_)) % self.n_components
+            return width
+
+    kernel = Compositional(Polynomial(2), Gaussian(0.6))
+    for cls, biased in ((CompositionalMaclaurin, False), (OneForAll, True)):
+        fitted = cls(kernel, None, D, "truncated", random_state=0).fit(X)
+        Z = np.sqrt(D) * fitted.transform(X)
+        z = largest_z(np.einsum("ik,jk->ijk", Z, Z), kernel(X))
+        assert z > CAUGHT if biased else z < PASS
+
+
+def test_maps_nest():
+    kernel = Compositional(Polynomial(2), Compositional(Polynomial(2, coef0=0.5), Gaussian(0.6)))
+    fitted = CompositionalMaclaurin(kernel, None, D // 2, "truncated", random_state=0).fit(X)
+    Z = fitted.transform(X) * np.sqrt(D // 2)
+    values = np.einsum("ik,jk->ijk", Z, Z)
+    z = (values.mean(axis=2) - kernel(X)) / (values.std(axis=2) / np.sqrt(D // 2))
+    assert np.abs(z).max() < PASS
+
+
+def test_without_the_constant_the_map_estimates_the_rest():
+    kernel = Compositional(Exponential(2.0), Gaussian(0.6))
+    fitted = CompositionalMaclaurin(kernel, None, D, constant=False, random_state=0).fit(X)
+    assert fitted.kernel_offset_ == 1
+    assert fitted.degrees_.min() == 1
+    Z = fitted.transform(X)
+    np.testing.assert_allclose(Z @ Z.T, kernel(X) - 1, atol=0.02)
+
+
+def test_bandwidths_and_seeds_reach_the_inner_map():
+    kernel = Compositional(Polynomial(2), Gaussian("median"))
+    fitted = CompositionalMaclaurin(kernel, n_components=50, random_state=0).fit(X)
+    assert fitted.kernel_.inner.gamma == fitted.inner_.kernel_.gamma == Gaussian("median").resolve(X).gamma
+    inner = RandomFourier(features="offset", random_state=3)
+    maps = [CompositionalMaclaurin(kernel, inner, 50, random_state=s).fit(X) for s in (0, 1)]
+    frequencies = [one.inner_.frequencies_.ravel() for one in maps]
+    shortest = min(map(len, frequencies)) // 100
+    np.testing.assert_array_equal(frequencies[0][:shortest], frequencies[1][:shortest])
+    assert inner.kernel is None
+
+
+def test_a_map_of_constants_alone_needs_no_inner_columns():
+    class One(Polynomial):
+        def maclaurin(self, n_terms):
+            return (np.arange(n_terms) == 0).astype(float)
+
+    fitted = CompositionalMaclaurin(Compositional(One(1), Gaussian()), n_components=40, random_state=0)
+    assert set(np.unique(fitted.fit_transform(X))) <= {0.0, np.sqrt(2 / 40)}
+
+
+def test_inner_maps_that_depend_on_each_other_are_refused_and_those_that_can_are_named():
+    kernels = {TensorSketch: Polynomial(2), RandomMaclaurin: Polynomial(2), TruncatedMaclaurin: Polynomial(2)}
+    for inner in (
+        TensorSketch(),
+        RandomFourier(),
+        RandomMaclaurin(h01=True),
+        RandomMaclaurin(constant=False),
+        TruncatedMaclaurin(),
+        Nystrom(),
+    ):
+        kernel = Compositional(Polynomial(2), kernels.get(type(inner), Gaussian()))
+        with pytest.raises(
+            UnsupportedKernelError,
+            match=r'which are RandomFourier\(features="offset"\), RandomMaclaurin and CompositionalMaclaurin',
+        ):
+            CompositionalMaclaurin(kernel, inner).fit(X)
+    with pytest.raises(UnsupportedKernelError, match=r"RandomMaclaurin cannot approximate Gaussian\(\)"):
+        CompositionalMaclaurin(Compositional(), RandomMaclaurin()).fit(X)
+    with pytest.raises(UnsupportedKernelError, match=r"maps that can: nystrom$"):
+        CompositionalMaclaurin(Compositional(inner=Sum([Gaussian(), Linear()]))).fit(X)
+    with pytest.raises(UnsupportedKernelError, match="CompositionalMaclaurin cannot approximate Gaussian"):
+        CompositionalMaclaurin(Gaussian()).fit(X)
+
+
+def test_values_beyond_the_outer_series_are_refused():
+    with pytest.raises(DataError, match="needs values below 1, got 1 of Gaussian"):
+        CompositionalMaclaurin(Compositional(VovkInfinite(), Gaussian())).fit(X)
+    fitted = CompositionalMaclaurin(Compositional(VovkInfinite(), Polynomial(2)), random_state=0).fit(X[:1])
+    with pytest.raises(DataError, match=r"needs values below 1, got 2\.1"):
+        fitted.transform(X)
+
+
+def test_draws_are_the_same_on_every_platform():
+    kernel = Compositional(Exponential(), Polynomial(2))
+    fitted = CompositionalMaclaurin(kernel, n_components=8, random_state=0).fit(X)
+    assert fitted.degrees_.tolist() == [0, 0, 0, 1, 1, 1, 2, 3]
+    assert fitted.columns_.tolist() == [2, 1, 3, 6, 0, 4, 5, 7]
+    assert CompositionalMaclaurin(random_state=0).fit(X).inner_.random_state == 493018052
