@@ -229,7 +229,7 @@ def maps() -> None:
 
     from kfeat.maps import MAPS, kernels_of
 
-    for name, cls in MAPS.items():
+    for name, cls in sorted(MAPS.items()):
         summary = (getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
         facts = [f"{key}: {value}" for key, value in cls.facts._asdict().items()]
         click.echo("\n  ".join([name, summary, f"kernels: {', '.join(kernels_of(cls))}", *facts]))

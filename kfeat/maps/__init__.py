@@ -1,7 +1,6 @@
 """Explicit random feature maps: scikit-learn transformers that hold the kernel they approximate."""
 
 from kfeat.maps.base import MAPS, FeatureMap, kernels_of, maps_for
-from kfeat.maps.base import MAPS, FeatureMap, maps_for
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
 from kfeat.maps.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
 from kfeat.maps.nystrom import Nystrom

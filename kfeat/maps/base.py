@@ -177,7 +177,7 @@ def kernels_of(cls: type[FeatureMap]) -> list[str]:
 
 def maps_for(kernel: Kernel) -> list[str]:
     """Return the names of the maps that can approximate this kernel."""
-    return [name for name, cls in MAPS.items() if cls.supports(kernel)]
+    return sorted(name for name, cls in MAPS.items() if cls.supports(kernel))
 
 
 def checked_output(out: NDArray[Any], shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import Compositional, Kernel
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, check_supported, register
+from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.degrees import Degrees, coefficients, geometric, proportional, truncated
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
@@ -115,6 +115,13 @@ class CompositionalMaclaurin(FeatureMap):
         """Return exp(exp(-||x - y||^2))."""
         return Compositional()
 
+    def check_kernel(self, kernel: object) -> None:
+        """Raise UnsupportedKernelError where the kernel or the inner map will not do."""
+        super().check_kernel(kernel)
+        assert isinstance(kernel, Compositional)
+        inner = kernel.parts()[1]
+        self._black_box(inner).check_kernel(inner)
+
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
         outer, inner = self.kernel_.parts()
         unfitted = self._black_box(inner)
@@ -148,7 +155,6 @@ class CompositionalMaclaurin(FeatureMap):
                 f'the inner kernel, which are RandomFourier(features="offset"), RandomMaclaurin and '
                 f"CompositionalMaclaurin without exact columns and with the constant, got {self.inner!r}"
             )
-        check_supported(type(self.inner), kernel)
         unfitted: FeatureMap = clone(self.inner)
         return unfitted
 
