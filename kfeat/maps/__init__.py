@@ -2,7 +2,9 @@
 
 from kfeat.maps.base import MAPS, FeatureMap, maps_for
 from kfeat.maps.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
+from kfeat.maps.fastfood import Fastfood
 from kfeat.maps.nystrom import Nystrom
+from kfeat.maps.orthogonal import ORF, SORF
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
 from kfeat.maps.stacked import Stacked
@@ -10,9 +12,12 @@ from kfeat.maps.tensor_sketch import TensorSketch
 
 __all__ = [
     "MAPS",
+    "ORF",
+    "SORF",
     "ColumnCounts",
     "Diagnosis",
     "Estimate",
+    "Fastfood",
     "FeatureMap",
     "Nystrom",
     "RandomFourier",

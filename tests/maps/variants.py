@@ -2,6 +2,8 @@
 
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Polynomial, Sum
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
+from kfeat.maps.fastfood import Fastfood
+from kfeat.maps.orthogonal import ORF, SORF
 
 VARIANTS = [
     TensorSketch(Polynomial(3, coef0=0.5), 40),
@@ -13,6 +15,9 @@ VARIANTS = [
     RandomFourier(Gaussian("mean_distance"), 41),
     RandomFourier(Gaussian("median"), 40, features="offset"),
     Nystrom(Laplacian(0.5), 30, rank=20),
+    Fastfood(Gaussian(0.3), 41),
+    ORF(Gaussian(0.3), 41),
+    SORF(Gaussian(0.3), 51, lengths="chi"),
     Stacked(
         Sum([Polynomial(2), Laplacian(), Polynomial(3, coef0=1.0)], weights=[0.5, 2.0, 1.0]),
         [TensorSketch(n_components=20), Nystrom(n_components=30), RandomMaclaurin(n_components=50, h01=True)],
