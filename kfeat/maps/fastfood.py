@@ -26,10 +26,10 @@ class HadamardFourier(GaussianFourier):
         """Return how many frequencies each block gives: equally many, so that all are cut alike."""
         return -(-self._n_frequencies() // self._n_blocks())
 
-    def _check_size(self, d: int, n_diagonals: int) -> None:
-        n_values = self._n_blocks() * next_power_of_two(d)
-        what = f"a map of {n_values:,} frequencies"
-        check_memory(what, 8 * n_diagonals * n_values, "take fewer", ParameterError)
+    def _check_size(self, d: int) -> None:
+        n_frequencies = self._n_blocks() * next_power_of_two(d)
+        needed = 8 * 4 * n_frequencies
+        check_memory(f"a map of {n_frequencies:,} frequencies", needed, "take fewer", ParameterError)
 
     def _row_bytes(self, itemsize: int) -> int:
         m = next_power_of_two(int(self.n_features_in_))
@@ -83,13 +83,13 @@ class Fastfood(HadamardFourier):
 
     facts: ClassVar[Facts] = Facts(
         cost="D log d",
-        variance="1 to 2 times random_fourier's, a correction of order 1 if D >> d",
+        variance="up to 2 times random_fourier's where x - y is dense, below it where sparse",
         source="Le, Sarlos & Smola 2013, equation 6",
         use="the Gaussian kernel, dense data of hundreds of features and more; orf for a smaller error",
     )
 
     def _draw_frequencies(self, rng: np.random.Generator, d: int, n_frequencies: int) -> None:
-        self._check_size(d, n_diagonals=4)
+        self._check_size(d)
         m, n_blocks = next_power_of_two(d), self._n_blocks()
         self.signs_ = random_signs(rng, (n_blocks, m))
         self.permutations_ = rng.permuted(np.tile(np.arange(m), (n_blocks, 1)), axis=1)
