@@ -84,7 +84,7 @@ class Fastfood(HadamardFourier):
     facts: ClassVar[Facts] = Facts(
         cost="D log d",
         variance="up to 2 times random_fourier's where x - y is dense, below it where sparse",
-        source="Le, Sarlos & Smola 2013, equation 6",
+        source="Le, Sarlos & Smola 2013",
         use="the Gaussian kernel, dense data of hundreds of features and more; orf for a smaller error",
     )
 

@@ -17,7 +17,7 @@ from kfeat.parameters import Components, Jobs
 
 @register("orf")
 class ORF(GaussianFourier):
-    """Orthogonal random features of the Gaussian kernel (Yu et al. 2016, equation 3): W = sqrt(2 gamma) S Q.
+    """Orthogonal random features of the Gaussian kernel, w from sqrt(2 gamma) S Q (Yu et al. 2016, sec. 3).
 
     Q are rows of a random rotation, up to d orthogonal frequencies in each block, and S gives each the length
     of a Gaussian vector, chi with d degrees of freedom. Each frequency alone is N(0, 2 gamma I), so the map
@@ -55,8 +55,8 @@ class ORF(GaussianFourier):
     facts: ClassVar[Facts] = Facts(
         cost="d D / 2",
         variance="random_fourier's times 1 - min(1, D / 2d) (a / sinh a)^2, a = gamma ||x - y||^2",
-        source="Yu, Suresh, Choromanski, Holtmann-Rice & Kumar 2016, equation 3",
-        use="the Gaussian kernel, in place of random_fourier; its fit takes d^2 D / 2 operations more",
+        source="Yu, Suresh, Choromanski, Holtmann-Rice & Kumar 2016, section 3",
+        use="the Gaussian kernel, in place of random_fourier; its fit takes about 2 d^2 D operations more",
     )
 
     def _draw_frequencies(self, rng: np.random.Generator, d: int, n_frequencies: int) -> None:
@@ -92,7 +92,7 @@ def random_rotation(rng: np.random.Generator, d: int, n_columns: int) -> NDArray
 
 @register("sorf")
 class SORF(HadamardFourier):
-    """Structured orthogonal features, w from sqrt(2 gamma) H B_1 H B_2 H B_3 / m (Yu et al. 2016, eq. 6).
+    """Structured orthogonal features, w from sqrt(2 gamma) H B_1 H B_2 H B_3 / m (Yu et al. 2016, sec. 4).
 
     The product gives m phases <w, x> at once with orthogonal w, where m is the number of features d, padded
     with zeros to a power of two: the B are diagonals of random signs, H is the Walsh-Hadamard matrix.
@@ -138,7 +138,7 @@ class SORF(HadamardFourier):
     facts: ClassVar[Facts] = Facts(
         cost="1.5 D log d",
         variance="orf's for d of at least 64, and a bias of up to 0.54 / d",
-        source="Yu, Suresh, Choromanski, Holtmann-Rice & Kumar 2016, equation 6",
+        source="Yu, Suresh, Choromanski, Holtmann-Rice & Kumar 2016, section 4",
         use="the Gaussian kernel, dense data of hundreds of features and more; fastfood has no bias",
     )
 

@@ -1,9 +1,12 @@
 """Fastfood: the matrix it stands for, its lengths, exact marginals, the kernel's mean and variance."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from faults import CAUGHT, PASS, largest_z
 from scipy.linalg import hadamard
+from scipy.sparse import csr_array
 from scipy.stats import chi, kstest, norm
 from structured import GAMMA, block_means, correction, differences, fourier_variance, frequencies
 
@@ -107,6 +110,18 @@ def test_pairs_have_unit_norm_rows_whatever_the_shape(cls, d, D):
     assert Z.shape == (9, D)
     if D % 2 == 0:
         np.testing.assert_allclose((Z**2).sum(axis=1), 1, rtol=1e-12)
+
+
+@MAPS
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_the_memory_beyond_the_output_is_that_of_blocks(cls, form):
+    X = form(np.random.default_rng(0).random((3000, 784), dtype=np.float32))
+    fitted, out = cls(n_components=2000, random_state=0).fit(X), np.empty((3000, 2000), np.float32)
+    tracemalloc.start()
+    fitted.transform(X, out=out)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * 2**20  # the matrix of the phases alone has 12 MB
 
 
 @MAPS
