@@ -3,7 +3,9 @@
 from kfeat.maps.base import MAPS, FeatureMap, kernels_of, maps_for
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
 from kfeat.maps.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
+from kfeat.maps.fastfood import Fastfood
 from kfeat.maps.nystrom import Nystrom
+from kfeat.maps.orthogonal import ORF, SORF
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
 from kfeat.maps.stacked import Stacked
@@ -12,10 +14,13 @@ from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
 
 __all__ = [
     "MAPS",
+    "ORF",
+    "SORF",
     "ColumnCounts",
     "CompositionalMaclaurin",
     "Diagnosis",
     "Estimate",
+    "Fastfood",
     "FeatureMap",
     "Nystrom",
     "RandomFourier",

@@ -5,6 +5,8 @@ from kfeat.kernels.compositional import Compositional
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
 from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
+from kfeat.maps.fastfood import Fastfood
+from kfeat.maps.orthogonal import ORF, SORF
 
 VARIANTS = [
     TensorSketch(Polynomial(3, coef0=0.5), 40),
@@ -18,6 +20,9 @@ VARIANTS = [
     TruncatedMaclaurin(Exponential(2.0), 60, allowed_error=0.1, h01=True),
     CompositionalMaclaurin(Compositional(Polynomial(2, coef0=1.0), Gaussian("median")), n_components=60),
     Nystrom(Laplacian(0.5), 30, rank=20),
+    Fastfood(Gaussian(0.3), 41),
+    ORF(Gaussian(0.3), 41),
+    SORF(Gaussian(0.3), 51, lengths="chi"),
     Stacked(
         Sum([Polynomial(2), Laplacian(), Polynomial(3, coef0=1.0)], weights=[0.5, 2.0, 1.0]),
         [TensorSketch(n_components=20), Nystrom(n_components=30), RandomMaclaurin(n_components=50, h01=True)],
