@@ -1,15 +1,19 @@
 """Explicit random feature maps: scikit-learn transformers that hold the kernel they approximate."""
 
 from kfeat.maps.base import MAPS, FeatureMap, maps_for
+from kfeat.maps.bayesian_quadrature import BayesianQuadrature
 from kfeat.maps.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
 from kfeat.maps.nystrom import Nystrom
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
+from kfeat.maps.ses import SES
 from kfeat.maps.stacked import Stacked
 from kfeat.maps.tensor_sketch import TensorSketch
 
 __all__ = [
     "MAPS",
+    "SES",
+    "BayesianQuadrature",
     "ColumnCounts",
     "Diagnosis",
     "Estimate",

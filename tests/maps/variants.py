@@ -2,6 +2,8 @@
 
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Polynomial, Sum
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
+from kfeat.maps.bayesian_quadrature import BayesianQuadrature
+from kfeat.maps.ses import SES
 
 VARIANTS = [
     TensorSketch(Polynomial(3, coef0=0.5), 40),
@@ -13,6 +15,9 @@ VARIANTS = [
     RandomFourier(Gaussian("mean_distance"), 41),
     RandomFourier(Gaussian("median"), 40, features="offset"),
     Nystrom(Laplacian(0.5), 30, rank=20),
+    SES(Laplacian(0.5), 40),
+    SES(Gaussian(2.0), 41, n_pairs=300, sign="clipped"),
+    BayesianQuadrature(Gaussian(2.0), 41),
     Stacked(
         Sum([Polynomial(2), Laplacian(), Polynomial(3, coef0=1.0)], weights=[0.5, 2.0, 1.0]),
         [TensorSketch(n_components=20), Nystrom(n_components=30), RandomMaclaurin(n_components=50, h01=True)],
