@@ -100,7 +100,7 @@ class WeightedFourier(RandomFourier):
         rows = as_operand(X[rng.choice(n, size=min(n_rows, n), replace=False)]).astype(np.float64)
         if not abs(rows - rows[np.zeros(rows.shape[0], dtype=int)]).max() > 0:
             raise DataError(
-                f"{name} learns from pairs of rows that differ, but the {rows.shape[0]:,} rows are all the same"
+                f"{name} learns from rows that differ, but all {rows.shape[0]:,} are the same: give others"
             )
         n_values = rows.count_nonzero() if issparse(rows) else np.count_nonzero(rows)
         if n_values < DENSE_FROM * rows.shape[0] * rows.shape[1]:
