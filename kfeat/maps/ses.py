@@ -77,7 +77,7 @@ class SES(WeightedFourier):
     >>> X, kernel = np.random.default_rng(0).standard_normal((400, 3)), Gaussian(gamma=0.5)
     >>> plain = RandomFourier(kernel, 100, random_state=0).fit(X[:300]).diagnose(X[300:])
     >>> weighted = SES(kernel, 100, random_state=0).fit(X[:300]).diagnose(X[300:])
-    >>> weighted.relative_frobenius.value < plain.relative_frobenius.value / 2
+    >>> weighted.relative_frobenius.value < plain.relative_frobenius.value / 1.5
     True
     """
 
