@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels.base import DENSE_FROM
@@ -14,6 +15,7 @@ from kfeat.kernels.operands import as_operand, canonical
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.weights import Sign
+from kfeat.memory import check_memory
 
 
 class WeightedFourier(RandomFourier):
@@ -39,6 +41,8 @@ class WeightedFourier(RandomFourier):
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
         width = super()._draw(X, rng)
+        n = self.frequencies_.shape[1]
+        check_memory(f"learning {n:,} weights", 96 * n**2, "take fewer components", ParameterError)
         self.weights_ = self._learn(X, rng)
         return width
 
@@ -71,8 +75,11 @@ class WeightedFourier(RandomFourier):
 
         Y is X by default. It is transform(X) @ transform(Y).T where weights have a sign that allows features.
         """
-        waves = self._waves(X)
-        others = waves if Y is None else self._waves(Y)
+        check_is_fitted(self)
+        waves, others = (
+            self._waves(validate_data(self, canonical(rows), accept_sparse="csr", reset=False))
+            for rows in (X, X if Y is None else Y)
+        )
         products: NDArray[np.float64] = (waves * self.weights_[self._frequency_of_column()]) @ others.T
         return products
 
@@ -83,7 +90,7 @@ class WeightedFourier(RandomFourier):
         """Return the features of X at weights of 1, in double precision."""
         unweighted = copy(self)
         unweighted.weights_ = np.ones(self.frequencies_.shape[1])
-        rows = as_operand(canonical(X))
+        rows = as_operand(X)
         waves = np.empty((rows.shape[0], len(self._frequency_of_column())))
         step = rows_per_block(8 * (rows.shape[1] + waves.shape[1]), self.min_rows)
         map_in_blocks(unweighted._block_mapper(waves.dtype), rows, waves, step, 1)

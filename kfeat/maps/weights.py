@@ -11,6 +11,11 @@ from kfeat.errors import ParameterError
 Sign = Literal["nonnegative", "clipped", "absolute", "signed"]
 Array = NDArray[np.float64]
 FULL_EXCHANGES = 3  # without progress, before indices are exchanged one by one
+UNSOLVABLE = (
+    "the equations of the weights are singular in double precision: raise the regularisation (for Bayesian "
+    "quadrature the jitter), or take fewer components"
+)
+STEPS = 10  # for each weight, beyond which rounding keeps the search from ending
 
 
 def weights_by(sign: Sign, A: Array, b: Array, start: NDArray[np.bool_] | None = None) -> Array:
@@ -37,10 +42,7 @@ def cholesky(A: Array) -> Array:
         # The transpose of a C-ordered copy is what LAPACK takes and overwrites.
         L: Array = cho_factor(np.array(A, order="C").T, lower=True, overwrite_a=True, check_finite=False)[0]
     except LinAlgError:
-        raise ParameterError(
-            "the equations of the weights are singular in double precision: raise the regularisation "
-            "(for Bayesian quadrature the jitter), or take fewer components"
-        ) from None
+        raise ParameterError(UNSOLVABLE) from None
     return L
 
 
@@ -56,7 +58,7 @@ def nonnegative_minimum(A: Array, b: Array, start: NDArray[np.bool_] | None = No
     free = np.ones(len(b), dtype=bool) if start is None else start
     fewest, tries = len(b) + 1, FULL_EXCHANGES
     tolerance = len(b) * np.finfo(np.float64).eps * float(np.abs(b).max(initial=0))
-    while True:
+    for _ in range(STEPS * len(b)):
         w = np.zeros_like(b)
         w[free] = minimum(A if free.all() else A[np.ix_(free, free)], b[free])
         broken = np.where(free, w < 0, A @ w - b < -tolerance)
@@ -70,3 +72,4 @@ def nonnegative_minimum(A: Array, b: Array, start: NDArray[np.bool_] | None = No
         if tries < 0:
             broken[: np.flatnonzero(broken)[-1]] = False
         free = free ^ broken
+    raise ParameterError(UNSOLVABLE)

@@ -89,6 +89,12 @@ def test_nonnegative_minimum_ends_where_exchanging_all_indices_would_not(monkeyp
     np.testing.assert_allclose(nonnegative_minimum(C.T @ C, C.T @ t), nnls(C, t)[0], atol=1e-10)
 
 
+def test_a_search_that_rounding_keeps_from_ending_is_refused(monkeypatch):
+    monkeypatch.setattr("kfeat.maps.weights.STEPS", 0)
+    with pytest.raises(ParameterError, match="singular in double precision: raise the regularisation"):
+        nonnegative_minimum(np.eye(2), np.ones(2))
+
+
 @pytest.mark.parametrize("D", [40, 41])
 def test_weights_are_the_ridge_solution_over_all_pairs(D):
     signed = SES(KERNEL, D, sign="signed", regularisation=0.01, random_state=0).fit(X)
@@ -171,6 +177,8 @@ def test_signed_weights_have_a_kernel_but_no_features():
     np.testing.assert_allclose(signed.approximate_kernel(X, X[:5]), expected, atol=1e-12)
     with pytest.raises(ParameterError, match=r"SES: signed weights have no square roots.*approximate_kernel"):
         signed.transform(X)
+    with pytest.raises(ValueError, match="X has 2 features, but SES is expecting 3"):
+        signed.approximate_kernel(X[:, :2])
     m = SES(KERNEL, 41, random_state=0).fit(X)
     Z = m.transform(X)
     np.testing.assert_allclose(m.approximate_kernel(csr_array(X)), Z @ Z.T, atol=1e-12)
