@@ -1,7 +1,7 @@
 """Least squares of kernel values on the cosines of pairs of rows, without the matrix of all pairs."""
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +27,6 @@ class PairEquations:
     b: Array
     K2: float
     size: float
-
-    def __add__(self, other: Self) -> "PairEquations":
-        """Return the equations of the pairs of both."""
-        size = self.size + other.size
-        p, q = self.size / size, other.size / size
-        return PairEquations(
-            p * self.A + q * other.A, p * self.b + q * other.b, p * self.K2 + q * other.K2, size
-        )
 
     def relative_error(self, w: Array) -> float:
         """Return sqrt(sum (k - <w, c>)^2 / sum k^2) over the pairs."""

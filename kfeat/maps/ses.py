@@ -14,7 +14,8 @@ from kfeat.maps.weights import Sign, weights_by
 from kfeat.parameters import Components, Jobs
 
 GRID = [10.0 ** (1 - step / 2) for step in range(13)]  # of the regularisation: 10 to 1e-5
-HELD_OUT = 5  # one pair, or one row, in so many
+HELD_OUT = 5  # one row in so many, or so many sampled pairs for each held out one
+MIN_HELD_OUT = 1000  # sampled pairs; with fewer the choice is a matter of luck
 
 
 @register("ses")
@@ -46,13 +47,14 @@ class SES(WeightedFourier):
     n_pairs : int or "all", default "all"
         All m^2 pairs of m = n_rows rows take O(m D^2 + m^2 D) operations, as many as some 10 D sampled pairs,
         and give a smaller error. A number draws that many, in proportion to the norms of their cosines (the
-        rows of the sketch, section 4), and a fifth of that for the choice of the regularisation; with as many
-        as there are frequencies, the weights can be worse than the plain ones, 16 times as many serve.
+        rows of the sketch, section 4). With as many pairs as frequencies the weights can be worse than the
+        plain ones; 16 times as many serve.
     n_rows : int, default 2000
         The number of rows of X to learn from, drawn without replacement; all, where X has fewer.
     regularisation : float or "held_out", default "held_out"
-        "held_out" tries 10 down to 1e-5 in steps of sqrt(10) until the error on other pairs rises: those of
-        every fifth row, or a fifth of `n_pairs`. The weights are then fitted to all of them.
+        "held_out" tries 10 down to 1e-5 in steps of sqrt(10) until the error on other pairs rises. These are
+        the pairs of every fifth row, after which the weights are fitted to all rows; or, beside sampled
+        pairs, a fifth as many others, at least 1000.
     random_state : int, Generator, RandomState or None, default None
         The source of the random numbers; an int makes the map reproducible.
     n_jobs : int, optional
@@ -119,26 +121,26 @@ class SES(WeightedFourier):
 
     def _learn(self, X: Any, rng: np.random.Generator) -> NDArray[np.float64]:
         rows = self._sampled(X, self.n_rows, rng)
-        held, fitted, both = self._equations(rows, rng)
+        held, fitted, final = self._equations(rows, rng)
         if self.regularisation == "held_out":
             self.held_out_error_ = inf
             self._choose(fitted, held)
         else:
             self.regularisation_ = float(self.regularisation)
             self.held_out_error_ = held.relative_error(self._solve(fitted, self.regularisation_))
-        return self._solve(both, self.regularisation_)
+        return self._solve(final, self.regularisation_)
 
     def _equations(self, rows: Any, rng: np.random.Generator) -> tuple[PairEquations, ...]:
-        """Return the equations of held out pairs, of the other pairs, and of both."""
+        """Return the equations of held out pairs, of others, and of those that the weights are fitted to."""
         waves, m = self._waves(rows), rows.shape[0]
         if self.n_pairs == "all":
             return all_pairs(rows, waves, self.kernel_, self.frequencies_.shape[1], max(m // HELD_OUT, 1))
         check_pairs("SES", self.n_pairs, rows)
-        held, fitted = (
+        fitted, held = (
             sampled_pairs(rows, waves, self.kernel_, self._factors(), size, rng)
-            for size in (max(self.n_pairs // HELD_OUT, 1), self.n_pairs)
+            for size in (self.n_pairs, max(self.n_pairs // HELD_OUT, MIN_HELD_OUT))
         )
-        return held, fitted, held + fitted
+        return held, fitted, fitted
 
     def _choose(self, fitted: PairEquations, held: PairEquations) -> None:
         """Set regularisation_ to the value of the grid after which the error on held out pairs rises."""

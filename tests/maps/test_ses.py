@@ -186,7 +186,7 @@ def test_signed_weights_have_a_kernel_but_no_features():
 
 def test_draws_are_the_same_on_every_platform():
     m = SES(KERNEL, 6, n_pairs=20, regularisation=0.1, random_state=0).fit(X)
-    pinned = [0.19343123023667397, 0.1190435037252024, 0.21177736544268516]
+    pinned = [0.07845846678971871, 0.11414678556554456, 0.13204564768364377]
     np.testing.assert_allclose(m.weights_, pinned, rtol=1e-9)
 
 
