@@ -51,11 +51,15 @@ def folded(products: Array, n_frequencies: int) -> Array:
     return out
 
 
-def equations(products: Array, b: Array, K2: float, size: float, n_frequencies: int) -> PairEquations:
-    """Return the equations from sums over pairs; `products` Z^T Z of their rows, which it overwrites."""
-    np.square(products, out=products)
-    A = folded(folded(products, n_frequencies).T, n_frequencies) / size
-    return PairEquations(A, folded(b, n_frequencies) / size, K2 / size, size)
+def equations(products: Array, b: Array, K2: float, size: float, n: int) -> PairEquations:
+    """Return the equations of n frequencies from sums over pairs; `products` is Z^T Z of their rows."""
+    n_sines = len(b) - n
+    A = products[:n, :n] ** 2
+    A[:n_sines, :n_sines] += products[n:, n:] ** 2
+    A[:, :n_sines] += products[:n, n:] ** 2
+    A[:n_sines] += products[n:, :n] ** 2
+    A /= size
+    return PairEquations(A, folded(b, n) / size, K2 / size, size)
 
 
 def all_pairs(
@@ -74,12 +78,11 @@ def all_pairs(
         kernel_sums(kernel, *one, *two) for one, two in ((held, held), (others, others), (held, others))
     )
     b_all, K2_all = b + b_others + 2 * b_between, K2 + K2_others + 2 * K2_between
-    of_all = equations(products[0] + products[1], b_all, K2_all, len(waves) ** 2, n_frequencies)
-    return (
-        equations(products[0], b, K2, n_held**2, n_frequencies),
-        equations(products[1], b_others, K2_others, (len(waves) - n_held) ** 2, n_frequencies),
-        of_all,
-    )
+    m, n = len(waves), n_frequencies
+    of_held = equations(products[0], b, K2, n_held**2, n)
+    of_others = equations(products[1], b_others, K2_others, (m - n_held) ** 2, n)
+    products[0] += products[1]
+    return of_held, of_others, equations(products[0], b_all, K2_all, m**2, n)
 
 
 def kernel_sums(kernel: Kernel, X: Any, waves: Array, Y: Any, other_waves: Array) -> tuple[Array, float]:
