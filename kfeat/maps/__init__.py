@@ -2,12 +2,15 @@
 
 from kfeat.maps.base import MAPS, FeatureMap, kernels_of, maps_for
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
+from kfeat.maps.base import MAPS, FeatureMap, maps_for
+from kfeat.maps.bayesian_quadrature import BayesianQuadrature
 from kfeat.maps.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
 from kfeat.maps.fastfood import Fastfood
 from kfeat.maps.nystrom import Nystrom
 from kfeat.maps.orthogonal import ORF, SORF
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
+from kfeat.maps.ses import SES
 from kfeat.maps.stacked import Stacked
 from kfeat.maps.tensor_sketch import TensorSketch
 from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
@@ -16,6 +19,8 @@ __all__ = [
     "MAPS",
     "ORF",
     "SORF",
+    "SES",
+    "BayesianQuadrature",
     "ColumnCounts",
     "CompositionalMaclaurin",
     "Diagnosis",

@@ -80,7 +80,7 @@ def test_waves_are_cosines_and_sines_to_a_few_eps(dtype, eps):
     phases = turns.astype(dtype)[None]
     exact = np.cos(phases.astype(np.longdouble)), np.sin(phases.astype(np.longdouble))
     out = np.empty((2, *phases.shape), dtype)
-    write_waves(phases.copy(), dtype(1), out[0], out[1])
+    write_waves(phases.copy(), np.ones(phases.shape[1], dtype), out[0], out[1])
     assert np.abs(out - np.array(exact)).max() <= 4 * eps
 
 

@@ -7,6 +7,8 @@ from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
 from kfeat.maps.fastfood import Fastfood
 from kfeat.maps.orthogonal import ORF, SORF
 from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
+from kfeat.maps.bayesian_quadrature import BayesianQuadrature
+from kfeat.maps.ses import SES
 
 VARIANTS = [
     TensorSketch(Polynomial(3, coef0=0.5), 40),
@@ -23,6 +25,9 @@ VARIANTS = [
     Fastfood(Gaussian(0.3), 41),
     ORF(Gaussian(0.3), 41),
     SORF(Gaussian(0.3), 51, lengths="chi"),
+    SES(Laplacian(0.5), 40),
+    SES(Gaussian(2.0), 41, n_pairs=300, sign="clipped"),
+    BayesianQuadrature(Gaussian(2.0), 41),
     Stacked(
         Sum([Polynomial(2), Laplacian(), Polynomial(3, coef0=1.0)], weights=[0.5, 2.0, 1.0]),
         [TensorSketch(n_components=20), Nystrom(n_components=30), RandomMaclaurin(n_components=50, h01=True)],
