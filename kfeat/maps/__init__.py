@@ -1,9 +1,8 @@
 """Explicit random feature maps: scikit-learn transformers that hold the kernel they approximate."""
 
 from kfeat.maps.base import MAPS, FeatureMap, kernels_of, maps_for
-from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
-from kfeat.maps.base import MAPS, FeatureMap, maps_for
 from kfeat.maps.bayesian_quadrature import BayesianQuadrature
+from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
 from kfeat.maps.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
 from kfeat.maps.fastfood import Fastfood
 from kfeat.maps.nystrom import Nystrom
@@ -18,8 +17,8 @@ from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
 __all__ = [
     "MAPS",
     "ORF",
-    "SORF",
     "SES",
+    "SORF",
     "BayesianQuadrature",
     "ColumnCounts",
     "CompositionalMaclaurin",

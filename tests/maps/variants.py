@@ -3,12 +3,12 @@
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Polynomial, Sum
 from kfeat.kernels.compositional import Compositional
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
+from kfeat.maps.bayesian_quadrature import BayesianQuadrature
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
 from kfeat.maps.fastfood import Fastfood
 from kfeat.maps.orthogonal import ORF, SORF
-from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
-from kfeat.maps.bayesian_quadrature import BayesianQuadrature
 from kfeat.maps.ses import SES
+from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
 
 VARIANTS = [
     TensorSketch(Polynomial(3, coef0=0.5), 40),
