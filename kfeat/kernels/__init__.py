@@ -9,6 +9,7 @@ from kfeat.kernels.dot_product import (
     VovkInfinite,
     VovkReal,
 )
+from kfeat.kernels.matern import Matern
 from kfeat.kernels.shift_invariant import Gaussian, Laplacian, ShiftInvariantKernel
 from kfeat.kernels.sums import Sum
 
@@ -20,6 +21,7 @@ KERNELS: dict[str, type[Kernel]] = {
     "vovk_infinite": VovkInfinite,
     "gaussian": Gaussian,
     "laplacian": Laplacian,
+    "matern": Matern,
 }
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "Matern",
     "Polynomial",
     "ShiftInvariantKernel",
     "Sum",
