@@ -7,7 +7,6 @@ from annotated_types import Ge, Le
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import gammaincinv, gammaln, kve, ndtri
-from sklearn.utils import gen_batches
 
 from kfeat.kernels.bandwidths import (
     BandwidthRule,
@@ -120,7 +119,7 @@ def exact_distances(X: Any, Y: Any) -> NDArray[np.float64]:
     distances: NDArray[np.float64] = squared_distances(X, Y)
     close = distances < CLOSE * np.add.outer(squared_norms(X), squared_norms(Y))
     i, j = np.nonzero(close)
-    for some in gen_batches(len(i), TILE):
-        differences = X[i[some]] - Y[j[some]]
-        distances[i[some], j[some]] = squared_norms(differences)
+    for start in range(0, len(i), TILE):
+        some = i[start : start + TILE], j[start : start + TILE]
+        distances[some] = squared_norms(X[some[0]] - Y[some[1]])
     return np.sqrt(distances, out=distances)

@@ -4,6 +4,9 @@ Both are shifted at random. The points of a lattice are i z / N mod 1 with integ
 those of a polynomial lattice i(x) z(x) / P(x) with polynomials over the field of two elements, P of degree m,
 written in base 2 (Niederreiter 1992). In both, i and z are powers of one generator of a cyclic group, so the
 merit of all z is one correlation (Nuyens & Cools 2006).
+
+Where not all points are wanted, the first ones must be even as well. So the order of the points is that of
+one more coordinate, which is left out: what is even together with it is even in the part where it is small.
 """
 
 from collections.abc import Callable
@@ -25,8 +28,8 @@ def lattice_points(n: int, n_coordinates: int, rng: np.random.Generator) -> NDAr
     modulus = next(number for number in count(max(n, 3)) if _is_prime(number))
     powers = _powers_of_a_root(modulus)
     t = np.array(powers[: modulus // 2]) / modulus  # -1 is a power too, and omega the same at t and 1 - t
-    exponents = component_by_component(t * t - t + 1 / 6, n_coordinates)
-    z = np.array(powers)[exponents]
+    exponents = component_by_component(t * t - t + 1 / 6, n_coordinates + 1)
+    z = np.array(powers)[exponents[1:]]  # the first z is 1: its coordinate is i / N, the order of the points
     shifted: NDArray[np.float64] = np.outer(np.arange(n), z) % modulus / modulus
     shifted += rng.random(n_coordinates)
     return np.mod(shifted, 1.0, out=shifted)
@@ -38,14 +41,14 @@ def digital_net_points(n: int, n_coordinates: int, rng: np.random.Generator) -> 
     The generating vector depends on m and the number of coordinates alone; `rng` draws the shift.
     """
     m = max(1, (n - 1).bit_length())
-    powers, values = _polynomial_lattice(m)
+    values = _polynomial_lattice(m)
     # 2^floor(log2 t) by its exponent; 1/6 - 2^(floor(log2 t) - 1) at t = value / 2^m
     omega = 1 / 6 - np.ldexp(0.5, np.frexp(values)[1] - 1 - m)
-    exponents = component_by_component(omega, n_coordinates)
-    logarithm = np.empty(2**m, dtype=np.int64)
-    logarithm[powers] = np.arange(len(powers))
+    exponents = component_by_component(omega, n_coordinates + 1)[1:]
+    logarithm = np.empty(2**m, dtype=np.int64)  # of the i whose first coordinate, where z is 1, is value
+    logarithm[values] = np.arange(len(values))
     net = np.zeros((n, n_coordinates), dtype=np.int64)
-    net[1:] = values[np.add.outer(logarithm[1:n], exponents) % len(powers)]
+    net[1:] = values[np.add.outer(logarithm[1:n], exponents) % len(values)]
     net <<= BITS - m
     net ^= rng.integers(2**BITS, size=n_coordinates)
     U: NDArray[np.float64] = (net.astype(np.float64) + 0.5) / 2.0**BITS
@@ -58,18 +61,23 @@ def component_by_component(omega: NDArray[np.float64], n_coordinates: int) -> ND
     With the points g^a g^b, omega[a + b] the kernel of one coordinate there and L = len(omega) its period,
     coordinate j takes the b that minimises sum_a p[a] omega[a + b], where p[a] = prod_{k < j}
     (1 + gamma omega[a + b_k]): the worst-case error over a Sobolev space, averaged over shifts (Sloan, Kuo &
-    Joe 2002; digital shifts: Dick & Pillichshammer 2005). All coordinates weigh the same, gamma = 1 / their
-    number, since a kernel treats them alike. Ties go to the least b, whatever the rounding.
+    Joe 2002; digital shifts: Dick & Pillichshammer 2005). All coordinates weigh the same, since a kernel
+    treats them alike. The first exponent is 0, and no other: that coordinate is the order of the points.
     """
-    gamma = 1 / n_coordinates
+    gamma, margin = weight(n_coordinates), TIE * np.abs(omega).sum()
     spectrum, p = rfft(omega), np.ones_like(omega)
-    exponents = np.empty(n_coordinates, dtype=np.int64)
+    exponents = np.zeros(n_coordinates, dtype=np.int64)
     for j in range(n_coordinates):
-        merit = irfft(np.conj(rfft(p)) * spectrum, len(omega))
-        margin = TIE * np.abs(omega).sum()
-        exponents[j] = np.flatnonzero(merit <= merit.min() + margin)[0]
+        if j and len(omega) > 1:
+            merit = irfft(np.conj(rfft(p)) * spectrum, len(omega))[1:]
+            exponents[j] = 1 + np.flatnonzero(merit <= merit.min() + margin)[0]  # ties: the least
         p *= 1 + gamma * np.roll(omega, -exponents[j])
     return exponents
+
+
+def weight(n_coordinates: int) -> float:
+    """Return gamma: small enough for the product over many coordinates, 1 for a few."""
+    return min(1.0, 3 / n_coordinates)
 
 
 def _is_prime(number: int) -> bool:
@@ -85,8 +93,8 @@ def _powers_of_a_root(modulus: int) -> list[int]:
     return next(powers for root in count(2) if len(powers := powers_of(root)) == modulus - 1)
 
 
-def _polynomial_lattice(m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return x^a modulo the least primitive P of degree m, and the first m bits of x^a / P, a < 2^m - 1.
+def _polynomial_lattice(m: int) -> NDArray[np.int64]:
+    """Return the first m bits of x^a / P, where P is the least primitive polynomial of degree m, a < 2^m - 1.
 
     A polynomial is the integer of its coefficients' bits. Bit r of x^a / P is 1 where x^(a + r - 1) has
     degree m - 1: there the next multiplication by x takes P off.
@@ -98,7 +106,7 @@ def _polynomial_lattice(m: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     order = 2**m - 1
     powers = np.array(next(p for P in count(2**m + 1, 2) if len(p := powers_of_x(P)) == order))
     leading = powers >> (m - 1)
-    return powers, np.asarray(sum(np.roll(leading, -r) << (m - 1 - r) for r in range(m)))
+    return np.asarray(sum(np.roll(leading, -r) << (m - 1 - r) for r in range(m)))
 
 
 def _cycle(step: Callable[[int], int]) -> list[int]:

@@ -75,7 +75,7 @@ class RandomFourier(FeatureMap):
         kernel: Any = None,
         n_components: Components = 100,
         features: Literal["pairs", "offset"] = "pairs",
-        sequence: Literal["mc"] | Sequence = "mc",
+        sequence: Sequence = "mc",
         scrambling: Scrambling = "published",
         random_state: Any = None,
         n_jobs: Jobs = None,

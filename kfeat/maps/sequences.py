@@ -10,7 +10,7 @@ from scipy.stats import qmc
 from kfeat.errors import ParameterError
 from kfeat.maps.lattices import digital_net_points, lattice_points
 
-Sequence = Literal["halton", "sobol", "lattice", "digital_net"]
+Sequence = Literal["mc", "halton", "sobol", "lattice", "digital_net"]
 Scrambling = Literal["published", "random"]
 
 SKIP, STRIDE = 1000, 701  # "skip 1000, leap 700" of Yang et al. (2014): points 1000, 1701, 2402, ...
@@ -24,12 +24,15 @@ def points(
 ) -> NDArray[np.float64]:
     """Return n points of the open unit cube, shape (n, n_coordinates).
 
-    "halton": Halton's sequence, scrambled as published (`leaped_halton`) or by random permutations of digits;
-    "sobol": Sobol's, with a random linear scramble and digital shift (both by SciPy); "lattice": a rank-1
-    lattice with a random shift; "digital_net": a polynomial lattice with a random digital shift.
+    "mc": random points; "halton": Halton's sequence, scrambled as published (`leaped_halton`) or by random
+    permutations of the digits; "sobol": Sobol's with a random linear scramble and digital shift (these two by
+    SciPy); "lattice": a rank-1 lattice with a random shift; "digital_net": a polynomial lattice with a random
+    digital shift (both from `kfeat.maps.lattices`).
     All but the published Halton are random, each point uniform on the cube, so that means are unbiased.
     """
-    if sequence == "sobol":
+    if sequence == "mc":
+        U = rng.random((n, n_coordinates))
+    elif sequence == "sobol":
         U = _sobol(n, n_coordinates, rng)
     elif sequence == "lattice":
         U = lattice_points(n, n_coordinates, rng)

@@ -1,6 +1,7 @@
 """Maps with other parameters than their defaults, which the contracts of all maps are held against."""
 
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Polynomial, Sum
+from kfeat.kernels.matern import Matern
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
 
 VARIANTS = [
@@ -17,4 +18,6 @@ VARIANTS = [
         Sum([Polynomial(2), Laplacian(), Polynomial(3, coef0=1.0)], weights=[0.5, 2.0, 1.0]),
         [TensorSketch(n_components=20), Nystrom(n_components=30), RandomMaclaurin(n_components=50, h01=True)],
     ),
+    RandomFourier(Matern("median", nu=0.8), 41, sequence="lattice"),
+    RandomFourier(Laplacian(0.1), 40, features="offset", sequence="digital_net"),
 ]
