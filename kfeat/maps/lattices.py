@@ -23,7 +23,8 @@ TIE = 1e-9  # relative; beyond what the rounding of a transform can turn
 def lattice_points(n: int, n_coordinates: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return i z / N + shift mod 1 for i < n, where N is the least odd prime >= n, shape (n, n_coordinates).
 
-    The generating vector z depends on N and the number of coordinates alone; `rng` draws the shift.
+    The generating vector z depends on N and the number of coordinates alone; `rng` draws the shift. There are
+    N // 2 different coordinates up to the shift, so that beyond those some are equal.
     """
     modulus = next(number for number in count(max(n, 3)) if _is_prime(number))
     powers = _powers_of_a_root(modulus)
@@ -38,7 +39,8 @@ def lattice_points(n: int, n_coordinates: int, rng: np.random.Generator) -> NDAr
 def digital_net_points(n: int, n_coordinates: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return the first n of the 2^m >= n points of a polynomial lattice, with a random digital shift.
 
-    The generating vector depends on m and the number of coordinates alone; `rng` draws the shift.
+    The generating vector depends on m and the number of coordinates alone; `rng` draws the shift. There are
+    2^m - 1 different coordinates up to the shift, so that beyond those some are equal.
     """
     m = max(1, (n - 1).bit_length())
     values = _polynomial_lattice(m)

@@ -65,8 +65,8 @@ class RandomFourier(FeatureMap):
 
     facts: ClassVar[Facts] = Facts(
         cost="d D / 2",
-        variance="(1 + k(2 (x - y)) - 2 k(x - y)^2) / D",
-        source="Rahimi & Recht 2007, Algorithm 1",
+        variance="(1 + k(2 (x - y)) - 2 k(x - y)^2) / D; most often less with a sequence",
+        source="Rahimi & Recht 2007, Algorithm 1; sequences: Yang et al. 2014, Algorithm 1",
         use="shift-invariant kernels; nystrom where the spectrum of the Gram matrix decays fast",
     )
 

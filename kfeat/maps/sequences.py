@@ -39,7 +39,7 @@ def points(
     elif sequence == "digital_net":
         U = digital_net_points(n, n_coordinates, rng)
     elif scrambling == "random":
-        U = qmc.Halton(n_coordinates, rng=rng).random(n)
+        U = qmc.Halton(n_coordinates, seed=rng).random(n)  # `seed` until SciPy 1.15, which also has `rng`
     else:
         _warn_of_the_constant_coordinate(n_coordinates)
         U = leaped_halton(n, n_coordinates)
@@ -92,7 +92,7 @@ def _sobol(n: int, n_coordinates: int, rng: np.random.Generator) -> NDArray[np.f
             f"sequence: 'sobol' has {qmc.Sobol.MAXDIM:,} coordinates at most, and this map needs "
             f"{n_coordinates:,}: take 'lattice' or 'digital_net'"
         )
-    engine = qmc.Sobol(n_coordinates, bits=SOBOL_BITS, rng=rng)
+    engine = qmc.Sobol(n_coordinates, bits=SOBOL_BITS, seed=rng)
     # A power of two is what SciPy wants; the points that are left out are the sequence's last.
     U = engine.random_base2((n - 1).bit_length())[:n]
     return U + 0.5**SOBOL_BITS / 2  # from the lower end of each of 2^30 intervals to its middle
@@ -105,5 +105,5 @@ def _warn_of_the_constant_coordinate(n_coordinates: int) -> None:
             f"{CONSTANT}, whose base is {STRIDE}, and this map needs {n_coordinates:,} coordinates: take "
             "scrambling='random', or another sequence",
             UserWarning,
-            stacklevel=2,
+            stacklevel=5,  # of the call to fit
         )

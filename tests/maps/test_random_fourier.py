@@ -196,6 +196,12 @@ def test_even_frequencies_serve_the_other_kernels(kernel, spread):
     assert mean_error(RandomFourier, kernel, rows, **spread) < 0.8 * mean_error(RandomFourier, kernel, rows)
 
 
+def test_the_warning_of_the_constant_coordinate_names_the_call_to_fit():
+    with pytest.warns(UserWarning, match="coordinate 126") as caught:
+        RandomFourier(sequence="halton").fit(np.ones((2, 126)))
+    assert caught[0].filename == __file__
+
+
 def test_sequences_that_are_not_known_are_refused():
     with pytest.raises(
         ParameterError, match=r"sequence: input should be 'mc', 'halton'.*'Sobol'.*mean 'sobol'"
