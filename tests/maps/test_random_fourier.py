@@ -146,7 +146,7 @@ def test_randomised_sequences_are_unbiased(features, spread):
     def z(cls):
         return largest_z(
             lambda kernel, seed: cls(kernel, 65, features=features, random_state=seed, **spread),
-            seeds=150,
+            seeds=100,
             d=3,
             kernel=Matern(0.5, nu=1.5),
         )
