@@ -21,6 +21,7 @@ from kfeat.kernels.shift_invariant import ShiftInvariantKernel
 # Below a quarter the largest frequencies overflow single precision; at 100 the Gaussian is within 0.0025.
 Smoothness = Annotated[float, Ge(0.25), Le(100)]
 CLOSE = 1e-6  # ||x - y||^2 / (||x||^2 + ||y||^2) below which the difference of the norms cancels too much
+FAR = 1e4  # exp(-s) is 0 long before; from 1e9 on SciPy's Bessel function gives up
 
 
 class Matern(ShiftInvariantKernel):
@@ -37,8 +38,8 @@ class Matern(ShiftInvariantKernel):
         A number above 0, or the heuristic that `resolve` replaces by 1 / (2 bandwidth^2), where the bandwidth
         is the mean or the median distance between rows of the data.
     nu : float, default 1.5
-        The smoothness, from 0.25 to 100: a Gaussian process with this covariance has ceil(nu) - 1 derivatives.
-        1/2, 3/2 and 5/2 are quick; the Bessel function of any other costs some 20 times as much.
+        The smoothness, from 0.25 to 100: a Gaussian process with this covariance has ceil(nu) - 1
+        derivatives. 1/2, 3/2 and 5/2 are quick; the Bessel function of any other costs some 25 times as much.
 
     Examples
     --------
@@ -100,12 +101,13 @@ def bessel_profile(s: NDArray[np.float64], nu: float) -> NDArray[np.float64]:
 
     Where K_nu itself does, s is so small that the first terms of the series in s^2 are exact.
     """
+    s = np.minimum(s, FAR)
     with np.errstate(all="ignore"):
         bessel = kve(nu, s)  # K_nu(s) exp(s)
         values: NDArray[np.float64] = np.log(bessel)
         values += nu * np.log(s) - s + ((1 - nu) * np.log(2) - gammaln(nu))
         np.exp(values, out=values)
-    small = ~np.isfinite(bessel)
+    small = np.isinf(bessel)
     t = s[small] ** 2 / 4
     values[small] = 1 - t / (nu - 1) * (1 - t / (2 * (nu - 2))) if nu > 2 else 1.0
     return np.minimum(values, 1, out=values)
@@ -113,12 +115,10 @@ def bessel_profile(s: NDArray[np.float64], nu: float) -> NDArray[np.float64]:
 
 def exact_distances(X: Any, Y: Any) -> NDArray[np.float64]:
     """Return ||X[i] - Y[j]||, from the differences where rows are so close that the norms would cancel."""
-    if not (issparse(X) or issparse(Y)):
-        centre = Y.mean(axis=0)
-        same, Y = X is Y, Y - centre
-        X = Y if same else X - centre
     distances: NDArray[np.float64] = squared_distances(X, Y)
-    close = distances < CLOSE * np.add.outer(squared_norms(X), squared_norms(Y))
+    centre = 0 if issparse(X) or issparse(Y) else Y.mean(axis=0)  # as there
+    norms = (squared_norms(rows if issparse(rows) else rows - centre) for rows in (X, Y))
+    close = distances < CLOSE * np.add.outer(*norms)
     i, j = np.nonzero(close)
     for start in range(0, len(i), TILE):
         some = i[start : start + TILE], j[start : start + TILE]
