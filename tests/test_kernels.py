@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.gaussian_process import kernels as process_kernels
 
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import (
@@ -15,17 +16,28 @@ from kfeat.kernels import (
     Gaussian,
     Laplacian,
     Linear,
+    Matern,
     Polynomial,
     Sum,
     VovkInfinite,
     VovkReal,
 )
 from kfeat.kernels.base import TILE
+from kfeat.kernels.matern import bessel_profile
 from kfeat.parameters import check_parameters, parameter_model
 
 
 def dot(x, y):
     return math.fsum(a * b for a, b in zip(x, y, strict=True))
+
+
+def matern(nu, s):
+    """By the integral K_nu(s) = int_0^inf exp(-s cosh t) cosh(nu t) dt, whose trapezoids are exact."""
+    if s == 0:
+        return 1.0
+    t = np.arange(0, math.acosh(750 / s), 1 / 64)
+    waves = np.exp(-s * np.cosh(t)) * np.cosh(nu * t) / 64
+    return 2 ** (1 - nu) / math.gamma(nu) * s**nu * (waves.sum() - waves[0] / 2)
 
 
 FORMULAS = {
@@ -44,6 +56,10 @@ FORMULAS = {
         Sum([Polynomial(2), Gaussian(0.5)], weights=[2.0, 1.0]),
         lambda x, y: 2 * dot(x, y) ** 2 + math.exp(-0.5 * math.dist(x, y) ** 2),
     ),
+    "matern": (Matern(0.7, nu=1.2), lambda x, y: matern(1.2, 2 * math.sqrt(0.84) * math.dist(x, y))),
+    "matern_half": (Matern(0.7, nu=0.5), lambda x, y: math.exp(-math.sqrt(1.4) * math.dist(x, y))),
+    "matern_three_halves": (Matern(0.7), lambda x, y: matern(1.5, math.sqrt(4.2) * math.dist(x, y))),
+    "matern_five_halves": (Matern(0.7, nu=2.5), lambda x, y: matern(2.5, math.sqrt(7) * math.dist(x, y))),
 }
 DOT_PRODUCT = ("linear", "polynomial", "homogeneous", "exponential", "vovk_real", "vovk_infinite")
 
@@ -92,13 +108,101 @@ def test_maclaurin_series_sums_to_the_kernel(name):
     np.testing.assert_array_equal(kernel.maclaurin(2), a[:2])
 
 
-@pytest.mark.parametrize("kernel", [Gaussian(0.8), Laplacian(0.3)])
-def test_the_spectrum_is_the_kernels_fourier_transform(kernel):
-    frequencies = kernel.sample_frequencies(np.random.default_rng(0), (2, 200_000))
+SPECTRA = pytest.mark.parametrize(
+    "kernel", [Gaussian(0.8), Laplacian(0.3), Matern(0.4, nu=0.5), Matern(0.4), Matern(0.4, nu=7.3)], ids=str
+)
+
+
+def largest_z_of_the_spectrum(frequencies, kernel):
+    z = []
     for x in ([0.5, 0.2], [1.0, -1.0], [0.0, 1.5]):
         cosines = np.cos(np.array(x) @ frequencies)
         error = cosines.mean() - kernel([x], [[0.0, 0.0]])[0, 0]
-        assert abs(error) < 4 * cosines.std() / np.sqrt(cosines.size)
+        z.append(abs(error) / cosines.std() * np.sqrt(cosines.size))
+    return max(z)
+
+
+@SPECTRA
+def test_the_spectrum_is_the_kernels_fourier_transform(kernel):
+    rng = np.random.default_rng(0)
+    uniforms = rng.random((200_000, kernel.n_uniforms(2)))
+    for frequencies in (kernel.sample_frequencies(rng, (2, 200_000)), kernel.frequencies_at(uniforms)):
+        assert frequencies.shape == (2, 200_000)
+        assert largest_z_of_the_spectrum(frequencies, kernel) < 4
+        assert largest_z_of_the_spectrum(1.05 * frequencies, kernel) > 6.33
+
+
+def test_matern_with_a_chi_square_of_its_own_for_each_coordinate_fails():
+    """Independent coordinates are a t distribution each, not the multivariate one."""
+    kernel, rng = Matern(0.4, nu=0.5), np.random.default_rng(0)
+    each = [kernel.frequencies_at(rng.random((200_000, 2))) for _ in range(2)]
+    assert largest_z_of_the_spectrum(np.concatenate(each), kernel) > 6.33
+
+
+@SPECTRA
+def test_frequencies_are_quantiles_that_rise_with_each_coordinate(kernel):
+    u = np.linspace(0.001, 0.999, 999)
+    U = np.full((999, kernel.n_uniforms(1)), 0.3)
+    U[:, 0] = u
+    frequencies = kernel.frequencies_at(U)[0]
+    assert (np.diff(frequencies) > 0).all()
+    np.testing.assert_allclose(frequencies, -frequencies[::-1], atol=1e-11)
+    edges = kernel.frequencies_at(np.full((2, U.shape[1]), [[2.0**-53], [1 - 2.0**-53]]))
+    assert np.isfinite(edges).all()
+
+
+@pytest.mark.parametrize("nu", [0.25, 0.5, 1.0, 1.5, 2.0, 2.0001, 2.5, 3.7, 20.0, 100.0])
+def test_matern_is_stable_at_all_distances(nu):
+    r = np.concatenate([[0], np.logspace(-200, 5, 500), [1e15, 1e50, 1e150]])[:, None]
+    with np.errstate(all="raise", under="ignore"):
+        k = Matern(0.5, nu)(r[:1], r)[0]
+    assert k[0] == 1
+    assert (k[-4:] == 0).all()
+    assert (np.diff(k) <= 1e-12).all()  # the rounding of logarithms
+    np.testing.assert_allclose(k[r[:, 0] < 1e-40], 1, rtol=1e-12)
+    some = (r[:, 0] > 1e-3) & (r[:, 0] < 30)
+    if nu <= 20:
+        by_integral = [matern(nu, math.sqrt(2 * nu) * float(x)) for x in r[some, 0]]
+        np.testing.assert_allclose(k[some], by_integral, rtol=2e-11, atol=1e-300)
+
+
+def test_matern_where_the_bessel_function_overflows_joins_smoothly():
+    for nu in (40.0, 70.0, 100.0):
+        s = np.linspace(1e-4, 0.15, 5000)
+        k = bessel_profile(s, nu)
+        np.testing.assert_allclose(
+            k, 1 - s**2 / (4 * (nu - 1)) + s**4 / (32 * (nu - 1) * (nu - 2)), rtol=3e-12
+        )
+
+
+def test_matern_is_scikit_learns_and_tends_to_the_gaussian():
+    X = rows(20)
+    for nu in (0.5, 0.9, 1.5, 2.5, 4.2):
+        theirs = process_kernels.Matern(length_scale=1 / math.sqrt(2 * 0.7), nu=nu)(X, X[:5])
+        np.testing.assert_allclose(Matern(0.7, nu)(X, X[:5]), theirs, rtol=1e-6)
+    np.testing.assert_allclose(Matern(0.7, nu=100)(X), Gaussian(0.7)(X), atol=2.5e-3)
+
+
+@pytest.mark.parametrize("nu", [0.3, 0.5, 1.5, 2.0, 7.0])
+def test_distances_that_overflow_are_refused_or_give_0(nu):
+    far = np.array([[0.0, 0.0], [1e200, -1e200]])
+    try:
+        K = Matern(1.0, nu)(far[:1], far)
+    except DataError:
+        return
+    assert K.tolist() == [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize("nu", [0.3, 0.5])
+def test_rough_kernels_are_exact_for_close_rows_far_from_the_origin(nu):
+    X = np.random.default_rng(0).random((30, 4)) + 1000
+    Y = X.copy()
+    Y[10:, 0] += 2.0**-20  # an exact difference
+    for A, B in ((X, Y), (csr_array(X), csr_array(Y)), (csr_array(X), Y), (X, csr_array(Y))):
+        K = Matern(0.5, nu)(A, B)
+        s = math.sqrt(2 * nu) * 2.0**-20
+        np.testing.assert_array_equal(np.diagonal(K)[:10], 1)
+        np.testing.assert_allclose(1 - np.diagonal(K)[10:], 1 - matern(nu, s), rtol=1e-7)
 
 
 def test_float32_distances_are_exact_enough_far_from_the_origin():
@@ -118,6 +222,7 @@ def test_bandwidth_heuristics_are_the_mean_and_the_median_distance():
         sigma = statistic(euclidean)
         assert Exponential(rule).resolve(X).sigma == pytest.approx(sigma)
         assert Gaussian(rule).resolve(csr_array(X)).gamma == pytest.approx(1 / (2 * sigma**2))
+        assert Matern(rule).resolve(X).gamma == pytest.approx(1 / (2 * sigma**2))
         assert Laplacian(rule).resolve(X).gamma == pytest.approx(1 / statistic(manhattan))
     many = np.random.default_rng(0).random((5000, 3))
     first, again = (Gaussian("median").resolve(many, 7).gamma for _ in range(2))
@@ -146,6 +251,9 @@ def test_bad_parameters_are_refused():
         Polynomial(coef0=-1.0),
         Gaussian(-1.0),
         Gaussian("wide"),
+        Matern(nu=0.2),
+        Matern(nu=101.0),
+        Matern(nu=float("nan")),
     ):
         with pytest.raises(ParameterError, match=type(kernel).__name__):
             check_parameters(kernel)
@@ -166,13 +274,22 @@ def test_kernels_are_estimators_and_have_a_yaml_form():
 
 def test_a_gram_block_needs_a_tile_beyond_itself():
     X = np.random.default_rng(0).random((4000, 20))
-    for kernel in (Polynomial(5, coef0=1.0), Gaussian(), Laplacian()):
+    for kernel in (Polynomial(5, coef0=1.0), Gaussian(), Laplacian(), Matern()):
         for data in (X, csr_array(X)):
             tracemalloc.start()
             K = kernel(data, data)
             peak = tracemalloc.get_traced_memory()[1]
             tracemalloc.stop()
             assert peak < K.nbytes + 48 * 2**20
+
+
+def test_a_bessel_function_of_a_tile_needs_little_more():
+    X = np.random.default_rng(0).random((TILE, 20))
+    tracemalloc.start()
+    K = Matern(nu=1.1)(X, X + 1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < K.nbytes + 48 * 2**20
 
 
 @pytest.mark.parametrize(
@@ -187,6 +304,7 @@ def test_a_gram_block_needs_a_tile_beyond_itself():
         (VovkReal(degree=3), "(1 - <x, y>^3) / (1 - <x, y>)"),
         (VovkInfinite(), "1 / (1 - <x, y>)"),
         (Gaussian(gamma=0.25), "exp(-gamma ||x - y||^2), gamma = 0.25"),
+        (Matern(gamma="median", nu=2.5), "Matern(||x - y||), nu = 2.5, gamma = median"),
         (Laplacian(gamma="median"), "exp(-gamma ||x - y||_1), gamma = median"),
     ],
 )

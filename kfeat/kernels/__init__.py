@@ -10,6 +10,7 @@ from kfeat.kernels.dot_product import (
     VovkInfinite,
     VovkReal,
 )
+from kfeat.kernels.matern import Matern
 from kfeat.kernels.shift_invariant import Gaussian, Laplacian, ShiftInvariantKernel
 from kfeat.kernels.sums import Sum
 
@@ -23,6 +24,7 @@ KERNELS: dict[str, type[Kernel]] = {
     "laplacian": Laplacian,
     "sum": Sum,
     "compositional": Compositional,
+    "matern": Matern,
 }
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "Kernel",
     "Laplacian",
     "Linear",
+    "Matern",
     "Polynomial",
     "ShiftInvariantKernel",
     "Sum",

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.metrics.pairwise import manhattan_distances
 
@@ -35,6 +36,18 @@ class ShiftInvariantKernel(Kernel):
     @abstractmethod
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return frequencies drawn from the kernel's spectrum, shape (d, number of frequencies)."""
+
+    @abstractmethod
+    def frequencies_at(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the frequencies at points of the open unit cube, shape (d, number of frequencies).
+
+        U has shape (number of frequencies, n_uniforms(d)). By inverse distribution functions: uniform points
+        give frequencies that have the kernel's spectrum as their law, and evenly spread points spread them.
+        """
+
+    def n_uniforms(self, d: int) -> int:
+        """Return the number of coordinates of U that a frequency in d dimensions takes."""
+        return d
 
     @abstractmethod
     def _gamma_learnt(self, X: Any, rule: str, random_state: Any) -> float:
@@ -81,6 +94,10 @@ class Gaussian(ShiftInvariantKernel):
         """Return draws of N(0, 2 gamma) (Rahimi & Recht 2007, Figure 1)."""
         return rng.standard_normal(shape) * np.sqrt(2 * number(self, "gamma"))
 
+    def frequencies_at(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return sqrt(2 gamma) times the normal quantiles of U, a coordinate each."""
+        return np.ascontiguousarray(ndtri(U).T) * np.sqrt(2 * number(self, "gamma"))
+
     def _gamma_learnt(self, X: Any, rule: str, random_state: Any) -> float:
         return float(1 / (2 * euclidean_bandwidth(X, rule, random_state) ** 2))
 
@@ -120,6 +137,10 @@ class Laplacian(ShiftInvariantKernel):
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
         """Return draws of the Cauchy distribution with scale gamma (Rahimi & Recht 2007, Figure 1)."""
         return rng.standard_cauchy(shape) * number(self, "gamma")
+
+    def frequencies_at(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return gamma times the Cauchy quantiles tan(pi (u - 1/2)) of U, a coordinate each."""
+        return np.ascontiguousarray(np.tan(np.pi * (U - 0.5)).T) * number(self, "gamma")
 
     def _gamma_learnt(self, X: Any, rule: str, random_state: Any) -> float:
         return 1 / manhattan_bandwidth(X, rule, random_state)

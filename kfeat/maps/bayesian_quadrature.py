@@ -13,6 +13,7 @@ from kfeat.errors import ParameterError
 from kfeat.kernels import Gaussian, Kernel
 from kfeat.maps.base import Facts, register
 from kfeat.maps.pair_equations import PairEquations, check_pairs, sampled_pairs
+from kfeat.maps.sequences import Scrambling, Sequence
 from kfeat.maps.weighted_fourier import WeightedFourier
 from kfeat.maps.weights import Sign, weights_by
 from kfeat.parameters import Components, Jobs
@@ -45,6 +46,8 @@ class BayesianQuadrature(WeightedFourier):
         The number D of features, of D / 2 frequencies.
     sequence : {"mc", "halton", "sobol", "lattice", "digital_net"}, default "mc"
         How the frequencies are drawn, as in RandomFourier.
+    scrambling : {"published", "random"}, default "published"
+        How Halton's points are scrambled, as in RandomFourier.
     length : float or {"pairs", "marginal_likelihood"}, default "pairs"
         L / sqrt(d), which is useful from about 0.7 to 2. "pairs" takes, of 0.5 to 4 in steps of sqrt(2), the
         one whose weights have the least squared error on `n_pairs` pairs of rows. "marginal_likelihood" takes
@@ -98,7 +101,8 @@ class BayesianQuadrature(WeightedFourier):
         self,
         kernel: Any = None,
         n_components: Components = 100,
-        sequence: Literal["mc", "halton", "sobol", "lattice", "digital_net"] = "mc",
+        sequence: Sequence = "mc",
+        scrambling: Scrambling = "published",
         length: Annotated[float, Gt(0), Lt(inf)] | Literal["marginal_likelihood", "pairs"] = "pairs",
         jitter: Annotated[float, Ge(0), Lt(inf)] = 1e-3,
         sign: Sign = "nonnegative",
@@ -110,6 +114,7 @@ class BayesianQuadrature(WeightedFourier):
         self.kernel = kernel
         self.n_components = n_components
         self.sequence = sequence
+        self.scrambling = scrambling
         self.length = length
         self.jitter = jitter
         self.sign = sign

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from kfeat.errors import ParameterError
 from kfeat.kernels import Gaussian, Kernel, ShiftInvariantKernel
 from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.sequences import Scrambling, Sequence, points
 from kfeat.memory import check_memory
 from kfeat.parameters import Components, Jobs
 
@@ -16,7 +17,10 @@ from kfeat.parameters import Components, Jobs
 class RandomFourier(FeatureMap):
     """Random Fourier features of a kernel k(x - y), w from its spectrum (Rahimi & Recht 2007, Alg. 1).
 
-    In float32 the phases <w, x> carry its rounding, which the Laplacian's rare huge frequencies magnify.
+    In float32 the phases <w, x> carry its rounding, which the Laplacian's rare huge frequencies magnify. With
+    a sequence other than "mc", the frequencies are the spectrum's inverse distribution function at evenly
+    spread points (quasi-Monte Carlo: Yang, Sindhwani, Avron & Mahoney 2014, Alg. 1): the kernel error is
+    smaller where few coordinates carry the kernel. All is unbiased but the published Halton, which is fixed.
 
     Parameters
     ----------
@@ -28,6 +32,14 @@ class RandomFourier(FeatureMap):
         "offset" draws D frequencies: z_i(x) = sqrt(2 / D) cos(<w_i, x> + b_i), with b_i uniform on [0, 2 pi).
         "pairs" draws D / 2: z(x) = sqrt(2 / D) (cos <w_1, x>, ..., sin <w_1, x>, ...), which is the product
         at half the cost, with <z(x), z(x)> = 1 (an odd D has one more cosine, with an offset).
+    sequence : {"mc", "halton", "sobol", "lattice", "digital_net"}, default "mc"
+        The points that give the frequencies, as many as those: "mc" draws at random; the others are
+        described at `kfeat.maps.sequences.points`. An offset is one more coordinate of its point.
+    scrambling : {"published", "random"}, default "published"
+        How Halton's points are scrambled: by reverse radix, every 701st from the 1,000th on, without any
+        randomness, as Yang et al. have it, or by random permutations of the digits. From 126 coordinates on
+        take "random", since the 126th of the published points is all but constant. "sobol", "lattice" and
+        "digital_net" are random either way, as published.
     random_state : int, Generator, RandomState or None, default None
         The source of the random numbers; an int makes the map reproducible.
     n_jobs : int, optional
@@ -53,8 +65,8 @@ class RandomFourier(FeatureMap):
 
     facts: ClassVar[Facts] = Facts(
         cost="d D / 2",
-        variance="(1 + k(2 (x - y)) - 2 k(x - y)^2) / D",
-        source="Rahimi & Recht 2007, Algorithm 1",
+        variance="(1 + k(2 (x - y)) - 2 k(x - y)^2) / D; most often less with a sequence",
+        source="Rahimi & Recht 2007, Algorithm 1; sequences: Yang et al. 2014, Algorithm 1",
         use="shift-invariant kernels; nystrom where the spectrum of the Gram matrix decays fast",
     )
 
@@ -63,12 +75,16 @@ class RandomFourier(FeatureMap):
         kernel: Any = None,
         n_components: Components = 100,
         features: Literal["pairs", "offset"] = "pairs",
+        sequence: Sequence = "mc",
+        scrambling: Scrambling = "published",
         random_state: Any = None,
         n_jobs: Jobs = None,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
         self.features = features
+        self.sequence = sequence
+        self.scrambling = scrambling
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -83,11 +99,19 @@ class RandomFourier(FeatureMap):
         return Gaussian()
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        n_frequencies = self.n_components - self._n_pairs()
-        needed = 8 * X.shape[1] * n_frequencies
+        d, n_frequencies = X.shape[1], self.n_components - self._n_pairs()
+        needed = 8 * d * n_frequencies * (1 if self.sequence == "mc" else 3)
         check_memory(f"a map of {n_frequencies:,} frequencies", needed, "take fewer", ParameterError)
-        self.frequencies_ = self.kernel_.sample_frequencies(rng, (X.shape[1], n_frequencies))
-        self.offsets_ = rng.uniform(0, 2 * np.pi, n_frequencies - self._n_pairs())
+        n_offsets = n_frequencies - self._n_pairs()
+        if self.sequence == "mc":
+            self.frequencies_ = self.kernel_.sample_frequencies(rng, (d, n_frequencies))
+            self.offsets_ = rng.uniform(0, 2 * np.pi, n_offsets)
+            return self.n_components
+        n_uniforms = self.kernel_.n_uniforms(d)
+        n_coordinates = n_uniforms + bool(n_offsets)
+        U = points(self.sequence, n_frequencies, n_coordinates, rng, self.scrambling)
+        self.frequencies_ = self.kernel_.frequencies_at(U[:, :n_uniforms])
+        self.offsets_ = 2 * np.pi * U[n_frequencies - n_offsets :, -1]
         return self.n_components
 
     def _n_pairs(self) -> int:

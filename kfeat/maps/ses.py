@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kfeat.maps.base import Facts, register
 from kfeat.maps.pair_equations import PairEquations, all_pairs, check_pairs, sampled_pairs
+from kfeat.maps.sequences import Scrambling, Sequence
 from kfeat.maps.weighted_fourier import WeightedFourier
 from kfeat.maps.weights import Sign, weights_by
 from kfeat.parameters import Components, Jobs
@@ -38,6 +39,8 @@ class SES(WeightedFourier):
         The number D of features, of D / 2 frequencies.
     sequence : {"mc", "halton", "sobol", "lattice", "digital_net"}, default "mc"
         How the frequencies are drawn, as in RandomFourier.
+    scrambling : {"published", "random"}, default "published"
+        How Halton's points are scrambled, as in RandomFourier.
     shrinkage : {"nonuniform", "uniform"}, default "nonuniform"
         "uniform" multiplies all weights of the plain map by one number, which gains little.
     sign : {"nonnegative", "clipped", "absolute", "signed"}, default "nonnegative"
@@ -94,7 +97,8 @@ class SES(WeightedFourier):
         self,
         kernel: Any = None,
         n_components: Components = 100,
-        sequence: Literal["mc", "halton", "sobol", "lattice", "digital_net"] = "mc",
+        sequence: Sequence = "mc",
+        scrambling: Scrambling = "published",
         shrinkage: Literal["nonuniform", "uniform"] = "nonuniform",
         sign: Sign = "nonnegative",
         n_pairs: Annotated[int, Ge(1)] | Literal["all"] = "all",
@@ -106,6 +110,7 @@ class SES(WeightedFourier):
         self.kernel = kernel
         self.n_components = n_components
         self.sequence = sequence
+        self.scrambling = scrambling
         self.shrinkage = shrinkage
         self.sign = sign
         self.n_pairs = n_pairs

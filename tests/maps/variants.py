@@ -2,6 +2,7 @@
 
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Polynomial, Sum
 from kfeat.kernels.compositional import Compositional
+from kfeat.kernels.matern import Matern
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
 from kfeat.maps.bayesian_quadrature import BayesianQuadrature
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
@@ -32,4 +33,6 @@ VARIANTS = [
         Sum([Polynomial(2), Laplacian(), Polynomial(3, coef0=1.0)], weights=[0.5, 2.0, 1.0]),
         [TensorSketch(n_components=20), Nystrom(n_components=30), RandomMaclaurin(n_components=50, h01=True)],
     ),
+    RandomFourier(Matern("median", nu=0.8), 41, sequence="lattice"),
+    RandomFourier(Laplacian(0.1), 40, features="offset", sequence="digital_net"),
 ]

@@ -1,0 +1,229 @@
+"""Point sets of the unit cube: published values, slow oracles, and the properties that make them even."""
+
+import warnings
+from fractions import Fraction
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+from scipy.stats import qmc
+
+from kfeat.errors import ParameterError
+from kfeat.maps.lattices import component_by_component, digital_net_points, lattice_points, weight
+from kfeat.maps.sequences import TINY, leaped_halton, points, reverse_radix
+
+RANDOM = {
+    "halton": "random",
+    "sobol": "published",
+    "lattice": "published",
+    "digital_net": "published",
+}
+
+
+def draw(sequence, n, d, seed=0):
+    return points(sequence, n, d, np.random.default_rng(seed), RANDOM[sequence])
+
+
+def test_the_published_halton_is_that_of_matlab_and_stk():
+    """MathWorks' page on haltonset (skip 1,000, leap 100, RR2), and STK's own test of coordinate 7."""
+    printed = [[0.0928, 0.6950, 0.0029], [0.6958, 0.2958, 0.8269], [0.3013, 0.6497, 0.4141]]
+    printed += [[0.9087, 0.7883, 0.2166]]
+    np.testing.assert_allclose(leaped_halton(4, 3, skip=1000, stride=101), printed, atol=5e-5)
+    later = leaped_halton(10, 3, skip=1000, stride=101)[[6, 9]]
+    np.testing.assert_allclose(later, [[0.3843, 0.9840, 0.9878], [0.6831, 0.7357, 0.7923]], atol=5e-5)
+    seventh = leaped_halton(3, 7, skip=1997, stride=1)[:, 6]
+    np.testing.assert_allclose(seventh, [0.849786281294525, 0.085080398941584, 0.555668634235701], rtol=1e-13)
+
+
+def test_reverse_radix_permutes_the_digits_and_keeps_zero():
+    assert reverse_radix(2).tolist() == [0, 1]
+    assert reverse_radix(5).tolist() == [0, 4, 2, 1, 3]
+    assert reverse_radix(7).tolist() == [0, 4, 2, 6, 1, 5, 3]
+    assert reverse_radix(11).tolist() == [0, 8, 4, 2, 10, 6, 1, 9, 5, 3, 7]
+    for base in (2, 3, 13, 701, 5987):
+        permutation = reverse_radix(base)
+        assert permutation[0] == 0
+        assert sorted(permutation) == list(range(base))
+
+
+def slow_radical_inverse(index, base):
+    """The radical inverse in exact arithmetic, its digits permuted by their bits written backwards."""
+    bits = len(f"{base - 1:b}")
+    permutation = [d for d in (int(f"{i:0{bits}b}"[::-1], 2) for i in range(2**bits)) if d < base]
+    value, weight = Fraction(0), Fraction(1)
+    while index:
+        weight /= base
+        value += permutation[index % base] * weight
+        index //= base
+    return value
+
+
+def test_halton_is_the_radical_inverse_of_every_701st_index():
+    U = leaped_halton(40, 12)
+    primes = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+    slow = [[float(slow_radical_inverse(1000 + 701 * k, base)) for base in primes] for k in range(40)]
+    np.testing.assert_allclose(U, slow, rtol=1e-14)
+    plain = qmc.Halton(1, scramble=False).random(100)  # in base 2 the permutation is the identity
+    np.testing.assert_allclose(leaped_halton(100, 1, skip=0, stride=1), plain, atol=1e-15)
+
+
+def test_coordinate_126_of_the_published_halton_is_all_but_constant_and_a_warning_says_so():
+    U = leaped_halton(500, 126)
+    assert np.ptp(U[:, 125]) < 1 / 701
+    assert np.ptp(U[:, :125], axis=0).min() > 0.5
+    rng = np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="constant in coordinate 126.*take scrambling='random'"):
+        points("halton", 4, 126, rng, "published")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        points("halton", 4, 125, rng, "published")
+        points("halton", 4, 126, rng, "random")
+
+
+@pytest.mark.parametrize("sequence", RANDOM)
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (2, 3), (3, 1), (64, 5), (100, 21), (33, 70)])
+def test_points_are_inside_the_cube_and_each_coordinate_is_even(sequence, n, d):
+    U = draw(sequence, n, d)
+    assert U.shape == (n, d)
+    assert U.dtype == np.float64
+    assert ((U > 0) & (U < 1)).all()
+    # The star discrepancy of a coordinate: at most a few points in excess, where random ones have sqrt(n).
+    excess = np.arange(1, n + 1)[:, None] - n * np.sort(U, axis=0)
+    assert np.abs(excess).max() < 10
+    np.testing.assert_array_equal(U, draw(sequence, n, d))
+    assert not np.array_equal(U, draw(sequence, n, d, seed=1))
+
+
+class ZeroGenerator:
+    """A source of randomness that draws the shift at which point 0 is the cube's corner."""
+
+    def random(self, size):
+        return np.zeros(size)
+
+    def integers(self, high, size):
+        return np.zeros(size, dtype=np.int64)
+
+
+def test_no_coordinate_is_0_or_1():
+    for sequence in ("lattice", "digital_net"):
+        U = points(sequence, 5, 3, ZeroGenerator(), "published")
+        assert 0 < U.min() < 2 * TINY
+        assert U.max() < 1
+
+
+def test_sobol_beyond_scipys_table_is_refused():
+    with pytest.raises(
+        ParameterError, match=r"'sobol' has 21,201 coordinates at most.*21,202: take 'lattice'"
+    ):
+        draw("sobol", 2, 21_202)
+
+
+@pytest.mark.parametrize(("n", "modulus"), [(1, 3), (3, 3), (100, 101), (101, 101), (128, 131)])
+def test_a_lattice_is_the_multiples_of_one_vector(n, modulus):
+    U = draw("lattice", n, 6)
+    steps = modulus * (U - U[0])
+    np.testing.assert_allclose(steps, np.round(steps), atol=1e-10)
+    if n > 1:
+        np.testing.assert_array_equal(
+            np.round(steps) % modulus, np.outer(np.arange(n), steps[1].round()) % modulus
+        )
+
+
+def assert_best_of_each_step(chosen, kernel):
+    """Have each element minimise mean_i prod_k (1 + gamma kernel[i, z_k]) over all, given those before it."""
+    gamma = weight(len(chosen))
+
+    def merit(vector):
+        return np.prod(1 + gamma * kernel[:, vector], axis=1).mean()
+
+    for k in range(1, len(chosen) + 1):
+        best = min(merit([*chosen[: k - 1], z]) for z in range(1 + (k > 1), kernel.shape[1]))
+        assert merit(chosen[:k]) == pytest.approx(best, rel=1e-13)
+
+
+def test_the_lattice_is_built_component_by_component():
+    modulus, d = 31, 5
+    z = np.round(modulus * np.diff(draw("lattice", 31, d)[:2], axis=0)[0]).astype(int) % modulus
+    t = np.outer(np.arange(modulus), np.arange(modulus)) % modulus / modulus
+    kernel = t * t - t + 1 / 6
+    kernel[:, modulus - 1] = 9  # the same as the first coordinate, but for its sign
+    assert_best_of_each_step([1, *z], kernel)
+
+
+def carryless_product(a, b):
+    total = 0
+    while b:
+        total ^= a if b & 1 else 0
+        a, b = a << 1, b >> 1
+    return total
+
+
+def first_digits(numerator, P, m):
+    """The first m binary digits after the point of numerator(x) / P(x), by long division."""
+    rest, digits = numerator << m, 0
+    for position in range(rest.bit_length() - 1, -1, -1):
+        if rest.bit_length() - 1 == position >= m:
+            rest ^= P << (position - m)
+            digits |= 1 << (position - m)
+    return digits % 2**m
+
+
+def digital_kernel(value, m):
+    """1/6 - 2^(floor(log2 t) - 1) at t = value / 2^m, and 1/6 at 0 (Dick & Pillichshammer 2005)."""
+    return 1 / 6 - (2.0 ** (value.bit_length() - 1 - m) / 2 if value else 0)
+
+
+def test_the_digital_net_is_a_polynomial_lattice_built_component_by_component():
+    m, d, P = 4, 4, 0b10011  # x^4 + x + 1, the least primitive polynomial of degree 4
+    table = [[first_digits(carryless_product(i, q), P, m) for q in range(2**m)] for i in range(2**m)]
+    table = np.array(table)[np.argsort(np.array(table)[:, 1])]  # in the order of the coordinate left out
+    cells = np.floor(draw("digital_net", 2**m, d) * 2**m).astype(int)
+    q = [int(np.flatnonzero((table == column[:, None]).all(axis=0))[0]) for column in (cells ^ cells[0]).T]
+    kernel = np.vectorize(lambda value: digital_kernel(int(value), m))(table)
+    assert_best_of_each_step([1, *q], kernel)
+
+
+@pytest.mark.parametrize("m", [1, 2, 5, 10])
+def test_a_whole_digital_net_has_one_point_in_each_interval_and_is_a_group(m):
+    U = draw("digital_net", 2**m, 7)
+    cells = np.floor(U * 2**m).astype(int)
+    for column in cells.T:
+        assert sorted(column) == list(range(2**m))
+    net = cells ^ cells[0]
+    for i, j in pairwise(range(0, 2**m, max(1, 2**m // 32))):
+        np.testing.assert_array_equal(net[i] ^ net[j], net[i ^ j])
+    np.testing.assert_array_equal(U[: 2**m // 2], draw("digital_net", 2**m - 1, 7)[: 2**m // 2])
+
+
+def test_two_coordinates_are_even_together():
+    """Most boxes of area 1 / 16 of a 4 x 4 grid hold nearly 16 of 256 points; at random they deviate by 4."""
+    boxes = list(product(range(4), repeat=2))
+    for sequence in RANDOM:
+        U = draw(sequence, 256, 4)
+        for j, k in ((0, 1), (0, 3), (2, 3)):
+            counts = [np.sum((U[:, [j, k]] * 4 // 1 == box).all(axis=1)) for box in boxes]
+            assert np.std(counts) < 2
+
+
+def test_ties_go_to_the_first_whatever_the_rounding():
+    """z and 1 / z are equally good after 1, so that rounding decides between them where nothing else does."""
+    rng = np.random.default_rng(0)
+    for modulus in (31, 101, 509):
+        root = next(
+            g for g in range(2, modulus) if len({pow(g, k, modulus) for k in range(modulus)}) == modulus - 1
+        )
+        t = np.array([pow(root, k, modulus) for k in range(modulus // 2)]) / modulus
+        omega = t * t - t + 1 / 6
+        exact = component_by_component(omega, 8)
+        for _ in range(5):
+            noisy = omega * (1 + rng.uniform(-1e-15, 1e-15, len(omega)))
+            np.testing.assert_array_equal(component_by_component(noisy, 8), exact)
+
+
+def test_points_are_the_same_on_every_platform():
+    rng = np.random.default_rng(0)
+    lattice, net = lattice_points(10, 4, rng), digital_net_points(10, 4, rng)
+    expected = [0.7278707782305452, 0.45160489558205213, 0.5864280693907401, 0.38016399916489274]
+    np.testing.assert_allclose(lattice[3], expected, rtol=1e-13)
+    expected = [0.6257702392002725, 0.16275557727772172, 0.23163577576717997, 0.6044965609839984]
+    np.testing.assert_allclose(net[3], expected, rtol=1e-13)
