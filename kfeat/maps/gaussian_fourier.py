@@ -61,12 +61,12 @@ class GaussianFourier(FeatureMap):
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         phases_of, offsets = self._phases(dtype), self.offsets_.astype(dtype)
-        scale = dtype.type(np.sqrt(2 / self.n_components))
+        scales = np.array([np.sqrt(2 / self.n_components)], dtype)
         n_cosines, n_pairs = self._n_frequencies(), self.n_components // 2
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
             phases = phases_of(X)
             phases[:, n_pairs:] += offsets
-            write_waves(phases, scale, out[:, :n_cosines], out[:, n_cosines:])
+            write_waves(phases, scales, out[:, :n_cosines], out[:, n_cosines:])
 
         return map_block
