@@ -1,6 +1,7 @@
 """Explicit random feature maps: scikit-learn transformers that hold the kernel they approximate."""
 
 from kfeat.maps.base import MAPS, FeatureMap, maps_for
+from kfeat.maps.complex_maclaurin import ComplexMaclaurin
 from kfeat.maps.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
 from kfeat.maps.nystrom import Nystrom
 from kfeat.maps.random_fourier import RandomFourier
@@ -11,6 +12,7 @@ from kfeat.maps.tensor_sketch import TensorSketch
 __all__ = [
     "MAPS",
     "ColumnCounts",
+    "ComplexMaclaurin",
     "Diagnosis",
     "Estimate",
     "FeatureMap",

@@ -85,7 +85,5 @@ def test_waves_are_cosines_and_sines_to_a_few_eps(dtype, eps):
 
 
 def test_kernels_without_a_spectrum_are_refused():
-    with pytest.raises(
-        UnsupportedKernelError, match=r"maps that can: nystrom, random_maclaurin, tensor_sketch$"
-    ):
+    with pytest.raises(UnsupportedKernelError, match=r"maps that can: .*random_maclaurin"):
         RandomFourier(Linear()).fit(X)

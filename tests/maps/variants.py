@@ -2,6 +2,7 @@
 
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Polynomial, Sum
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
+from kfeat.maps.complex_maclaurin import ComplexMaclaurin
 
 VARIANTS = [
     TensorSketch(Polynomial(3, coef0=0.5), 40),
@@ -9,6 +10,9 @@ VARIANTS = [
     RandomMaclaurin(Polynomial(3, coef0=1.0), 60),
     RandomMaclaurin(Exponential("median"), 60, degree_law="proportional", h01=True),
     RandomMaclaurin(Polynomial(4), 60, degree_law="truncated", constant=False),
+    RandomMaclaurin(Gaussian(0.5), 60, degree_law="proportional", h01=True),
+    ComplexMaclaurin(Polynomial(3, coef0=1.0), 40),
+    ComplexMaclaurin(Gaussian("median"), 41, degree_law="truncated", h01=True),
     RandomFourier(Laplacian(0.1), 40),
     RandomFourier(Gaussian("mean_distance"), 41),
     RandomFourier(Gaussian("median"), 40, features="offset"),
