@@ -145,7 +145,7 @@ class RandomMaclaurin(FeatureMap):
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         scales, n_random = self.scales_.astype(dtype), len(self.scales_)
         # Feature i has its j-th sign vector in column starts[j] + i - first[j] of `signs`.
-        first = np.searchsorted(self.n_factors_, range(1, int(self.n_factors_[-1]) + 1))
+        first = np.searchsorted(self.n_factors_, range(1, int(self.n_factors_.max(initial=0)) + 1))
         starts = np.cumsum([0, *(n_random - first)])
         signs = np.array(self.signs_.T, dtype=dtype, order="C")
         n_exact = int(self._n_features_out) - n_random

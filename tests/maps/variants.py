@@ -3,6 +3,9 @@
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Polynomial, Sum
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
 from kfeat.maps.complex_maclaurin import ComplexMaclaurin
+from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
+from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
+from kfeat.maps.positive_features import PositiveFeatures
 
 VARIANTS = [
     TensorSketch(Polynomial(3, coef0=0.5), 40),
@@ -13,6 +16,12 @@ VARIANTS = [
     RandomMaclaurin(Gaussian(0.5), 60, degree_law="proportional", h01=True),
     ComplexMaclaurin(Polynomial(3, coef0=1.0), 40),
     ComplexMaclaurin(Gaussian("median"), 41, degree_law="truncated", h01=True),
+    OptimisedMaclaurin(Polynomial(3, coef0=0.2), 60),
+    OptimisedMaclaurin(Gaussian("median"), 40, signs="real"),
+    PolynomialTensorSketch(Exponential("median"), 60),
+    PolynomialTensorSketch(Gaussian(0.5), 61, degree=3, coefficients="taylor"),
+    PositiveFeatures(Exponential(2.0), 41),
+    PositiveFeatures(Gaussian("median"), 40, features="single"),
     RandomFourier(Laplacian(0.1), 40),
     RandomFourier(Gaussian("mean_distance"), 41),
     RandomFourier(Gaussian("median"), 40, features="offset"),
