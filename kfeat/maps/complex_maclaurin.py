@@ -13,7 +13,7 @@ from kfeat.maps.base import BlockMapper, Facts, register
 from kfeat.maps.degrees import coefficients
 from kfeat.maps.gaussian import check_constant, damp, series_of
 from kfeat.maps.random_maclaurin import RandomMaclaurin
-from kfeat.maps.signs import FOURTH_ROOTS, random_fourth_roots
+from kfeat.maps.signs import random_fourth_roots
 from kfeat.memory import check_memory
 from kfeat.parameters import Components, Jobs
 
@@ -143,9 +143,9 @@ class ComplexMaclaurin(RandomMaclaurin):
         starts = np.cumsum([0, *(n_features - first)])
         n_zero = int(first[0]) if first.size else n_features
         paired = np.result_type(dtype, np.complex64)
-        signs = FOURTH_ROOTS.astype(paired)[self.exponents_.T]
-        signs *= self._factor_scales(first, starts, dtype)
-        parts = np.ascontiguousarray(signs).view(dtype)  # Re w_1, Im w_1, Re w_2, ...: two real products
+        parts = self._parts(dtype)
+        scales = np.repeat(self._factor_scales(first, dtype), 2)
+        parts[:, : len(scales)] *= scales
         fixed = self.scales_[:n_zero].astype(dtype)
         series = series_of(self.kernel_)
 
@@ -163,6 +163,15 @@ class ComplexMaclaurin(RandomMaclaurin):
             self._write_columns(live.view(dtype), out[:, n_exact:], 2 * n_zero)
 
         return map_block
+
+    def _parts(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+        """Return the complex signs as columns Re w_1, Im w_1, Re w_2, ..., shape (d, 2 sum(n_factors_))."""
+        exponents = np.ascontiguousarray(self.exponents_.T)
+        parts = np.empty((*exponents.shape, 2), dtype)
+        for part in (0, 1):  # i^j is 1 and -1 for j = 0 and 2, i and -i for 1 and 3
+            ones, minus = (exponents == part).view(np.int8), (exponents == part + 2).view(np.int8)
+            parts[..., part] = np.subtract(ones, minus, out=ones)
+        return parts.reshape(len(exponents), 2 * exponents.shape[1])
 
     def _write_columns(self, columns: NDArray[Any], out: NDArray[Any], n_zero: int) -> None:
         """Write the columns behind the zero ones, without the imaginary part that is dropped."""

@@ -150,7 +150,8 @@ class RandomMaclaurin(FeatureMap):
         signs = np.array(self.signs_.T, dtype=dtype, order="C")
         n_exact = int(self._n_features_out) - n_random
         n_fixed = int(first[0]) if first.size else n_random
-        signs *= self._factor_scales(first, starts, dtype)
+        factor_scales = self._factor_scales(first, dtype)
+        signs[:, : len(factor_scales)] *= factor_scales
         series = series_of(self.kernel_)
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
@@ -166,20 +167,18 @@ class RandomMaclaurin(FeatureMap):
 
         return map_block
 
-    def _factor_scales(self, first: NDArray[Any], starts: NDArray[Any], dtype: Any) -> NDArray[Any]:
-        """Return what each sign vector is multiplied by, so that the products of a feature have its scale.
+    def _factor_scales(self, first: NDArray[Any], dtype: Any) -> NDArray[Any]:
+        """Return what the first sign vectors are multiplied by, so that each product has its feature's scale.
 
-        The first vector takes all of it. For the Gaussian each takes a root: the scale of a high degree is so
-        small, and the product of its factors so large, that float32 holds neither.
+        A feature's first vector takes all of it. For the Gaussian all its vectors take a root: the scale of a
+        high degree is so small, and the product of its factors so large, that float32 holds neither.
         """
-        factor_scales = np.ones(int(starts[-1]))
-        if decay(self.kernel_):
-            roots = self.scales_ ** (1 / np.maximum(self.n_factors_, 1))
-            for j in range(len(first)):
-                factor_scales[starts[j] : starts[j + 1]] = roots[first[j] :]
-        elif len(first):
-            factor_scales[: starts[1]] = self.scales_[first[0] :]
-        return factor_scales.astype(dtype)
+        if not len(first):
+            return np.ones(0, dtype)
+        if not decay(self.kernel_):
+            return self.scales_[first[0] :].astype(dtype)
+        roots = self.scales_ ** (1 / np.maximum(self.n_factors_, 1))
+        return np.concatenate([roots[start:] for start in first]).astype(dtype)
 
     def _write_exact(self, X: Any, out: NDArray[Any]) -> None:
         """Write the columns of H0/1: sqrt(a_0), unless the constant is left out, and sqrt(a_1) x."""
