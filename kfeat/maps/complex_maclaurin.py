@@ -12,7 +12,7 @@ from kfeat.errors import ParameterError
 from kfeat.maps.base import BlockMapper, Facts, register
 from kfeat.maps.degrees import coefficients
 from kfeat.maps.gaussian import check_constant, damp, series_of
-from kfeat.maps.random_maclaurin import RandomMaclaurin
+from kfeat.maps.random_maclaurin import MANY, RandomMaclaurin
 from kfeat.maps.signs import random_fourth_roots
 from kfeat.memory import check_memory
 from kfeat.parameters import Components, Jobs
@@ -193,4 +193,4 @@ class ComplexMaclaurin(RandomMaclaurin):
             linear *= out.dtype.type(np.sqrt(self.exact_[1]))
 
     def _row_bytes(self, itemsize: int) -> int:
-        return super()._row_bytes(itemsize) + 2 * itemsize * int(self.n_factors_.sum())
+        return max(super()._row_bytes(itemsize), 2 * itemsize * int(self.n_factors_.sum()) // MANY)

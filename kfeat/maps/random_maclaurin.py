@@ -17,6 +17,8 @@ from kfeat.maps.signs import random_signs
 from kfeat.memory import check_memory
 from kfeat.parameters import Components, Jobs
 
+MANY = 8  # factors per column: with fewer, larger blocks are quicker than products that fit in the cache
+
 
 @register("random_maclaurin")
 class RandomMaclaurin(FeatureMap):
@@ -186,3 +188,6 @@ class RandomMaclaurin(FeatureMap):
             out[:, 0] = np.sqrt(self.exact_[0])
             out[:, -X.shape[1] :] = X.toarray() if issparse(X) else X
             out[:, -X.shape[1] :] *= out.dtype.type(np.sqrt(self.exact_[1]))
+
+    def _row_bytes(self, itemsize: int) -> int:
+        return max(super()._row_bytes(itemsize), itemsize * int(self.n_factors_.sum()) // MANY)
