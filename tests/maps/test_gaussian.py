@@ -71,10 +71,10 @@ def test_the_gaussian_has_no_constant_to_leave_out(cls):
 
 
 def test_many_factors_do_not_need_much_memory():
-    rows = np.random.default_rng(0).random((4000, 50)).astype(np.float32)
+    rows = np.random.default_rng(0).random((1000, 50)).astype(np.float32)
     fitted = RandomMaclaurin(Gaussian(2.0), 1000, "proportional", random_state=0).fit(rows)
     assert fitted.n_factors_.mean() > 50
-    out = np.empty((4000, 1000), np.float32)
+    out = np.empty((1000, 1000), np.float32)
     tracemalloc.start()
     fitted.transform(rows, out=out)
     peak = tracemalloc.get_traced_memory()[1]
