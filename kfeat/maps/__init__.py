@@ -2,11 +2,15 @@
 
 from kfeat.maps.base import MAPS, FeatureMap, kernels_of, maps_for
 from kfeat.maps.bayesian_quadrature import BayesianQuadrature
+from kfeat.maps.complex_maclaurin import ComplexMaclaurin
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
 from kfeat.maps.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
 from kfeat.maps.fastfood import Fastfood
 from kfeat.maps.nystrom import Nystrom
+from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
 from kfeat.maps.orthogonal import ORF, SORF
+from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
+from kfeat.maps.positive_features import PositiveFeatures
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
 from kfeat.maps.ses import SES
@@ -21,12 +25,16 @@ __all__ = [
     "SORF",
     "BayesianQuadrature",
     "ColumnCounts",
+    "ComplexMaclaurin",
     "CompositionalMaclaurin",
     "Diagnosis",
     "Estimate",
     "Fastfood",
     "FeatureMap",
     "Nystrom",
+    "OptimisedMaclaurin",
+    "PolynomialTensorSketch",
+    "PositiveFeatures",
     "RandomFourier",
     "RandomMaclaurin",
     "Stacked",

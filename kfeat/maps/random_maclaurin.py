@@ -9,12 +9,15 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from kfeat.errors import ParameterError
-from kfeat.kernels import DotProductKernel, Kernel, Polynomial
+from kfeat.kernels import Kernel, Polynomial
 from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.degrees import Degrees, coefficients, geometric, proportional, truncated
+from kfeat.maps.gaussian import check_constant, damp, decay, has_series, series_of
 from kfeat.maps.signs import random_signs
 from kfeat.memory import check_memory
 from kfeat.parameters import Components, Jobs
+
+MANY = 8  # factors per column: with fewer, larger blocks are quicker than products that fit in the cache
 
 
 @register("random_maclaurin")
@@ -22,21 +25,22 @@ class RandomMaclaurin(FeatureMap):
     """Random Maclaurin features of k(x, y) = sum_n a_n <x, y>^n, a_n >= 0 (Kar & Karnick 2012, Algorithm 1).
 
     z_i(x) = sqrt(a_N / (D P(N))) prod_{j <= N} <w_j, x>, with a degree N and N sign vectors w_j per feature.
-    Unbiased. The columns stand in the order of their degrees, zero columns first.
+    Unbiased. The columns stand in the order of their degrees, zero columns first. The Gaussian kernel is
+    exp(2 gamma <x, y>) with each row's features times exp(-gamma ||x||^2).
 
     Cost: the matrix products of X with sum(n_factors_) sign vectors are the floor.
 
     Parameters
     ----------
     kernel : Kernel, optional
-        The kernel to approximate: any dot-product kernel; None is (1 + <x, y>)^2.
+        The kernel to approximate: any dot-product kernel or the Gaussian; None is (1 + <x, y>)^2.
     n_components : int, default 100
         The number D of random features.
     degree_law : {"geometric", "truncated", "proportional"}, default "geometric"
         The distribution of the degrees. "geometric", as published: P(N) = (p - 1) p^-(N + 1) with p = base,
         not truncated, so that a feature whose degree has no term in the series is a zero column; "truncated",
         the same over the degrees that have a term; "proportional", in proportion to a_N mean(||x||^2N) on the
-        data.
+        data (for the Gaussian, mean(exp(-2 gamma ||x||^2) ||x||^2N), a mixture of Poisson distributions).
     base : float, default 2.0
         The p of the geometric distribution, above 1; "proportional" does not use it.
     h01 : bool, default False
@@ -74,7 +78,7 @@ class RandomMaclaurin(FeatureMap):
         cost="d D E[N], N the degree drawn",
         variance="of order C / D with C the kernel at ||x||_1 ||y||_1 in the worst case",
         source="Kar & Karnick 2012, Algorithm 1",
-        use="any dot-product kernel of rows in the unit ball; degree_law proportional wastes no column",
+        use="dot-product kernels of short rows; degree_law proportional wastes no column, Gaussian needs it",
     )
 
     def __init__(
@@ -99,8 +103,8 @@ class RandomMaclaurin(FeatureMap):
 
     @classmethod
     def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel depends on the inner product alone."""
-        return isinstance(kernel, DotProductKernel)
+        """Return whether the kernel depends on the inner product alone, or is the Gaussian."""
+        return has_series(kernel)
 
     @classmethod
     def default_kernel(cls) -> Kernel:
@@ -108,7 +112,8 @@ class RandomMaclaurin(FeatureMap):
         return Polynomial(degree=2, coef0=1.0)
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        self.kernel_.check_rows(X)
+        series_of(self.kernel_).check_rows(X)
+        check_constant(self.kernel_, self.constant)
         self.exact_ = coefficients(self.kernel_, 2)
         if not self.constant:
             self.kernel_offset_, self.exact_[0] = float(self.exact_[0]), 0.0
@@ -128,32 +133,54 @@ class RandomMaclaurin(FeatureMap):
 
     def _draw_degrees(self, X: Any, rng: np.random.Generator) -> Degrees:
         first = 2 if self.h01 else 0 if self.constant else 1
+        return self._degrees_from(first, self.n_components, X, rng)
+
+    def _degrees_from(
+        self, first: int, n: int, X: Any, rng: np.random.Generator, even: bool = False
+    ) -> Degrees:
+        """Return n draws of the degree_law, given N >= first."""
         if self.degree_law == "proportional":
-            return proportional(rng, self.kernel_, self.n_components, X, first)
+            return proportional(rng, self.kernel_, n, X, first, even)
         law = geometric if self.degree_law == "geometric" else truncated
-        return law(rng, self.kernel_, self.n_components, self.base, first)
+        return law(rng, self.kernel_, n, self.base, first, even)
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        scales = self.scales_.astype(dtype)
+        scales, n_random = self.scales_.astype(dtype), len(self.scales_)
         # Feature i has its j-th sign vector in column starts[j] + i - first[j] of `signs`.
-        first = np.searchsorted(self.n_factors_, range(1, int(self.n_factors_[-1]) + 1))
-        starts = np.cumsum([0, *(self.n_components - first)])
+        first = np.searchsorted(self.n_factors_, range(1, int(self.n_factors_.max(initial=0)) + 1))
+        starts = np.cumsum([0, *(n_random - first)])
         signs = np.array(self.signs_.T, dtype=dtype, order="C")
-        n_exact = int(self._n_features_out) - self.n_components
-        n_fixed = int(first[0]) if first.size else self.n_components
-        signs[:, : self.n_components - n_fixed] *= scales[n_fixed:]
+        n_exact = int(self._n_features_out) - n_random
+        n_fixed = int(first[0]) if first.size else n_random
+        factor_scales = self._factor_scales(first, dtype)
+        signs[:, : len(factor_scales)] *= factor_scales
+        series = series_of(self.kernel_)
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
-            self.kernel_.check_rows(X)
+            series.check_rows(X)
             self._write_exact(X, out[:, :n_exact])
             random = out[:, n_exact:]
             random[:, :n_fixed] = scales[:n_fixed]
             products = X @ signs
-            random[:, n_fixed:] = products[:, : self.n_components - n_fixed]
+            random[:, n_fixed:] = products[:, : n_random - n_fixed]
+            damp(self.kernel_, X, out)
             for j in range(1, len(first)):
                 random[:, first[j] :] *= products[:, starts[j] : starts[j + 1]]
 
         return map_block
+
+    def _factor_scales(self, first: NDArray[Any], dtype: Any) -> NDArray[Any]:
+        """Return what the first sign vectors are multiplied by, so that each product has its feature's scale.
+
+        A feature's first vector takes all of it. For the Gaussian all its vectors take a root: the scale of a
+        high degree is so small, and the product of its factors so large, that float32 holds neither.
+        """
+        if not len(first):
+            return np.ones(0, dtype)
+        if not decay(self.kernel_):
+            return self.scales_[first[0] :].astype(dtype)
+        roots = self.scales_ ** (1 / np.maximum(self.n_factors_, 1))
+        return np.concatenate([roots[start:] for start in first]).astype(dtype)
 
     def _write_exact(self, X: Any, out: NDArray[Any]) -> None:
         """Write the columns of H0/1: sqrt(a_0), unless the constant is left out, and sqrt(a_1) x."""
@@ -161,3 +188,6 @@ class RandomMaclaurin(FeatureMap):
             out[:, 0] = np.sqrt(self.exact_[0])
             out[:, -X.shape[1] :] = X.toarray() if issparse(X) else X
             out[:, -X.shape[1] :] *= out.dtype.type(np.sqrt(self.exact_[1]))
+
+    def _row_bytes(self, itemsize: int) -> int:
+        return max(super()._row_bytes(itemsize), itemsize * int(self.n_factors_.sum()) // MANY)

@@ -8,7 +8,7 @@ from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 
 from kfeat.errors import ParameterError, UnsupportedKernelError
-from kfeat.kernels import DotProductKernel
+from kfeat.kernels import DotProductKernel, Kernel
 from kfeat.kernels.base import Positive, squared_norms
 from kfeat.maps.base import Facts, register
 from kfeat.maps.degrees import MAX_DEGREE, Degrees, coefficients, proportional, terms, truncated
@@ -117,6 +117,11 @@ class TruncatedMaclaurin(RandomMaclaurin):
         """Return the degree that follows from the allowed error; nothing before the fit."""
         learnt = self.max_degree is None and hasattr(self, "max_degree_")
         return {"max_degree": self.max_degree_} if learnt else {}
+
+    @classmethod
+    def supports(cls, kernel: Kernel) -> bool:
+        """Return whether the kernel depends on the inner product alone."""
+        return isinstance(kernel, DotProductKernel)
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
         self.kernel_.check_rows(X)

@@ -5,9 +5,13 @@ from kfeat.kernels.compositional import Compositional
 from kfeat.kernels.matern import Matern
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
 from kfeat.maps.bayesian_quadrature import BayesianQuadrature
+from kfeat.maps.complex_maclaurin import ComplexMaclaurin
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
 from kfeat.maps.fastfood import Fastfood
+from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
 from kfeat.maps.orthogonal import ORF, SORF
+from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
+from kfeat.maps.positive_features import PositiveFeatures
 from kfeat.maps.ses import SES
 from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
 
@@ -17,6 +21,15 @@ VARIANTS = [
     RandomMaclaurin(Polynomial(3, coef0=1.0), 60),
     RandomMaclaurin(Exponential("median"), 60, degree_law="proportional", h01=True),
     RandomMaclaurin(Polynomial(4), 60, degree_law="truncated", constant=False),
+    RandomMaclaurin(Gaussian(0.5), 60, degree_law="proportional", h01=True),
+    ComplexMaclaurin(Polynomial(3, coef0=1.0), 40),
+    ComplexMaclaurin(Gaussian("median"), 41, degree_law="truncated", h01=True),
+    OptimisedMaclaurin(Polynomial(3, coef0=0.2), 60),
+    OptimisedMaclaurin(Gaussian("median"), 40, signs="real"),
+    PolynomialTensorSketch(Exponential("median"), 60),
+    PolynomialTensorSketch(Gaussian(0.5), 61, degree=3, coefficients="taylor"),
+    PositiveFeatures(Exponential(2.0), 41),
+    PositiveFeatures(Gaussian("median"), 40, features="single"),
     RandomFourier(Laplacian(0.1), 40),
     RandomFourier(Gaussian("mean_distance"), 41),
     RandomFourier(Gaussian("median"), 40, features="offset"),

@@ -1,0 +1,204 @@
+"""Optimised Maclaurin: columns allotted to degrees by their variance (Wacker, Kanagawa & Filippone 2022)."""
+
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from annotated_types import Ge, Le
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from kfeat.errors import ParameterError
+from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.complex_maclaurin import ComplexMaclaurin
+from kfeat.maps.degrees import terms
+from kfeat.maps.gaussian import series_of
+from kfeat.maps.random_maclaurin import RandomMaclaurin
+from kfeat.maps.sampled_pairs import SampledPairs, sampled_pairs
+from kfeat.maps.signs import random_signs
+from kfeat.memory import check_memory
+from kfeat.parameters import Components, Jobs
+
+LAST_DEGREE = 170  # n! is beyond double precision from there on
+SMALL = 0.01  # share of the error below which what is left out cannot matter
+
+
+class Plan(NamedTuple):
+    """How the columns are spent: whether sqrt(a_1) x is exact, and the number of products per degree."""
+
+    linear: bool
+    degrees: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    squared_error: float
+    squared_bias: float
+
+
+@register("optimised_maclaurin")
+class OptimisedMaclaurin(ComplexMaclaurin):
+    """Maclaurin features with n_k columns for degree k, those that make the kernel's error least on the data.
+
+    z(x) = (sqrt(a_0), sqrt(a_1) x or random columns, sqrt(a_2 / n_2) products of 2 signs, ..., products of K)
+    minimises sum_k a_k^2 V_k / n_k + mean (sum_{k > K} a_k <x, y>^k)^2 over pairs of a sample of rows, where
+    V_k is the variance of one column. The n_k are the best whole numbers, the degree K and whether the d
+    columns of degree 1 are exact are those of the least error. The terms beyond K are left out: the map is
+    unbiased for the others, and `bias_` is what they add.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate: any dot-product kernel or the Gaussian; None is (1 + <x, y>)^2.
+    n_components : int, default 100
+        The largest number of columns, exact ones included.
+    signs : {"complex", "real"}, default "complex"
+        What the products are made of; complex ones take two columns each, and their variance is less.
+    n_rows : int, default 256
+        How many rows, drawn at random, the variances are computed on.
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+
+    Attributes
+    ----------
+    linear_ : bool
+        Whether degree 1 has the exact columns sqrt(a_1) x.
+    columns_ : dict of int to int
+        The number of random columns of each degree that has any.
+    error_, bias_ : float
+        The root mean squared error of the kernel that is expected on pairs of the sample, and its part that
+        comes from the degrees left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.maps import OptimisedMaclaurin
+    >>> X = np.random.default_rng(0).random((50, 5))
+    >>> feature_map = OptimisedMaclaurin(Gaussian(0.1), n_components=20, random_state=0).fit(X)
+    >>> feature_map.linear_, feature_map.columns_, feature_map.error_ < 0.05
+    (True, {2: 14}, True)
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        cost="d sum_k k n_k, n_k the columns of degree k",
+        variance="sum_k a_k^2 V_k / n_k, the least there is; beside it the terms that are left out",
+        source="Wacker, Kanagawa & Filippone 2022, arXiv 2201.08712",
+        use="the best of the Maclaurin maps where data are at hand when it is fitted; short rows",
+    )
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        n_components: Components = 100,
+        signs: Literal["complex", "real"] = "complex",
+        n_rows: Annotated[int, Ge(2), Le(10_000)] = 256,
+        random_state: Any = None,
+        n_jobs: Jobs = None,
+    ) -> None:
+        FeatureMap.__init__(self)
+        self.kernel = kernel
+        self.n_components = n_components
+        self.signs = signs
+        self.n_rows = n_rows
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        series_of(self.kernel_).check_rows(X)
+        a = terms(self.kernel_, LAST_DEGREE)[: LAST_DEGREE + 1]
+        self.exact_ = np.append(a, 0)[:2]
+        self.constant_ = bool(a[0] > 0)
+        pairs = sampled_pairs(self.kernel_, X, self.n_rows, rng)
+        plan = best_plan(a, pairs, self.n_components - self.constant_, X.shape[1], self.signs)
+        width = 2 if self.signs == "complex" else 1
+        self.linear_ = plan.linear
+        self.columns_ = {int(k): int(width * n) for k, n in zip(plan.degrees, plan.counts, strict=True)}
+        self.error_, self.bias_ = float(np.sqrt(plan.squared_error)), float(np.sqrt(plan.squared_bias))
+        degrees = np.repeat(plan.degrees, plan.counts)
+        self._draw_products(X, rng, degrees, np.repeat(a[plan.degrees] / plan.counts, plan.counts), 0)
+        n_columns = self._n_exact() + width * len(degrees)
+        if not n_columns:
+            raise ParameterError(
+                f"OptimisedMaclaurin: n_components: expected {width} or more for {self.signs}"
+            )
+        return n_columns
+
+    def _draw_products(
+        self,
+        X: Any,
+        rng: np.random.Generator,
+        degrees: NDArray[np.int64],
+        squares: NDArray[np.float64],
+        n_columns: int,
+    ) -> None:
+        if self.signs == "complex":
+            super()._draw_products(X, rng, degrees, squares, n_columns)
+            return
+        self.degrees_ = self.n_factors_ = degrees
+        self.scales_ = np.sqrt(squares)
+        what = f"a map of {int(degrees.sum()):,} vectors of signs"
+        check_memory(what, 9 * int(degrees.sum()) * X.shape[1], "take fewer components", ParameterError)
+        self.signs_ = random_signs(rng, (int(degrees.sum()), X.shape[1]))
+
+    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
+        product_map = ComplexMaclaurin if self.signs == "complex" else RandomMaclaurin
+        return product_map._block_mapper(self, dtype)
+
+
+def best_plan(a: NDArray[np.float64], pairs: SampledPairs, n_columns: int, d: int, signs: str) -> Plan:
+    """Return the plan of the least squared error for series a, n_columns beside the constant, and d features.
+
+    For every last degree K, as long as what is left out beyond it matters, with degree 1 exact and not.
+    """
+    variances, biases = degree_errors(a, pairs, signs)
+    width = 2 if signs == "complex" else 1
+    none = np.zeros(0, np.int64)
+    best = Plan(False, none, none, float(biases[0]), float(biases[0]))
+    for linear in (False, True):
+        n_products = (n_columns - d * linear) // width
+        if n_products < 0 or (linear and not (len(a) > 1 and a[1] > 0)):
+            continue
+        for last in range(1, len(a)):
+            degrees = np.flatnonzero(a[: last + 1])
+            degrees = degrees[degrees > linear]
+            if len(degrees) > n_products:
+                break
+            counts = allotted(variances[degrees], n_products)
+            error = float((variances[degrees] / (width * counts)).sum() + biases[last])
+            if error < best.squared_error:
+                best = Plan(linear, degrees, counts, error, float(biases[last]))
+            if biases[last] <= SMALL * best.squared_error:
+                break
+    return best
+
+
+def degree_errors(
+    a: NDArray[np.float64], pairs: SampledPairs, signs: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return per degree k the mean of a_k^2 V_k, and the mean squared sum of the terms beyond k."""
+    variances, biases = np.zeros(len(a)), np.zeros(len(a))
+    left = pairs.values.copy()
+    for k in np.flatnonzero(a).tolist():
+        with np.errstate(divide="ignore"):
+            term = np.exp(np.log(a[k]) + xlogy(k, pairs.sizes) + np.log(pairs.damping))
+        left -= term * pairs.cosines**k
+        variances[k] = (term**2 * pairs.variance(k, signs)).mean() if k else 0
+        biases[k:] = (left**2).mean()
+    if not a[0]:
+        biases[: int(np.flatnonzero(a)[0])] = (pairs.values**2).mean()
+    if len(a) <= LAST_DEGREE:  # the series ends: what is left is rounding
+        biases[-1] = 0.0
+    return variances.clip(min=0), biases
+
+
+def allotted(variances: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+    """Return the whole numbers n_k >= 1 of sum n that minimise sum_k variances_k / n_k; n >= len(variances).
+
+    The best n_k are at least floor((n - K) sqrt(v_k) / sum sqrt(v)) for K degrees; from there each next one
+    goes where it takes most away, which is optimal since every term is convex.
+    """
+    roots = np.sqrt(variances)
+    shares = roots / roots.sum() if roots.sum() > 0 else np.full(len(roots), 1 / max(len(roots), 1))
+    counts = np.maximum((shares * (n - len(roots))).astype(np.int64), 1)
+    for _ in range(n - int(counts.sum()) if len(roots) else 0):
+        counts[np.argmax(variances / (counts * (counts + 1.0)))] += 1
+    return counts

@@ -1,0 +1,119 @@
+"""Positive features of the exponential and the Gaussian kernel (FAVOR+, Choromanski et al. 2021)."""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfeat.errors import ParameterError
+from kfeat.kernels import Exponential, Gaussian, Kernel
+from kfeat.kernels.bandwidths import number
+from kfeat.kernels.base import squared_norms
+from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.memory import check_memory
+from kfeat.parameters import Components, Jobs
+
+
+@register("positive_features")
+class PositiveFeatures(FeatureMap):
+    """Positive random features of exp(<x, y> / sigma^2) or exp(-gamma ||x - y||^2) (Choromanski et al. 2021).
+
+    z_i(x) = exp(<w_i, u> - ||u||^2 / 2) / sqrt(D), w_i of N(0, I), u = x / sigma (Lemma 1); for the Gaussian
+    u = sqrt(2 gamma) x and exp(<w_i, u> - ||u||^2). Unbiased, and every estimate is above 0. With r =
+    ||u + v||^2, v the same of y, the variance is k^2 (exp(r) - 1) / D, and for "pairs" k^2 (exp(r) - 1) (1 -
+    exp(-r)) / D (Lemma 2): small where u and v are near each other's opposites, huge for long rows.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate: Exponential or Gaussian; None is exp(<x, y>).
+    n_components : int, default 100
+        The number D of features.
+    features : {"pairs", "single"}, default "pairs"
+        "pairs" draws D / 2 vectors and takes each with both signs: less variance at half the products with
+        X (an odd D has one more, single). "single" draws D.
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+
+    Attributes
+    ----------
+    directions_ : ndarray of shape (d, number of vectors)
+        The vectors w_i, over sigma or times sqrt(2 gamma).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.kernels import Exponential
+    >>> from kfeat.maps import PositiveFeatures
+    >>> X = np.array([[0.6, 0.8], [-0.8, 0.6]])
+    >>> Z = PositiveFeatures(Exponential(), n_components=4000, random_state=0).fit_transform(X)
+    >>> bool(Z.min() > 0 and np.abs(Z @ Z.T - Exponential()(X)).max() < 1)
+    True
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        cost="d D / 2, and D exponentials",
+        variance="k(x, y)^2 (e^r - 1) (1 - e^-r) / D, r = ||u + v||^2, u = x / sigma",
+        source="Choromanski et al. 2021, Lemmas 1 and 2",
+        use="where estimates must be positive, and small kernel values right; short rows",
+    )
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        n_components: Components = 100,
+        features: Literal["pairs", "single"] = "pairs",
+        random_state: Any = None,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.features = features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    @classmethod
+    def supports(cls, kernel: Kernel) -> bool:
+        """Return whether the kernel is exponential or Gaussian."""
+        return isinstance(kernel, Exponential | Gaussian)
+
+    @classmethod
+    def default_kernel(cls) -> Kernel:
+        """Return exp(<x, y>)."""
+        return Exponential()
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        n_vectors = self.n_components - self._n_pairs()
+        needed = 16 * X.shape[1] * n_vectors
+        check_memory(f"a map of {n_vectors:,} directions", needed, "take fewer", ParameterError)
+        scale, _ = self._scale_and_decay()
+        self.directions_ = rng.standard_normal((X.shape[1], n_vectors)) * scale
+        return self.n_components
+
+    def _scale_and_decay(self) -> tuple[float, float]:
+        """Return ||u|| / ||x||, and the factor of ||x||^2 in the exponent."""
+        if isinstance(self.kernel_, Gaussian):
+            gamma = number(self.kernel_, "gamma")
+            return float(np.sqrt(2 * gamma)), 2 * gamma
+        sigma = number(self.kernel_, "sigma")
+        return 1 / sigma, 0.5 / sigma**2
+
+    def _n_pairs(self) -> int:
+        return self.n_components // 2 if self.features == "pairs" else 0
+
+    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
+        directions, n_vectors = self.directions_.astype(dtype), self.directions_.shape[1]
+        decay = dtype.type(self._scale_and_decay()[1])
+        shift = dtype.type(np.log(self.n_components) / 2)
+
+        def map_block(X: Any, out: NDArray[Any]) -> None:
+            offsets = (decay * squared_norms(X) + shift)[:, None]
+            exponents = X @ directions
+            np.subtract(exponents, offsets, out=out[:, :n_vectors])
+            np.add(exponents[:, : self._n_pairs()], offsets, out=out[:, n_vectors:])
+            np.negative(out[:, n_vectors:], out=out[:, n_vectors:])
+            np.exp(out, out=out)
+
+        return map_block

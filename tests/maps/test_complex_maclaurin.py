@@ -1,0 +1,149 @@
+"""Complex-to-real Random Maclaurin: proved unbiased with its variance by enumeration, and its degrees."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from faults import PASS, largest_z
+from scipy.sparse import csr_array
+
+from kfeat.kernels import Exponential, Linear, Polynomial
+from kfeat.maps import ComplexMaclaurin, RandomMaclaurin
+from kfeat.maps.degrees import evenly
+
+X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
+
+
+def of_degree(degree, width, n_features):
+    """Return a map with these many complex features of one degree and `width` columns."""
+    fitted = ComplexMaclaurin(Polynomial(degree), width, random_state=0).fit(X2)
+    assert len(fitted.scales_) == n_features
+    fitted.degrees_ = fitted.n_factors_ = np.full(n_features, degree)
+    fitted.scales_ = np.full(n_features, np.sqrt(2 / width))
+    return fitted
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_the_mean_and_the_variance_over_all_complex_signs(degree):
+    fitted = of_degree(degree, 2, 1)
+    grams = []
+    for exponents in product(range(4), repeat=2 * degree):
+        fitted.exponents_ = np.reshape(exponents, (degree, 2)).astype(np.int8)
+        Z = fitted.transform(X2)
+        grams.append(Z @ Z.T)
+    inner, norms, squares = X2 @ X2.T, (X2**2).sum(axis=1), (X2**2) @ (X2**2).T
+    np.testing.assert_allclose(np.mean(grams, axis=0), inner**degree, rtol=1e-12)
+    second = (np.outer(norms, norms) + inner**2 - squares) ** degree
+    pseudo = (2 * inner**2 - squares) ** degree
+    variance = (second + pseudo - 2 * inner ** (2 * degree)) / 2
+    np.testing.assert_allclose(np.var(grams, axis=0), variance, atol=1e-12)
+    real = ((np.outer(norms, norms) + 2 * (inner**2 - squares)) ** degree - inner ** (2 * degree)) / 2
+    # Complex signs have less where <x, y>^2 > sum x_i^2 y_i^2, such as on rows without negative entries.
+    gain = np.where(np.abs(real - variance) < 1e-12, 0, real - variance)
+    np.testing.assert_array_equal(np.sign(gain), 0 if degree == 1 else np.sign(inner**2 - squares))
+
+
+def test_an_odd_column_is_unbiased_too():
+    fitted = of_degree(2, 3, 2)
+    grams = []
+    for dropped in (0, 1):
+        fitted.dropped_ = dropped
+        for exponents in product(range(4), repeat=4):
+            twice = np.tile(np.reshape(exponents, (2, 2)), (2, 1))
+            fitted.exponents_ = twice[[0, 2, 1, 3]].astype(np.int8)  # both features have the same vectors
+            Z = fitted.transform(X2)
+            assert Z.shape == (3, 3)
+            grams.append(Z @ Z.T)
+    np.testing.assert_allclose(np.mean(grams, axis=0), (X2 @ X2.T) ** 2, rtol=1e-12)
+
+
+class TooLarge(ComplexMaclaurin):
+    def transform(self, X, out=None):
+        return np.sqrt(1.05) * super().transform(X)
+
+
+class Unconjugated(ComplexMaclaurin):
+    def transform(self, X, out=None):
+        Z = super().transform(X)
+        Z[:, 2::2] *= -1  # half of the signs of a real part
+        return Z[:, [0, *range(len(Z[0]) - 1, 0, -1)]] * np.where(np.arange(len(Z[0])) % 7 == 3, 0, 1)
+
+
+@pytest.mark.parametrize("n", [64, 65])
+def test_the_estimates_have_no_bias_and_the_test_sees_one(n):
+    def of(cls):
+        return largest_z(
+            lambda kernel, seed: cls(kernel, n, "proportional", random_state=seed),
+            kernel=Polynomial(2, coef0=2.0),
+        )
+
+    assert of(ComplexMaclaurin) < PASS
+    assert of(TooLarge) > PASS
+    assert of(Unconjugated) > PASS
+
+
+@pytest.mark.parametrize("law", ["proportional", "truncated", "geometric"])
+@pytest.mark.parametrize("h01", [False, True])
+@pytest.mark.parametrize("constant", [False, True])
+def test_the_map_approaches_the_kernel_less_its_offset(law, h01, constant):
+    kernel, X = Exponential(1.0), 0.5 * X2
+    for n in (100_000, 100_001):
+        fitted = ComplexMaclaurin(kernel, n, law, h01=h01, constant=constant, random_state=0).fit(X)
+        assert fitted.kernel_offset_ == (0 if constant else 1)
+        Z = fitted.transform(X)
+        assert Z.shape[1] == n + (constant + 2 if h01 else 0)
+        np.testing.assert_allclose(Z @ Z.T, kernel(X) - fitted.kernel_offset_, atol=0.02)
+
+
+def test_no_column_is_wasted_on_constants_and_homogeneous_kernels_have_none():
+    X = np.random.default_rng(0).random((8, 30))
+    Z = ComplexMaclaurin(Polynomial(4, coef0=1.0), 100, random_state=0).fit_transform(X)
+    assert (np.ptp(Z, axis=0) == 0).sum() == 1
+    assert (Z[:, 0] == 1).all()
+    Z = ComplexMaclaurin(Linear(), 50, random_state=0).fit_transform(X)
+    assert (np.ptp(Z, axis=0) > 0).all()
+    sparse = ComplexMaclaurin(Polynomial(4, coef0=1.0), 20, "geometric", random_state=3)
+    np.testing.assert_allclose(sparse.fit_transform(X), sparse.transform(csr_array(X)), rtol=1e-12)
+
+
+def test_degrees_are_spread_evenly_and_uniform_one_by_one():
+    u = np.array([evenly(np.random.default_rng(seed), 7) for seed in range(2000)])
+    assert (np.floor(u * 7) == np.arange(7)).all()
+    assert abs((u * 7 % 1).mean() - 0.5) < 4 / np.sqrt(12 * 2000)
+    fitted = ComplexMaclaurin(Exponential(), 2001, "truncated", random_state=0).fit(X2)
+    counts = np.bincount(fitted.degrees_)
+    expected = 1000 * 2.0 ** -np.arange(len(counts))
+    assert (np.abs(counts - expected)[1:] <= 1).all()
+
+
+def test_the_variance_is_below_that_of_real_signs():
+    X = np.random.default_rng(1).random((10, 30))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    kernel = Polynomial(4)
+    exact = kernel(X)
+
+    def error(cls):
+        draws = [cls(kernel, 128, "truncated", random_state=seed).fit_transform(X) for seed in range(100)]
+        return np.mean([((Z @ Z.T - exact) ** 2).mean() for Z in draws])
+
+    assert error(ComplexMaclaurin) < 0.7 * error(RandomMaclaurin)
+
+
+def test_draws_are_the_same_on_every_platform():
+    fitted = ComplexMaclaurin(Polynomial(3, coef0=1.0), 10, "truncated", random_state=0).fit(np.ones((2, 3)))
+    np.testing.assert_array_equal(fitted.degrees_, PINNED_DEGREES)
+    np.testing.assert_array_equal(fitted.exponents_[:3], PINNED_EXPONENTS)
+    assert fitted.dropped_ == PINNED_DROPPED
+
+
+def test_one_column_estimates_every_degree():
+    X, kernel = X2 / 2, Polynomial(2, coef0=1.0)
+    fitted = [ComplexMaclaurin(kernel, 1, "truncated", random_state=seed).fit(X) for seed in range(2000)]
+    grams = np.array([Z @ Z.T for Z in (m.transform(X) for m in fitted)])
+    z = (grams.mean(axis=0) - kernel(X)) / grams.std(axis=0) * np.sqrt(2000)
+    assert np.abs(z).max() < 4
+
+
+PINNED_DEGREES = [1, 1, 1, 2, 3]
+PINNED_EXPONENTS = [[3, 2, 0], [1, 2, 3], [3, 1, 2]]
+PINNED_DROPPED = 2
