@@ -2,6 +2,9 @@
 
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Polynomial, Sum
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
+from kfeat.maps.complex_tensor_sketch import ComplexTensorSketch
+from kfeat.maps.recursive_sketch import RecursiveSketch
+from kfeat.maps.tensor_srht import TensorSRHT
 
 VARIANTS = [
     TensorSketch(Polynomial(3, coef0=0.5), 40),
@@ -17,4 +20,8 @@ VARIANTS = [
         Sum([Polynomial(2), Laplacian(), Polynomial(3, coef0=1.0)], weights=[0.5, 2.0, 1.0]),
         [TensorSketch(n_components=20), Nystrom(n_components=30), RandomMaclaurin(n_components=50, h01=True)],
     ),
+    ComplexTensorSketch(Polynomial(3, coef0=0.5), 40),
+    ComplexTensorSketch(Polynomial(2), 41, domain="frequency"),
+    TensorSRHT(Polynomial(3, coef0=0.5), 40),
+    RecursiveSketch(Polynomial(5, coef0=0.5), 40),
 ]
