@@ -6,11 +6,12 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import fft, ifft
+from scipy.sparse import csr_array, issparse
 
 from kfeat.maps.base import BlockMapper, Facts, register
 from kfeat.maps.count_sketch import CountSketch, arranged
 from kfeat.maps.polynomial_sketch import PolynomialSketch
-from kfeat.maps.signs import random_fourth_roots
+from kfeat.maps.signs import FOURTH_ROOTS, random_fourth_roots
 from kfeat.parameters import Components, Jobs
 
 
@@ -95,18 +96,16 @@ class ComplexTensorSketch(PolynomialSketch):
         return -(-self.n_components // 2)
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        # An entry of a real row is real or imaginary after its sign: one real count sketch, into the real
-        # parts of all buckets followed by their imaginary parts, does what a complex one would do.
-        M = self._n_buckets()
-        parts = self.buckets_ + np.where(self.exponents_ & 1, M, 0)
-        values = ((1 - (self.exponents_ & 2)) * self._scales()).astype(dtype)
-        sketches = [CountSketch(*table, 2 * M) for table in zip(parts, values, strict=True)]
+        scales, M = self._scales().astype(dtype), self._n_buckets()
+        tables = zip(self.buckets_, self.exponents_, strict=True)
+        sketches = [ComplexCountSketch(*table, scales, M) for table in tables]
+        arrange = doubled if self.n_features_in_ < self.n_components else arranged  # measured
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
-            block = arranged(X)
-            spectrum = spectra(sketches[0](block))
+            block = arrange(X)
+            spectrum = fft(sketches[0](block), axis=1)
             for sketch in sketches[1:]:
-                spectrum *= spectra(sketch(block))
+                spectrum *= fft(sketch(block), axis=1)
             self._write(spectrum, out)
 
         return map_block
@@ -115,19 +114,56 @@ class ComplexTensorSketch(PolynomialSketch):
         real = self.domain == "real"
         entries = ifft(spectrum, axis=1, overwrite_x=True) if real else spectrum
         columns = entries.view(out.dtype)[:, : self.n_components]  # Re, Im, Re, Im, ...
-        np.multiply(columns, 1.0 if real else 1 / sqrt(self._n_buckets()), out=out)
+        if real:
+            out[:] = columns
+        else:
+            np.multiply(columns, 1 / sqrt(self._n_buckets()), out=out)
         if self.n_components % 2:
             out[:, -1] *= sqrt(2)
 
     def _row_bytes(self, itemsize: int) -> int:
-        return itemsize * (int(self.n_features_in_) + 3 * self.n_components)
+        return itemsize * (2 * int(self.n_features_in_) + 3 * self.n_components)
 
 
-def spectra(sketch: NDArray[Any]) -> NDArray[Any]:
-    """Return the FFT of each row (Re c, Im c) of a sketch (n, 2 M), shape (n, M), complex."""
-    M = sketch.shape[1] // 2
-    complex_type = np.result_type(sketch.dtype, np.complex64)
-    entries = np.empty_like(sketch[:, :M], dtype=complex_type)  # in the sketch's layout
-    entries.real, entries.imag = sketch[:, :M], sketch[:, M:]
-    transformed: NDArray[Any] = fft(entries, axis=1)
-    return transformed
+class ComplexCountSketch:
+    """The sketch (Cx)_j = sum of i^e(k) x_k over the features k with h(k) = j, plus one constant feature.
+
+    An entry of a real row is real or imaginary after its sign, so that real sums are all that is needed.
+    """
+
+    def __init__(
+        self, buckets: NDArray[np.int64], exponents: NDArray[np.int8], scales: NDArray[Any], n_buckets: int
+    ) -> None:
+        odd, d = (exponents & 1).astype(np.int64), len(buckets) - 1
+        values = (1 - (exponents & 2)) * scales
+        self.parts = CountSketch(2 * buckets + odd, values, 2 * n_buckets)  # Re, Im, Re, Im, ...
+        columns = np.arange(d) + d * odd[:-1]
+        self.matrix = csr_array((values[:-1], (buckets[:-1], columns)), shape=(n_buckets, 2 * d))
+        self.constant_bucket, self.constant = int(buckets[-1]), values[-1] * FOURTH_ROOTS[odd[-1]]
+
+    def __call__(self, block: Any) -> NDArray[Any]:
+        """Return the sketches of the n rows of an arranged or doubled block, shape (n, M), complex."""
+        if not issparse(block) and np.iscomplexobj(block):
+            sums = (self.matrix @ block.view(self.matrix.dtype)).view(block.dtype).T
+            sums[:, self.constant_bucket] += self.constant
+            return sums
+        parts = self.parts(block)
+        complex_type = np.result_type(parts.dtype, np.complex64)
+        if parts.flags.c_contiguous:
+            return parts.view(complex_type)
+        sketch = np.empty_like(parts[:, ::2], dtype=complex_type)  # in the layout of the parts
+        sketch.real, sketch.imag = parts[:, ::2], parts[:, 1::2]
+        return sketch
+
+
+def doubled(X: Any) -> Any:
+    """Return a dense block as (features x rows) twice, x + 0 i and 0 + i x; CSR as it is.
+
+    One real sparse product on it adds up complex sketches in place.
+    """
+    if issparse(X):
+        return X
+    n, d = X.shape
+    block = np.zeros((2 * d, n), np.result_type(X.dtype, np.complex64))
+    block[:d].real = block[d:].imag = X.T
+    return block
