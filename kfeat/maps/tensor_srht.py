@@ -63,9 +63,9 @@ class TensorSRHT(PolynomialSketch):
 
     facts: ClassVar[Facts] = Facts(
         cost="p d log d + p D",
-        variance="<= (3^p - 1) ||x||^2p ||y||^2p / D, far less where D covers most of d and p is small",
+        variance="<= (3^p - 1) ||x||^2p ||y||^2p / D; 0 for p = 1 where every coordinate is sampled",
         source="Ahle et al. 2020 (SODA), with coordinates sampled without replacement",
-        use="dense rows, degrees 1 to 3, D of the order of d or above; tensor_sketch for sparse rows",
+        use="degrees 1 and 2, with d below D; tensor_sketch for higher degrees and long sparse rows",
     )
 
     def __init__(
