@@ -86,6 +86,6 @@ def test_waves_are_cosines_and_sines_to_a_few_eps(dtype, eps):
 
 def test_kernels_without_a_spectrum_are_refused():
     with pytest.raises(
-        UnsupportedKernelError, match=r"maps that can: nystrom, random_maclaurin, tensor_sketch$"
+        UnsupportedKernelError, match=r"maps that can: .*nystrom, random_maclaurin, .*tensor_sketch"
     ):
         RandomFourier(Linear()).fit(X)
