@@ -3,6 +3,7 @@
 from kfeat.maps.base import MAPS, FeatureMap, kernels_of, maps_for
 from kfeat.maps.bayesian_quadrature import BayesianQuadrature
 from kfeat.maps.complex_maclaurin import ComplexMaclaurin
+from kfeat.maps.complex_tensor_sketch import ComplexTensorSketch
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
 from kfeat.maps.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
 from kfeat.maps.fastfood import Fastfood
@@ -13,9 +14,11 @@ from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
 from kfeat.maps.positive_features import PositiveFeatures
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
+from kfeat.maps.recursive_sketch import RecursiveSketch
 from kfeat.maps.ses import SES
 from kfeat.maps.stacked import Stacked
 from kfeat.maps.tensor_sketch import TensorSketch
+from kfeat.maps.tensor_srht import TensorSRHT
 from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
 
 __all__ = [
@@ -26,6 +29,7 @@ __all__ = [
     "BayesianQuadrature",
     "ColumnCounts",
     "ComplexMaclaurin",
+    "ComplexTensorSketch",
     "CompositionalMaclaurin",
     "Diagnosis",
     "Estimate",
@@ -37,7 +41,9 @@ __all__ = [
     "PositiveFeatures",
     "RandomFourier",
     "RandomMaclaurin",
+    "RecursiveSketch",
     "Stacked",
+    "TensorSRHT",
     "TensorSketch",
     "TruncatedMaclaurin",
     "column_counts",

@@ -7,14 +7,14 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 from sklearn.base import clone
 
-from kfeat.kernels import Kernel, Linear, Polynomial
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.base import BlockMapper, Facts, register
 from kfeat.maps.count_sketch import CountSketch, arranged, random_tables, universal_tables
+from kfeat.maps.polynomial_sketch import PolynomialSketch
 from kfeat.parameters import Components, Jobs
 
 
 @register("tensor_sketch")
-class TensorSketch(FeatureMap):
+class TensorSketch(PolynomialSketch):
     """Tensor Sketch of the polynomial kernel (gamma <x, y> + coef0)^p (Pham & Pagh 2013, Algorithm 1).
 
     z(x) = FFT^-1(FFT(C_1 x) * ... * FFT(C_p x)), with p independent count sketches C_k of (sqrt(gamma) x,
@@ -86,19 +86,7 @@ class TensorSketch(FeatureMap):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel is a polynomial, or linear: then the map is a count sketch."""
-        return isinstance(kernel, Polynomial | Linear)
-
-    @classmethod
-    def default_kernel(cls) -> Kernel:
-        """Return <x, y>^2."""
-        return Polynomial(degree=2)
-
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        if isinstance(self.kernel_, Linear):
-            self.kernel_ = Polynomial(degree=1)
         if self.constant == "published":
             self.kernel_ = clone(self.kernel_).set_params(coef0=float(self.kernel_.coef0) ** 2)
         tables = random_tables if self.hashing == "table" else universal_tables
@@ -106,10 +94,9 @@ class TensorSketch(FeatureMap):
         return self.n_components
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        scale = np.full(self.buckets_.shape[1], np.sqrt(self.kernel_.gamma))
-        scale[-1] = np.sqrt(self.kernel_.coef0)
+        scales = self._scales()
         sketches = [
-            CountSketch(buckets, (signs * scale).astype(dtype), self.n_components)
+            CountSketch(buckets, (signs * scales).astype(dtype), self.n_components)
             for buckets, signs in zip(self.buckets_, self.signs_, strict=True)
         ]
         write = self._write_real if self.domain == "real" else self._write_frequency

@@ -6,13 +6,16 @@ from kfeat.kernels.matern import Matern
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
 from kfeat.maps.bayesian_quadrature import BayesianQuadrature
 from kfeat.maps.complex_maclaurin import ComplexMaclaurin
+from kfeat.maps.complex_tensor_sketch import ComplexTensorSketch
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
 from kfeat.maps.fastfood import Fastfood
 from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
 from kfeat.maps.orthogonal import ORF, SORF
 from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
 from kfeat.maps.positive_features import PositiveFeatures
+from kfeat.maps.recursive_sketch import RecursiveSketch
 from kfeat.maps.ses import SES
+from kfeat.maps.tensor_srht import TensorSRHT
 from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
 
 VARIANTS = [
@@ -48,4 +51,8 @@ VARIANTS = [
     ),
     RandomFourier(Matern("median", nu=0.8), 41, sequence="lattice"),
     RandomFourier(Laplacian(0.1), 40, features="offset", sequence="digital_net"),
+    ComplexTensorSketch(Polynomial(3, coef0=0.5), 40),
+    ComplexTensorSketch(Polynomial(2), 41, domain="frequency"),
+    TensorSRHT(Polynomial(3, coef0=0.5), 40),
+    RecursiveSketch(Polynomial(5, coef0=0.5), 40),
 ]

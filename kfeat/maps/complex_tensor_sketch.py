@@ -1,0 +1,169 @@
+"""Complex-to-real Tensor Sketch: count sketches with complex signs, written as real features."""
+
+from math import sqrt
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import fft, ifft
+from scipy.sparse import csr_array, issparse
+
+from kfeat.maps.base import BlockMapper, Facts, register
+from kfeat.maps.count_sketch import CountSketch, arranged
+from kfeat.maps.polynomial_sketch import PolynomialSketch
+from kfeat.maps.signs import FOURTH_ROOTS, random_fourth_roots
+from kfeat.parameters import Components, Jobs
+
+
+@register("complex_tensor_sketch")
+class ComplexTensorSketch(PolynomialSketch):
+    """Complex-to-real Tensor Sketch of (gamma <x, y> + coef0)^p (Sharma, Khan, Pratap & Kang 2026).
+
+    c(x) = FFT^-1(FFT(C_1 x) * ... * FFT(C_p x)), with p independent count sketches C_k of (sqrt(gamma) x,
+    sqrt(coef0)) into D / 2 complex buckets, their signs uniform in {1, i, -1, -i}. The features z(x) are the
+    real and imaginary parts of c(x), so that <z(x), z(y)> = Re <c(x), c(y)>. Unbiased. With a = <x, y>^2 and
+    q = sum x_i^2 y_i^2 (with the constant feature), and an even D,
+    Var <z(x), z(y)> = ((||x||^2 ||y||^2 + a - q)^p + (2 a - q)^p - 2 a^p) / D,
+    at most (2^(p+1) - 2) ||x||^2p ||y||^2p / D. TensorSketch has this variance too and adds a term of order
+    3^p / D^2, since all but one or two of its frequencies are complex already. That counts where p is large.
+
+    Cost: p + 1 complex FFTs of length D / 2 per row are the floor; choose D / 2 without large prime factors.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate: a Polynomial, or Linear, for which the map is a count sketch; None is <x,
+        y>^2.
+    n_components : int, default 100
+        The number D of features. An odd D has (D + 1) / 2 buckets, and of the last entry sqrt(2) times the
+        real part alone, which leaves the map unbiased.
+    domain : {"real", "frequency"}, default "real"
+        "frequency" leaves the last FFT out; by Parseval's theorem the inner products are the same (for an
+        even D).
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+
+    Attributes
+    ----------
+    buckets_, exponents_ : ndarray of shape (p, d + 1)
+        The hashes of each count sketch, and the exponents j of its signs i^j; the last column is that of the
+        constant feature.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.kernels import Polynomial
+    >>> from kfeat.maps import ComplexTensorSketch
+    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> kernel = Polynomial(degree=3)
+    >>> Z = ComplexTensorSketch(kernel, n_components=4096, random_state=0).fit_transform(X)
+    >>> Z.shape
+    (2, 4096)
+    >>> bool(np.abs(Z @ Z.T - kernel(X)).max() < 0.2)  # the values of the kernel are 0.88 and 1
+    True
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        cost="p d + p D log D",
+        variance="<= (2^(p+1) - 2) ||x||^2p ||y||^2p / D",
+        source="Sharma et al. 2026 (UAI); Wacker et al. 2022",
+        use="as tensor_sketch, whose error it betters only where 1.5^p is not small beside D",
+    )
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        n_components: Components = 100,
+        domain: Literal["real", "frequency"] = "real",
+        random_state: Any = None,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.domain = domain
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        shape = (self.kernel_.degree, X.shape[1] + 1)
+        self.buckets_ = rng.integers(self._n_buckets(), size=shape)
+        self.exponents_ = random_fourth_roots(rng, shape)
+        return self.n_components
+
+    def _n_buckets(self) -> int:
+        return -(-self.n_components // 2)
+
+    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
+        scales, M = self._scales().astype(dtype), self._n_buckets()
+        tables = zip(self.buckets_, self.exponents_, strict=True)
+        sketches = [ComplexCountSketch(*table, scales, M) for table in tables]
+        arrange = doubled if self.n_features_in_ < self.n_components else arranged  # measured
+
+        def map_block(X: Any, out: NDArray[Any]) -> None:
+            block = arrange(X)
+            spectrum = fft(sketches[0](block), axis=1)
+            for sketch in sketches[1:]:
+                spectrum *= fft(sketch(block), axis=1)
+            self._write(spectrum, out)
+
+        return map_block
+
+    def _write(self, spectrum: NDArray[Any], out: NDArray[Any]) -> None:
+        real = self.domain == "real"
+        entries = ifft(spectrum, axis=1, overwrite_x=True) if real else spectrum
+        columns = entries.view(out.dtype)[:, : self.n_components]  # Re, Im, Re, Im, ...
+        if real:
+            out[:] = columns
+        else:
+            np.multiply(columns, 1 / sqrt(self._n_buckets()), out=out)
+        if self.n_components % 2:
+            out[:, -1] *= sqrt(2)
+
+    def _row_bytes(self, itemsize: int) -> int:
+        return itemsize * (2 * int(self.n_features_in_) + 3 * self.n_components)
+
+
+class ComplexCountSketch:
+    """The sketch (Cx)_j = sum of i^e(k) x_k over the features k with h(k) = j, plus one constant feature.
+
+    An entry of a real row is real or imaginary after its sign, so that real sums are all that is needed.
+    """
+
+    def __init__(
+        self, buckets: NDArray[np.int64], exponents: NDArray[np.int8], scales: NDArray[Any], n_buckets: int
+    ) -> None:
+        odd, d = (exponents & 1).astype(np.int64), len(buckets) - 1
+        values = (1 - (exponents & 2)) * scales
+        self.parts = CountSketch(2 * buckets + odd, values, 2 * n_buckets)  # Re, Im, Re, Im, ...
+        columns = np.arange(d) + d * odd[:-1]
+        self.matrix = csr_array((values[:-1], (buckets[:-1], columns)), shape=(n_buckets, 2 * d))
+        self.constant_bucket, self.constant = int(buckets[-1]), values[-1] * FOURTH_ROOTS[odd[-1]]
+
+    def __call__(self, block: Any) -> NDArray[Any]:
+        """Return the sketches of the n rows of an arranged or doubled block, shape (n, M), complex."""
+        if not issparse(block) and np.iscomplexobj(block):
+            sums = (self.matrix @ block.view(self.matrix.dtype)).view(block.dtype).T
+            sums[:, self.constant_bucket] += self.constant
+            return sums
+        parts = self.parts(block)
+        complex_type = np.result_type(parts.dtype, np.complex64)
+        if parts.flags.c_contiguous:
+            return parts.view(complex_type)
+        sketch = np.empty_like(parts[:, ::2], dtype=complex_type)  # in the layout of the parts
+        sketch.real, sketch.imag = parts[:, ::2], parts[:, 1::2]
+        return sketch
+
+
+def doubled(X: Any) -> Any:
+    """Return a dense block as (features x rows) twice, x + 0 i and 0 + i x; CSR as it is.
+
+    One real sparse product on it adds up complex sketches in place.
+    """
+    if issparse(X):
+        return X
+    n, d = X.shape
+    block = np.zeros((2 * d, n), np.result_type(X.dtype, np.complex64))
+    block[:d].real = block[d:].imag = X.T
+    return block

@@ -1,0 +1,135 @@
+"""The recursive sketch: polynomial kernels of high degree by a tree of degree-2 Tensor Sketches."""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft, rfft
+
+from kfeat.maps.base import BlockMapper, Facts, register
+from kfeat.maps.count_sketch import CountSketch, arranged, random_tables
+from kfeat.maps.polynomial_sketch import PolynomialSketch
+from kfeat.parameters import Components, Jobs
+
+
+@register("recursive_sketch")
+class RecursiveSketch(PolynomialSketch):
+    """The recursive sketch of (gamma <x, y> + coef0)^p (Ahle et al. 2020, with Tensor Sketch at every node).
+
+    z = Q_p(x, ..., x): Q_1(x) = x, and Q_p(x, ..., x) = T(Q_{p/2}(x, ..., x), Q_{p/2}(x, ..., x)), where
+    T(u, v) = FFT^-1(FFT(C u) * FFT(C' v)) is a Tensor Sketch of degree 2 into D = n_components buckets, every
+    node with count sketches of its own, and x = (sqrt(gamma) x, sqrt(coef0)). The tree is balanced, with p
+    leaves (the paper fills it up to a power of two with constant leaves, which add variance). Unbiased. The
+    variance grows in proportion to p while p / D is small, where TensorSketch's grows like 2^p: for p = 16,
+    D = 1,024 and flat unit rows x = y of 1,024 features it is 0.091 in place of 208.
+
+    Cost: 2 p - 2 count sketches and 3 p - 3 real FFTs of length D per row are the floor; choose D without
+    large prime factors.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate: a Polynomial, or Linear, for which the map is a count sketch; None is <x,
+        y>^2.
+    n_components : int, default 100
+        The number D of features.
+    base : {"none", "count_sketch"}, default "none"
+        "count_sketch" sketches each leaf into D buckets before the lowest nodes do, as published. With count
+        sketches in the nodes, which take rows of any length, this saves nothing and adds variance.
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+
+    Attributes
+    ----------
+    buckets_, signs_ : ndarray of shape (p, d + 1)
+        The hashes and the signs of the leaves; the last column is that of the constant feature.
+    inner_buckets_, inner_signs_ : ndarray of shape (max(p - 2, 0), D)
+        The same for the sketches of nodes by the nodes above them, from the left to the right of the tree,
+        lower ones first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.kernels import Polynomial
+    >>> from kfeat.maps import RecursiveSketch
+    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> kernel = Polynomial(degree=8)
+    >>> Z = RecursiveSketch(kernel, n_components=4096, random_state=0).fit_transform(X)
+    >>> Z.shape
+    (2, 4096)
+    >>> bool(np.abs(Z @ Z.T - kernel(X)).max() < 0.5)  # the values of the kernel are 0.72 and 1
+    True
+    """
+
+    facts: ClassVar[Facts] = Facts(
+        cost="p d + p D log D",
+        variance="of order p ||x||^2p ||y||^2p / D while p < D",
+        source="Ahle et al. 2020 (SODA), on a balanced tree",
+        use="polynomial kernels of degrees from 4 on; below, tensor_sketch takes half the time",
+    )
+
+    def __init__(
+        self,
+        kernel: Any = None,
+        n_components: Components = 100,
+        base: Literal["none", "count_sketch"] = "none",
+        random_state: Any = None,
+        n_jobs: Jobs = None,
+    ) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.base = base
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        p, D = self.kernel_.degree, self.n_components
+        self.buckets_, self.signs_ = random_tables(rng, p, X.shape[1] + 1, D)
+        self.inner_buckets_, self.inner_signs_ = random_tables(rng, max(p - 2, 0), D, D)
+        if self.base == "count_sketch" and p > 1:
+            # A count sketch of a count sketch is the one whose hash is the composition of theirs.
+            buckets, signs = random_tables(rng, p, D, D)
+            self.signs_ *= np.take_along_axis(signs, self.buckets_, axis=1)
+            self.buckets_ = np.take_along_axis(buckets, self.buckets_, axis=1)
+        return D
+
+    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
+        D, values = self.n_components, (self.signs_ * self._scales()).astype(dtype)
+        leaves = [CountSketch(*table, D) for table in zip(self.buckets_, values, strict=True)]
+        no_constant = np.zeros((len(self.inner_signs_), 1), dtype)
+        inner_values = np.hstack([self.inner_signs_.astype(dtype), no_constant])
+        inner_buckets = np.hstack([self.inner_buckets_, no_constant.astype(int)])
+        inner = [CountSketch(*table, D) for table in zip(inner_buckets, inner_values, strict=True)]
+
+        def map_block(X: Any, out: NDArray[Any]) -> None:
+            block = arranged(X)
+            out[:] = node(block, leaves, iter(inner)) if len(leaves) > 1 else leaves[0](block)
+
+        return map_block
+
+    def _row_bytes(self, itemsize: int) -> int:
+        depth = int(self.kernel_.degree).bit_length()
+        return itemsize * (int(self.n_features_in_) + (depth + 3) * self.n_components)
+
+
+def node(block: Any, leaves: list[CountSketch], inner: Iterator[CountSketch]) -> NDArray[Any]:
+    """Return the sketch (n, D) of degree len(leaves) >= 2 of an arranged block; it uses up `inner`."""
+    middle = len(leaves) // 2
+    spectrum = child(block, leaves[:middle], inner)
+    spectrum *= child(block, leaves[middle:], inner)
+    sketch: NDArray[Any] = irfft(spectrum, n=leaves[0].n_buckets, axis=1, overwrite_x=True)
+    return sketch
+
+
+def child(block: Any, leaves: list[CountSketch], inner: Iterator[CountSketch]) -> NDArray[Any]:
+    """Return the spectrum (n, D / 2 + 1) of the count sketch by which a node takes one of its two halves."""
+    if len(leaves) == 1:
+        sketch = leaves[0](block)
+    else:
+        below = node(block, leaves, inner)
+        sketch = next(inner)(arranged(below))
+    spectrum: NDArray[Any] = rfft(sketch, axis=1)
+    return spectrum

@@ -1,0 +1,137 @@
+"""TensorSRHT: unbiased with the variance of its docstring, over all signs and all samples of coordinates."""
+
+import tracemalloc
+from itertools import permutations, product
+
+import numpy as np
+import pytest
+from faults import CAUGHT, PASS, largest_z
+from scipy.sparse import csr_array
+
+from kfeat.kernels import Linear, Polynomial
+from kfeat.maps import TensorSRHT
+
+X2 = np.array([[0.7, -1.3], [0.4, 2.0], [-0.9, 0.3]])
+
+
+def every_gram(fitted, copies, D):
+    """Return Z Z^T for every combination of signs and of orders of the given copies of the coordinates."""
+    p, width = fitted.signs_.shape
+    # Orders of equal copies are equally likely.
+    samples = [order[:D] for order in sorted(set(permutations(copies)))]
+    grams, Z = [], np.empty((len(X2), D))
+    for signs in product((-1, 1), repeat=p * width):
+        fitted.signs_ = np.reshape(signs, (p, width))
+        for sample in product(samples, repeat=p):
+            fitted.coordinates_ = np.array(sample)
+            fitted._block_mapper(Z.dtype)(X2, Z)
+            grams.append(Z @ Z.T)
+    return np.array(grams)
+
+
+def exact_variance(x, y, degree, D, m):
+    """Return Var <z(x), z(y)>, x and y with the constant feature, padded to m numbers.
+
+    With A_i = (H D x)_i (H D y)_i: E A_i A_l = a + g(i xor l), where g(0) = g and the g(w) of all w sum to 0,
+    so that it is a - g / (N - 1) on average over the coordinates that a row other than the first can take.
+    """
+    a, q, N = (x @ y) ** 2, (x**2 * y**2).sum(), m * -(-D // m)
+    g, p = (x @ x) * (y @ y) + a - 2 * q, degree
+    rest = (a - g / (N - 1)) ** p if D > 1 else 0
+    return ((a + g) ** p - a**p) / D - (1 - 1 / D) * (a**p - rest)
+
+
+@pytest.mark.parametrize("D", [1, 2, 3])
+@pytest.mark.parametrize("degree", [1, 2])
+def test_the_mean_and_the_variance_over_all_draws_are_the_formulas(degree, D):
+    kernel = Polynomial(degree, gamma=0.6)
+    copies = (0, 1) if D < 3 else (0, 1, 0, 1)
+    grams = every_gram(TensorSRHT(kernel, D, random_state=0).fit(X2), copies, D)
+    expected = [[exact_variance(x, y, degree, D, 2) for y in X2 * 0.6**0.5] for x in X2 * 0.6**0.5]
+    np.testing.assert_allclose(grams.mean(axis=0), kernel(X2), rtol=1e-12)
+    np.testing.assert_allclose(grams.var(axis=0), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(("degree", "D"), [(1, 1), (1, 2), (1, 3), (2, 1)])
+def test_the_constant_feature_takes_part_in_the_transform(degree, D):
+    kernel = Polynomial(degree, coef0=1.5)
+    grams = every_gram(TensorSRHT(kernel, D, random_state=0).fit(X2), range(4), D)
+    X = np.column_stack([X2, np.full(3, np.sqrt(1.5))])
+    expected = [[exact_variance(x, y, degree, D, 4) for y in X] for x in X]
+    np.testing.assert_allclose(grams.mean(axis=0), kernel(X2), rtol=1e-12)
+    np.testing.assert_allclose(grams.var(axis=0), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("D", [10, 16, 40])
+def test_the_variance_over_many_draws_is_the_formulas(D):
+    X = np.random.default_rng(0).random((2, 11))
+    draws = (TensorSRHT(Polynomial(3), D, random_state=s).fit_transform(X) for s in range(1000))
+    measured = np.var([z[0] @ z[1] for z in draws])
+    assert measured == pytest.approx(exact_variance(X[0], X[1], 3, D, 16), rel=0.3)
+
+
+def test_the_bound_holds_and_flat_rows_come_near_it():
+    rng = np.random.default_rng(0)
+    for degree, D, d in product(range(1, 6), (10, 64, 100), (2, 8, 64)):
+        vectors = [np.ones(d), np.eye(d)[0], (-1.0) ** np.arange(d), *rng.standard_normal((5, d))]
+        unit = [v / np.linalg.norm(v) for v in vectors]
+        variances = [exact_variance(x, y, degree, D, d) for x in unit for y in unit]
+        assert min(variances) > -1e-12
+        assert max(variances) <= (3**degree - 1) / D
+    assert max(variances) > 0.9 * (3**degree - 1) / D
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(1), Linear()], ids=str)
+@pytest.mark.parametrize("D", [32, 64])
+def test_degree_one_keeps_all_inner_products_where_every_coordinate_is_sampled(kernel, D):
+    X = np.random.default_rng(0).standard_normal((4, 30))
+    for rows in (X, csr_array(X)):
+        Z = TensorSRHT(kernel, D, random_state=0).fit_transform(rows)
+        np.testing.assert_allclose(Z @ Z.T, X @ X.T, rtol=1e-12)
+
+
+class SharedFactorSRHT(TensorSRHT):
+    def _draw(self, X, rng):
+        width = super()._draw(X, rng)
+        self.signs_[:], self.coordinates_[:] = self.signs_[0], self.coordinates_[0]
+        return width
+
+
+class UnsignedSRHT(TensorSRHT):
+    """No signs, and the same coordinates in all factors: either alone would leave the map unbiased."""
+
+    def _draw(self, X, rng):
+        width = super()._draw(X, rng)
+        self.signs_, self.coordinates_[:] = np.abs(self.signs_), self.coordinates_[0]
+        return width
+
+
+class ScaledSRHT(TensorSRHT):
+    def transform(self, X, out=None):
+        return np.sqrt(1.05) * super().transform(X)
+
+
+def test_a_correct_map_passes_the_z_test():
+    assert largest_z(lambda kernel, seed: TensorSRHT(kernel, 512, random_state=seed)) < PASS
+
+
+@pytest.mark.parametrize("fault", [SharedFactorSRHT, UnsignedSRHT, ScaledSRHT])
+def test_planted_faults_fail_the_z_test(fault):
+    assert largest_z(lambda kernel, seed: fault(kernel, 512, random_state=seed)) > CAUGHT
+
+
+def test_draws_are_the_same_on_every_platform():
+    fitted = TensorSRHT(Polynomial(2, coef0=1.0), 6, random_state=0).fit(np.zeros((2, 3)))
+    np.testing.assert_array_equal(fitted.signs_, [[-1, 1, 1, 1], [1, 1, -1, 1]])
+    np.testing.assert_array_equal(fitted.coordinates_, [[1, 3, 2, 0, 3, 2], [3, 2, 3, 0, 1, 1]])
+
+
+def test_working_memory_is_small_whatever_the_shape():
+    for n, d, D in ((2_000, 5_000, 5_000), (100_000, 20, 100), (4, 10, 1_000_000)):
+        X, out = np.ones((n, d), dtype=np.float32), np.empty((n, D), dtype=np.float32)
+        fitted = TensorSRHT(Polynomial(2, coef0=1.0), D, random_state=0, n_jobs=2).fit(X[:3])
+        tracemalloc.start()
+        fitted.transform(X, out=out)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 64 * 2**20
