@@ -1,6 +1,7 @@
 """What every exact kernel shares: Gram blocks computed tile by tile, in the precision of the data."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from math import inf
 from typing import Annotated, Any, ClassVar, Self
 
@@ -59,6 +60,14 @@ class Kernel(BaseEstimator):
             raise DataError(f"{self!r}: {error}: give fewer rows or features at once") from None
         check_finite(K, f"values of {self!r}")
         return K
+
+    def against(self, Y: Any) -> Callable[[Any], NDArray[Any]]:
+        """Return the function X -> k(X, Y) of X in Y's precision, for many blocks of rows X.
+
+        Kernels that need more of Y than its rows compute it here, once for all blocks.
+        """
+        Y = dense_if_quicker(as_operand(Y))
+        return lambda X: self(X, Y)
 
     def check(self) -> None:
         """Raise ParameterError where a parameter is not valid."""

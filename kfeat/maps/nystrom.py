@@ -7,6 +7,7 @@ import numpy as np
 from annotated_types import Ge
 from numpy.exceptions import RankWarning
 from numpy.typing import NDArray
+from pydantic import AfterValidator
 from scipy.linalg import eigh, qr
 from scipy.sparse import sparray, spmatrix
 from sklearn.utils import gen_batches
@@ -14,13 +15,26 @@ from sklearn.utils.validation import check_array
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
-from kfeat.kernels.base import dense_if_quicker
 from kfeat.kernels.operands import as_operand, canonical
 from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.landmarks import RULES
+from kfeat.parameters import Components, Jobs, did_you_mean
 
 DEFAULT_LANDMARKS = 100
-PANEL = 128  # columns per product with the trapezoid of components
+PANEL = 64  # columns per product with the trapezoid of components
+ROUNDING = 2e-5  # of a kernel value in single precision at most, over the largest value
+TRIED = 200  # rows, and as many landmarks, on which that is looked at
+
+
+def _known_rule(landmarks: Any) -> Any:
+    if landmarks is None:  # the default of version 2
+        return "uniform"
+    if isinstance(landmarks, np.ndarray | sparray | spmatrix) or (
+        isinstance(landmarks, str) and landmarks in RULES
+    ):
+        return landmarks
+    near = did_you_mean(landmarks, list(RULES)) if isinstance(landmarks, str) else ""
+    raise ValueError(f"expected rows as an array or sparse matrix, or one of {', '.join(RULES)}{near}")
 
 
 @register("nystrom")
@@ -80,7 +94,7 @@ class Nystrom(FeatureMap):
         source="Williams & Seeger 2001; Drineas & Mahoney 2005",
         use="any kernel, above all where the spectrum of the Gram matrix decays fast; fits to the data",
     )
-    algorithm_version: ClassVar[int] = 2
+    algorithm_version: ClassVar[int] = 3
     min_rows: ClassVar[int] = 512  # each block looks at all landmarks again
 
     def __init__(
@@ -88,7 +102,7 @@ class Nystrom(FeatureMap):
         kernel: Any = None,
         n_components: Components | None = None,
         rank: Annotated[int, Ge(1)] | None = None,
-        landmarks: np.ndarray | sparray | spmatrix | None = None,
+        landmarks: Annotated[Any, AfterValidator(_known_rule)] = "uniform",
         random_state: Any = None,
         n_jobs: Jobs = None,
     ) -> None:
@@ -114,20 +128,14 @@ class Nystrom(FeatureMap):
         return {"rank": self.rank_}
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        self.landmarks_ = self._choose_landmarks(X, rng)
-        c = self.landmarks_.shape[0]
+        c = self._landmarks_asked_for(X)
         rank = c if self.rank is None else self.rank
         if rank > c:
             raise ParameterError(f"Nystrom: rank must be at most the number of landmarks, {c}, got {rank}")
-        values, vectors = eigh(
-            self.kernel_(self.landmarks_.astype(np.float64)), subset_by_index=[c - rank, c - 1]
-        )
-        # Smaller eigenvalues are rounding, which their inverse would blow up.
-        kept = values > max(values[-1], 0) * c * np.finfo(np.float64).eps
-        self.rank_ = int(kept.sum())
-        if not self.rank_:
-            raise DataError(f"Nystrom: {self.kernel_!r} is 0 on all landmarks: choose others")
-        asked = any(given is not None for given in (self.n_components, self.rank, self.landmarks))
+        self.landmarks_ = self._choose_landmarks(X, c, rng)
+        self.components_ = self._components(rank)
+        self.rank_ = self.components_.shape[1]
+        asked = any(given is not None for given in (self.n_components, self.rank)) or self._given()
         if asked and self.rank_ < rank:
             warnings.warn(
                 f"Nystrom: the kernel has the numerical rank {self.rank_} on the landmarks, {rank} was asked "
@@ -135,43 +143,99 @@ class Nystrom(FeatureMap):
                 RankWarning,
                 stacklevel=3,  # of the call to fit
             )
-        # Turned to lower trapezoidal form by an LQ decomposition: inner products do not see the rotation, the
-        # zeros above the diagonal save half of the product in `transform`, and a positive diagonal makes the
-        # features unique, whatever signs and bases LAPACK gives the eigenvectors.
-        R = qr((vectors[:, kept] / np.sqrt(values[kept])).T, mode="r")[0]
-        self.components_ = np.ascontiguousarray(R.T * np.where(np.diagonal(R) < 0, -1, 1))
+        self.precision_ = self._precision_for(X)
         return self.rank_
 
-    def _choose_landmarks(self, X: Any, rng: np.random.Generator) -> Any:
+    def _given(self) -> bool:
+        """Tell whether the landmarks are rows that the user gives."""
+        return not (self.landmarks is None or isinstance(self.landmarks, str))
+
+    def _landmarks_asked_for(self, X: Any) -> int:
         n, c = X.shape[0], self.n_components
-        self.landmark_indices_ = None
-        if self.landmarks is not None:
-            given = check_array(canonical(self.landmarks), accept_sparse="csr", copy=True)
-            if given.shape[1] != X.shape[1] or c not in (None, given.shape[0]):
+        if self._given():
+            shape = self.landmarks.shape
+            if len(shape) != 2 or shape[1] != X.shape[1] or c not in (None, shape[0]):
                 raise DataError(
                     f"Nystrom: expected landmarks of shape ({c or 'any'}, {X.shape[1]}) "
-                    f"to match n_components and X, got {given.shape}"
+                    f"to match n_components and X, got {shape}"
                 )
-            return as_operand(given)
+            return int(shape[0])
         c = min(DEFAULT_LANDMARKS, n) if c is None else c
         if c > n:
             raise DataError(
                 f"Nystrom: n_components={c} landmarks need as many rows, got n_samples={n}: "
                 "use fewer, or give rows as `landmarks`"
             )
-        self.landmark_indices_ = np.sort(rng.choice(n, size=c, replace=False))
+        return c
+
+    def _choose_landmarks(self, X: Any, c: int, rng: np.random.Generator) -> Any:
+        if self._given():
+            self.landmark_indices_ = None
+            return as_operand(check_array(canonical(self.landmarks), accept_sparse="csr", copy=True))
+        self.landmark_indices_ = RULES[self.landmarks or "uniform"](self.kernel_, X, c, rng)
         return as_operand(X[self.landmark_indices_])
 
+    def _components(self, rank: int) -> NDArray[np.float64]:
+        """Return V_k L_k^(-1/2) of the landmarks' Gram matrix, rotated to lower trapezoidal form.
+
+        By an LQ decomposition: inner products do not see the rotation, the zeros above the diagonal save half
+        of the product in `transform`, and a positive diagonal makes the features unique, whatever signs and
+        bases LAPACK gives the eigenvectors.
+        """
+        c = self.landmarks_.shape[0]
+        rank = min(rank, c)  # a rule may find fewer landmarks than it was asked for
+        W = self.kernel_(self.landmarks_.astype(np.float64))
+        values, vectors = eigh(W, subset_by_index=[c - rank, c - 1])
+        # Smaller eigenvalues are rounding, which their inverse would blow up.
+        kept = values > max(values[-1], 0) * c * np.finfo(np.float64).eps
+        if not kept.any():
+            raise DataError(f"Nystrom: {self.kernel_!r} is 0 on all landmarks: choose others")
+        R = qr((vectors[:, kept] / np.sqrt(values[kept])).T, mode="r")[0]
+        return np.ascontiguousarray(R.T * np.where(np.diagonal(R) < 0, -1, 1))
+
+    def _precision_for(self, X: Any) -> np.dtype[Any]:
+        """Return float32 where that is good enough for float32 data, by trying both on rows of X.
+
+        The landmarks are among the rows: there the distances cancel to 0, and the kernel is largest.
+        """
+        single, double = np.dtype(np.float32), np.dtype(np.float64)
+        parts = [
+            A[np.unique(np.linspace(0, A.shape[0] - 1, TRIED).astype(int))] for A in (X, self.landmarks_)
+        ]
+        grams = []
+        for precision in (double, single):
+            try:
+                map_block = self._mapper(precision)
+                features = [np.empty((A.shape[0], self.rank_), precision) for A in parts]
+                for A, Z in zip(parts, features, strict=True):
+                    map_block(A.astype(single).astype(precision), Z)
+            except DataError:  # values beyond single precision
+                return double
+            Z = np.vstack(features).astype(double)
+            grams.append(Z @ Z.T)
+        exact, rounded = grams
+        return single if np.abs(rounded - exact).max() <= ROUNDING / 2 * exact.max() else double
+
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        landmarks = dense_if_quicker(self.landmarks_.astype(np.float64))
-        panels = list(gen_batches(self.rank_, PANEL))
+        return self._mapper(self.precision_ if dtype == np.float32 else dtype)
+
+    def _mapper(self, precision: np.dtype[Any]) -> BlockMapper:
+        kernel_values = self.kernel_.against(self.landmarks_.astype(precision))
+        panels = [
+            (columns, np.ascontiguousarray(self.components_[columns.start :, columns], dtype=precision))
+            for columns in gen_batches(self.rank_, PANEL)
+        ]
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
-            K = self.kernel_(X.astype(np.float64, copy=False), landmarks)
-            for columns in panels:
-                out[:, columns] = K[:, columns.start :] @ self.components_[columns.start :, columns]
+            K = kernel_values(X.astype(precision, copy=False))
+            for columns, part in panels:
+                if out.dtype == precision:
+                    np.matmul(K[:, columns.start :], part, out=out[:, columns])
+                else:
+                    out[:, columns] = K[:, columns.start :] @ part
 
         return map_block
 
     def _row_bytes(self, itemsize: int) -> int:
-        return 8 * (int(self.n_features_in_) + self.landmarks_.shape[0])
+        size = max(itemsize, self.precision_.itemsize)
+        return size * (int(self.n_features_in_) + self.landmarks_.shape[0])
