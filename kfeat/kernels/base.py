@@ -62,12 +62,15 @@ class Kernel(BaseEstimator):
         return K
 
     def against(self, Y: Any) -> Callable[[Any], NDArray[Any]]:
-        """Return the function X -> k(X, Y) of X in Y's precision, for many blocks of rows X.
+        """Return the function X -> k(X, Y), for many blocks of rows X in Y's precision.
 
-        Kernels that need more of Y than its rows compute it here, once for all blocks.
+        What depends on Y alone is done once, here. The blocks should be small enough for temporaries, and
+        their values are not checked to be finite.
         """
+        self.check()
         Y = dense_if_quicker(as_operand(Y))
-        return lambda X: self(X, Y)
+        Y = Y if issparse(Y) else np.asfortranarray(Y)  # Y.T is what CSR rows are multiplied with
+        return lambda X: self._tile(X, Y)
 
     def check(self) -> None:
         """Raise ParameterError where a parameter is not valid."""
