@@ -44,21 +44,34 @@ class Nystrom(FeatureMap):
     z(x) = k(x, landmarks) V_k L_k^(-1/2), up to a rotation, with W_k = V_k L_k V_k^T the best rank-k
     approximation of the landmarks' Gram matrix W, so that Z Z^T = C W_k^+ C^T; exact where all rows are
     landmarks, at full rank. (The slides' exponent 1/2 belongs to W^+.) Eigenvalues that are zero to double
-    precision are left out: then there are fewer columns than `rank`, and a RankWarning says so. Kernel values
-    and products are computed in double precision whatever the data, since L_k^(-1/2) magnifies their rounding
-    by up to 10^6; features of float32 data are rounded to float32 at the end.
+    precision are left out: then there are fewer columns than `rank`, and a RankWarning says so.
+
+    L_k^(-1/2) magnifies the rounding of kernel values by up to 10^6. So float32 data are mapped in single
+    precision only where that moves kernel values by less than 2e-5 of the largest one, and otherwise in
+    double, with the features rounded to float32 at the end; `precision_` says which.
 
     Parameters
     ----------
     kernel : Kernel, optional
         The kernel to approximate: any kernel; None is exp(-||x - y||^2).
     n_components : int, optional
-        The number c of landmarks, rows of X drawn uniformly without replacement; None: 100, or all rows where
-        there are fewer.
+        The number c of landmarks; None: 100, or all rows where there are fewer.
     rank : int, optional
-        The rank k <= c; None: c.
-    landmarks : ndarray or sparse matrix of shape (c, d), optional
-        Rows that are taken as landmarks in place of drawn ones.
+        The rank k <= c; None: c. Eigenvalues of W beyond it count as noise.
+    landmarks : str, or ndarray or sparse matrix of shape (c, d), default "uniform"
+        The rows to take, or how to choose c of the n rows of X, without replacement:
+
+        - "uniform": each with the same probability. It costs nothing, and is hard to beat where the rows are
+          alike.
+        - "kmeans++": rows far from each other, by scikit-learn's `kmeans_plusplus` (Euclidean distances,
+          whatever the kernel; about n c d log c operations and a copy of X in double precision). For kernels
+          of the distance, on data with clusters.
+        - "leverage": by approximate ridge leverage scores, with recursive sampling (Musco & Musco 2017;
+          about 2 n c kernel values and n c^2 operations). It finds small groups of rows, in little memory.
+        - "rpcholesky": the pivots of randomly pivoted Cholesky (Chen et al. 2022), in blocks of rejection
+          sampling (Epperly et al. 2024), which is the same distribution (n c kernel values, n c^2 operations
+          and n c doubles of memory). The best choice where the spectrum decays fast and c is small. Fewer
+          than c rows where those determine the kernel on all rows to double precision.
     random_state : int, Generator, RandomState or None, default None
         The source of the random numbers; an int makes the map reproducible.
     n_jobs : int, optional
@@ -69,11 +82,13 @@ class Nystrom(FeatureMap):
     landmarks_ : ndarray or sparse array of shape (c, d)
         The landmarks.
     landmark_indices_ : ndarray of shape (c,) or None
-        Their rows in X; None for given ones.
+        Their rows in X, in ascending order; None for given ones.
     rank_ : int
         The numerical rank, which is the number of columns.
     components_ : ndarray of shape (c, rank_)
         The matrix that kernel values against the landmarks are multiplied with.
+    precision_ : dtype
+        The precision in which float32 data are mapped: float32 or float64.
 
     Examples
     --------
@@ -91,7 +106,7 @@ class Nystrom(FeatureMap):
     facts: ClassVar[Facts] = Facts(
         cost="c kernel values + c D / 2 products",
         variance="not random given the landmarks: the error is that of a projection onto their span",
-        source="Williams & Seeger 2001; Drineas & Mahoney 2005",
+        source="Williams & Seeger 2001; Drineas & Mahoney 2005; Musco & Musco 2017; Chen et al. 2022",
         use="any kernel, above all where the spectrum of the Gram matrix decays fast; fits to the data",
     )
     algorithm_version: ClassVar[int] = 3
@@ -194,9 +209,11 @@ class Nystrom(FeatureMap):
         return np.ascontiguousarray(R.T * np.where(np.diagonal(R) < 0, -1, 1))
 
     def _precision_for(self, X: Any) -> np.dtype[Any]:
-        """Return float32 where that is good enough for float32 data, by trying both on rows of X.
+        """Return float32 where it is exact enough for float32 data: by a bound, and by trying it.
 
-        The landmarks are among the rows: there the distances cancel to 0, and the kernel is largest.
+        Kernel values that are off by u = eps / 2 of the largest, k_max, independently, move <z(x), z(y)> by
+        at most u sqrt(k_max) ||components|| of k_max in root mean square (Frobenius norm). Distances that
+        cancel lose more, which the trial on rows of X and on landmarks shows.
         """
         single, double = np.dtype(np.float32), np.dtype(np.float64)
         parts = [
@@ -214,7 +231,10 @@ class Nystrom(FeatureMap):
             Z = np.vstack(features).astype(double)
             grams.append(Z @ Z.T)
         exact, rounded = grams
-        return single if np.abs(rounded - exact).max() <= ROUNDING / 2 * exact.max() else double
+        largest = exact.max()
+        expected = np.finfo(single).eps / 2 * np.sqrt(largest) * np.linalg.norm(self.components_)
+        met = np.abs(rounded - exact).max() / largest
+        return single if expected <= ROUNDING and met <= ROUNDING / 2 else double
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         return self._mapper(self.precision_ if dtype == np.float32 else dtype)
