@@ -13,9 +13,9 @@ VARIANTS = [
     RandomFourier(Gaussian("mean_distance"), 41),
     RandomFourier(Gaussian("median"), 40, features="offset"),
     Nystrom(Laplacian(0.5), 30, rank=20),
-    Nystrom(Polynomial(2, coef0=1.0), 20, landmarks="rpcholesky"),
-    Nystrom(Gaussian("median"), 20, landmarks="leverage"),
-    Nystrom(Gaussian("median"), 20, rank=15, landmarks="kmeans++"),
+    Nystrom(Laplacian(0.7), 20, landmarks="rpcholesky"),
+    Nystrom(Laplacian(1.0), 20, landmarks="leverage"),
+    Nystrom(Laplacian("median"), 20, rank=15, landmarks="kmeans++"),
     Stacked(
         Sum([Polynomial(2), Laplacian(), Polynomial(3, coef0=1.0)], weights=[0.5, 2.0, 1.0]),
         [TensorSketch(n_components=20), Nystrom(n_components=30), RandomMaclaurin(n_components=50, h01=True)],
