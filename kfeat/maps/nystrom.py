@@ -22,7 +22,7 @@ from kfeat.parameters import Components, Jobs, did_you_mean
 
 DEFAULT_LANDMARKS = 100
 PANEL = 64  # columns per product with the trapezoid of components
-ROUNDING = 2e-5  # of a kernel value in single precision at most, over the largest value
+ROUNDING = 5e-5  # of a kernel value in single precision at most, over the largest value
 TRIED = 200  # rows, and as many landmarks, on which that is looked at
 
 
@@ -47,7 +47,7 @@ class Nystrom(FeatureMap):
     precision are left out: then there are fewer columns than `rank`, and a RankWarning says so.
 
     L_k^(-1/2) magnifies the rounding of kernel values by up to 10^6. So float32 data are mapped in single
-    precision only where that moves kernel values by less than 2e-5 of the largest one, and otherwise in
+    precision only where that moves kernel values by less than 5e-5 of the largest one, and otherwise in
     double, with the features rounded to float32 at the end; `precision_` says which.
 
     Parameters
@@ -234,7 +234,7 @@ class Nystrom(FeatureMap):
         largest = exact.max()
         expected = np.finfo(single).eps / 2 * np.sqrt(largest) * np.linalg.norm(self.components_)
         met = np.abs(rounded - exact).max() / largest
-        return single if expected <= ROUNDING and met <= ROUNDING / 2 else double
+        return single if expected <= ROUNDING / 2 and met <= ROUNDING / 2 else double
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         return self._mapper(self.precision_ if dtype == np.float32 else dtype)
