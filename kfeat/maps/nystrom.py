@@ -65,13 +65,13 @@ class Nystrom(FeatureMap):
           alike.
         - "kmeans++": rows far from each other, by scikit-learn's `kmeans_plusplus` (Euclidean distances,
           whatever the kernel; about n c d log c operations and a copy of X in double precision). For kernels
-          of the distance, on data with clusters.
+          of the distance: the smallest error of a Gaussian on cpu and MNIST, not on Adult.
         - "leverage": by approximate ridge leverage scores, with recursive sampling (Musco & Musco 2017;
           about 2 n c kernel values and n c^2 operations). It finds small groups of rows, in little memory.
         - "rpcholesky": the pivots of randomly pivoted Cholesky (Chen et al. 2022), in blocks of rejection
           sampling (Epperly et al. 2024), which is the same distribution (n c kernel values, n c^2 operations
-          and n c doubles of memory). The best choice where the spectrum decays fast and c is small. Fewer
-          than c rows where those determine the kernel on all rows to double precision.
+          and n c doubles of memory). The choice for kernels other than those of the distance, or many
+          features. Fewer than c rows where those determine the kernel on all rows to double precision.
     random_state : int, Generator, RandomState or None, default None
         The source of the random numbers; an int makes the map reproducible.
     n_jobs : int, optional
