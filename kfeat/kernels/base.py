@@ -1,6 +1,7 @@
 """What every exact kernel shares: Gram blocks computed tile by tile, in the precision of the data."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from math import inf
 from typing import Annotated, Any, ClassVar, Self
 
@@ -59,6 +60,17 @@ class Kernel(BaseEstimator):
             raise DataError(f"{self!r}: {error}: give fewer rows or features at once") from None
         check_finite(K, f"values of {self!r}")
         return K
+
+    def against(self, Y: Any) -> Callable[[Any], NDArray[Any]]:
+        """Return the function X -> k(X, Y), for many blocks of rows X in Y's precision.
+
+        What depends on Y alone is done once, here. The blocks should be small enough for temporaries, and
+        their values are not checked to be finite.
+        """
+        self.check()
+        Y = dense_if_quicker(as_operand(Y))
+        Y = Y if issparse(Y) else np.asfortranarray(Y)  # Y.T is what CSR rows are multiplied with
+        return lambda X: self._tile(X, Y)
 
     def check(self) -> None:
         """Raise ParameterError where a parameter is not valid."""

@@ -1,6 +1,8 @@
 """Shift-invariant kernels k(x - y), and the spectra they are Fourier transforms of (Bochner's theorem)."""
 
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import cache
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +21,7 @@ from kfeat.kernels.bandwidths import (
     number,
     squared_distances,
 )
-from kfeat.kernels.base import Kernel, Positive, squared_norms
+from kfeat.kernels.base import Kernel, Positive, dense_if_quicker, squared_norms
 from kfeat.kernels.forks import openmp_for_forks
 from kfeat.kernels.operands import as_operand
 
@@ -100,6 +102,35 @@ class Gaussian(ShiftInvariantKernel):
 
     def _gamma_learnt(self, X: Any, rule: str, random_state: Any) -> float:
         return float(1 / (2 * euclidean_bandwidth(X, rule, random_state) ** 2))
+
+    def against(self, Y: Any) -> Callable[[Any], NDArray[Any]]:
+        """Return the function X -> k(X, Y), exp of a product with 2 gamma Y less the norms times gamma.
+
+        As in `squared_distances`, dense rows are shifted to the mean of Y.
+        """
+        self.check()
+        gamma, Y = number(self, "gamma"), dense_if_quicker(as_operand(Y))
+        if Y.dtype == np.float32 and gamma * squared_norms(Y).max(initial=0) > FLOAT32_REACH:
+            return super().against(Y)
+
+        @cache
+        def prepared(sparse: bool) -> tuple[Any, Any, Any]:
+            rows = Y if sparse or not issparse(Y) else Y.toarray()
+            centre = np.zeros(Y.shape[1], Y.dtype) if sparse else rows.mean(axis=0)
+            rows = rows if sparse else rows - centre
+            factor = (rows * Y.dtype.type(2 * gamma)).T
+            return centre, factor.tocsr() if issparse(rows) else factor.copy(), -gamma * squared_norms(rows)
+
+        def values(X: Any) -> NDArray[Any]:
+            centre, factor, norms = prepared(issparse(X))
+            X = X if issparse(X) else X - centre
+            product = X @ factor
+            K: NDArray[Any] = product.toarray() if issparse(product) else product
+            K += (-gamma * squared_norms(X))[:, None]
+            K += norms
+            return np.exp(np.minimum(K, 0, out=K), out=K)
+
+        return values
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
         gamma = number(self, "gamma")

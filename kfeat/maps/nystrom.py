@@ -7,6 +7,7 @@ import numpy as np
 from annotated_types import Ge
 from numpy.exceptions import RankWarning
 from numpy.typing import NDArray
+from pydantic import AfterValidator
 from scipy.linalg import eigh, qr
 from scipy.sparse import sparray, spmatrix
 from sklearn.utils import gen_batches
@@ -14,13 +15,26 @@ from sklearn.utils.validation import check_array
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
-from kfeat.kernels.base import dense_if_quicker
 from kfeat.kernels.operands import as_operand, canonical
 from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.landmarks import RULES
+from kfeat.parameters import Components, Jobs, did_you_mean
 
 DEFAULT_LANDMARKS = 100
-PANEL = 128  # columns per product with the trapezoid of components
+PANEL = 64  # columns per product with the trapezoid of components
+ROUNDING = 5e-5  # of a kernel value in single precision at most, over the largest value
+TRIED = 200  # rows, and as many landmarks, on which that is looked at
+
+
+def _known_rule(landmarks: Any) -> Any:
+    if landmarks is None:  # the default of version 2
+        return "uniform"
+    if isinstance(landmarks, np.ndarray | sparray | spmatrix) or (
+        isinstance(landmarks, str) and landmarks in RULES
+    ):
+        return landmarks
+    near = did_you_mean(landmarks, list(RULES)) if isinstance(landmarks, str) else ""
+    raise ValueError(f"expected rows as an array or sparse matrix, or one of {', '.join(RULES)}{near}")
 
 
 @register("nystrom")
@@ -30,21 +44,34 @@ class Nystrom(FeatureMap):
     z(x) = k(x, landmarks) V_k L_k^(-1/2), up to a rotation, with W_k = V_k L_k V_k^T the best rank-k
     approximation of the landmarks' Gram matrix W, so that Z Z^T = C W_k^+ C^T; exact where all rows are
     landmarks, at full rank. (The slides' exponent 1/2 belongs to W^+.) Eigenvalues that are zero to double
-    precision are left out: then there are fewer columns than `rank`, and a RankWarning says so. Kernel values
-    and products are computed in double precision whatever the data, since L_k^(-1/2) magnifies their rounding
-    by up to 10^6; features of float32 data are rounded to float32 at the end.
+    precision are left out: then there are fewer columns than `rank`, and a RankWarning says so.
+
+    L_k^(-1/2) magnifies the rounding of kernel values by up to 10^6. So float32 data are mapped in single
+    precision only where that moves kernel values by less than 5e-5 of the largest one, and otherwise in
+    double, with the features rounded to float32 at the end; `precision_` says which.
 
     Parameters
     ----------
     kernel : Kernel, optional
         The kernel to approximate: any kernel; None is exp(-||x - y||^2).
     n_components : int, optional
-        The number c of landmarks, rows of X drawn uniformly without replacement; None: 100, or all rows where
-        there are fewer.
+        The number c of landmarks; None: 100, or all rows where there are fewer.
     rank : int, optional
-        The rank k <= c; None: c.
-    landmarks : ndarray or sparse matrix of shape (c, d), optional
-        Rows that are taken as landmarks in place of drawn ones.
+        The rank k <= c; None: c. Eigenvalues of W beyond it count as noise.
+    landmarks : str, or ndarray or sparse matrix of shape (c, d), default "uniform"
+        The rows to take, or how to choose c of the n rows of X, without replacement:
+
+        - "uniform": each with the same probability. It costs nothing, and is hard to beat where the rows are
+          alike.
+        - "kmeans++": rows far from each other, by scikit-learn's `kmeans_plusplus` (Euclidean distances,
+          whatever the kernel; about n c d log c operations and a copy of X in double precision). For kernels
+          of the distance: the smallest error of a Gaussian on cpu and MNIST, not on Adult.
+        - "leverage": by approximate ridge leverage scores, with recursive sampling (Musco & Musco 2017;
+          about 2 n c kernel values and n c^2 operations). It finds small groups of rows, in little memory.
+        - "rpcholesky": the pivots of randomly pivoted Cholesky (Chen et al. 2022), in blocks of rejection
+          sampling (Epperly et al. 2024), which is the same distribution (n c kernel values, n c^2 operations
+          and n c doubles of memory). The choice for kernels other than those of the distance, or many
+          features. Fewer than c rows where those determine the kernel on all rows to double precision.
     random_state : int, Generator, RandomState or None, default None
         The source of the random numbers; an int makes the map reproducible.
     n_jobs : int, optional
@@ -55,11 +82,13 @@ class Nystrom(FeatureMap):
     landmarks_ : ndarray or sparse array of shape (c, d)
         The landmarks.
     landmark_indices_ : ndarray of shape (c,) or None
-        Their rows in X; None for given ones.
+        Their rows in X, in ascending order; None for given ones.
     rank_ : int
         The numerical rank, which is the number of columns.
     components_ : ndarray of shape (c, rank_)
         The matrix that kernel values against the landmarks are multiplied with.
+    precision_ : dtype
+        The precision in which float32 data are mapped: float32 or float64.
 
     Examples
     --------
@@ -77,10 +106,10 @@ class Nystrom(FeatureMap):
     facts: ClassVar[Facts] = Facts(
         cost="c kernel values + c D / 2 products",
         variance="not random given the landmarks: the error is that of a projection onto their span",
-        source="Williams & Seeger 2001; Drineas & Mahoney 2005",
+        source="Williams & Seeger 2001; Drineas & Mahoney 2005; Musco & Musco 2017; Chen et al. 2022",
         use="any kernel, above all where the spectrum of the Gram matrix decays fast; fits to the data",
     )
-    algorithm_version: ClassVar[int] = 2
+    algorithm_version: ClassVar[int] = 3
     min_rows: ClassVar[int] = 512  # each block looks at all landmarks again
 
     def __init__(
@@ -88,7 +117,7 @@ class Nystrom(FeatureMap):
         kernel: Any = None,
         n_components: Components | None = None,
         rank: Annotated[int, Ge(1)] | None = None,
-        landmarks: np.ndarray | sparray | spmatrix | None = None,
+        landmarks: Annotated[Any, AfterValidator(_known_rule)] = "uniform",
         random_state: Any = None,
         n_jobs: Jobs = None,
     ) -> None:
@@ -114,20 +143,14 @@ class Nystrom(FeatureMap):
         return {"rank": self.rank_}
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        self.landmarks_ = self._choose_landmarks(X, rng)
-        c = self.landmarks_.shape[0]
+        c = self._landmarks_asked_for(X)
         rank = c if self.rank is None else self.rank
         if rank > c:
             raise ParameterError(f"Nystrom: rank must be at most the number of landmarks, {c}, got {rank}")
-        values, vectors = eigh(
-            self.kernel_(self.landmarks_.astype(np.float64)), subset_by_index=[c - rank, c - 1]
-        )
-        # Smaller eigenvalues are rounding, which their inverse would blow up.
-        kept = values > max(values[-1], 0) * c * np.finfo(np.float64).eps
-        self.rank_ = int(kept.sum())
-        if not self.rank_:
-            raise DataError(f"Nystrom: {self.kernel_!r} is 0 on all landmarks: choose others")
-        asked = any(given is not None for given in (self.n_components, self.rank, self.landmarks))
+        self.landmarks_ = self._choose_landmarks(X, c, rng)
+        self.components_ = self._components(rank)
+        self.rank_ = self.components_.shape[1]
+        asked = any(given is not None for given in (self.n_components, self.rank)) or self._given()
         if asked and self.rank_ < rank:
             warnings.warn(
                 f"Nystrom: the kernel has the numerical rank {self.rank_} on the landmarks, {rank} was asked "
@@ -135,43 +158,104 @@ class Nystrom(FeatureMap):
                 RankWarning,
                 stacklevel=3,  # of the call to fit
             )
-        # Turned to lower trapezoidal form by an LQ decomposition: inner products do not see the rotation, the
-        # zeros above the diagonal save half of the product in `transform`, and a positive diagonal makes the
-        # features unique, whatever signs and bases LAPACK gives the eigenvectors.
-        R = qr((vectors[:, kept] / np.sqrt(values[kept])).T, mode="r")[0]
-        self.components_ = np.ascontiguousarray(R.T * np.where(np.diagonal(R) < 0, -1, 1))
+        self.precision_ = self._precision_for(X)
         return self.rank_
 
-    def _choose_landmarks(self, X: Any, rng: np.random.Generator) -> Any:
+    def _given(self) -> bool:
+        """Tell whether the landmarks are rows that the user gives."""
+        return not (self.landmarks is None or isinstance(self.landmarks, str))
+
+    def _landmarks_asked_for(self, X: Any) -> int:
         n, c = X.shape[0], self.n_components
-        self.landmark_indices_ = None
-        if self.landmarks is not None:
-            given = check_array(canonical(self.landmarks), accept_sparse="csr", copy=True)
-            if given.shape[1] != X.shape[1] or c not in (None, given.shape[0]):
+        if self._given():
+            shape = self.landmarks.shape
+            if len(shape) != 2 or shape[1] != X.shape[1] or c not in (None, shape[0]):
                 raise DataError(
                     f"Nystrom: expected landmarks of shape ({c or 'any'}, {X.shape[1]}) "
-                    f"to match n_components and X, got {given.shape}"
+                    f"to match n_components and X, got {shape}"
                 )
-            return as_operand(given)
+            return int(shape[0])
         c = min(DEFAULT_LANDMARKS, n) if c is None else c
         if c > n:
             raise DataError(
                 f"Nystrom: n_components={c} landmarks need as many rows, got n_samples={n}: "
                 "use fewer, or give rows as `landmarks`"
             )
-        self.landmark_indices_ = np.sort(rng.choice(n, size=c, replace=False))
+        return c
+
+    def _choose_landmarks(self, X: Any, c: int, rng: np.random.Generator) -> Any:
+        if self._given():
+            self.landmark_indices_ = None
+            return as_operand(check_array(canonical(self.landmarks), accept_sparse="csr", copy=True))
+        self.landmark_indices_ = RULES[self.landmarks or "uniform"](self.kernel_, X, c, rng)
         return as_operand(X[self.landmark_indices_])
 
+    def _components(self, rank: int) -> NDArray[np.float64]:
+        """Return V_k L_k^(-1/2) of the landmarks' Gram matrix, rotated to lower trapezoidal form.
+
+        By an LQ decomposition: inner products do not see the rotation, the zeros above the diagonal save half
+        of the product in `transform`, and a positive diagonal makes the features unique, whatever signs and
+        bases LAPACK gives the eigenvectors.
+        """
+        c = self.landmarks_.shape[0]
+        rank = min(rank, c)  # a rule may find fewer landmarks than it was asked for
+        W = self.kernel_(self.landmarks_.astype(np.float64))
+        values, vectors = eigh(W, subset_by_index=[c - rank, c - 1])
+        # Smaller eigenvalues are rounding, which their inverse would blow up.
+        kept = values > max(values[-1], 0) * c * np.finfo(np.float64).eps
+        if not kept.any():
+            raise DataError(f"Nystrom: {self.kernel_!r} is 0 on all landmarks: choose others")
+        R = qr((vectors[:, kept] / np.sqrt(values[kept])).T, mode="r")[0]
+        return np.ascontiguousarray(R.T * np.where(np.diagonal(R) < 0, -1, 1))
+
+    def _precision_for(self, X: Any) -> np.dtype[Any]:
+        """Return float32 where it is exact enough for float32 data: by a bound, and by trying it.
+
+        Kernel values that are off by u = eps / 2 of the largest, k_max, independently, move <z(x), z(y)> by
+        at most u sqrt(k_max) ||components|| of k_max in root mean square (Frobenius norm). Distances that
+        cancel lose more, which the trial on rows of X and on landmarks shows.
+        """
+        single, double = np.dtype(np.float32), np.dtype(np.float64)
+        parts = [
+            A[np.unique(np.linspace(0, A.shape[0] - 1, TRIED).astype(int))] for A in (X, self.landmarks_)
+        ]
+        grams = []
+        for precision in (double, single):
+            try:
+                map_block = self._mapper(precision)
+                features = [np.empty((A.shape[0], self.rank_), precision) for A in parts]
+                for A, Z in zip(parts, features, strict=True):
+                    map_block(A.astype(single).astype(precision), Z)
+            except DataError:  # values beyond single precision
+                return double
+            Z = np.vstack(features).astype(double)
+            grams.append(Z @ Z.T)
+        exact, rounded = grams
+        largest = exact.max()
+        expected = np.finfo(single).eps / 2 * np.sqrt(largest) * np.linalg.norm(self.components_)
+        met = np.abs(rounded - exact).max() / largest
+        return single if expected <= ROUNDING / 2 and met <= ROUNDING / 2 else double
+
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        landmarks = dense_if_quicker(self.landmarks_.astype(np.float64))
-        panels = list(gen_batches(self.rank_, PANEL))
+        return self._mapper(self.precision_ if dtype == np.float32 else dtype)
+
+    def _mapper(self, precision: np.dtype[Any]) -> BlockMapper:
+        kernel_values = self.kernel_.against(self.landmarks_.astype(precision))
+        panels = [
+            (columns, np.ascontiguousarray(self.components_[columns.start :, columns], dtype=precision))
+            for columns in gen_batches(self.rank_, PANEL)
+        ]
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
-            K = self.kernel_(X.astype(np.float64, copy=False), landmarks)
-            for columns in panels:
-                out[:, columns] = K[:, columns.start :] @ self.components_[columns.start :, columns]
+            K = kernel_values(X.astype(precision, copy=False))
+            for columns, part in panels:
+                if out.dtype == precision:
+                    np.matmul(K[:, columns.start :], part, out=out[:, columns])
+                else:
+                    out[:, columns] = K[:, columns.start :] @ part
 
         return map_block
 
     def _row_bytes(self, itemsize: int) -> int:
-        return 8 * (int(self.n_features_in_) + self.landmarks_.shape[0])
+        size = max(itemsize, self.precision_.itemsize)
+        return size * (int(self.n_features_in_) + self.landmarks_.shape[0])

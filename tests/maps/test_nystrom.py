@@ -1,5 +1,7 @@
 """Nystrom: exact in its limits, the published formula on a sample, and what it refuses."""
 
+import itertools
+
 import numpy as np
 import pytest
 from numpy.exceptions import RankWarning
@@ -9,8 +11,10 @@ from sklearn.datasets import load_digits
 from sklearn.preprocessing import StandardScaler
 
 from kfeat.errors import DataError, ParameterError
+from kfeat.experiments.component import Component
 from kfeat.kernels import KERNELS, Gaussian, Polynomial, Sum
 from kfeat.maps import Nystrom
+from kfeat.maps.nystrom import ROUNDING
 
 ignore_rank = pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
 
@@ -61,6 +65,15 @@ def test_landmarks_are_rows_drawn_uniformly_without_replacement():
     assert np.abs(counts - 100).max() < 4.5 * np.sqrt(600 * (1 / 6) * (5 / 6))
 
 
+def test_uniform_is_the_default_under_both_of_its_names():
+    drawn = np.sort(np.random.default_rng(5).choice(60, size=10, replace=False))
+    for given in ({}, {"landmarks": "uniform"}, {"landmarks": None}):
+        fitted = Nystrom(n_components=10, random_state=5, **given).fit(X)
+        np.testing.assert_array_equal(fitted.landmark_indices_, drawn)
+    components = [Component.of("nystrom", Nystrom, given) for given in ({}, {"landmarks": None})]
+    assert components[0].identity() == components[1].identity() == {"name": "nystrom", "version": 3}
+
+
 def test_given_landmarks_are_used():
     given = np.vstack([X[3:8], X[:1] + 0.1])
     fitted = Nystrom(landmarks=given).fit(X)
@@ -69,6 +82,21 @@ def test_given_landmarks_are_used():
     np.testing.assert_allclose(Z @ Z.T, Gaussian()(given), atol=1e-7)
     sparse = Nystrom(landmarks=csr_array(given)).fit(X).transform(X)
     np.testing.assert_allclose(sparse, fitted.transform(X), atol=1e-7)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_values_against_prepared_rows_are_the_kernels(name, dtype):
+    kernel = KERNELS[name]()
+    rows = np.random.default_rng(0).random((90, 60)) * (np.random.default_rng(1).random((90, 60)) < 0.03) / 2
+    for data in (rows, X):
+        data = data.astype(dtype)
+        for block, given in itertools.product(
+            (data[:40], csr_array(data[:40])), (data[30:], csr_array(data[30:]))
+        ):
+            values = kernel.against(given)(block)
+            assert values.dtype == dtype
+            np.testing.assert_allclose(values, kernel(block, given), rtol=8 * np.finfo(dtype).eps)
 
 
 @ignore_rank
@@ -106,6 +134,50 @@ def test_single_precision_keeps_every_direction_that_double_keeps(case):
     assert errors[0] == pytest.approx(errors[1], rel=0.01)
 
 
+def single_and_double(kernel, rows, c):
+    """Return a map fitted to half of the rows, and how far float32 moves its kernel on the others."""
+    rows = rows.astype(np.float32)
+    fitted = Nystrom(kernel, c, random_state=0).fit(rows[: len(rows) // 2])
+    new = rows[len(rows) // 2 :]
+    grams = [Z @ Z.T for Z in (fitted.transform(new.astype(t)).astype(float) for t in (np.float32, float))]
+    return fitted, np.abs(grams[0] - grams[1]).max() / grams[1].max()
+
+
+@ignore_rank
+@pytest.mark.parametrize("d", [2, 5, 20, 100])
+@pytest.mark.parametrize("name", KERNELS)
+def test_single_precision_moves_no_kernel_value_by_more_than_it_says(d, name):
+    rng = np.random.default_rng(7)
+    for rows in (rng.random((800, d)), rng.standard_normal((800, d)), rng.random((800, d)).round()):
+        rows = rows / np.linalg.norm(rows, axis=1).max() * 0.99
+        for c in (20, 200):
+            assert single_and_double(KERNELS[name](), rows, c)[1] < ROUNDING
+
+
+@ignore_rank
+def test_precision_follows_the_conditioning():
+    rng = np.random.default_rng(0)
+    good, loss = single_and_double(Gaussian(1.0), rng.random((600, 50)), 100)
+    assert good.precision_ == np.float32
+    assert 1e-8 < loss < ROUNDING
+    smooth, loss = single_and_double(Gaussian(0.1), rng.random((600, 3)), 100)
+    assert smooth.precision_ == np.float64
+    assert loss < 2e-7
+    smooth.precision_ = np.dtype(np.float32)  # the planted fault: single precision all the same
+    Z = smooth.transform(rng.random((300, 3), dtype=np.float32)).astype(float)
+    assert np.abs((Z**2).sum(axis=1) - 1).max() > 10 * ROUNDING
+
+
+def test_values_beyond_single_precision_are_computed_in_double():
+    rows = np.float32(1e6) * np.random.default_rng(0).random((50, 8), dtype=np.float32)
+    fitted = Nystrom(Polynomial(4), 10, random_state=0).fit(rows)
+    assert fitted.precision_ == np.float64
+    Z = fitted.transform(rows[fitted.landmark_indices_]).astype(float)
+    np.testing.assert_allclose(
+        Z @ Z.T, Polynomial(4)(rows.astype(float)[fitted.landmark_indices_]), rtol=1e-4
+    )
+
+
 def test_what_does_not_fit_is_refused():
     with pytest.raises(
         DataError, match=r"n_components=61 landmarks need as many rows, got n_samples=60: use fewer"
@@ -116,7 +188,15 @@ def test_what_does_not_fit_is_refused():
     for landmarks, c in ((X[:5, :3], None), (X[:5], 6)):
         with pytest.raises(DataError, match=r"expected landmarks of shape .* got \(5, "):
             Nystrom(n_components=c, landmarks=landmarks).fit(X)
-    with pytest.raises(ParameterError, match="landmarks"):
-        Nystrom(landmarks="best").fit(X)
+    with pytest.raises(DataError, match=r"expected landmarks of shape \(any, 4\) .* got \(4,\)"):
+        Nystrom(landmarks=X[0]).fit(X)
+    for bad in (0, -3):
+        with pytest.raises(ParameterError, match=r"Nystrom: n_components: .* greater than or equal to 1"):
+            Nystrom(n_components=bad).fit(X)
+    for bad, near in (("kmeans", r"\(did you mean 'kmeans\+\+'\?\)"), ("best", ""), ([[1.0]], "")):
+        with pytest.raises(
+            ParameterError, match=r"landmarks: expected rows as .* one of uniform, kmeans\+\+, lev.*" + near
+        ):
+            Nystrom(landmarks=bad).fit(X)
     with pytest.raises(DataError, match=r"Polynomial\(\) is 0 on all landmarks"):
         Nystrom(Polynomial(2)).fit(np.zeros((4, 2)))

@@ -45,6 +45,9 @@ VARIANTS = [
     SES(Laplacian(0.5), 40),
     SES(Gaussian(2.0), 41, n_pairs=300, sign="clipped"),
     BayesianQuadrature(Gaussian(2.0), 41),
+    Nystrom(Laplacian(0.7), 20, landmarks="rpcholesky"),
+    Nystrom(Laplacian(1.0), 20, landmarks="leverage"),
+    Nystrom(Laplacian("median"), 20, rank=15, landmarks="kmeans++"),
     Stacked(
         Sum([Polynomial(2), Laplacian(), Polynomial(3, coef0=1.0)], weights=[0.5, 2.0, 1.0]),
         [TensorSketch(n_components=20), Nystrom(n_components=30), RandomMaclaurin(n_components=50, h01=True)],

@@ -1,0 +1,168 @@
+"""The ways to choose the rows that a Nystrom map takes as its landmarks."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cholesky, eigvalsh, solve_triangular
+from sklearn.cluster import kmeans_plusplus
+from sklearn.utils import gen_batches
+
+from kfeat.errors import DataError, ParameterError
+from kfeat.kernels import Kernel
+from kfeat.memory import check_memory
+
+Indices = NDArray[np.intp]
+Rule = Callable[[Kernel, Any, int, np.random.Generator], Indices]
+
+EPS = float(np.finfo(np.float64).eps)
+ROWS = 1024  # of the data at once, where all of them meet the landmarks
+PROPOSALS = 5  # one proposal at once for so many landmarks: measured best
+LEAST_RIDGE = 1e-10  # over the largest eigenvalue; below it a leverage score is rounding
+
+
+def uniform(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indices:
+    """Return c rows drawn uniformly without replacement."""
+    return np.sort(rng.choice(X.shape[0], size=c, replace=False))
+
+
+def k_means(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indices:
+    """Return up to c different rows by k-means++ (Arthur & Vassilvitskii 2007), whatever the kernel.
+
+    Each row is drawn with a probability in proportion to its squared Euclidean distance from the nearest of
+    those before it; of 2 + log c such draws the best is taken, as scikit-learn does.
+    """
+    check_memory("a copy of the data in double precision", 8 * X.size, "take fewer rows", ParameterError)
+    drawn = kmeans_plusplus(X.astype(np.float64), c, random_state=int(rng.integers(2**31 - 1)))[1]
+    return np.unique(drawn)  # rows come again where there are fewer than c different ones
+
+
+def leverage(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indices:
+    """Return c rows drawn without replacement in proportion to approximate ridge leverage scores.
+
+    By recursive sampling (Musco & Musco 2017, Algorithm 3, with a fixed number of rows): c rows of the first
+    half, drawn by their scores, give the scores of all rows; c of the first quarter give those of the half,
+    and so on, with the rows in random order. Fewer rows where the others have k(x, x) = 0.
+    """
+    order = rng.permutation(X.shape[0])
+    sizes = [len(order)]
+    while sizes[-1] > c:
+        sizes.append((sizes[-1] + 1) // 2)
+    *larger, least = sizes
+    sample, weights = order[:least], np.ones(least)
+    for size in reversed(larger):
+        rows = order[:size]
+        p = ridge_leverage_scores(kernel, X[rows], X[sample], weights)
+        p /= positive_total(p, kernel)
+        drawn = rng.choice(size, size=min(c, int(np.count_nonzero(p))), replace=False, p=p)
+        sample, weights = rows[drawn], 1 / np.sqrt(np.minimum(c * p[drawn], 1))
+    return np.sort(sample)
+
+
+def ridge_leverage_scores(
+    kernel: Kernel, X: Any, sample: Any, weights: NDArray[np.float64], ridge: float | None = None
+) -> NDArray[np.float64]:
+    """Return (K - K S (S^T K S + r I)^(-1) S^T K)_ii / r, which is (K (K + r I)^(-1))_ii where S is all rows.
+
+    S picks the rows of `sample` with these weights (Musco & Musco 2017, Lemma 6). The ridge r is by default
+    sum_{i > k} s_i / k over the eigenvalues s_i of S^T K S, with k = c / (4 log c) for c rows: so c rows are
+    4 log c times the k directions that they are to find.
+    """
+    sample = sample.astype(np.float64)
+    W = kernel(sample) * np.outer(weights, weights)
+    if ridge is None:
+        eigenvalues = eigvalsh(W)[::-1].clip(min=0)
+        k = max(round(len(W) / (4 * np.log(len(W) + 1))), 1)
+        ridge = max(eigenvalues[k:].sum() / k, LEAST_RIDGE * eigenvalues[0], np.finfo(np.float64).tiny)
+    L = cholesky(W + ridge * np.eye(len(W)), lower=True)
+    scores = np.empty(X.shape[0])
+    for rows in gen_batches(len(scores), ROWS):
+        block = X[rows].astype(np.float64)
+        B = solve_triangular(L, (kernel(block, sample) * weights).T, lower=True, overwrite_b=True)
+        scores[rows] = (kernel.diagonal(block) - np.einsum("ij,ij->j", B, B)) / ridge
+    return scores.clip(min=0)
+
+
+def pivots(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indices:
+    """Return up to c rows by randomly pivoted Cholesky (Chen, Epperly, Tropp & Webber 2022), sorted.
+
+    They are the pivots of `pivoted_cholesky` by blocks of c / 5 proposals.
+    """
+    n = X.shape[0]
+    check_memory(
+        f"the Cholesky factor of {n:,} rows by {c:,} landmarks", 8 * n * c, "take fewer", ParameterError
+    )
+    return np.sort(pivoted_cholesky(kernel, X, c, rng, -(-c // PROPOSALS))[0])
+
+
+def pivoted_cholesky(
+    kernel: Kernel, X: Any, c: int, rng: np.random.Generator, block: int = 1
+) -> tuple[Indices, NDArray[np.float64]]:
+    """Return up to c pivots in the order of their choice, and F (n, pivots) with F F^T = C W^+ C^T.
+
+    Each row is drawn with a probability in proportion to the diagonal of the residual K - F F^T that the rows
+    before it leave (Chen, Epperly, Tropp & Webber 2022, Algorithm 1). `block` > 1 proposes so many rows at
+    once by the residual that is there, and rejects each with what its own residual has lost since (Epperly,
+    Tropp & Webber 2024, Algorithm 3): the distribution is the same, the work is in products of matrices.
+    There are fewer pivots than c where the residual is 0 to double precision before.
+    """
+    n = X.shape[0]
+    F, chosen = np.empty((n, c)), np.empty(c, dtype=np.intp)
+    batches = list(gen_batches(n, ROWS))
+    residual = np.concatenate([kernel.diagonal(X[rows].astype(np.float64)) for rows in batches])
+    positive_total(residual, kernel)
+    rounding, m = 16 * c * EPS * residual, 0
+    while m < c and (total := residual.cumsum())[-1] > 0:
+        proposed = np.searchsorted(total, rng.random(block) * total[-1], side="right")
+        proposed = np.minimum(proposed, np.flatnonzero(residual)[-1])
+        there = X[proposed].astype(np.float64)
+        H = kernel(there) - F[proposed, :m] @ F[proposed, :m].T
+        accepted = accepted_proposals(H, rng.random(block), rounding[proposed])[: c - m]
+        new, landmarks = proposed[accepted], there[accepted]
+        L = cholesky(H[np.ix_(accepted, accepted)], lower=True)
+        columns, known = slice(m, m + len(new)), F[new, :m].T
+        for rows in batches:
+            G = kernel(X[rows].astype(np.float64), landmarks) - F[rows, :m] @ known
+            F[rows, columns] = solve_triangular(L, G.T, lower=True, overwrite_b=True).T
+            residual[rows] -= np.einsum("ij,ij->i", F[rows, columns], F[rows, columns])
+        residual[residual <= rounding] = 0
+        residual[new] = 0
+        chosen[columns] = new
+        m = columns.stop
+    return chosen[:m], F[:, :m]
+
+
+def accepted_proposals(
+    H: NDArray[np.float64], u: NDArray[np.float64], rounding: NDArray[np.float64]
+) -> list[int]:
+    """Return which proposals, with the residual Gram matrix H, become pivots; u is uniform on [0, 1).
+
+    Proposal i is accepted with the probability h_i / H_ii, where h_i is what those accepted before leave of
+    H_ii: drawn by H_ii and kept by h_i / H_ii, it is drawn by h_i. The first is always accepted.
+    """
+    left, accepted = H.copy(), [0]
+    for i in range(1, len(H)):
+        last = accepted[-1]
+        if last == i - 1:
+            column = left[:, last] / np.sqrt(left[last, last])
+            left -= np.outer(column, column)
+        if left[i, i] > rounding[i] and u[i] * H[i, i] < left[i, i]:
+            accepted.append(i)
+    return accepted
+
+
+def positive_total(weights: NDArray[np.float64], kernel: Kernel) -> float:
+    """Return the sum of the weights that rows are drawn by, or raise DataError where all of them are 0."""
+    total = float(weights.sum())
+    if not total > 0:
+        raise DataError(f"Nystrom: {kernel!r} is 0 on all rows: there is nothing to choose landmarks by")
+    return total
+
+
+RULES: dict[str, Rule] = {
+    "uniform": uniform,
+    "kmeans++": k_means,
+    "leverage": leverage,
+    "rpcholesky": pivots,
+}
