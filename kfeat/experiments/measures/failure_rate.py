@@ -1,4 +1,4 @@
-"""How often random Fourier features are off by more than their uniform bound, and with a misprinted density."""
+"""How often random Fourier features are off by more than their uniform bound; densities as misprinted."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -93,7 +93,7 @@ def take_printed(fitted: Any, rng: np.random.Generator) -> None:
     """Give a fitted map frequencies of the printed density in place of its own."""
     if not isinstance(fitted, RandomFourier) or not isinstance(fitted.kernel_, Gaussian | Laplacian):
         raise ParameterError(
-            "failure_rate: the printed densities are those of random_fourier for the gaussian and the laplacian "
+            "failure_rate: the printed densities are for random_fourier with the gaussian or the laplacian "
             f"kernel, got {fitted!r}; take density: kernel"
         )
     fitted.frequencies_ = printed_frequencies(fitted.kernel_, rng, fitted.frequencies_.shape)

@@ -1,4 +1,4 @@
-"""How far the Gram matrix of a map's features is off the kernel's, beside the best matrix of the same rank."""
+"""How far the Gram matrix of a map's features is off the kernel's, beside the best of the same rank."""
 
 from typing import Annotated, Any, ClassVar
 
