@@ -37,7 +37,7 @@ class FailureRate(Measure):
     quantities: ClassVar[tuple[Quantity, ...]] = (
         Quantity(
             name="failure_rate",
-            title="draws beyond the bound",
+            title="failure rate",
             read=at("failure_rate", factor=100.0),
             spec=".1f",
             unit="%",
@@ -47,7 +47,7 @@ class FailureRate(Measure):
         ),
         Quantity(
             name="largest_error",
-            title="largest error of a draw",
+            title="largest error",
             read=at("largest_error"),
             spec=".4g",
             better="lower",
