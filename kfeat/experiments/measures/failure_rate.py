@@ -1,0 +1,119 @@
+"""How often random Fourier features are off by more than their uniform bound; densities as misprinted."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from scipy.special import erfi
+from sklearn.base import clone
+
+from kfeat.errors import ParameterError
+from kfeat.experiments.measures.base import Clock, Measure, register
+from kfeat.experiments.quantities import Quantity, at
+from kfeat.kernels import Gaussian, Laplacian
+from kfeat.maps import RandomFourier
+from kfeat.maps.diagnostics import sampled_rows
+
+REACH = 3.0  # standard deviations of the Gaussian's own frequencies, where the printed form is cut off
+
+
+@register("failure_rate")
+class FailureRate(Measure):
+    """How often the largest error of a map exceeds factor sqrt(d / D), over `n_draws` draws of the map.
+
+    Rahimi & Recht (NIPS 2007) bound sup |<z(x), z(y)> - k(x, y)| by O(sqrt(d / D)) with high probability.
+    Here the supremum is over all pairs of `n_rows` sampled rows.
+
+    failure_rate: the share of draws in which it is factor sqrt(d / D) or more.
+    largest_error: its mean over the draws.
+
+    The frequencies are those of the `kernel`, or are drawn from the density that is `printed` for it
+    (`printed_frequencies`).
+    """
+
+    keys: ClassVar[frozenset[str]] = frozenset({"failure_rate", "largest_error"})
+    quantities: ClassVar[tuple[Quantity, ...]] = (
+        Quantity(
+            name="failure_rate",
+            title="failure rate",
+            read=at("failure_rate", factor=100.0),
+            spec=".1f",
+            unit="%",
+            better="lower",
+            score=True,
+            note="share of the draws whose largest error is factor · sqrt(d / D) or more, {spread}",
+        ),
+        Quantity(
+            name="largest_error",
+            title="largest error",
+            read=at("largest_error"),
+            spec=".4g",
+            better="lower",
+            score=True,
+            note="max |<z(x), z(y)> - k(x, y)| over the pairs of sampled rows, mean over the draws, {spread}",
+        ),
+    )
+
+    def __init__(
+        self,
+        factor: Annotated[float, Gt(0)] = 3.0,
+        density: Literal["kernel", "printed"] = "kernel",
+        n_rows: Annotated[int, Ge(3)] = 100,
+        n_draws: Annotated[int, Ge(2)] = 100,
+    ) -> None:
+        self.factor = factor
+        self.density = density
+        self.n_rows = n_rows
+        self.n_draws = n_draws
+
+    def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
+        """Return the share of draws beyond the bound on rows sampled from X (n, d), for a row."""
+        rows, _ = sampled_rows(X, self.n_rows, seed)
+        x = np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
+        drawn, largest = clone(feature_map), np.empty(self.n_draws)
+        with clock("draws"):
+            for i in range(self.n_draws):
+                source = [feature_map.random_state, i]
+                drawn.set_params(random_state=source).fit(x)
+                if self.density == "printed":
+                    take_printed(drawn, np.random.default_rng([*source, 1]))
+                Z = drawn.transform(x)
+                largest[i] = np.abs(Z @ Z.T - drawn.kernel_(x)).max()
+        bound = self.factor * np.sqrt(x.shape[1] / feature_map.n_components)
+        return {
+            "failure_rate": float((largest >= bound).mean()),
+            "largest_error": float(largest.mean()),
+            "columns": None,
+        }
+
+
+def take_printed(fitted: Any, rng: np.random.Generator) -> None:
+    """Give a fitted map frequencies of the printed density in place of its own."""
+    if not isinstance(fitted, RandomFourier) or not isinstance(fitted.kernel_, Gaussian | Laplacian):
+        raise ParameterError(
+            "failure_rate: the printed densities are for random_fourier with the gaussian or the laplacian "
+            f"kernel, got {fitted!r}; take density: kernel"
+        )
+    fitted.frequencies_ = printed_frequencies(fitted.kernel_, rng, fitted.frequencies_.shape)
+
+
+def printed_frequencies(
+    kernel: Gaussian | Laplacian, rng: np.random.Generator, shape: tuple[int, ...]
+) -> NDArray[np.float64]:
+    """Return frequencies of the densities in Bellet (2020), "Random kernel features: examples".
+
+    Laplacian exp(-gamma ||x - y||_1): the product of 1 / (pi (1 + w^2 / (2 gamma))), which is the Cauchy
+    density of scale sqrt(2 gamma) but for a factor; its Fourier transform is exp(-sqrt(2 gamma) ||x - y||_1)
+    where the kernel needs the scale gamma.
+
+    Gaussian exp(-gamma ||x - y||^2): exp(+w^2 / (4 gamma)) without the minus sign, which grows and has no
+    integral. It is taken on |w| <= REACH sqrt(2 gamma), by the inverse of its distribution function there.
+    """
+    gamma = float(kernel.gamma)
+    if isinstance(kernel, Laplacian):
+        return rng.standard_cauchy(shape) * np.sqrt(2 * gamma)
+    grid = np.linspace(-REACH, REACH, 10_001)
+    share = erfi(grid / np.sqrt(2))
+    return np.interp(rng.uniform(share[0], share[-1], shape), share, grid) * np.sqrt(2 * gamma)

@@ -1,0 +1,65 @@
+"""The least error of a rank is the eigenvalues' that are left out, and no map of that rank is below it."""
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from kfeat.experiments.measures.low_rank_error import LowRankError
+from kfeat.kernels import Gaussian, Polynomial
+from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin
+
+X = np.random.default_rng(0).random((80, 5))
+GAUSSIAN = Gaussian(gamma=1.0)
+
+
+def of(feature_map: Any, rows: Any = X, n_rows: int = 1000) -> dict[str, Any]:
+    return LowRankError(n_rows).of(feature_map, rows, lambda phase: nullcontext(), 0)
+
+
+def test_the_errors_are_those_of_their_formulas() -> None:
+    feature_map = Nystrom(GAUSSIAN, n_components=20, rank=7, random_state=0)
+    found = of(feature_map)
+    G = GAUSSIAN(X)
+    U, values, V = np.linalg.svd(G)
+    best = np.linalg.norm(G - (U[:, :7] * values[:7]) @ V[:7])
+    Z = feature_map.transform(X)
+    error, norm = np.linalg.norm(G - Z @ Z.T), np.linalg.norm(G)
+    assert Z.shape == (80, 7)
+    assert found["low_rank_error"] == pytest.approx(error / norm)
+    assert found["best_rank_error"] == pytest.approx(best / norm)
+    assert found["over_best"] == pytest.approx(error / best)
+    assert found["excess"] == pytest.approx(error - best)
+    assert found["excess"] > 0
+
+
+@pytest.mark.parametrize("cls", [RandomFourier, Nystrom])
+def test_no_map_is_below_the_least_error(cls: Any) -> None:
+    for D in (5, 20, 60):
+        assert of(cls(GAUSSIAN, n_components=D, random_state=0))["over_best"] > 1
+
+
+def test_nothing_is_left_at_full_rank() -> None:
+    found = of(Nystrom(GAUSSIAN, n_components=80, random_state=0))
+    assert found["best_rank_error"] == 0
+    assert found["low_rank_error"] < 1e-8
+    assert "over_best" not in found
+
+
+def test_the_map_is_fitted_to_the_sampled_rows() -> None:
+    feature_map = Nystrom(GAUSSIAN, n_components=10, random_state=0)
+    found = of(feature_map, n_rows=30)
+    assert max(feature_map.landmark_indices_) < 30
+    assert found["columns"] == {"live": 10, "zero": 0, "constant": 0}
+
+
+def test_a_kernel_without_its_constant_and_sparse_rows() -> None:
+    feature_map = RandomMaclaurin(
+        Polynomial(2, coef0=1), n_components=500, constant=False, degree_law="proportional", random_state=0
+    )
+    dense, sparse = of(feature_map), of(feature_map, csr_array(X))
+    assert feature_map.kernel_offset_ > 0
+    assert dense["low_rank_error"] < 0.5
+    assert sparse["low_rank_error"] == pytest.approx(dense["low_rank_error"])
