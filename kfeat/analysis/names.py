@@ -14,7 +14,10 @@ NOBODY: Mapping[str, str] = MappingProxyType({})  # stands in for any other data
 # Switches that make another algorithm of a map: a name says where they are on, even if no other is off.
 _ALWAYS_NAMED = {"h01"}
 _SYMBOLS = {"n_components": "D", "h01": "H0/1", "degree_law": "law", "solver_type": "-s"}
-_NAMES = {"libsvm": "LIBSVM", "liblinear": "LIBLINEAR", "newton_cv": "Newton CV", "ridge_cv": "Ridge CV"}
+_NAMES = {
+    "libsvm": "LIBSVM", "liblinear": "LIBLINEAR", "newton_cv": "Newton CV", "ridge_cv": "Ridge CV",
+    "orf": "ORF", "sorf": "SORF", "ses": "SES", "tensor_srht": "Tensor SRHT",
+}  # fmt: skip
 
 
 def dataset(

@@ -141,14 +141,11 @@ def write_waves(
 
     Overwrites phases; there is one scale per column of them, or one for all.
 
-    In double precision by t = tan(phase / 2), cos = 2 / (1 + t^2) - 1, sin = 2 t / (1 + t^2), to a few eps:
-    NumPy's double tangent is vector code where its sine and cosine are not, which made this 8 times faster.
+    By t = tan(phase / 2), cos = 2 / (1 + t^2) - 1, sin = 2 t / (1 + t^2), to two eps: one tangent in place of
+    a sine and a cosine, and NumPy's double tangent is vector code where its sine and cosine are not. This
+    made double precision 8 times faster, and single 1.3 times.
     """
     n_pairs = sines.shape[1]
-    if phases.dtype == np.float32:
-        np.multiply(np.sin(phases[:, :n_pairs]), scales[:n_pairs], out=sines)
-        np.multiply(np.cos(phases, out=phases), scales, out=cosines)
-        return
     phases *= 0.5
     t = np.tan(phases, out=phases)
     weights = t * t
