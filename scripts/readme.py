@@ -27,7 +27,8 @@ from kfeat.render.page import bullets, largest_differences, summary, tally_lines
 from kfeat.render.table import render
 from kfeat.render.whole import cells_at_hand
 
-READMES = [Path("README.md"), Path("results/pham_pagh_2013/README.md")]
+ROOT = Path(__file__).parents[1]
+READMES = [Path("README.md"), *sorted(path.relative_to(ROOT) for path in ROOT.glob("results/*/README.md"))]
 KINDS = "scoreboard|benchmarks|maps|tallies|largest|table|printed|verdicts|closing"
 BLOCK = re.compile(rf"<!-- ({KINDS})( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
 CONFIGS, RESULTS = Path("configs"), Path("results")

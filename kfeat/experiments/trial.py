@@ -121,7 +121,10 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
     feature_map = trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=threads)
     if trial.measure is not None:
         found = trial.measure.build().of(feature_map, data.X_train, clock, trial.seeds["data"])
-        return {**found, "learnt": _learnt(trial, kernel, map=feature_map)}
+        fitted = (
+            {"map": feature_map} if hasattr(feature_map, "kernel_") else {}
+        )  # some fit clones, many times
+        return {**found, "learnt": _learnt(trial, kernel, **fitted)}
     with clock("map_fit"):
         feature_map.fit(data.X_train)
     with clock("map_train"):

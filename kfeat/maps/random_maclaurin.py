@@ -78,7 +78,7 @@ class RandomMaclaurin(FeatureMap):
         cost="d D E[N], N the degree drawn",
         variance="of order C / D with C the kernel at ||x||_1 ||y||_1 in the worst case",
         source="Kar & Karnick 2012, Algorithm 1",
-        use="dot-product kernels of short rows; degree_law proportional wastes no column, Gaussian needs it",
+        use="dot-product kernels of short rows; degree_law proportional is best, a must for the Gaussian",
     )
 
     def __init__(

@@ -19,7 +19,8 @@ class TensorSketch(PolynomialSketch):
 
     z(x) = FFT^-1(FFT(C_1 x) * ... * FFT(C_p x)), with p independent count sketches C_k of (sqrt(gamma) x,
     sqrt(coef0)) into D = n_components buckets. Unbiased, and
-    Var <z(x), z(y)> <= (3^p - 1) ||x||^2p ||y||^2p / D (norms with the constant feature).
+    Var <z(x), z(y)> <= ((2^(p+1) - 2) / D + 2 (3^p - 2^(p+1) + 1) / D^2) ||x||^2p ||y||^2p (norms with the
+    constant feature), for D > 1 at most (3^p - 1) ||x||^2p ||y||^2p / D (Avron, Nguyen & Woodruff 2014).
 
     Cost: p + 1 real FFTs of length D per row are the floor; a prime D makes them about six times slower.
 
@@ -63,7 +64,7 @@ class TensorSketch(PolynomialSketch):
 
     facts: ClassVar[Facts] = Facts(
         cost="p d + p D log D",
-        variance="<= (3^p - 1) ||x||^2p ||y||^2p / D",
+        variance="<= ((2^(p+1) - 2) / D + 2 (3^p - 2^(p+1) + 1) / D^2) ||x||^2p ||y||^2p",
         source="Pham & Pagh 2013, Algorithm 1",
         use="polynomial kernels of degrees up to 4 or 5, sparse data, many features",
     )

@@ -114,9 +114,8 @@ class TruncatedMaclaurin(RandomMaclaurin):
         self.n_jobs = n_jobs
 
     def learnt_parameters(self) -> dict[str, float]:
-        """Return the degree that follows from the allowed error; nothing before the fit."""
-        learnt = self.max_degree is None and hasattr(self, "max_degree_")
-        return {"max_degree": self.max_degree_} if learnt else {}
+        """Return the degree that follows from the allowed error."""
+        return {"max_degree": self.max_degree_} if self.max_degree is None else {}
 
     @classmethod
     def supports(cls, kernel: Kernel) -> bool:

@@ -121,6 +121,20 @@ def test_a_row_says_the_numerical_rank_of_a_map_that_has_one(write: Write) -> No
         assert "map" not in run_trial(sketch, **HOW)["learnt"]
 
 
+def test_a_measure_of_many_draws_leaves_no_map_to_ask_what_it_learnt(write: Write) -> None:
+    experiment = load_experiment(
+        write(),
+        [
+            "measure={name: estimate_moments, n_rows: 4, n_draws: 3}",
+            "solvers={}",
+            "maps=[{name: nystrom, n_components: 20}]",
+        ],
+    )
+    trial = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})[0]
+    row = run_trial(trial, threads=1, alone=False, mirror=None, offline=True)
+    assert (row["status"], row.get("reason"), row["learnt"]) == ("done", None, {})
+
+
 def test_map_and_solver_draw_from_the_seeds_that_the_row_names(
     trials: list[Trial], monkeypatch: pytest.MonkeyPatch
 ) -> None:

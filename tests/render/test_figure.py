@@ -109,6 +109,21 @@ def test_settings_make_a_grid_of_panels(load: Callable[[str], Experiment]) -> No
         assert all(container.has_yerr for container in axes.containers)
 
 
+@pytest.mark.parametrize("layout", ["", "figure: {kind: curves, rows: [dataset], y: [score]}\n"])
+def test_accuracies_and_relative_errors_share_no_axis(layout: str, load: Callable[[str], Experiment]) -> None:
+    text = KERNELS.replace("degree: [2, 3, 4], coef0: [0, 1]", "degree: 2")
+    experiment = load(text.replace("[16, 64]", "[16, 64]" if layout else "16") + SOLVERS + layout)
+    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
+    rows = {trial.id: measured(trial) for trial in trials}
+    for row in rows.values():
+        if row["dataset"] == "dense":
+            row["relative_error"] = row.pop("accuracy")
+    cells = summarise(experiment, trials, rows)
+    figure = drawn(experiment, cells) if layout else methods(cells)
+    labels = {text for axes in figure.axes for text in (axes.get_xlabel(), axes.get_ylabel())}
+    assert {"accuracy (%)", "relative error"} <= labels
+
+
 def test_curves_of_errors_against_measured_seconds_run_along_the_number_of_features(
     load: Callable[[str], Experiment],
 ) -> None:

@@ -13,6 +13,7 @@ from kfeat.render.figures.marks import Marks, across, why_single
 from kfeat.render.figures.panels import Point, Series, d_equals_D, panels, points, styles, x_of
 from kfeat.render.figures.printed import PaperNumbers
 from kfeat.render.figures.style import (
+    by_score,
     heading,
     logarithmic,
     logarithmic_at,
@@ -62,8 +63,9 @@ def curves(
 
 def _known(layout: FigureLayout, cells: Sequence[Cell]) -> FigureLayout:
     """Return the layout without the quantities of which no cell has a value, unless none has any."""
-    known = [name for name in layout.y if any(cell.mean(name, busy=True) is not None for cell in cells)]
-    return layout.model_copy(update={"y": known or layout.y})
+    wanted = by_score(layout.y, cells)
+    known = [name for name in wanted if any(cell.mean(name, busy=True) is not None for cell in cells)]
+    return layout.model_copy(update={"y": known or wanted})
 
 
 class _Drawing:

@@ -12,7 +12,15 @@ from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.marks import Marks, across
 from kfeat.render.figures.printed import PaperNumbers
-from kfeat.render.figures.style import COLOURS, heading, logarithmic, say_why_empty, shared_legend, wrapped
+from kfeat.render.figures.style import (
+    COLOURS,
+    by_score,
+    heading,
+    logarithmic,
+    say_why_empty,
+    shared_legend,
+    wrapped,
+)
 
 PAPER_BELOW = 0.24  # of a line, so that ours and the paper's do not hide each other
 SECONDS = [(COLOURS[2], "o"), (COLOURS[1], "s"), (COLOURS[3], "^"), (COLOURS[4], "v")]  # of seconds
@@ -57,7 +65,7 @@ class _Drawing:
 
     def __init__(self, cells: Sequence[Cell], layout: FigureLayout, paper: PaperNumbers) -> None:
         self.cells, self.layout, self.paper = cells, layout, paper
-        wanted = layout.y if "y" in layout.model_fields_set else [SCORE, *PHASES]
+        wanted = by_score(layout.y if "y" in layout.model_fields_set else [SCORE, *PHASES], cells)
         others = [name for name in wanted if not cells[0].named(name).timed]
         timed = [name for name in wanted if name not in others]
         seconds = [name for name in timed if self._values(name)]

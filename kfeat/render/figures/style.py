@@ -10,6 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter
 
 from kfeat.analysis.cells import Cell
+from kfeat.experiments.quantities import SCORE
+from kfeat.render.notes import scores
 
 # Okabe and Ito's colours in an order whose lightness differs, so that grey prints keep them apart; black is
 # the exact kernel SVM's.
@@ -124,6 +126,16 @@ def _shared_out(texts: Sequence[list[str]], count: int) -> list[Sequence[list[st
     each, more = divmod(len(texts), count)
     ends = [each * i + min(i, more) for i in range(count + 1)]
     return [texts[start:end] for start, end in pairwise(ends)]
+
+
+def by_score(names: Sequence[str], cells: Sequence[Cell]) -> list[str]:
+    """Return the quantities, with the cells' scores by name in place of `score` where they have several.
+
+    Accuracies and relative errors have no axis in common.
+    """
+    found = [one.name for one in scores(cells)]
+    mixed = found if len(found) > 1 else [SCORE]
+    return list(dict.fromkeys(one for name in names for one in (mixed if name == SCORE else [name])))
 
 
 def heading(quantity: str, cells: Sequence[Cell]) -> str:
