@@ -138,7 +138,7 @@ def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Repr
     difference = ours.mean - theirs.mean
     interval = _interval(cell, quantity, difference, theirs)
     by_chance = interval is not None and interval[0] <= 0 <= interval[1]
-    if abs(difference) <= max(reported.slack, 2 * (number.sd or 0)):
+    if abs(difference) <= reported.slack_of(number):
         verdict = WITHIN_ERROR if by_chance else WITHIN_SLACK
     else:
         verdict = OPEN if by_chance else UNEXPLAINED

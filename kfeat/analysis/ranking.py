@@ -42,7 +42,7 @@ def ranked(search: Search, rows: Mapping[str, Row]) -> list[Ranked]:
     """Return the combinations, lowest score first; equal scores share a rank, incomplete ones come last."""
     reported = search.experiment.reported
     assert reported is not None
-    slacks = [max(reported.slack, 2 * (number.sd or 0.0)) for number in search.numbers]
+    slacks = [reported.slack_of(number) for number in search.numbers]
     found = [_measured(combination, search.numbers, slacks, rows) for combination in search.combinations]
     scores = [item.score for item in found if item.score is not None]
     found = [

@@ -39,6 +39,12 @@ class UnitBall(Generator):
     name: Literal["unit_ball"]
 
 
+class Normal(Generator):
+    """Points of the standard normal distribution in R^d; linear labels."""
+
+    name: Literal["normal"]
+
+
 class Dense(Generator):
     """Points drawn uniformly from [0, 1)^d (for the synthetic data of Pham & Pagh 2013); linear labels."""
 
@@ -56,7 +62,7 @@ class Quadric(Generator):
     noise: Annotated[float, Ge(0), Lt(0.5)] = 0.05
 
 
-GeneratorSource: TypeAlias = Annotated[UnitBall | Dense | Quadric, Field(discriminator="name")]
+GeneratorSource: TypeAlias = Annotated[UnitBall | Normal | Dense | Quadric, Field(discriminator="name")]
 
 
 def unit_ball(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -64,6 +70,11 @@ def unit_ball(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
     X = rng.standard_normal((spec.n, spec.d))
     radius = rng.random((spec.n, 1)) ** (1 / spec.d)
     return X * (radius / np.linalg.norm(X, axis=1, keepdims=True))
+
+
+def normal(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return n x d standard normal numbers."""
+    return rng.standard_normal((spec.n, spec.d))
 
 
 def dense(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -91,6 +102,7 @@ def quadric_labels(spec: Any, X: NDArray[np.float64], rng: np.random.Generator) 
 
 GENERATORS: dict[str, tuple[Callable[..., NDArray[np.float64]], Callable[..., NDArray[np.int64]]]] = {
     "unit_ball": (unit_ball, linear_labels),
+    "normal": (normal, linear_labels),
     "dense": (dense, linear_labels),
     "quadric": (centred_cube, quadric_labels),
 }

@@ -68,6 +68,7 @@ class ReportedNumber(Explained):
     mean: Annotated[float, Ge(0)]
     sd: Annotated[float, Ge(0)] | None = None
     runs: Annotated[int, Ge(1)] | None = None
+    slack: Annotated[float, Gt(0)] | None = None
     time: TimeText | None = None
     where: str
 
@@ -86,6 +87,10 @@ class Reported(Strict):
     slack: Annotated[float, Gt(0)] = 1.0
     numbers: list[ReportedNumber] = []
     lost: list[Line] = []
+
+    def slack_of(self, number: ReportedNumber) -> float:
+        """Return how far off ours may be: the slack, or two of the printed standard deviations."""
+        return max(number.slack or self.slack, 2 * (number.sd or 0.0))
 
 
 class Claim(Explained):

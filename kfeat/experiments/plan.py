@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from kfeat.data import Protocol, Source
+from kfeat.data.generators import Generator
 from kfeat.experiments.component import Component
 from kfeat.experiments.load import Experiment
 
@@ -100,6 +101,8 @@ class Trial:
     def describe(self) -> dict[str, Any]:
         """Return the flat keys that a config's `for:` and a table's columns speak of."""
         flat: dict[str, Any] = {"dataset": dataset_name(self.source)}
+        generated = self.source.model_dump() if isinstance(self.source, Generator) else {}
+        flat |= {f"dataset.{key}": value for key, value in generated.items() if key != "name"}
         for key, value in self.protocol.model_dump(mode="json").items():
             flat[f"protocol.{key}"] = value
             inner = value if isinstance(value, dict) else {}

@@ -9,7 +9,7 @@ from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
 from kfeat.analysis.standing import UNEXPLAINED, Standing
-from kfeat.experiments.paper import Explained
+from kfeat.experiments.paper import Explained, Reported
 from kfeat.render import text
 from kfeat.render.escapes import markdown_verdict
 
@@ -89,7 +89,7 @@ def number_notes(standing: Standing) -> list[str]:
     return [
         *(f"{name}: {words}" for name, words in said),
         f"within the error: the 95 % interval of the difference has 0 inside; within the slack: it has not, "
-        f"but the difference is at most {reported.slack:g} (points of accuracy, or relative error), or two "
+        f"but the difference is at most {_slack(reported)}, or two "
         f"of the printed standard deviations, of {reported.source}",
         *(
             f"not in this plan: {item.number.where}, {item.number.mean:g} for {item.number.cell}"
@@ -97,6 +97,12 @@ def number_notes(standing: Standing) -> list[str]:
             if not item.cells
         ),
     ]
+
+
+def _slack(reported: Reported) -> str:
+    if reported.numbers and all(number.slack for number in reported.numbers):
+        return "the slack that the config gives each number"
+    return f"{reported.slack:g} (points of accuracy, or relative error)"
 
 
 def beside_notes(standing: Standing) -> list[str]:

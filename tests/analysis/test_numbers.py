@@ -50,6 +50,15 @@ def test_two_printed_standard_deviations_count_where_they_are_more_than_the_slac
     assert [verdict(score) for score in (0.8398, 0.8602)] == [UNEXPLAINED] * 2
 
 
+def test_a_number_may_have_a_slack_of_its_own(make_cells: Make) -> None:
+    cell = next(one for one in make_cells([0.843], exact=None) if one.rows)
+    number = ReportedNumber.model_validate({"for": {}, "mean": 85.0, "slack": 0.5, "where": "Figure 1"})
+    for slack, verdict in ((1.0, UNEXPLAINED), (0.1, UNEXPLAINED)):
+        assert reproduction(cell, number, Reported(source="A Paper", runs=5, slack=slack)).verdict == verdict
+    wider = number.model_copy(update={"slack": 0.8})
+    assert reproduction(cell, wider, Reported(source="A Paper", runs=5, slack=0.1)).verdict == WITHIN_SLACK
+
+
 def test_the_interval_is_welchs(make_cells: Make) -> None:
     ours = [0.843, 0.847, 0.851]
     item = reproductions_of(make_cells(ours), slack=1.0, runs=5)[1]

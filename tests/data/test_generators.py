@@ -5,11 +5,20 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import PolynomialFeatures
 
-from kfeat.data.generators import Dense, Generator, Quadric, UnitBall, generate, generator_fingerprint
+from kfeat.data.generators import (
+    BallCone,
+    Dense,
+    Generator,
+    Quadric,
+    UnitBall,
+    generate,
+    generator_fingerprint,
+)
 
 SPECS = [
     UnitBall(name="unit_ball", n=400, d=5),
     Dense(name="dense", n=400, d=5),
+    Normal(name="normal", n=400, d=5),
     Quadric(name="quadric", n=400, d=5),
 ]
 
@@ -27,10 +36,18 @@ def test_fingerprints_of_published_data_stay() -> None:
     assert generator_fingerprint(Dense(name="dense", n=10000, d=500)).startswith("c7b0df2f224e9f2e")
 
 
-@pytest.mark.parametrize("spec", SPECS[:2], ids=lambda spec: spec.name)
+@pytest.mark.parametrize("spec", SPECS[:3], ids=lambda spec: spec.name)
 def test_a_linear_machine_learns_linear_labels(spec: Generator) -> None:
     part = generate(spec).parts["train"]
     assert LogisticRegression(C=1e6, max_iter=1000).fit(part.X, part.y).score(part.X, part.y) > 0.98
+
+
+def test_normal_points_have_mean_0_and_variance_1() -> None:
+    n, d = 2000, 10
+    X = generate(Normal(name="normal", n=n, d=d)).parts["train"].X
+    assert np.abs(X.mean(axis=0)).max() < 5 / np.sqrt(n)
+    # a squared norm has mean d and variance 2 d; that of points uniform in the unit ball is 1 at most
+    assert abs((X**2).sum(axis=1).mean() - d) < 5 * np.sqrt(2 * d / n)
 
 
 def test_a_quadric_needs_degree_two() -> None:

@@ -119,6 +119,12 @@ def test_folds_are_a_grid_like_any_list(write: Write) -> None:
     assert ids(one) < ids(trials)
 
 
+def test_generated_data_are_told_apart_by_their_parameters(write: Write) -> None:
+    for d in (2, 3):
+        flat = planned(write(), f"dataset={{name: dense, n: 9, d: {d}}}")[0].describe()
+        assert (flat["dataset"], flat["dataset.d"]) == ("dense", d)
+
+
 def test_every_key_of_the_protocol_is_a_grid_and_a_chain_of_scaling_is_none(write: Write) -> None:
     trials = planned(
         write(),
