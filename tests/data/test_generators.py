@@ -6,9 +6,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import PolynomialFeatures
 
 from kfeat.data.generators import (
-    BallCone,
     Dense,
     Generator,
+    Normal,
     Quadric,
     UnitBall,
     generate,
