@@ -21,6 +21,7 @@ TABLE = "colour,size,kind\nred,1,b\nblue,2.5,a\nred,-3,b\n"
     [
         ("digits", "33746ce825d4c595"),
         ({"name": "unit_ball", "n": 50, "d": 3}, "6239bcaf84aa85d5"),
+        ({"name": "normal", "n": 50, "d": 3}, "9dd6c4d4341a1601"),
         ({"name": "dense", "n": 50, "d": 3, "seed": 4}, "4bf589e8a981f2c5"),
         ({"name": "quadric", "n": 60, "d": 3}, "0cce877a901fff25"),
     ],
