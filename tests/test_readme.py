@@ -73,8 +73,8 @@ def test_its_tables_are_those_of_the_results(page: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(ROOT)
     text = page.read_text(encoding="utf-8")
     assert updated(text) == text, "run python -m scripts.readme"
-    line = next(line for line in text.splitlines() if line.startswith("|"))
-    assert updated(text.replace(line, line.upper())) == text
+    for line in [line for line in text.splitlines() if line.startswith("|")][:1]:
+        assert updated(text.replace(line, line.upper())) == text
 
 
 def test_the_page_of_a_paper_shows_everything_published() -> None:

@@ -1,10 +1,14 @@
 """The newer maps of polynomial kernels beside Tensor Sketch, Random Maclaurin and dp-rfs."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from kfeat.kernels import Polynomial
-from kfeat.maps import MAPS
+from kfeat.maps import MAPS, FeatureMap
 from scripts.bench import dp_rfs
 from scripts.bench.harness import side_by_side
 from scripts.bench.maps import Row, adult, judged, shaped
@@ -27,40 +31,52 @@ def run(threads: int) -> list[Row]:
 
 
 def one_shape(shape: str, X: Any, D: int, degree: int, threads: int) -> Iterator[Row]:
-    """Yield every map at one shape, all in one run: beside the oldest of its kind, and beside dp-rfs."""
-    candidates = {name: mapper(name, X, D, degree, threads) for name in (*SKETCHES, *MACLAURIN)}
-    if dp_rfs.at_hand():
-        for name, complex_real in (("tensor_sketch", False), ("complex_tensor_sketch", True)):
-            candidates[f"dp-rfs {name}"] = dp_rfs.sketch(X, D, degree, complex_real, threads)
-        candidates["dp-rfs complex_maclaurin"] = dp_rfs.candidate(X, D, degree, "rademacher", True, threads)
-    seconds = side_by_side(candidates, rounds=3)
+    """Yield every map at one shape beside the oldest of its kind, and those that dp-rfs has beside its own.
+
+    Maps of kfeat fill an array that is there, all in one run; beside dp-rfs each side makes its output.
+    """
+    where = f"{shape}, D = {D:,}, p = {degree}"
+    maps = {name: fitted(name, X, D, degree, threads) for name in (*SKETCHES, *MACLAURIN)}
+    out = np.empty((X.shape[0], D), dtype=np.float32)
     for family in (SKETCHES, MACLAURIN):
-        for name in family:
-            if name != family[0]:
-                yield row(name, family[0], f"{shape}, D = {D:,}, p = {degree}", seconds)
-            if f"dp-rfs {name}" in seconds:
-                yield row(name, f"dp-rfs {name}", f"{shape}, D = {D:,}, p = {degree}", seconds)
+        seconds = side_by_side({name: filling(maps[name], X, out) for name in family}, rounds=3)
+        for name in family[1:]:
+            yield row(name, MAPS[family[0]].__name__, where, seconds[name], seconds[family[0]])
+    if dp_rfs.at_hand():
+        theirs = {
+            "tensor_sketch": dp_rfs.sketch(X, D, degree, False, threads),
+            "complex_tensor_sketch": dp_rfs.sketch(X, D, degree, True, threads),
+            "complex_maclaurin": dp_rfs.candidate(X, D, degree, "rademacher", True, threads),
+        }
+        for name, other in theirs.items():
+            seconds = side_by_side({"kfeat": partial(maps[name].transform, X), "other": other}, rounds=3)
+            yield row(name, "dp-rfs", where, seconds["kfeat"], seconds["other"])
 
 
-def mapper(name: str, X: Any, D: int, degree: int, threads: int) -> Callable[[], object]:
-    """Return the candidate that maps X by a map of kfeat."""
+def fitted(name: str, X: Any, D: int, degree: int, threads: int) -> FeatureMap:
+    """Return a map of kfeat, with at most D columns."""
     cls: Any = MAPS[name]
     law = {"degree_law": "proportional"} if name in MACLAURIN[:2] else {}
-    fitted = cls(Polynomial(degree, coef0=1.0), D, random_state=0, n_jobs=threads, **law).fit(X)
-    return lambda: fitted.transform(X)
+    one: FeatureMap = cls(Polynomial(degree, coef0=1.0), D, random_state=0, n_jobs=threads, **law).fit(X)
+    return one
 
 
-def row(name: str, other: str, shape: str, seconds: dict[str, float]) -> Row:
+def filling(one: FeatureMap, X: Any, out: NDArray[np.float32]) -> Callable[[], object]:
+    """Return the candidate that maps X into the first columns of memory that is there."""
+    width = len(one.get_feature_names_out())
+    there = out.ravel()[: X.shape[0] * width].reshape(X.shape[0], width)
+    return partial(one.transform, X, out=there)
+
+
+def row(name: str, other: str, shape: str, ours: float, theirs: float) -> Row:
     """Return the row of one map beside another."""
-    ratio = seconds[other] / seconds[name]
-    whole = f"{MAPS[name].__name__} : {MAPS[other].__name__ if other in MAPS else 'dp-rfs'}"
-    target = judged(ratio, 1) if name == "complex_tensor_sketch" and other in MAPS else {}
+    target = judged(theirs / ours, 1) if name == "complex_tensor_sketch" and other != "dp-rfs" else {}
     return {
-        "what": whole,
+        "what": f"{MAPS[name].__name__} : {other}",
         "shape": shape,
-        "kfeat_s": seconds[name],
-        "other_s": seconds[other],
-        "ratio": ratio,
+        "kfeat_s": ours,
+        "other_s": theirs,
+        "ratio": theirs / ours,
         "target": target.get("target"),
         "met": target.get("met"),
     }

@@ -92,7 +92,6 @@ def test_a_given_degree_and_a_given_radius_are_taken():
     fitted = TruncatedMaclaurin(Exponential(), max_degree=2, random_state=0).fit(X)
     assert fitted.truncation_error_ == pytest.approx(np.e - 2.5)
     assert fitted.learnt_parameters() == {}
-    assert TruncatedMaclaurin(Exponential()).learnt_parameters() == {}
     assert TruncatedMaclaurin(Exponential(), radius=2.0).fit(X).max_degree_ == 13
     assert TruncatedMaclaurin(Polynomial(2), max_degree=9).fit(X).truncation_error_ == 0
 

@@ -56,7 +56,7 @@ def curves(
                 axes.set_title(_title(here[0], width - 0.7) if k == 0 else "")
                 is_first = j == 0 or len(layout.y) > 1
                 axes.set_ylabel(wrapped(heading(quantity, cells), height + 0.5) if is_first else "")
-                axes.set_xlabel(_x_title(layout, cells) if is_last else "")
+                axes.set_xlabel(wrapped(_x_title(layout, cells), width - 0.7) if is_last else "")
     shared_legend(figure, drawing.handles(), width * n_columns)
     return figure
 
@@ -92,10 +92,11 @@ class _Drawing:
     def _curve(self, axes: Any, series: Series, members: Sequence[Cell], quantity: str) -> None:
         style = self.style[series]
         words = self.drawn.setdefault(series, set())
-        placed = sorted(
-            ((x, cell) for cell in members if (x := x_of(self.layout, cell)) is not None),
-            key=lambda point: point[0],
-        )
+        along = self.layout.along
+        ordered = sorted(members, key=lambda cell: (along and cell.mean(along, busy=True)) or 0.0)
+        placed = [(x, cell) for cell in ordered if (x := x_of(self.layout, cell)) is not None]
+        if along is None:
+            placed.sort(key=lambda point: point[0])
         if placed:
             self.marks.means(axes, "y", quantity, placed, **style)
             return
@@ -132,7 +133,7 @@ class _Drawing:
         Logarithmic axes of one quantity are the same in all panels, so that these can be compared.
         """
         if not any(cell.of(quantity, busy=True) or self.paper.of(cell, quantity) for cell in cells):
-            say_why_empty(axes, cells)
+            say_why_empty(axes, cells, quantity)
             axes.set(xticks=[], yticks=[])
             return
         ends = self._ends(quantity) if self.layout.in_decades(quantity) else []

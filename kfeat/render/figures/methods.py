@@ -100,7 +100,7 @@ class _Drawing:
                 self.marks.bound(axes, "x", line, cell.bound.value)
         there = any(cell.of(name, busy=True) for name in quantities for cell in peers)
         if not there and not (timed and any(cell.bound for cell in peers)):
-            say_why_empty(axes, peers)
+            say_why_empty(axes, peers, quantities[0])
 
     def scale(self, axes: Any, quantities: Sequence[str]) -> None:
         """Scale the axis that the panels of a column share, and give it its title."""

@@ -79,7 +79,8 @@ def logarithmic_at(axes: Any, places: Sequence[float]) -> None:
         if len(ticks) <= MOST_TICKS["x"]:
             break
     for end in (first, last):
-        if all(max(end / x, x / end) > (last / first) ** 0.2 for x in ticks):
+        short = float(f"{end:.4g}") == end  # which measured seconds are not
+        if short and all(max(end / x, x / end) > (last / first) ** 0.2 for x in ticks):
             ticks.append(end)
     _scale(axes, "x", (first / margin, last * margin), sorted(ticks))
 
@@ -94,9 +95,10 @@ def _scale(
     axis.set_minor_formatter(NullFormatter())
 
 
-def say_why_empty(axes: Any, cells: Sequence[Cell]) -> None:
+def say_why_empty(axes: Any, cells: Sequence[Cell], quantity: str = "fit") -> None:
     """Write into a panel without a point why there is none: no rows, or none with this number."""
-    reason = "not timed" if any(cell.rows for cell in cells) else "no rows yet"
+    lacking = "not timed" if cells[0].named(quantity).timed else "none of these data"
+    reason = lacking if any(cell.rows for cell in cells) else "no rows yet"
     if any(cell.stopped for cell in cells) and not any(cell.rows for cell in cells):
         reason = "stopped at the time limit"
     axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", va="center")
