@@ -52,14 +52,22 @@ def markdown(standings: Sequence[Standing], results: Path) -> str:
 
 
 def not_explained(standings: Sequence[Standing]) -> list[str]:
-    """Return by name what differs from the paper without an explanation that its evidence bears out."""
+    """Return by name what differs from the paper without an explanation that its evidence bears out.
+
+    What the config says the same of is one item.
+    """
     found: dict[str, str] = {}
+    alike: dict[str, list[str]] = {}
     for item in standings:
         for one in item.differences():
-            if one.verdict in UNEXPLAINED:
+            if one.verdict in UNEXPLAINED and one.what not in found:
                 said = said_of(one.said, one.cited, one.verdict)
-                found.setdefault(one.what, f"{one.what}: ours {one.ours}; paper {one.paper}. {said}".rstrip())
-    return list(found.values())
+                found[one.what] = f"{one.what}: ours {one.ours}; paper {one.paper}"
+                alike.setdefault(said or one.what, []).append(one.what)
+    return [
+        f"{'; '.join(found[what] for what in group)}. {'' if said in found else said}".rstrip()
+        for said, group in alike.items()
+    ]
 
 
 def _link(standing: Standing, results: Path) -> str:
