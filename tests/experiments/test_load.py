@@ -10,6 +10,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.plan import plan
+from kfeat.experiments.selectors import reported_numbers
 
 Write = Callable[..., Path]
 
@@ -140,7 +141,8 @@ def test_every_config_of_the_house_is_valid(path: Path) -> None:
     cells = summarise(experiment, trials, {})
     assert cells
     numbers = experiment.reported.numbers if experiment.reported else []
-    assert sorted(number.where for number in numbers) == sorted(c.reported.where for c in cells if c.reported)
+    held = [one.where for c in cells for one in reported_numbers(experiment.reported, c.trial).values()]
+    assert sorted(number.where for number in numbers) == sorted(held)
 
 
 def test_settings_replace_keys_of_the_file(write: Write) -> None:
