@@ -1,6 +1,8 @@
 """What is published stands on its evidence: explanations cite claims that the published rows bear out."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from kfeat.analysis.standing import Standing
 from kfeat.experiments.load import load_experiment
 
 ROOT = Path(__file__).parents[1]
+SCORES = ("predictions", "accuracy", "relative_error", "kernel_error", "failure_rate")
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +48,17 @@ def test_what_nobody_explains_is_listed_in_the_readme(standings: list[Standing])
         assert one.said.unexplained, one.what
         assert one.what.split(": ", 1)[1].replace("<", "&lt;") in readme
     assert all(item.passes for item in standings)
+
+
+def test_a_trial_has_the_same_numbers_wherever_it_is_published() -> None:
+    found: dict[str, tuple[Path, Any]] = {}
+    shared = 0
+    for path in sorted((ROOT / "results").rglob("trials.jsonl")):
+        for row in (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()):
+            if row["status"] != "done":  # stopped under one limit, it may be done under another
+                continue
+            numbers = {key: row[key] for key in SCORES if key in row}
+            place, first = found.setdefault(row["id"], (path, numbers))
+            assert first == numbers, f"{row['id']} in {place} and in {path}"
+            shared += place != path
+    assert shared > 100
