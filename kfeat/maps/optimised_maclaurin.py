@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from kfeat.errors import ParameterError
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.base import BlockMapper, Facts, register
 from kfeat.maps.complex_maclaurin import ComplexMaclaurin
 from kfeat.maps.degrees import terms
 from kfeat.maps.gaussian import series_of
@@ -49,7 +49,8 @@ class OptimisedMaclaurin(ComplexMaclaurin):
     n_components : int, default 100
         The largest number of columns, exact ones included.
     signs : {"complex", "real"}, default "complex"
-        What the products are made of; complex ones take two columns each, and their variance is less.
+        What the products are made of; complex ones take two columns each, and their variance is less where
+        <x, y>^2 > sum_i x_i^2 y_i^2, as between rows without negative values, and more elsewhere.
     n_rows : int, default 256
         How many rows, drawn at random, the variances are computed on.
     random_state : int, Generator, RandomState or None, default None
@@ -94,7 +95,6 @@ class OptimisedMaclaurin(ComplexMaclaurin):
         random_state: Any = None,
         n_jobs: Jobs = None,
     ) -> None:
-        FeatureMap.__init__(self)
         self.kernel = kernel
         self.n_components = n_components
         self.signs = signs
