@@ -1,11 +1,49 @@
 """How many features Random Maclaurin needs: the theorems of Kar & Karnick 2012, as printed and as they hold.
 
 All bound the probability of sup |<Z(x), Z(y)> - k(x, y)| > eps over the ball ||x||_1 <= R (in the 1-norm: the
-unit ball of the 2-norm has R = sqrt(d)). They follow from three steps: an estimator of one feature within
-[-C, C] (Hoeffding), an error that is L-Lipschitz in both arguments, and a net of (8 R / r)^d points at
-distance r. The bounds are conservative: C is at least p f(p R^2) / (p - 1), and f grows quickly.
+unit ball of the 2-norm has R = sqrt(d)). The bounds are conservative: C grows as f(p R^2). What is derived
+here is what `printed=False` computes; after each step, what the paper prints in its place.
+
+One feature. A feature of degree N is Z(x) = sqrt(a_N / P(N)) prod_{j <= N} <w_j, x> with N sign vectors w_j.
+
+- Lemma 3: E[Z(x) Z(y)] = sum_n P(n) a_n / P(n) <x, y>^n = f(<x, y>), for every law P that is positive where
+  a_n is. Printed: P(n) = p^-(n + 1), whose sum is 1 / (p - 1): for p > 2 the rest of the probability can be a
+  feature that is 0, but for p < 2 there is no such law. Here P(n) = (p - 1) p^-(n + 1) for all p > 1, the
+  same at p = 2; printed weights a_n p^(n + 1) with it estimate (p - 1) f.
+- Lemma 4: |<w, x>| <= ||x||_1 <= R, so that |Z(x) Z(y)| <= a_N R^2N / P(N) = p / (p - 1) a_N (p R^2)^N, one
+  term of a series without negative terms: at most C = p f(p R^2) / (p - 1). Printed: p f(p R^2), which is too
+  small for p < 2; a kernel with one term attains C at x = y = R e_i.
+- Lemma 6: grad_x f(<x, y>) = f'(<x, y>) y, of norm at most R f'(R^2), which x = y = R e_i attains. Printed:
+  f'(R^2), which is too small for R > 1.
+- Lemma 7: grad Z is a sum of N products with one w_j of norm sqrt(d) in place of a factor <w_j, x>, so that
+  ||grad Z(x)|| |Z(y)| <= a_N / P(N) N sqrt(d) R^(2N - 1) = p^2 / (p - 1) sqrt(d) R N a_N (p R^2)^(N - 1), at
+  most p^2 / (p - 1) sqrt(d) R f'(p R^2). Printed: without the p - 1, too small for p < 2.
+
+D features. Their mean is off by more than t with probability 2 exp(-D t^2 / (2 C^2)) at most (Hoeffding), the
+bound for one pair; the paper prints 8 for 2, which is t = eps / 2.
+
+- Theorem 8: the error is L-Lipschitz in x and in y, L the sum of Lemmas 6 and 7, and changes by 2 L r at most
+  between points and the nearest of a net at distance r (Lemma 5, the triangle inequality). With r = eps / (4
+  L) and t = eps / 2 on the pairs of the (8 R / r)^d points of the net the failure is 2 (32 R L / eps)^2d
+  exp(-D eps^2 / (8 C^2)), so that D = 8 C^2 / eps^2 (2 d log(32 R L / eps) + log(2 / delta)) suffices, the
+  printed Omega(d C^2 / eps^2 log(R L / (eps delta))).
+- Section 4.2: the series up to degree k is off by sum_{n > k} a_n R^2n at most (f - f_k is largest at R^2,
+  its terms not being negative), which is taken off eps first; then Theorem 8 for f_k with the law's own
+  weights (`truncated_bound`). The paper's text gives neither k nor a bound, and its supplement was not at
+  hand.
+- Theorem 9: the black box W is Lipschitz in the mean only, so L is the mean of a random constant and Markov's
+  inequality says P(Lipschitz constant > eps / (4 r)) <= 4 r L / eps. The failure is at most 2 (8 R / r)^2d
+  exp(-D eps^2 / (8 C^2)) + 4 r L / eps for every r. No r does better than the exponent -D eps^2 / (8 (2d + 1)
+  C^2), since r^-2d and r balance there; the value where both terms are equal is `compositional_bound`.
+  Printed: the exponent -D eps^2 / (8 d C^2), smaller than any r gives, and a factor 32 R L / eps in place of
+  2^(1 + 1 / (2d + 1)) (32 R L / eps)^(2d / (2d + 1)). So it does not follow, which does not make it false. It
+  lacks p - 1 as well.
+
+`least_error` turns a bound round, into the error that it promises for D features, and `informative_from` says
+from which D that is less than the error of features that are all 0.
 """
 
+from collections.abc import Callable
 from math import e, exp, inf, log, sqrt
 from typing import NamedTuple
 
@@ -78,8 +116,7 @@ def uniform_bound(
     geometric law, base p and no exact columns. Vacuous where the series diverges at p R^2.
     """
     C = estimator_bound(kernel, radius, p, printed)
-    kernel_part = (1.0 if printed else radius) * derivative_at(kernel, radius**2)
-    L = kernel_part + p**2 / _total(p, printed) * sqrt(d) * radius * derivative_at(kernel, p * radius**2)
+    L = kernel_slope(kernel, radius, printed) + estimator_slope(kernel, radius, d, p, printed)
     return _bound(log(2) + 2 * d * _log_net(radius, L, eps, printed), 8.0, C, eps)
 
 
@@ -177,6 +214,44 @@ def maclaurin_black_box(kernel: DotProductKernel, radius: float, d: int, p: floa
 def estimator_bound(kernel: DotProductKernel, radius: float, p: float = 2.0, printed: bool = False) -> float:
     """Return C >= |Z(x) Z(y)| of one feature on the ball (Lemma 4): p f(p R^2) / (p - 1); see pair_bound."""
     return p * value_at(kernel, p * radius**2) / _total(p, printed)
+
+
+def kernel_slope(kernel: DotProductKernel, radius: float, printed: bool = False) -> float:
+    """Return the largest ||grad_x k(x, y)|| on the ball (Lemma 6): R f'(R^2); printed without the R."""
+    return (1.0 if printed else radius) * derivative_at(kernel, radius**2)
+
+
+def estimator_slope(
+    kernel: DotProductKernel, radius: float, d: int, p: float = 2.0, printed: bool = False
+) -> float:
+    """Return what bounds ||grad_x Z(x) Z(y)|| of one feature on the ball (Lemma 7).
+
+    p^2 / (p - 1) sqrt(d) R f'(p R^2); printed without the p - 1.
+    """
+    return p**2 / _total(p, printed) * sqrt(d) * radius * derivative_at(kernel, p * radius**2)
+
+
+def least_error(bound_of: Callable[[float], Bound], n_components: int, delta: float) -> float:
+    """Return the least eps, to a millionth, that D features exceed with probability delta at most.
+
+    `bound_of` maps eps to its bound, which must fall with eps. Infinity where none below 10^15 is promised.
+    """
+    low, high = 1e-15, 1e15
+    if bound_of(high).failure(n_components) > delta:
+        return inf
+    while high > low * (1 + 1e-6):
+        middle = sqrt(low * high)
+        low, high = (low, middle) if bound_of(middle).failure(n_components) <= delta else (middle, high)
+    return high
+
+
+def informative_from(bound_of: Callable[[float], Bound], largest: float, delta: float) -> float:
+    """Return the least D for which an error below `largest`, the kernel's largest value, is promised.
+
+    With fewer features the bound says nothing: the estimate 0 of all values has no larger error. Infinity
+    where the bound is vacuous for every D.
+    """
+    return bound_of(largest).components(delta)
 
 
 def derivative_at(kernel: DotProductKernel, t: float) -> float:

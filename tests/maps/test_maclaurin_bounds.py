@@ -1,6 +1,7 @@
 """The theorems of Kar & Karnick against draws: failure rates, and printed constants that do not hold."""
 
-from math import exp, inf, sqrt
+from itertools import product
+from math import exp, inf, log, sqrt
 
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ from kfeat.maps.maclaurin_bounds import (
     derivative_at,
     estimator_bound,
     fourier_black_box,
+    informative_from,
+    least_error,
     maclaurin_black_box,
     pair_bound,
     truncated_bound,
@@ -223,3 +226,69 @@ def test_derivatives_are_those_of_the_series(kernel):
         a = k.maclaurin(150)
         expected = np.polynomial.polynomial.polyval(0.6, a[1:] * np.arange(1, 150))
         assert derivative_at(k, 0.6) == pytest.approx(expected, rel=1e-12)
+
+
+def starts(bound_of, largest):
+    """Return the D from which each bound says something with a probability of 95 %."""
+    return [informative_from(lambda eps, d=d: bound_of(d, eps), largest, 0.05) for d in (1, 2, 4)]
+
+
+def test_the_features_from_which_the_bounds_say_something_are_those_that_the_configs_list():
+    for kernel, top, whole, cut_at_2, cut_at_4 in (
+        (Exponential(), exp(1), [3682, 6795, 13339], [207, 374, 726], [219, 394, 764]),
+        (Polynomial(2, coef0=1.0), 4.0, [2351, 4302, 8414], [334, 605, 1178], [334, 605, 1178]),
+    ):
+        assert starts(lambda d, eps, k=kernel: uniform_bound(k, 1.0, d, eps, printed=True), top) == whole
+        assert starts(lambda d, eps, k=kernel: truncated_bound(k, 1.0, d, eps, 2), top) == cut_at_2
+        assert starts(lambda d, eps, k=kernel: truncated_bound(k, 1.0, d, eps, 4), top) == cut_at_4
+    for sigma, printed, follows in (
+        (1.0, [150_611, 312_836, 646_558], [291_513, 547_420, 1_077_290]),
+        (2.0, [1158, 2440, 5107], [2663, 4906, 9587]),
+    ):
+        kernel, top = Compositional(Exponential(sigma), Gaussian(1.0)), exp(1 / sigma**2)
+        for form, expected in ((True, printed), (False, follows)):
+            found = starts(
+                lambda d, eps, k=kernel, form=form: compositional_bound(
+                    k, fourier_black_box(k.inner, d), 1.0, d, eps, printed=form
+                ),
+                top,
+            )
+            assert found == expected
+
+
+def test_the_error_that_is_promised_is_the_least_one():
+    def bound_of(eps):
+        return uniform_bound(Exponential(), 1.0, 2, eps)
+
+    eps = least_error(bound_of, 6795, 0.05)
+    assert eps == pytest.approx(exp(1), rel=1e-3)
+    assert bound_of(eps).failure(6795) <= 0.05 < bound_of(0.999 * eps).failure(6795)
+    assert least_error(lambda eps: uniform_bound(VovkInfinite(), 0.8, 2, eps), 10**9, 0.05) == inf
+
+
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_theorem_9_is_what_the_best_net_gives_and_its_printed_form_is_below_that(d):
+    """2 (8 R / r)^2d exp(-D eps^2 / (8 C^2)) + 4 r L / eps, at every r: never as little as is printed."""
+    kernel, eps, D = Compositional(Exponential(2.0), Gaussian(1.0)), 1.0, 60_000
+    box = fourier_black_box(kernel.inner, d)
+    C = 2 * exp(1)
+    L = box.L_K * exp(0.25) / 4 + box.L_W * sqrt(2) * exp(0.5) / 4
+    r = np.exp(np.linspace(-120, 0, 20_001))
+    log_net = np.log(2) + 2 * d * np.log(8 * R / r) - D * eps**2 / (8 * C**2)
+    least = np.logaddexp(log_net, np.log(4 * L * r / eps)).min()
+    bound = compositional_bound(kernel, box, R, d, eps)
+    printed = compositional_bound(kernel, box, R, d, eps, printed=True)
+    assert least <= bound.log_factor - bound.rate * D <= least + log(2)
+    assert printed.log_factor - printed.rate * D < least - 5
+
+
+def test_lemmas_3_and_4_by_enumeration_of_all_signs():
+    """<x, y>^3 over all signs: the mean is the kernel, the largest product C, at a corner of the ball."""
+    signs = np.array(list(product((-1.0, 1.0), repeat=6))).reshape(-1, 3, 2)
+    for base in (1.2, 1.5, 2.0, 3.0):
+        chance = (base - 1) * base**-4  # P(N = 3)
+        for x in ([1.0, 0.0], [0.5, -0.5], [0.3, 0.6]):
+            estimates = (signs @ x).prod(axis=1) ** 2 / chance
+            assert chance * estimates.mean() == pytest.approx(np.dot(x, x) ** 3)
+            reached = estimates.max() / estimator_bound(Polynomial(3), 1.0, base)
+            assert reached == pytest.approx(np.abs(x).sum() ** 6)

@@ -1,0 +1,249 @@
+"""How much of what Kar & Karnick's lemmas and theorems allow is reached by the maps that they speak of."""
+
+from collections.abc import Callable, Iterator
+from math import inf
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Ge, Gt, Lt
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import clone
+
+from kfeat.errors import ParameterError
+from kfeat.experiments.measures.base import Clock, Measure, register
+from kfeat.experiments.quantities import Quantity, at
+from kfeat.kernels import Compositional, DotProductKernel
+from kfeat.maps import CompositionalMaclaurin, RandomFourier, RandomMaclaurin, TruncatedMaclaurin
+from kfeat.maps.diagnostics import sampled_rows
+from kfeat.maps.maclaurin_bounds import (
+    BlackBox,
+    Bound,
+    compositional_bound,
+    estimator_bound,
+    estimator_slope,
+    fourier_black_box,
+    informative_from,
+    kernel_slope,
+    least_error,
+    maclaurin_black_box,
+    pair_bound,
+    truncated_bound,
+    uniform_bound,
+)
+from kfeat.maps.truncated_maclaurin import remainders, value_at
+
+Numbers = NDArray[np.float64]
+Statement = Literal["lemma_4", "lemma_6", "lemma_7", "pair", "theorem_8", "theorem_9", "section_4_2", "cut"]
+STEP = 1e-5  # of the central differences, beside points of size 1
+
+
+@register("maclaurin_bound")
+class MaclaurinBound(Measure):
+    """What is measured of a map over what Kar & Karnick (AISTATS 2012) bound it by, on the ball ||x||_1 <= R.
+
+    The points are `n_rows` sampled rows, scaled so that the largest 1-norm among them is R = `radius`, and
+    the corners R e_i of the ball. By `statement`, with the formulas of `kfeat.maps.maclaurin_bounds`, as
+    `printed` or as they hold, over `n_draws` draws of the map:
+
+    lemma_4: the largest |Z(x) Z(y)| of one feature over C.
+    lemma_6: the largest ||grad_x k(x, y)|| over its bound; no feature takes part.
+    lemma_7: the largest ||grad_x Z(x) Z(y)|| of one feature over its bound.
+    pair: the error of a pair that a share `delta` of the draws exceeds, over the error that the bound for one
+    pair promises with probability 1 - delta; that of the worst pair.
+    theorem_8, theorem_9, section_4_2: the same of the largest error over all pairs and of the uniform bounds
+    of RandomMaclaurin, CompositionalMaclaurin and TruncatedMaclaurin. The paper prints none for section 4.2.
+    cut: the mean error at x = y = R e_i, without its sign, over sum_{n > k} a_n R^2n (TruncatedMaclaurin).
+
+    A bound that holds gives at most 1, up to the error of the draws. `promised_error` is the promised error
+    itself, `informative_from` the D from which it is below f(R^2), the kernel's largest value; a bound that
+    is vacuous for every D has neither.
+    """
+
+    keys: ClassVar[frozenset[str]] = frozenset({"bound"})
+    quantities: ClassVar[tuple[Quantity, ...]] = (
+        Quantity(
+            name="bound_reached",
+            title="measured over the bound",
+            read=at("bound", "reached"),
+            spec=".3g",
+            score=True,
+            note="the largest value measured over its bound, {spread}; at most 1 if the bound holds",
+        ),
+        Quantity(
+            name="promised_error",
+            title="promised error",
+            read=at("bound", "promised_error"),
+            spec=".3g",
+            score=True,
+            note="the error that the bound promises with probability 1 - delta, {spread}",
+        ),
+        Quantity(
+            name="informative_from",
+            title="informative from D =",
+            read=at("bound", "informative_from"),
+            spec=".0f",
+            score=True,
+            note="the D from which the promised error is below the largest value of the kernel, {spread}",
+        ),
+    )
+
+    def __init__(
+        self,
+        statement: Statement,
+        printed: bool = True,
+        radius: Annotated[float, Gt(0), Lt(inf)] = 1.0,
+        delta: Annotated[float, Gt(0), Lt(1)] = 0.05,
+        n_rows: Annotated[int, Ge(3)] = 30,
+        n_draws: Annotated[int, Ge(2)] = 40,
+    ) -> None:
+        self.statement = statement
+        self.printed = printed
+        self.radius = radius
+        self.delta = delta
+        self.n_rows = n_rows
+        self.n_draws = n_draws
+
+    def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
+        """Return the share of the bound that is reached on rows sampled from X (n, d), for a row."""
+        self._check(feature_map)
+        rows, _ = sampled_rows(X, self.n_rows, seed)
+        x = points(rows, self.radius)
+        with clock("draws"):
+            found = self._found(feature_map, x)
+        return {"bound": found, "columns": None}
+
+    def _check(self, feature_map: Any) -> None:
+        """Raise ParameterError where the statement does not speak of the map."""
+        expected, law = SPEAKS_OF[self.statement]
+        given = feature_map.get_params(deep=False)
+        fits = type(feature_map) is expected and given["degree_law"] == law and given["constant"]
+        if not fits or given.get("h01"):
+            raise ParameterError(
+                f"maclaurin_bound: {self.statement} speaks of {expected.__name__} with degree_law={law!r}, "
+                f"the constant and no exact columns, got {feature_map!r}"
+            )
+        if self.statement == "section_4_2" and self.printed:
+            raise ParameterError(
+                "maclaurin_bound: the paper prints no bound for section_4_2; set printed: false"
+            )
+
+    def _found(self, feature_map: Any, x: Numbers) -> dict[str, float]:
+        maps = self._draws(feature_map, x)
+        if self.statement in ("pair", "theorem_8", "theorem_9", "section_4_2"):
+            return self._tail(maps, x)
+        first = next(maps)
+        kernel, d = first.kernel_, x.shape[1]
+        of_kernel, of_law = (kernel, self.radius), (feature_map.base, self.printed)
+        if self.statement == "lemma_6":
+            return {"reached": largest_slope(kernel, x) / kernel_slope(*of_kernel, self.printed)}
+        if self.statement == "cut":
+            rest = remainders(*of_kernel)[first.max_degree_]
+            mean = np.mean([corner_error(each, x) for each in (first, *maps)])
+            return {"reached": float(abs(mean) / rest)}
+        if self.statement == "lemma_4":
+            largest = max(float((features(each, x) ** 2).max()) for each in (first, *maps))
+            return {"reached": largest / estimator_bound(*of_kernel, *of_law)}
+        largest = max(largest_estimator_slope(each, x) for each in (first, *maps))
+        return {"reached": largest / estimator_slope(*of_kernel, d, *of_law)}
+
+    def _draws(self, feature_map: Any, x: Numbers) -> Iterator[Any]:
+        for i in range(self.n_draws):
+            yield clone(feature_map).set_params(random_state=[feature_map.random_state, i]).fit(x)
+
+    def _tail(self, maps: Iterator[Any], x: Numbers) -> dict[str, float]:
+        """Return what the errors exceed with probability delta over what the bound promises."""
+        first = next(maps)
+        K = first.kernel_(x)
+        errors = np.array([np.abs(Z @ Z.T - K) for Z in (each.transform(x) for each in (first, *maps))])
+        if self.statement != "pair":
+            errors = errors.max(axis=(1, 2))
+        exceeded = float(np.quantile(errors, 1 - self.delta, axis=0, method="higher").max())
+        bound_of = self._bound_of(first, x.shape[1])
+        promised = least_error(bound_of, first.n_components, self.delta)
+        start = informative_from(bound_of, largest_value(first.kernel_, self.radius), self.delta)
+        said = {"promised_error": promised, "informative_from": float(start)}
+        return {"reached": exceeded / promised} | {key: value for key, value in said.items() if value < inf}
+
+    def _bound_of(self, fitted: Any, d: int) -> Callable[[float], Bound]:
+        """Return the bound by the error eps."""
+        kernel, R, p, printed = fitted.kernel_, self.radius, fitted.base, self.printed
+        if self.statement == "pair":
+            return lambda eps: pair_bound(kernel, R, eps, p, printed)
+        if self.statement == "theorem_8":
+            return lambda eps: uniform_bound(kernel, R, d, eps, p, printed)
+        if self.statement == "section_4_2":
+            return lambda eps: truncated_bound(kernel, R, d, eps, fitted.max_degree_, p)
+        box = black_box(fitted.inner_, R, d)
+        return lambda eps: compositional_bound(kernel, box, R, d, eps, p, printed)
+
+
+SPEAKS_OF: dict[str, tuple[Any, str]] = {
+    "lemma_4": (RandomMaclaurin, "geometric"),
+    "lemma_6": (RandomMaclaurin, "geometric"),
+    "lemma_7": (RandomMaclaurin, "geometric"),
+    "pair": (RandomMaclaurin, "geometric"),
+    "theorem_8": (RandomMaclaurin, "geometric"),
+    "theorem_9": (CompositionalMaclaurin, "geometric"),
+    "section_4_2": (TruncatedMaclaurin, "truncated"),
+    "cut": (TruncatedMaclaurin, "truncated"),
+}
+
+
+def black_box(inner: Any, radius: float, d: int) -> BlackBox:
+    """Return what Theorem 9 asks of a fitted inner map of a CompositionalMaclaurin."""
+    if isinstance(inner, RandomFourier):
+        return fourier_black_box(inner.kernel_, d)
+    if isinstance(inner, RandomMaclaurin) and inner.degree_law == "geometric":
+        return maclaurin_black_box(inner.kernel_, radius, d, inner.base)
+    raise ParameterError(
+        "maclaurin_bound: theorem_9 speaks of an inner map whose constants are known: RandomFourier, or "
+        f"RandomMaclaurin with degree_law='geometric', got {inner!r}"
+    )
+
+
+def points(rows: Any, radius: float) -> Numbers:
+    """Return rows (m, d), their largest 1-norm scaled to `radius`, and below them the corners radius e_i."""
+    x = np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
+    largest = np.abs(x).sum(axis=1).max()
+    if largest == 0:
+        raise ParameterError("maclaurin_bound: all sampled rows are zero; take other data")
+    return np.vstack([x * (radius / largest), radius * np.eye(x.shape[1])])
+
+
+def features(fitted: Any, x: Numbers) -> Numbers:
+    """Return Z_i(x) of single features, without the 1 / sqrt(D), shape (m, D)."""
+    return np.asarray(fitted.transform(x)) * np.sqrt(fitted.n_components)
+
+
+def slopes(function: Callable[[Numbers], Numbers], x: Numbers) -> Numbers:
+    """Return the norms of the gradients at x (m, d) of functions (m, D), by central differences."""
+    changes = [function(x + step) - function(x - step) for step in STEP * np.eye(x.shape[1])]
+    norms: Numbers = np.linalg.norm(changes, axis=0) / (2 * STEP)
+    return norms
+
+
+def largest_slope(kernel: DotProductKernel, x: Numbers) -> float:
+    """Return the largest ||grad_x k(x, y)|| among the points."""
+    return float(slopes(lambda at: kernel(at, x), x).max())
+
+
+def largest_estimator_slope(fitted: Any, x: Numbers) -> float:
+    """Return the largest ||grad_x Z_i(x)|| |Z_i(y)| among the features and points."""
+    steep = slopes(lambda at: features(fitted, at), x).max(axis=0)
+    return float((steep * np.abs(features(fitted, x)).max(axis=0)).max())
+
+
+def corner_error(fitted: Any, x: Numbers) -> float:
+    """Return the mean of <z(x), z(x)> - k(x, x) over the corners, the last d points."""
+    corners = x[-x.shape[1] :]
+    Z = fitted.transform(corners)
+    return float((np.einsum("ij,ij->i", Z, Z) - fitted.kernel_.diagonal(corners)).mean())
+
+
+def largest_value(kernel: Any, radius: float) -> float:
+    """Return the largest k(x, x) on the ball: f(R^2), or that of the inner kernel inside the outer series."""
+    if not isinstance(kernel, Compositional):
+        return value_at(kernel, radius**2)
+    outer, inner = kernel.parts()
+    return value_at(outer, largest_value(inner, radius) if isinstance(inner, DotProductKernel) else 1.0)
