@@ -2,6 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.installed
+# A process for each core, each on one thread, up to eight (each needs half a gigabyte or more); one that has
+# no test left takes some from another.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help quickstart test fuzz lint format data reproduce-fast reproduce-all check bench clean
@@ -19,10 +22,10 @@ quickstart: $(READY)  ## run the main job on generated data: table and figure in
 	$(BIN)/kfeat run configs/quickstart.yaml
 
 test: $(READY)  ## run all tests and the examples in docstrings (no network; real data where KFEAT_MIRROR is set)
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 fuzz: $(READY)  ## attack configs, rows, data files and the library with thousands of mutations
-	KFEAT_FUZZ=5000 $(BIN)/python -m pytest tests/fuzz
+	KFEAT_FUZZ=5000 $(PYTEST) tests/fuzz
 
 lint: $(READY)  ## check style and types
 	$(BIN)/ruff check .

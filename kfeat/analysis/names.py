@@ -163,7 +163,8 @@ def place(cell: Cell, cells: Sequence[Cell]) -> str:
     parts = []
     if len({(other.trial.source, other.trial.protocol) for other in cells}) > 1:
         parts.append(dataset(cell, cells))
-    if len({kernel(other, cells) for other in cells}) > 1:
+    kernels = {id(other.trial.kernel): other for other in cells}.values()
+    if len({kernel(other, cells) for other in kernels}) > 1:
         parts.append(kernel(cell, cells))
     return ", ".join(parts)
 

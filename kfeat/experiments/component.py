@@ -44,7 +44,7 @@ class Component:
 
     def build(self, **handed_in: Any) -> Any:
         """Return an instance; it takes what it can use of `handed_in` (kernel, random_state, n_jobs)."""
-        used = signature(self.cls).parameters.keys() & handed_in.keys()
+        used = _taken(self.cls) & handed_in.keys()
         own = {key: each(value, Component.build) for key, value in self.parameters.items()}
         return self.cls(**own, **{name: handed_in[name] for name in used})
 
@@ -83,6 +83,12 @@ class Component:
         """Return the parameters that its numbers depend on: not, say, the size of a cache."""
         resources: frozenset[str] = getattr(self.cls, "resource_parameters", frozenset())
         return [key for key in self.parameters if key not in resources]
+
+
+@cache
+def _taken(cls: Any) -> frozenset[str]:
+    """Return the parameters of a class's constructor."""
+    return frozenset(signature(cls).parameters)
 
 
 def each(value: Any, do: Callable[[Component], Any]) -> Any:

@@ -65,6 +65,9 @@ def test_member_of_an_archive(
         (b"not an archive", "not readable"),
         (zipped({"data.txt": GOOD})[:-30], "not readable"),
     ],
+    ids=range(
+        9
+    ),  # not the bytes, which hold the time: every process of a test run has to have the same names
 )
 def test_bad_archives(web: Web, tmp_path: Path, archive: bytes, message: str) -> None:
     url = web.serve("/pack", Answer(archive)) + "#data.txt"

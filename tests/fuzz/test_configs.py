@@ -24,7 +24,8 @@ CASES = int(os.environ.get("KFEAT_FUZZ", "350"))
 BATCH = 50
 SECONDS = 20  # after which a case hangs
 CONFIGS = Path(__file__).parents[2] / "configs"
-TREES = [yaml.safe_load(path.read_text()) for path in sorted(CONFIGS.rglob("[!_]*.yaml"))]
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same trees, in a seventh of the time
+TREES = [yaml.load(path.read_text(), LOADER) for path in sorted(CONFIGS.rglob("[!_]*.yaml"))]
 INCLUDED = Path("configs/pham_pagh_2013/_paper.yaml")
 MUTATED = Path("configs/pham_pagh_2013/mutated.yaml")
 
