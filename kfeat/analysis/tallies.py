@@ -42,7 +42,7 @@ def tallies(standings: Sequence[Standing]) -> list[Tally]:
     """
     numbers = list(_each_once(standings))
     cells = {(item.number.mean, id(item)): (item, cell) for item in numbers for cell in item.cells[:1]}
-    times = [item.time(cell) for item, cell in cells.values()]
+    times = [one for item, cell in cells.values() for one in item.times(cell).values()]
     deviations = [item.deviation(cell) for item, cell in cells.values()]
     lost = {
         (one.experiment.reported.source, text)
@@ -53,7 +53,7 @@ def tallies(standings: Sequence[Standing]) -> list[Tally]:
     found = [
         Tally.of("printed numbers", MEANS, (item.verdict for item in numbers)),
         Tally.of("printed standard deviations", DEVIATIONS, (one.verdict for one in deviations if one)),
-        Tally.of("printed times", TIMES, (one.verdict for one in times if one)),
+        Tally.of("printed times", TIMES, (one.verdict for one in times)),
         Tally.of("printed, but lost in the copies that there are", (MISSING,), [MISSING for _ in lost]),
     ]
     for kind, what in KINDS.items():
@@ -71,7 +71,7 @@ def tallies(standings: Sequence[Standing]) -> list[Tally]:
 def _each_once(standings: Sequence[Standing]) -> Iterator[NumberVerdict]:
     """Yield every printed number once, of several configs that hold it the least favourable with rows.
 
-    It is the same number where mean and standard deviation are, and dataset, kernel and map.
+    It is the same number where mean and standard deviation are, and dataset, kernel, map and H0/1.
     """
     found: dict[Hashable, NumberVerdict] = {}
     for one in standings:
@@ -86,7 +86,8 @@ def _of(standing: Standing, item: NumberVerdict) -> Hashable:
     if not item.cells:
         return f"{standing.experiment.name} {item.number.cell}"
     flat = item.cells[0].trial.describe()
-    return flat["dataset"], str(item.cells[0].trial.kernel.identity()), flat["map"]
+    kernel = str(item.cells[0].trial.kernel.identity())
+    return flat["dataset"], kernel, flat["map"], flat.get("map.h01")
 
 
 def _rank(item: NumberVerdict) -> int:
