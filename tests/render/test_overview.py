@@ -119,7 +119,7 @@ def test_markdown_links_the_published_tables_there_are(standings: list[Standing]
     assert widths == {4}  # numbers, claims: what differs between the two
 
 
-def test_both_times_of_a_number_count_and_h01_has_numbers_of_its_own(write: Callable[..., Path]) -> None:
+def test_both_times_count_and_tell_equal_numbers_apart(write: Callable[..., Path]) -> None:
     path = write(
         **{"{name: random_maclaurin, n_components: 64}": "{name: random_maclaurin, h01: [false, true]}"}
     )
