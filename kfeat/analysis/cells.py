@@ -22,13 +22,15 @@ class Shown:
     """A number as a table shows it: perhaps from times of a busy machine, perhaps as a bound (`> `, `< `).
 
     `runs` is the number of timed runs of which a time is the mean, where that is a single one, or fewer than
-    the cell has; a ratio has the smaller of two.
+    the cell has; a ratio has the smaller of two. `unconverged` tells whether a solver did not converge on
+    which the number depends.
     """
 
     value: float | None
     busy: bool = False
     sign: Literal["", "> ", "< "] = ""
     runs: int | None = None
+    unconverged: bool = False
 
     def over(self, other: "Shown") -> "Shown":
         """Return the ratio of two; nothing where a time is too short for the clock, or both are bounds."""
@@ -37,7 +39,8 @@ class Shown:
         sign: Literal["", "> ", "< "] = "< " if other.sign else self.sign
         busy = self.busy or other.busy
         runs = [one.runs for one in (self, other) if one.runs is not None and not busy]
-        return Shown(self.value / other.value, busy, sign, min(runs, default=None))
+        unconverged = self.unconverged or other.unconverged
+        return Shown(self.value / other.value, busy, sign, min(runs, default=None), unconverged)
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,11 @@ class Cell:
     def timed_runs(self) -> int:
         """Return how many of its rows have seconds that count."""
         return sum(map(counts_as_timed, self.rows))
+
+    @property
+    def unconverged(self) -> list[Row]:
+        """Return those of its rows whose solver ended before it converged."""
+        return [row for row in self.rows if (row.get("solve") or {}).get("converged") is False]
 
     @property
     def reported(self) -> ReportedNumber | None:
@@ -166,10 +174,12 @@ class Cell:
         found = self.of(name, busy=True)
         if found is None:
             return Shown(None)
+        quantity = self.named(name)
+        unconverged = quantity.solved and bool(self.unconverged)
         if self.is_busy(name):
-            return Shown(found.mean, busy=True)
-        few = self.named(name).timed and (found.n == 1 or found.n < len(self.rows))
-        return Shown(found.mean, runs=found.n if few else None)
+            return Shown(found.mean, busy=True, unconverged=unconverged)
+        few = quantity.timed and (found.n == 1 or found.n < len(self.rows))
+        return Shown(found.mean, runs=found.n if few else None, unconverged=unconverged)
 
 
 def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str, Row]) -> list[Cell]:

@@ -83,21 +83,9 @@ class NumberVerdict:
             EXPLAINED if item.verdict == UNEXPLAINED and explains(self.number, self.cited) else item.verdict
         )
 
-    def time(self, cell: Cell) -> PrintedRatio | None:
-        """Return how long a cell took to map and train over the printed time; None where none is printed."""
-        if self.number.time is None:
-            return None
-        low, high = seconds_printed(self.number.time)
-        ours, error = cell.of("fit"), error_of(cell, "fit")
-        if ours is None or error is None:
-            return PrintedRatio(0.0, None, MISSING)
-        half = welch_half_width(error)
-        interval = (max(0.0, ours.mean - half) / high, (ours.mean + half) / low if low else inf)
-        theirs = (low + high) / 2 if low else high
-        number = ours.mean / theirs
-        quicker = low > 0 and number < 1 / TIME_FACTOR
-        verdict = "slower" if number > TIME_FACTOR else "quicker" if quicker else ALIKE
-        return PrintedRatio(number, interval, verdict)
+    def times(self, cell: Cell) -> dict[str, PrintedRatio]:
+        """Return a cell's seconds over the printed ones, for each quantity of which a time is printed."""
+        return {name: _time_ratio(cell, name, printed) for name, printed in self.number.times.items()}
 
     def deviation(self, cell: Cell) -> PrintedRatio | None:
         """Return a cell's standard deviation over the printed one; None where none is printed."""
@@ -113,6 +101,21 @@ class NumberVerdict:
         high = found[1] * sd / (sd - quantity.rounding) if sd > quantity.rounding else inf
         verdict = "wider" if low > 1 else "narrower" if high < 1 else ALIKE
         return PrintedRatio(ours.sd / sd, (low, high), verdict)
+
+
+def _time_ratio(cell: Cell, name: str, printed: str) -> PrintedRatio:
+    """Return a cell's seconds over a printed time."""
+    low, high = seconds_printed(printed)
+    ours, error = cell.of(name), error_of(cell, name)
+    if ours is None or error is None:
+        return PrintedRatio(0.0, None, MISSING)
+    half = welch_half_width(error)
+    interval = (max(0.0, ours.mean - half) / high, (ours.mean + half) / low if low else inf)
+    theirs = (low + high) / 2 if low else high
+    number = ours.mean / theirs
+    quicker = low > 0 and number < 1 / TIME_FACTOR
+    verdict = "slower" if number > TIME_FACTOR else "quicker" if quicker else ALIKE
+    return PrintedRatio(number, interval, verdict)
 
 
 def number_verdicts(

@@ -29,7 +29,8 @@ class FigureLayout(BaseModel):
     """A figure: `methods` (a line per method), `curves` of `y` against `x`, or the `ratios` of the table.
 
     Of curves, settings that differ in what `rows` and `columns` name get a panel each; what they do not name
-    goes into the legend. The points of a curve differ in `x`, or in the parameter `along` where x is
+    goes into the legend. With `y` among the rows the quantities stand below each other, else side by side.
+    The points of a curve differ in `x`, or in the parameter `along` where x is
     measured: errors against `x: sample`, the seconds, `along: n_components`. A figure of methods shows the
     score and the seconds of each phase, or the quantities `y` where they are given; one of ratios shows the
     columns of the table that have `over`.
@@ -44,7 +45,7 @@ class FigureLayout(BaseModel):
     x: QuantityName = "n_components"
     along: QuantityName | None = None
     y: Annotated[list[QuantityName], MinLen(1)] = ["score", "fit"]
-    rows: list[Literal["dataset", "kernel"]] = ["dataset", "kernel"]
+    rows: list[Literal["dataset", "kernel", "y"]] = ["dataset", "kernel"]
     columns: list[Literal["dataset", "kernel"]] = []
     log: Annotated[list[str], BeforeValidator(logarithmic_axes)] = []
     lines: list[ReferenceLine] = []
@@ -57,6 +58,11 @@ class FigureLayout(BaseModel):
         if unknown := [name for name in log if name not in known]:
             raise ValueError(f"expected true, or some of {', '.join(known)} (got {unknown[0]})")
         return log
+
+    @property
+    def abreast(self) -> int:
+        """Return how many panels of a setting stand side by side: one for each quantity, or one."""
+        return 1 if "y" in self.rows else len(self.y)
 
     def in_decades(self, name: str) -> bool:
         """Tell whether the axis of a quantity of `y` is logarithmic."""

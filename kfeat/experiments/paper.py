@@ -17,6 +17,22 @@ class Strict(BaseModel):
     model_config = STRICT
 
 
+class PrintedTime(NamedTuple):
+    """A time that papers print: its key beside a printed number, and its name in tables and figures."""
+
+    key: str
+    name: str
+
+    @property
+    def title(self) -> str:
+        """Return what a column of this printed time is called: `paper's test time`."""
+        return f"paper's {self.key.replace('_', ' ')}"
+
+
+# The times that stand beside a printed score, by the quantity with which each is compared.
+PRINTED_TIMES = {"fit": PrintedTime("time", "map + train"), "test": PrintedTime("test_time", "test")}
+
+
 class Citation(NamedTuple):
     """A claim that an explanation cites: the name of its experiment and its `id` there."""
 
@@ -60,7 +76,8 @@ class ReportedNumber(Explained):
 
     `for` names the cell by the keys of `Trial.describe`, `of` the quantity: by default the score. The mean is
     in the unit in which tables print the quantity, such as per cent of accuracy. `time` is the time printed
-    beside it, such as `1.6 mins`.
+    beside it, such as `1.6 mins`, of mapping and training on the training rows (the quantity `fit`), and
+    `test_time` that of mapping and predicting the test rows (`test`).
     """
 
     cell: dict[str, Any] = Field(alias="for")
@@ -70,7 +87,14 @@ class ReportedNumber(Explained):
     runs: Annotated[int, Ge(1)] | None = None
     slack: Annotated[float, Gt(0)] | None = None
     time: TimeText | None = None
+    test_time: TimeText | None = None
     where: str
+
+    @property
+    def times(self) -> dict[str, str]:
+        """Return the printed times by the quantity with which each is compared, one of PRINTED_TIMES."""
+        found = {name: getattr(self, one.key) for name, one in PRINTED_TIMES.items()}
+        return {name: text for name, text in found.items() if text is not None}
 
 
 class Reported(Strict):

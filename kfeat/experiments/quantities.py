@@ -38,6 +38,7 @@ class Quantity:
     from the other quantities of a cell instead (by name, as `kfeat.analysis.statistics.Summary`).
     spec: the format of one value. unit: in which it is, empty for a pure number.
     better: the direction of progress. timed: only rows whose trial ran alone on an idle machine count.
+    solved: it depends on how far the solver came, so that it means less where this did not converge.
     score: trials are judged by it, so that the name `score` stands for it where a row has it.
     """
 
@@ -50,6 +51,7 @@ class Quantity:
     better: Literal["higher", "lower"] | None = None
     timed: bool = False
     score: bool = False
+    solved: bool = False
     note: str = ""
 
     @property
@@ -175,18 +177,20 @@ def _ratio(over: Any, under: Any) -> float | None:
 declare(
     Quantity(
         "accuracy", "accuracy", at("accuracy", factor=100.0), spec=".2f", unit="%", better="higher",
-        score=True, note="on the test rows, {spread}",
+        score=True, solved=True, note="on the test rows, {spread}",
     ),
     Quantity(
         "relative_error", "relative error", at("relative_error"), spec=".4f", better="lower", score=True,
+        solved=True,
         note="‖predicted - y‖ / ‖y‖ on the test rows, {spread}",
     ),
-    Quantity("rmse", "root mean squared error", at("rmse"), spec=".4g", better="lower"),
-    Quantity("mae", "mean absolute error", at("mae"), spec=".4g", better="lower"),
-    Quantity("r2", "R²", at("r2"), spec=".4f", better="higher"),
+    Quantity("rmse", "root mean squared error", at("rmse"), spec=".4g", better="lower", solved=True),
+    Quantity("mae", "mean absolute error", at("mae"), spec=".4g", better="lower", solved=True),
+    Quantity("r2", "R²", at("r2"), spec=".4f", better="higher", solved=True),
     Quantity(
         "error_rate", "error", _error_rate,
-        spec=".2f", unit="%", better="lower", note="100 % less the accuracy on the test rows, {spread}",
+        spec=".2f", unit="%", better="lower", solved=True,
+        note="100 % less the accuracy on the test rows, {spread}",
     ),
     Quantity("spread", "standard deviation over the runs", derive=lambda of: getattr(of(SCORE), "sd", None)),
     Quantity("share", "share of mapping in the time", derive=lambda of: _ratio(of("map"), of("fit"))),
@@ -198,9 +202,9 @@ declare(
     Quantity("zero", "features that are zero", at("columns", "zero"), spec=".0f"),
     Quantity("constant", "constant features", at("columns", "constant"), spec=".0f"),
     Quantity("memory", "peak memory", at("peak_memory_mb"), spec=".0f", unit="MB", better="lower"),
-    Quantity("support_vectors", "support vectors", _n_support, spec=".0f"),
-    Quantity("iterations", "iterations", at("solve", "n_iter"), spec=".0f"),
-    Quantity("objective", "objective", at("solve", "objective"), spec=".6g"),
+    Quantity("support_vectors", "support vectors", _n_support, spec=".0f", solved=True),
+    Quantity("iterations", "iterations", at("solve", "n_iter"), spec=".0f", solved=True),
+    Quantity("objective", "objective", at("solve", "objective"), spec=".6g", solved=True),
 )  # fmt: skip
 
 _WORDS = {
@@ -223,6 +227,7 @@ for _clock, _suffix in CLOCKS.items():
                 unit="s",
                 better="lower",
                 timed=True,
+                solved="train" in phases,
             )
             for name, phases in (PHASES | {part: (part,) for part in SINGLE}).items()
         )

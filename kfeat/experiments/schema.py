@@ -1,5 +1,6 @@
 """What an experiment file may say, as one strict pydantic model; `load` makes an Experiment of it."""
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 from typing import Annotated, Any, Literal
@@ -70,14 +71,20 @@ class Strict(BaseModel):
 class Column(Strict):
     """A column of a mirrored table: the cell of the line's setting, or with `over` the ratio over / for.
 
-    `show` is the quantity of this column alone. `printed` has the paper's words for a ratio, by line.
+    `show` is the quantity of this column alone, or a list of several. `printed` has the paper's words for a
+    ratio, by line: one for each quantity that the column shows, in their order.
     """
 
     title: Line
     cell: dict[str, Any] = Field(alias="for")
     over: dict[str, Any] | None = None
-    show: QuantityName | None = None
-    printed: dict[str, str] = {}
+    show: Annotated[list[QuantityName], MinLen(1)] | None = None
+    printed: dict[str, Annotated[list[str], BeforeValidator(one_or_many)]] = {}
+
+    @field_validator("show", mode="before")
+    @classmethod
+    def _several(cls, show: Any) -> Any:
+        return None if show is None else one_or_many(show)
 
     @model_validator(mode="after")
     def _printed_ratios(self) -> "Column":
@@ -87,13 +94,43 @@ class Column(Strict):
             )
         return self
 
+    def quantities(self, lines: Sequence[str]) -> Sequence[str]:
+        """Return what the column shows in a table with these quantities on its lines."""
+        return self.show or lines
+
+    def printed_ratio(self, name: str, quantity: str, lines: Sequence[str]) -> str | None:
+        """Return the paper's words for the ratio of a quantity on the line of this name; None without any."""
+        shown = list(self.quantities(lines))
+        return self.printed[name][shown.index(quantity)] if name in self.printed else None
+
 
 class TableLayout(Strict):
-    """A table as the paper prints it: a line per setting, named by `lines`, and the columns of methods."""
+    """A table as the paper prints it: a line per setting, named by `lines`, and the columns of methods.
+
+    `show` has the quantities of a setting, each on a line of its own.
+    """
 
     lines: Literal["dataset", "kernel"]
     columns: Annotated[list[Column], MinLen(1)]
     show: Annotated[list[QuantityName], MinLen(1)] = ["score", "fit"]
+
+    @model_validator(mode="after")
+    def _room(self) -> "TableLayout":
+        has_lines = any(column.show is None for column in self.columns)
+        for column in self.columns:
+            count = len(column.quantities(self.show))
+            if has_lines and count > len(self.show):
+                raise ValueError(
+                    f"the column '{column.title}' shows {count} quantities, and the table has "
+                    f"{len(self.show)} lines for each of its {self.lines}s: list more in its `show`"
+                )
+            for name, words in column.printed.items():
+                if len(words) != count:
+                    raise ValueError(
+                        f"the column '{column.title}' shows {count} quantities, and `printed` has "
+                        f"{len(words)} words for {name}"
+                    )
+        return self
 
 
 class Switch(Strict):

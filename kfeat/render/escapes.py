@@ -17,7 +17,7 @@ _LATEX = str.maketrans(
         "<": "$<$", ">": "$>$", "⟨": r"$\langle$", "⟩": r"$\rangle$", "‖": r"$\Vert$",
         "±": r"$\pm$", "×": r"$\times$",
         **{raised: f"$^{i}$" for i, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
-         "κ": r"$\kappa$", "–": "--",
+         "κ": r"$\kappa$", "–": "--", "†": r"$\dagger$",
     }
 )  # fmt: skip
 # How the formulas of the kernels read as mathematics, in this order.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kfeat.analysis.cells import Cell, by_setting
-from kfeat.analysis.names import dataset, kernel, method
+from kfeat.analysis.names import SIZE, dataset, kernel, method
 from kfeat.errors import ConfigError
 from kfeat.experiments.quantities import SCORE, quantity_named
 from kfeat.experiments.schema import Column, TableLayout
@@ -42,13 +42,12 @@ def mirror(layout: TableLayout, cells: Sequence[Cell]) -> Sheet:
     headers: list[str] = [layout.lines]
     groups, columns = [("", 1)], [names]
     for i, column in enumerate(layout.columns):
+        places = _places(column, shown)
         own = [
-            (name, chosen[i], _quantity(column, at, shown))
-            for name, chosen in choices.items()
-            for at in range(len(shown))
+            (name, chosen[i], places.get(at)) for name, chosen in choices.items() for at in range(len(shown))
         ]
         ours = [_ours(choice, quantity, column) for _, choice, quantity in own]
-        paper = [_paper(choice, quantity, column, name) for name, choice, quantity in own]
+        paper = [_paper(choice, quantity, column, name, shown) for name, choice, quantity in own]
         has_paper = not {*paper} <= {text.MISSING, ""}
         headers += ["kfeat", "paper"] if has_paper else ["kfeat"]
         columns += [ours, paper] if has_paper else [ours]
@@ -94,16 +93,18 @@ def _selected(column: Column, key: str, selector: Mapping[str, Any], peers: Sequ
 
 
 def quantities(layout: TableLayout) -> Sequence[str]:
-    """Return what the lines of a group show: `show`, or one line where each column says its own quantity."""
-    return layout.show if any(column.show is None for column in layout.columns) else layout.show[:1]
+    """Return what the lines of a group show: `show`, or the most of any column where each says its own."""
+    own = [column.show for column in layout.columns if column.show is not None]
+    return layout.show if len(own) < len(layout.columns) else max(own, key=len)
 
 
-def _quantity(column: Column, at: int, shown: Sequence[str]) -> str | None:
-    """Return what a column shows on a line of its group: a quantity of its own stands on one line only."""
-    if column.show is None:
-        return shown[at]
-    place = shown.index(column.show) if column.show in shown else 0
-    return column.show if at == place else None
+def _places(column: Column, shown: Sequence[str]) -> dict[int, str]:
+    """Return what a column shows by line of a group: a quantity without a line takes the first free one."""
+    own = column.quantities(shown)
+    places = {shown.index(name): name for name in own if name in shown}
+    free = [at for at in range(len(shown)) if at not in places]
+    others = [name for name in own if name not in shown]
+    return places | dict(zip(free, others, strict=False))
 
 
 def _ours(choice: Choice, quantity: str | None, column: Column) -> str:
@@ -123,18 +124,24 @@ def _runs(*cells: Cell | None) -> str:
     return f" ({', '.join(counts)} runs)" if counts else ""
 
 
-def _paper(choice: Choice, quantity: str | None, column: Column, name: str) -> str:
+def _paper(choice: Choice, quantity: str | None, column: Column, name: str, shown: Sequence[str]) -> str:
+    """Return what the paper prints there: a parameter as its `for` has it, since that is the paper's too."""
     if quantity is None:
         return ""
     if column.over is not None:
-        return column.printed.get(name, text.MISSING)
+        return column.printed_ratio(name, quantity, shown) or text.MISSING
     cell = choice.cell
     if cell is None:
         return text.MISSING
     number = cell.reported if quantity == SCORE else cell.printed.get(quantity)
     if number is not None:
         return text.with_unit(cell.named(quantity), number.mean, number.sd)
-    return (quantity == "fit" and cell.reported and cell.reported.time) or text.MISSING
+    if cell.reported is None:
+        return text.MISSING
+    given = cell.reported.cell.get(SIZE if quantity == "n_components" else quantity)
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return text.with_unit(cell.named(quantity), given, None)
+    return cell.reported.times.get(quantity, text.MISSING)
 
 
 def ratio_columns(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, dict[int, Ratio]]:
@@ -142,9 +149,10 @@ def ratio_columns(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, dict[
     choices, names = choose(layout, cells), quantities(layout)
     found: dict[str, dict[int, Ratio]] = {}
     for i, column in enumerate(layout.columns):
-        for name in [column.show] if column.show else names:
+        own = column.quantities(names)
+        for name in own:
             if column.over is not None:
-                title = column.title if column.show or len(names) == 1 else f"{column.title}, {name}"
+                title = column.title if len(own) == 1 else f"{column.title}, {name}"
                 found[f"ratio: {title}"] = {
                     id(chosen[i].cell): ratio(chosen[i].over, chosen[i].cell, name)
                     for chosen in choices.values()
@@ -161,8 +169,7 @@ def mirror_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
         lines.append(f"Lines of each {layout.lines}: {'; '.join(map(_title, layout.show))}.")
     for i, column in enumerate(layout.columns):
         if column.over is not None:
-            shown = [column.show] if column.show else layout.show
-            titles = " and of ".join(map(_title, shown))
+            titles = " and of ".join(map(_title, column.quantities(layout.show)))
             lines.append(f"{column.title}: ratio of {titles}; in brackets its 95 % interval.")
         if not any(chosen[i].planned for chosen in choices.values()):
             lines.append(f"{column.title}: nothing of this plan ({_words(column.cell)}).")

@@ -11,7 +11,7 @@ from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.render.layout import mirror_notes
-from kfeat.render.text import BUSY, MISSING, RAISED
+from kfeat.render.text import BUSY, MISSING, RAISED, UNCONVERGED
 
 BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
 SPREAD = "mean ± standard deviation over the runs"
@@ -126,7 +126,7 @@ def cautions(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
             f"{BUSY}: a time of a busy machine, or made from one: other programs ran beside the trials, or "
             "several trials at once. No verdict uses it; `kfeat run --retime` runs these trials again."
         )
-    lines += _disagreements(cells)
+    lines += _unconverged(cells) + _disagreements(cells)
     rows = [row for cell in cells for row in cell.rows if not row["verified"]]
     lines += [
         f"unverified: {name}: no hash of these data is published or pinned; their fingerprint stands in the "
@@ -134,6 +134,17 @@ def cautions(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         for name in dict.fromkeys(row["dataset"] for row in rows)
     ]
     return lines
+
+
+def _unconverged(cells: Sequence[Cell]) -> list[str]:
+    """Return in one sentence which methods' solvers did not converge, in how many runs, and why."""
+    said = []
+    for cell in cells:
+        if cell.unconverged:
+            why = {row["solve"].get("stop_reason", "no reason given"): None for row in cell.unconverged}
+            counted = f"{len(cell.unconverged)} of {len(cell.rows)} runs"
+            said.append(f"{cell_name(cell, cells)}: {counted} ({', '.join(why)})")
+    return [f"{UNCONVERGED}: the solver ended before it converged. {'; '.join(said)}."] if said else []
 
 
 def _disagreements(cells: Sequence[Cell]) -> list[str]:

@@ -10,9 +10,10 @@ from kfeat.analysis.standing import Standing
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.terminal import LONGEST, paragraph, table
 from kfeat.render.verdict_tables import (
-    BESIDE_HEADERS,
+    BESIDE_WORDS,
     CLAIM_HEADERS,
     NUMBER_HEADERS,
+    beside_headers,
     beside_lines,
     beside_notes,
     claim_lines,
@@ -70,7 +71,9 @@ def _numbers(standing: Standing, width: int | None) -> list[str]:
     said = [paragraph(note, width=width) for note in number_notes(standing)]
     lines = ["", table(headers, number_lines(standing), _most(width), (0, 6, 7)), *said]
     if beside := beside_lines(standing):
-        lines += ["", table(BESIDE_HEADERS, beside, _most(width), (0, 3, 4, 8, 9))]
+        titles = beside_headers(standing)
+        words = [i for i, title in enumerate(titles) if title in BESIDE_WORDS]
+        lines += ["", table(titles, beside, _most(width), words)]
         lines += [paragraph(note, width=width) for note in beside_notes(standing)]
     return lines
 

@@ -9,6 +9,7 @@ from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
 from kfeat.analysis.folds import fold_means
 from kfeat.analysis.names import dataset, formulas, kernel, method
 from kfeat.experiments.load import Experiment
+from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
 from kfeat.experiments.schema import TableLayout
 from kfeat.experiments.selectors import matches
@@ -25,6 +26,9 @@ from kfeat.saying import plain
 # From so many lines on, the cells of each setting have a table of their own.
 LONG = 40
 _PLACE = ("dataset", "kernel")
+_TIME_TITLES = [one.title for one in PRINTED_TIMES.values()]
+# Columns of the CSV that stand there only where they have something to say.
+_OCCASIONAL = ("paper_test_time", "not_converged", "busy")
 
 
 def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int | None = None) -> str:
@@ -98,7 +102,7 @@ def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False)
         "dataset": len({r["dataset"] for r in found}) == 1,
         "kernel": len({r["kernel"] for r in found}) == 1,
         "difference": not any(cell.reported for cell in cells),
-        **{column: _empty(column, found) for column in ("paper", "paper's time", "live features")},
+        **{column: _empty(column, found) for column in ("paper", *_TIME_TITLES, "live features")},
     }
     if all(cell.trial.measure for cell in cells):  # of maps alone: nothing is trained, and not all are timed
         hidden |= {phase: _empty(phase, found) for phase in PHASES}
@@ -115,9 +119,10 @@ def _record(
 ) -> dict[str, str]:
     exact = exact_of(cell, peers)
     quantity = cell.named(SCORE) if cell.rows else kinds[0]
-    times = {phase: _seconds(cell, phase, spread) for phase in PHASES}
+    seconds = {phase: _seconds(cell, phase, spread) for phase in PHASES}
+    times = cell.reported.times if cell.reported else {}
     if cell.bound:  # it stands where most of the time goes
-        times["train" if cell.trial.solver else "map"] = text.shown(cell.bound, text.seconds)
+        seconds["train" if cell.trial.solver else "map"] = text.shown(cell.bound, text.seconds)
     return {
         "dataset": dataset(cell, cells),
         "kernel": kernel(cell, cells),
@@ -125,9 +130,9 @@ def _record(
         **{kind.heading: _score(cell) if kind == quantity else MISSING for kind in kinds},
         "paper": MISSING if cell.reported is None else quantity.text(cell.reported.mean, cell.reported.sd),
         "difference": _difference(cell),
-        **times,
+        **seconds,
         "speed-up": text.marked(ratio(exact, cell, "fit").number, text.factor),
-        "paper's time": (cell.reported and cell.reported.time) or MISSING,
+        **{one.title: times.get(name, MISSING) for name, one in PRINTED_TIMES.items()},
         "live features": text.count(cell.mean("live")),
         "runs": f"{len(cell.rows)}/{len(cell.trials)}" + _timed(cell),
     }
@@ -144,7 +149,10 @@ def _timed(cell: Cell) -> str:
 
 
 def _score(cell: Cell) -> str:
-    return MISSING if cell.score is None else cell.named(SCORE).text(cell.score.mean, cell.score.sd)
+    if cell.score is None:
+        return MISSING
+    found = cell.named(SCORE).text(cell.score.mean, cell.score.sd)
+    return found + text.UNCONVERGED * cell.shown(SCORE).unconverged
 
 
 def _difference(cell: Cell) -> str:
@@ -157,14 +165,15 @@ def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
     """Return every number of the table at full precision, one line per cell.
 
     A ratio of the paper's table stands on the line of the cell by which it divides, with the ends of its 95 %
-    interval. Where any of them is from a busy machine, a last column says which.
+    interval. Where any of them is from a busy machine, a last column says which, and where a solver did not
+    converge, one before it in how many runs.
     """
     shown = [*cells, *fold_means(cells)]
     layout = _layout(experiment, cells)
     ratios = ratio_columns(layout, shown) if layout else {}
     lines = [_flat(cell, shown, peers, ratios) for peers in by_setting(shown) for cell in peers]
-    if not any(line["busy"] for line in lines):
-        lines = [{key: value for key, value in line.items() if key != "busy"} for line in lines]
+    silent = [key for key in _OCCASIONAL if not any(line[key] for line in lines)]
+    lines = [{key: value for key, value in line.items() if key not in silent} for line in lines]
     lines = [
         {csv_text(key): csv_text(value) if isinstance(value, str) else value for key, value in line.items()}
         for line in lines
@@ -181,7 +190,7 @@ def _flat(
 ) -> dict[str, Any]:
     trial, reported = cell.trial, cell.reported
     speed_up = ratio(exact_of(cell, peers), cell, "fit")
-    score = cell.score
+    score, times = cell.score, reported.times if reported else {}
     line: dict[str, Any] = {
         "cell": trial.cell if cell.folds == 1 else None,
         "dataset": dataset(cell, cells),
@@ -195,7 +204,7 @@ def _flat(
         "timed_runs": cell.timed_runs,
         "paper_mean": reported and reported.mean,
         "paper_sd": reported and reported.sd,
-        "paper_time": reported and reported.time,
+        **{f"paper_{one.key}": times.get(name) for name, one in PRINTED_TIMES.items()},
         "paper_where": reported and reported.where,
         **_flat_ratio("speed_up", speed_up),
     }
@@ -212,7 +221,7 @@ def _flat(
     busy: list[str] = [*(phase for phase in PHASES if cell.is_busy(phase))]
     busy += [title for title, found in {"speed-up": speed_up, **own}.items() if found.number.busy]
     busy += ["stopped"] * bool(cell.bound and cell.bound.busy)
-    return line | {"busy": " ".join(busy)}
+    return line | {"not_converged": len(cell.unconverged), "busy": " ".join(busy)}
 
 
 def _flat_ratio(name: str, found: Ratio) -> dict[str, float | None]:

@@ -7,14 +7,15 @@ from kfeat.experiments.quantities import Quantity
 
 MISSING = "–"
 BUSY = "~"  # before a time of a busy machine, and what is made from it
+UNCONVERGED = "†"  # after what depends on a solver that did not converge
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def shown(number: Shown, form: Callable[[float | None], str]) -> str:
-    """Return a number in this form with what a reader must know of it: `> 60.0`, `~8.1 secs`, `< ~12×`."""
+    """Return a number in this form with what a reader must know: `> 60.0`, `~8.1 secs`, `< ~12×`, `4.2×†`."""
     if number.value is None:
         return MISSING
-    return f"{number.sign}{BUSY * number.busy}{form(number.value)}"
+    return f"{number.sign}{BUSY * number.busy}{form(number.value)}{UNCONVERGED * number.unconverged}"
 
 
 def marked(number: Shown, form: Callable[[float | None], str]) -> str:
@@ -61,7 +62,10 @@ def alone(cell: Cell, name: str) -> str:
     if quantity.timed:
         return marked(cell.shown(name), time)
     found = cell.of(name)
-    return MISSING if found is None else with_unit(quantity, found.mean, found.sd if quantity.score else None)
+    if found is None:
+        return MISSING
+    text = with_unit(quantity, found.mean, found.sd if quantity.score else None)
+    return text + UNCONVERGED * cell.shown(name).unconverged
 
 
 def with_unit(quantity: Quantity, mean: float, sd: float | None) -> str:

@@ -9,15 +9,13 @@ from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
 from kfeat.analysis.standing import UNEXPLAINED, Standing
-from kfeat.experiments.paper import Explained, Reported
+from kfeat.experiments.paper import PRINTED_TIMES, Explained, Reported
 from kfeat.render import text
 from kfeat.render.escapes import markdown_verdict
 
 NUMBER_HEADERS = ("number", "ours", "runs", "paper", "difference", "95 % interval", "verdict", "where")
-BESIDE_HEADERS = (
-    "number", "deviation", "paper", "ours / paper", "verdict",
-    "map + train", "runs", "paper's time", "ours / paper's", "its verdict",
-)  # fmt: skip
+_RATIO, _TIME_RATIO = ("ours / paper", "verdict"), ("ours / paper's", "its verdict")
+BESIDE_WORDS = ("number", *_RATIO, *_TIME_RATIO)  # the columns of words beside those of numbers
 CLAIM_HEADERS = ("claim", "where", "ours", "paper", "verdict")
 MISSING = "–"
 KINDS = {"paper": "", "stand_in": "on stand-in data", "own": "kfeat's own"}
@@ -48,22 +46,37 @@ def _compared(item: NumberVerdict, found: Reproduction | None) -> tuple[list[str
     return [change(found.difference), interval], item.of(found)
 
 
+def beside_headers(standing: Standing) -> list[str]:
+    """Return the headers of `beside_lines`: of the deviations, and of each kind of time."""
+    headers = ["number", "deviation", "paper", *_RATIO]
+    for name in _times(standing):
+        headers += [PRINTED_TIMES[name].name, "runs", PRINTED_TIMES[name].title, *_TIME_RATIO]
+    return headers
+
+
+def _times(standing: Standing) -> list[str]:
+    """Return the quantities whose seconds have columns: `fit` always, others where a time is printed."""
+    printed = {name for item in standing.numbers for name in item.number.times}
+    return [name for name in PRINTED_TIMES if name == "fit" or name in printed]
+
+
 def beside_lines(standing: Standing) -> list[list[str]]:
     """Return a line per printed number with a standard deviation or a time: how ours compare with these."""
-    lines = []
+    lines, shown = [], _times(standing)
     for item in standing.numbers:
         for cell in item.cells:
-            deviation, time = item.deviation(cell), item.time(cell)
-            if deviation is None and time is None:
+            deviation, times = item.deviation(cell), item.times(cell)
+            if deviation is None and not times:
                 continue
-            quantity, scores, seconds = cell.named(item.number.of), cell.of(item.number.of), cell.of("fit")
+            quantity, scores = cell.named(item.number.of), cell.of(item.number.of)
             ours = quantity.text(scores.sd) if scores and scores.sd is not None else MISSING
             theirs = MISSING if not item.number.sd else quantity.text(item.number.sd)
-            lines.append([
-                cell_name(cell, standing.cells), ours, theirs, *_ratio(deviation),
-                text.time(seconds.mean) if seconds else MISSING, str(seconds.n) if seconds else "0",
-                item.number.time or MISSING, *_ratio(time),
-            ])  # fmt: skip
+            line = [cell_name(cell, standing.cells), ours, theirs, *_ratio(deviation)]
+            for name in shown:
+                seconds = cell.of(name)
+                line += [text.time(seconds.mean), str(seconds.n)] if seconds else [MISSING, "0"]
+                line += [item.number.times.get(name, MISSING), *_ratio(times.get(name))]
+            lines.append(line)
     return lines
 
 
@@ -165,7 +178,10 @@ def verdicts_markdown(standing: Standing) -> str:
     """Return the verdicts as sections of a Markdown file; empty if nothing is printed and claimed."""
     numbers = _section("Printed numbers", NUMBER_HEADERS, number_lines(standing), number_notes(standing))
     beside = _section(
-        "Printed deviations and times", BESIDE_HEADERS, beside_lines(standing), beside_notes(standing)
+        "Printed deviations and times",
+        beside_headers(standing),
+        beside_lines(standing),
+        beside_notes(standing),
     )
     claims = _section("Claims", CLAIM_HEADERS, claim_lines(standing), claim_notes(standing))
     return numbers + beside + claims

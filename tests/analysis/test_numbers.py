@@ -98,9 +98,9 @@ def number_verdict(cells: list[Cell], cited: list[Cited], **keys: object) -> Num
 
 
 def beside(found: NumberVerdict, what: str) -> PrintedRatio:
-    """How the only cell compares with the printed deviation or time."""
+    """How the only cell compares with the printed deviation, or the time of `fit` or `test`."""
     (cell,) = found.cells
-    ratio = found.time(cell) if what == "time" else found.deviation(cell)
+    ratio = found.deviation(cell) if what == "deviation" else found.times(cell)[what]
     assert ratio is not None
     return ratio
 
@@ -141,12 +141,28 @@ def test_times_are_alike_within_a_factor_of_two(make_cells: Make) -> None:
     def verdict(time: str, seconds: float, timed: bool = True) -> str:
         phases = {"train": {"cpu": seconds, "wall": seconds}}
         cells = make_cells([0.85], seconds=phases, timed=timed)
-        return beside(number_verdict(cells, [], time=time), "time").verdict
+        return beside(number_verdict(cells, [], time=time), "fit").verdict
 
     found = [verdict("1.6 mins", seconds) for seconds in (47, 49, 191, 193)]
     assert found == ["quicker", "alike", "alike", "slower"]
     assert [verdict("< 1 sec", seconds) for seconds in (0.01, 1.9, 2.1)] == ["alike", "alike", "slower"]
     assert verdict("1.6 mins", 96, timed=False) == "missing"
+
+
+def test_a_printed_test_time_is_compared_with_mapping_and_predicting_the_test_rows(make_cells: Make) -> None:
+    names = ("map_fit", "map_train", "train", "map_test", "predict")
+    phases = {name: {"cpu": 2.0**i, "wall": 2.0**i} for i, name in enumerate(names)}
+    found = number_verdict(make_cells([0.85] * 2, seconds=phases), [], time="3.5 s", test_time="60 s")
+    assert {name: one.number for name, one in found.times(found.cells[0]).items()} == {
+        "fit": pytest.approx((1 + 2 + 4) / 3.5),
+        "test": pytest.approx((8 + 16) / 60),
+    }
+    assert beside(found, "test").verdict == "quicker"
+    alone = number_verdict(make_cells([0.85]), [], test_time="< 1 sec")
+    assert [*alone.times(alone.cells[0])] == ["test"]
+    assert beside(alone, "test").verdict == "alike"
+    none_printed = number_verdict(make_cells([0.85]), [])
+    assert none_printed.times(none_printed.cells[0]) == {}
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.store import Row
 from kfeat.render.figures.curves import curves
-from kfeat.render.figures.figure import figure_of
+from kfeat.render.figures.figure import _settle, figure_of
 from kfeat.render.figures.methods import methods
 from kfeat.render.figures.panels import panels, points, styles
 from kfeat.render.figures.style import COLOURS, RC, logarithmic
@@ -388,3 +388,62 @@ def test_long_titles_and_labels_stay_inside_the_figure(load: Callable[[str], Exp
     assert min(box.x0 for box in boxes) >= 0
     assert min(box.width for box in axes_boxes) > 100
     assert min(box.height for box in axes_boxes) > 80
+
+
+TWELVE = """\
+title: Four settings, three quantities
+maps: [{name: random_maclaurin, n_components: [10, 100, 1000], h01: [false, true]}]
+solvers: {mapped: {name: liblinear}, exact: {name: libsvm}}
+settings:
+  - {dataset: {name: dense, n: 50, d: 9}, kernel: {name: polynomial, degree: 10, coef0: 1}}
+  - {dataset: {name: dense, n: 60, d: 9}, kernel: {name: polynomial, degree: 10, coef0: 1}}
+  - {dataset: {name: dense, n: 70, d: 9}, kernel: {name: exponential, sigma: mean_distance}}
+  - {dataset: {name: dense, n: 80, d: 9}, kernel: {name: exponential, sigma: mean_distance}}
+figure: {kind: curves, y: [score, fit, test], rows: [y], columns: [dataset, kernel], log: [x, fit, test]}
+"""
+
+
+def test_quantities_below_each_other_in_twelve_panels(
+    load: Callable[[str], Experiment], tmp_path: Path
+) -> None:
+    experiment = load(TWELVE)
+    with rc_context(RC):
+        figure = figure_of(experiment, cells_of(experiment))
+        _settle(figure, 100)
+        axes = figure.axes
+        assert len(axes) == 12
+        assert [one.get_title("left").count("\n") for one in axes] == [1] * 4 + [0] * 8
+        assert all("$" in one.get_title("left") for one in axes[:4])  # no formula is broken
+        assert [bool(one.get_ylabel()) for one in axes] == [True, False, False, False] * 3
+        assert [one.get_xlabel() for one in axes] == [""] * 8 + ["number of random features D"] * 4
+        assert [one.get_yscale() for one in axes] == ["linear"] * 4 + ["log"] * 8
+        assert {one.get_xscale() for one in axes} == {"log"}
+        assert not overlapping(figure)
+    assert {one.get_ylim() for one in axes[4:8]} == {axes[4].get_ylim()}
+
+
+def test_a_long_label_of_a_y_axis_is_broken_where_it_would_reach_the_title(
+    load: Callable[[str], Experiment],
+) -> None:
+    title = "A title that is long enough to stand over the labels of all three axes"
+    text = TWELVE.replace("rows: [y], columns: [dataset, kernel]", "rows: []")
+    text = text.replace("Four settings, three quantities", title)
+    lines = text.splitlines()
+    experiment = load("\n".join([*lines[:5], *lines[-1:]]))
+    with rc_context(RC):
+        figure = figure_of(experiment, cells_of(experiment))
+        figure.draw_without_rendering()
+        assert overlapping(figure)
+        _settle(figure, 100)
+        assert not overlapping(figure)
+    assert figure.axes[0].get_ylabel() == "accuracy (%)"
+    assert figure.axes[2].get_ylabel() == "CPU time of mapping and\npredicting the test rows (s)"
+
+
+def overlapping(figure: Figure) -> list[tuple[str, str]]:
+    """Which of the title, the panels' titles and the labels of the axes touch each other."""
+    texts = [figure._suptitle]  # type: ignore[attr-defined]
+    for axes in figure.axes:
+        texts += [axes._left_title, axes.xaxis.label, axes.yaxis.label]  # type: ignore[attr-defined]
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts if text.get_text()]
+    return [(a, b) for (a, one), (b, other) in combinations(boxes, 2) if one.overlaps(other)]

@@ -12,7 +12,7 @@ from kfeat.experiments.plan import plan
 from kfeat.experiments.store import Row
 from kfeat.render.escapes import latex
 from kfeat.render.layout import mirror, mirror_notes
-from kfeat.render.table import records, render
+from kfeat.render.table import records, render, render_csv
 from kfeat.render.text import factor, shown, time
 from tests.cells import fake_row
 
@@ -310,3 +310,109 @@ def test_the_tables_of_the_configs_have_a_cell_in_every_column_and_a_name_for_ea
         assert mirror(experiment.table, cells).lines
         left_out = [note for note in mirror_notes(experiment.table, cells) if "this plan" in note]
         assert not left_out
+
+
+KAR = """
+title: Table 1 of Kar & Karnick
+dataset: digits
+kernel: {name: polynomial, degree: 10, coef0: 1}
+maps:
+  - {name: random_maclaurin, n_components: 500}
+  - {name: random_maclaurin, n_components: 100, h01: true}
+solvers: {mapped: {name: liblinear, C: 1}, exact: {name: libsvm, C: 1}}
+repeats: 2
+exact_repeats: 2
+table:
+  lines: dataset
+  show: [score, fit, test, n_components]
+  columns:
+    - {title: K + LIBSVM, for: {map: exact}}
+    - {title: RF, for: {map.h01: false}}
+    - title: RF speed-up
+      for: {map.h01: false}
+      over: {map: exact}
+      show: [fit, test]
+      printed: {digits: [4.7×, 5.3×]}
+    - {title: H0/1, for: {map.h01: true}}
+    - title: H0/1 speed-up
+      for: {map.h01: true}
+      over: {map: exact}
+      show: [fit, test]
+      printed: {digits: [38×, 33×]}
+reported:
+  source: A Paper
+  runs: 5
+  numbers:
+    - {for: {map: exact}, mean: 99.9, time: 18.6s, test_time: 3.37s, where: Table 1}
+    - {for: {map.h01: false, map.n_components: 500}, mean: 99.7, time: 3.96s, test_time: 0.63s, where: T1}
+    - {for: {map.h01: true, map.n_components: 100}, mean: 98.2, time: 0.49s, test_time: 0.1s, where: Table 1}
+"""
+
+
+def kar_and_karnick(tmp_path: Path, text: str = KAR) -> tuple[Experiment, list[Cell]]:
+    """The table of a paper that prints both times, both speed-ups and D, and cells: H0/1 is the quickest."""
+    path = tmp_path / "kar.yaml"
+    path.write_text(text)
+    experiment = load_experiment(path)
+    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+    rows = {}
+    for trial in trials:
+        factor = 10.0 if trial.map is None else 1.0 if trial.map.parameters["h01"] else 2.0
+        seconds = {"train": 2 * factor, "predict": factor}
+        clocks = {phase: {"cpu": value, "wall": value} for phase, value in seconds.items()}
+        rows[trial.id] = fake_row(trial, 0.99, seconds=clocks)
+    return experiment, summarise(experiment, trials, rows)
+
+
+def test_accuracy_both_times_both_speed_ups_and_d_stand_beside_the_papers(tmp_path: Path) -> None:
+    experiment, cells = kar_and_karnick(tmp_path)
+    assert experiment.table
+    sheet = mirror(experiment.table, cells)
+    titles = [name for name, _ in sheet.groups if name]
+    columns = dict(zip(titles, [slice(i, i + 2) for i in range(1, 11, 2)], strict=True))
+    assert {title: [line[place] for line in sheet.lines] for title, place in columns.items()} == {
+        "K + LIBSVM": [
+            ("99.00 %", "99.90 %"), ("20.0 secs", "18.6s"), ("10.0 secs", "3.37s"), ("–", "–"),
+        ],
+        "RF": [
+            ("99.00 ± 0.00 %", "99.70 %"), ("4.0 secs", "3.96s"), ("2.0 secs", "0.63s"), ("500", "500"),
+        ],
+        "RF speed-up": [("", ""), ("5× [4.11, 6.08]", "4.7×"), ("5× [4.11, 6.08]", "5.3×"), ("", "")],
+        "H0/1": [
+            ("99.00 ± 0.00 %", "98.20 %"), ("2.0 secs", "0.49s"), ("1.0 secs", "0.1s"), ("100", "100"),
+        ],
+        "H0/1 speed-up": [("", ""), ("10× [8.22, 12.2]", "38×"), ("10× [8.22, 12.2]", "33×"), ("", "")],
+    }  # fmt: skip
+    said = "RF speed-up: ratio of CPU time of mapping and training and of CPU time of mapping and predicting"
+    assert any(note.startswith(said) for note in mirror_notes(experiment.table, cells))
+    header = render_csv(experiment, cells).splitlines()[0]
+    assert '"ratio: RF speed-up, fit"' in header
+    assert '"ratio: RF speed-up, test"' in header
+
+
+def test_columns_of_ratios_alone_have_a_line_for_each_of_them(tmp_path: Path) -> None:
+    kept = "\n".join(line for line in KAR.splitlines() if not line.startswith("    - {title:"))
+    experiment, cells = kar_and_karnick(tmp_path, kept)
+    assert experiment.table
+    assert mirror(experiment.table, cells).lines == [
+        ("digits", "5× [4.11, 6.08]", "4.7×", "10× [8.22, 12.2]", "38×"),
+        ("", "5× [4.11, 6.08]", "5.3×", "10× [8.22, 12.2]", "33×"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("[4.7×, 5.3×]", "4.7×", "'RF speed-up' shows 2 quantities, and `printed` has 1 words for digits"),
+        (
+            "show: [score, fit, test, n_components]",
+            "show: [score]",
+            "2 quantities, and the table has 1 lines",
+        ),
+    ],
+)
+def test_a_column_has_a_word_and_a_line_for_each_of_its_quantities(
+    tmp_path: Path, old: str, new: str, problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=re.escape(problem)):
+        kar_and_karnick(tmp_path, KAR.replace(old, new))

@@ -250,6 +250,37 @@ def test_times_of_the_paper_stand_beside_ours(load: Callable[..., Experiment]) -
         load(TABLE.replace("1.5 mins", "a while"))
 
 
+def test_the_papers_two_times_have_a_colour_each_and_the_legend_names_them(
+    load: Callable[..., Experiment],
+) -> None:
+    experiment = load(TABLE.replace("1.5 mins", "1.5 mins, test_time: 0.5 mins"))
+    figure = figure_of(experiment, cells_of(experiment))
+    marks = {line.get_xdata()[0]: line.get_color() for line in lines_of(figure.axes[3], "D")}
+    assert [*marks] == [90, 30]
+    assert len({*marks.values()}) == 2
+    assert legend(figure)[-1] == "paper (time: test)"
+    assert "paper ± standard deviation (time: map + train)" in legend(figure)
+    low, high = figure.axes[3].get_xlim()
+    assert low < 30 < 90 < high
+
+
+def test_curves_mark_the_papers_test_time_in_its_own_panel(load: Callable[..., Experiment]) -> None:
+    text = CURVES.replace("y: [score, fit]", "y: [score, fit, test]").replace("numbers_from: [table]", "")
+    experiment = load(
+        text
+        + """
+reported:
+  source: A Paper
+  runs: 5
+  numbers: [{for: {dataset: digits, map.n_components: 64}, mean: 85, time: 90 s, test_time: 30 s, where: T}]
+"""
+    )
+    figure = figure_of(experiment, cells_of(experiment))
+    found = [[line.get_ydata()[0] for line in lines_of(axes, "D")] for axes in figure.axes]
+    assert found == [[85], [90], [30], [], [], []]
+    assert "paper (times: map + train; test)" in legend(figure)
+
+
 def test_ratios_of_a_table(load: Callable[..., Experiment]) -> None:
     experiment = load(RATIOS)
     figure = figure_of(experiment, cells_of(experiment, slow=10))
@@ -265,6 +296,18 @@ def test_ratios_of_a_table(load: Callable[..., Experiment]) -> None:
     assert "hollow: one run of one of the two" in legend(figure)
     with pytest.raises(ConfigError, match="ratios are those of a `table`"):
         load(H01.replace("methods", "ratios"))
+
+
+def test_ratios_of_several_quantities_of_a_column_have_a_line_each(load: Callable[..., Experiment]) -> None:
+    several = RATIOS.replace("show: fit\n", "show: [fit, test]\n").replace(
+        "{dense: 25× (Gisette)}", "{dense: [25× (Gisette), 7×]}"
+    )
+    experiment = load(several)
+    (axes,) = figure_of(experiment, cells_of(experiment, slow=10)).axes
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert labels == ["RM / TS, fit", "RM / TS, test", "exact / TS"]
+    assert [line.get_xdata()[0] for line in lines_of(axes, "D")] == [25, 7]
+    assert axes.containers[0][0].get_ydata().tolist() == [0, 1, 2]
 
 
 def test_trials_that_were_stopped_are_drawn_at_their_limit(load: Callable[..., Experiment]) -> None:

@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
-from kfeat.analysis.cells import Cell
+from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.standing import Standing, stand
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.paper import Claim
+from kfeat.experiments.plan import plan
 from kfeat.experiments.store import Row
 from kfeat.render.overview import markdown, not_explained, passes, terminal
 from kfeat.render.page import tally_lines
 from kfeat.render.terminal import LONGEST
+from tests.cells import fake_row
 
 Make = Callable[..., list[Cell]]
 MakeRows = Callable[..., dict[str, Row]]
@@ -115,3 +117,27 @@ def test_markdown_links_the_published_tables_there_are(standings: list[Standing]
     assert "| paper/second " in text
     widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")}
     assert widths == {4}  # numbers, claims: what differs between the two
+
+
+def test_both_times_count_and_tell_equal_numbers_apart(write: Callable[..., Path]) -> None:
+    path = write(
+        **{"{name: random_maclaurin, n_components: 64}": "{name: random_maclaurin, h01: [false, true]}"}
+    )
+    path.write_text(
+        path.read_text()
+        + """
+reported:
+  source: A Paper
+  runs: 5
+  numbers:
+    - {for: {map.h01: false}, mean: 84.7, time: 21.2 s, test_time: 15.6 s, where: Table 1}
+    - {for: {map.h01: true}, mean: 84.7, time: 1.4 s, test_time: 0.5 s, where: Table 1}
+"""
+    )
+    experiment = load_experiment(path)
+    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+    cells = summarise(experiment, trials, {one.id: fake_row(one, 0.84) for one in trials})
+    assert tally_lines([stand(experiment, cells, {})])[:2] == [
+        "printed numbers: 2: 2 within the slack",
+        "printed times: 4: 2 alike; 2 quicker",
+    ]

@@ -11,10 +11,12 @@ from kfeat.analysis.names import dataset
 from kfeat.errors import ConfigError, StoreError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.schema import TableLayout
 from kfeat.experiments.store import Row, read_rows, write_rows
 from kfeat.render.files import FILES, is_current, publish, write_report
+from kfeat.render.layout import mirror
 from kfeat.render.table import MISSING, records, render, render_csv
-from tests.cells import fake_row
+from tests.cells import REPORTED, fake_row
 
 Make = Callable[..., list[Cell]]
 MakeRows = Callable[..., dict[str, Row]]
@@ -199,3 +201,65 @@ def test_the_share_of_mapping_and_the_spread_of_a_score(make_cells: Make) -> Non
     assert exact.mean("share") is None
     assert exact.mean("spread") is None
     assert other.mean("share") is None
+
+
+def test_a_printed_test_time_has_a_column_only_where_there_is_one(
+    write: Callable[..., Path], make_cells: Make, experiment: Experiment
+) -> None:
+    assert "paper's test time" not in records(experiment, make_cells([0.84]))[0]
+    assert "paper_test_time" not in render_csv(experiment, make_cells([0.84]))
+    path = write()
+    path.write_text(path.read_text() + REPORTED.replace("1 hour", "1 hour, test_time: 3.37s"))
+    both = load_experiment(path)
+    trials = plan(both, dict.fromkeys(both.datasets, "f"))
+    cells = summarise(both, trials, {one.id: fake_row(one, 0.84) for one in trials})
+    found = [(one["paper's time"], one["paper's test time"]) for one in records(both, cells)]
+    assert found == [("1 hour", "3.37s"), ("–", "–"), ("–", "–")]
+    line = next(csv.DictReader(io.StringIO(render_csv(both, cells))))
+    assert (line["paper_time"], line["paper_test_time"]) == ("1 hour", "3.37s")
+
+
+def test_what_a_solver_that_did_not_converge_gave_is_marked(
+    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
+) -> None:
+    ended = {"converged": True, "stop_reason": "tolerance"}
+    rows = make_rows([0.84, 0.86], solve=ended)
+    assert "†" not in render(experiment, summarise(experiment, trials, rows), "markdown")
+    first = next(iter(rows.values()))
+    first["solve"] = {"converged": False, "stop_reason": "iteration limit"}
+    cells = summarise(experiment, trials, rows)
+    exact, sketch, _ = records(experiment, cells)
+    keys = ("accuracy (%)", "map", "train", "test", "speed-up")
+    assert [sketch[key] for key in keys] == ["85.00 ± 1.41†", "1.0", "0.500†", "1.0", "0.333×†¹"]
+    assert not any("†" in text for text in exact.values())
+    note = "†: the solver ended before it converged. Tensor Sketch: 1 of 2 runs (iteration limit)."
+    for style in ("markdown", "terminal"):
+        assert render(experiment, cells, style).count(note) == 1
+    assert r"85.00 $\pm$ 1.41$\dagger$" in render(experiment, cells, "latex")
+    lines = list(csv.DictReader(io.StringIO(render_csv(experiment, cells))))
+    assert [line["not_converged"] for line in lines] == ["0", "1", "0"]
+
+
+def test_a_mirrored_table_and_its_ratios_mark_an_exact_solver_that_did_not_converge(
+    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
+) -> None:
+    rows = make_rows([0.84, 0.86])
+    rows[trials[-1].id]["solve"] = {"converged": False, "stop_reason": "iteration limit"}
+    layout = TableLayout.model_validate({
+        "lines": "dataset",
+        "show": ["score", "fit", "test"],
+        "columns": [
+            {"title": "exact", "for": {"map": "exact"}},
+            {"title": "TS", "for": {"map": "tensor_sketch"}},
+            {
+                "title": "times", "for": {"map": "tensor_sketch"}, "over": {"map": "exact"},
+                "show": ["fit", "test"],
+            },
+        ],
+    })  # fmt: skip
+    score, fit, test = mirror(layout, summarise(experiment, trials, rows)).lines
+    assert [score[1], fit[1], test[1]] == ["90.00 %†", "0.5 secs†¹", "0.5 secs¹"]
+    assert score[3].startswith("85.00")
+    assert "†" not in score[3]
+    assert fit[5].startswith("0.333×†¹")
+    assert test[5].startswith("0.5×¹")

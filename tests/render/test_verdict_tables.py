@@ -8,7 +8,8 @@ from kfeat.analysis.standing import stand
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import Claim
 from kfeat.render.files import write_report
-from kfeat.render.verdict_tables import number_lines, verdicts_markdown
+from kfeat.render.scoreboard import scoreboard
+from kfeat.render.verdict_tables import beside_headers, beside_lines, number_lines, verdicts_markdown
 
 Make = Callable[..., list[Cell]]
 CLAIM = {"text": "TS is good", "where": "Section 6", "value": {"map": "tensor_sketch"}, "above": 86}
@@ -48,3 +49,29 @@ def test_the_markdown_of_a_table_ends_with_the_verdicts(
 
 def test_a_table_without_anything_printed_has_no_verdicts(experiment: Experiment, make_cells: Make) -> None:
     assert verdicts_markdown(stand(replace(experiment, reported=None), make_cells([0.85]), {})) == ""
+
+
+def test_a_printed_test_time_has_columns_of_its_own(experiment: Experiment, make_cells: Make) -> None:
+    cells = make_cells([0.85, 0.8501])
+    before = stand(experiment, cells, {})
+    assert len(beside_headers(before)) == 10
+    assert experiment.reported is not None
+    first, second = experiment.reported.numbers
+    numbers = [first.model_copy(update={"test_time": "0.8 s"}), second]
+    reported = experiment.reported.model_copy(update={"numbers": numbers})
+    cells = [
+        replace(cell, printed={"score": numbers[0]}) if cell.printed.get("score") is first else cell
+        for cell in cells
+    ]
+    after = stand(replace(experiment, reported=reported), cells, {})
+    headers = beside_headers(after)
+    assert headers[5:] == [
+        "map + train", "runs", "paper's time", "ours / paper's", "its verdict",
+        "test", "runs", "paper's test time", "ours / paper's", "its verdict",
+    ]  # fmt: skip
+    exact, sketch = beside_lines(after)
+    assert [exact[:10], sketch[:10]] == beside_lines(before)
+    assert (exact[10:13], exact[14]) == (["0.5 secs", "1", "0.8 s"], "alike")
+    assert sketch[10:] == ["1.0 secs", "2", "–", "–", "–"]
+    assert "| 0.8 s " in verdicts_markdown(after)
+    assert scoreboard(after, experiment.path, published=False).count("0.8 s ") == 1

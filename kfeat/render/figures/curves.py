@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.names import NOBODY
+from kfeat.analysis.names import NOBODY, formulas
 from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.render.figures.marks import Marks, across, why_single
 from kfeat.render.figures.panels import Point, Series, d_equals_D, panels, points, styles, x_of
@@ -22,6 +22,7 @@ from kfeat.render.figures.style import (
     wrapped,
 )
 
+FORMULA_SIZE = 0.62  # of the letters of a formula that is set as mathematics, for `wrapped`
 Styles = Mapping[Series, dict[str, Any]]
 
 
@@ -38,25 +39,30 @@ def curves(
     layout = _known(layout, cells)
     found = points(layout, cells, stand_ins)
     parts = panels(layout, found)
-    n_columns = len(parts[0]) * len(layout.y)
+    abreast, below = layout.abreast, len(layout.y) // layout.abreast
+    n_columns, n_rows = len(parts[0]) * abreast, len(parts) * below
     width = {1: 6.5, 2: 4.5, 3: 3.4}.get(n_columns, 2.9)
     height = 3.0 if n_columns < 3 else 2.5
-    figure = Figure(figsize=(width * n_columns, 1.0 + height * len(parts)), layout="constrained")
-    grid = figure.subplots(len(parts), n_columns, squeeze=False)
+    figure = Figure(figsize=(width * n_columns, 1.0 + height * n_rows), layout="constrained")
+    grid = figure.subplots(n_rows, n_columns, squeeze=False)
     drawing = _Drawing(layout, found, paper or PaperNumbers())
     for i, row in enumerate(parts):
         for j, here in enumerate(row):
             is_last = i + 1 == len(parts) or not parts[i + 1][j]
             for k, quantity in enumerate(layout.y):
-                axes = grid[i][j * len(layout.y) + k]
+                axes = grid[i * below + k // abreast][j * abreast + k % abreast]
                 if not here:
                     axes.set_axis_off()
                     continue
                 drawing.panel(axes, here, quantity)
                 axes.set_title(_title(here[0], width - 0.7) if k == 0 else "")
-                is_first = j == 0 or len(layout.y) > 1
+                is_first = j == 0 or abreast > 1
                 axes.set_ylabel(wrapped(heading(quantity, cells), height + 0.5) if is_first else "")
-                axes.set_xlabel(wrapped(_x_title(layout, cells), width - 0.7) if is_last else "")
+                axes.set_xlabel(
+                    wrapped(_x_title(layout, cells), width - 0.7)
+                    if is_last and k + abreast >= len(layout.y)
+                    else ""
+                )
     shared_legend(figure, drawing.handles(), width * n_columns)
     return figure
 
@@ -170,7 +176,9 @@ class _Drawing:
 def _title(point: Point, inches: float) -> str:
     """Return the title of a panel: on one line, or a line for each part, so that no formula is broken."""
     whole = wrapped(", ".join(point.title), inches)
-    lines = [whole] if "\n" not in whole else [wrapped(part, inches) for part in point.title]
+    known = {part for part in formulas([point.cell]) if "\n" not in wrapped(part, inches, FORMULA_SIZE)}
+    parts = [part if part in known else wrapped(part, inches) for part in point.title]
+    lines = [whole] if "\n" not in whole else parts
     return "\n".join(lines + [f"(stand-in for {point.stand_in})"] * bool(point.stand_in))
 
 

@@ -24,6 +24,7 @@ from kfeat.render.figures.style import RC, wrapped
 from kfeat.saying import plain
 
 DIGITS = 6  # of the places of axes, as shares of the figure
+LABEL_SIZE = 0.88  # of the signs in a label of an axis, for `wrapped`, which takes wider ones for granted
 MOST_PIXELS = 2**15  # of a side: what a figure of thousands of methods must not exceed
 
 
@@ -56,10 +57,28 @@ def _settle(figure: Figure, dpi: float) -> None:
     """
     figure.set_dpi(dpi)
     figure.draw_without_rendering()
+    if _break_labels(figure):
+        figure.draw_without_rendering()
     figure.set_layout_engine("none")
     for axes in figure.axes:
         left, bottom, width, height = (round(end, DIGITS) for end in axes.get_position().bounds)
         axes.set_position((left, bottom, width, height))
+
+
+def _break_labels(figure: Figure) -> bool:
+    """Break the labels of y axes that reach into another text, such as the title; tell whether any does."""
+    labels = [label for axes in figure.axes for label in (axes.xaxis.label, axes.yaxis.label)]
+    there = [(text, text.get_window_extent()) for text in (*figure.texts, *labels) if text.get_text()]
+    broken = False
+    for axes in figure.axes:
+        label = axes.yaxis.label
+        own = label.get_window_extent()
+        if label.get_text() and any(other is not label and own.overlaps(box) for other, box in there):
+            inches = axes.get_window_extent().height / figure.dpi
+            text = wrapped(label.get_text().replace("\n", " "), inches, LABEL_SIZE)
+            broken |= text != label.get_text()
+            label.set_text(text)
+    return broken
 
 
 def figure_of(experiment: Experiment, cells: Sequence[Cell]) -> Figure:

@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.statistics import Summary
 from kfeat.experiments.figure_layout import ReferenceLine
+from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.render.figures.printed import Printed
 from kfeat.render.figures.style import GREY
 
@@ -53,7 +54,7 @@ class Marks:
     single: set[str] = field(default_factory=set)
     busy: bool = False
     printed: bool = False
-    printed_time: bool = False
+    printed_times: set[str] = field(default_factory=set)
     printed_sd: bool = False
     printed_note: str = ""
     stopped: bool = False
@@ -115,7 +116,7 @@ class Marks:
             axes.errorbar(*_placed(direction, [(at, number.value)]), **bars, **style)
         self.printed = True
         self.printed_sd |= bool(number.sd)
-        self.printed_time |= quantity == "fit"
+        self.printed_times |= {quantity} & PRINTED_TIMES.keys()
 
     def bound(self, axes: Any, direction: Direction, at: float, seconds: float) -> None:
         """Draw the seconds after which trials were stopped: an arrow's head, towards what they would take."""
@@ -134,7 +135,8 @@ class Marks:
             found.append(Line2D([], [], ls="none", marker="o", mfc="white", color=GREY, label=words))
         if self.printed:
             words = "paper" + " ± standard deviation" * self.printed_sd
-            words += " (time: map + train)" * self.printed_time
+            if times := [one.name for name, one in PRINTED_TIMES.items() if name in self.printed_times]:
+                words += f" (time{'s' * (len(times) > 1)}: {'; '.join(times)})"
             words += f", {self.printed_note}" * bool(self.printed_note)
             found.append(Line2D([], [], **PAPER, color=colour, label=words))
         if self.busy:

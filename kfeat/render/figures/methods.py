@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 from kfeat.analysis.cells import PHASES, Cell, by_setting
 from kfeat.analysis.names import NOBODY, method, places
 from kfeat.experiments.figure_layout import FigureLayout
+from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.marks import Marks, across
 from kfeat.render.figures.printed import PaperNumbers
@@ -76,6 +77,12 @@ class _Drawing:
         # A phase looks alike in all figures, whether the others are there or not.
         self.style |= {name: SECONDS[i % len(SECONDS)] for i, name in enumerate(timed)}
         self.marks = Marks()
+        # The paper's times share a panel: map + train has the colour of its scores, test that of our test.
+        wanted = [name for name in PRINTED_TIMES if name == "fit" or name in seconds]
+        self.paper_times = {
+            name: (self.marks, COLOURS[5]) if name == "fit" else (Marks(), self.style[name][0])
+            for name in wanted
+        }
 
     def _values(self, quantity: str) -> list[float]:
         """Return what an axis has to show: the ends of all bars, but for those that reach down to nothing."""
@@ -93,9 +100,10 @@ class _Drawing:
             colour, marker = self.style[quantity]
             self.marks.means(axes, "x", quantity, points, color=colour, marker=marker, ls="none")
         for line, cell in enumerate(peers):
-            name = "fit" if timed else quantities[0]
-            if number := self.paper.of(cell, name):
-                self.marks.paper(axes, "x", name, line + PAPER_BELOW, number, color=COLOURS[5], ms=5)
+            theirs = self.paper_times if timed else {quantities[0]: (self.marks, COLOURS[5])}
+            for name, (marks, colour) in theirs.items():
+                if number := self.paper.of(cell, name):
+                    marks.paper(axes, "x", name, line + PAPER_BELOW, number, color=colour, ms=5)
             if timed and cell.bound and cell.bound.value:
                 self.marks.bound(axes, "x", line, cell.bound.value)
         there = any(cell.of(name, busy=True) for name in quantities for cell in peers)
@@ -109,7 +117,7 @@ class _Drawing:
             if self.layout.in_decades(quantities[0]) and (values := self._values(quantities[0])):
                 logarithmic(axes, "x", values)
             return
-        theirs = (self.paper.of(cell, "fit") for cell in self.cells)
+        theirs = (self.paper.of(cell, name) for cell in self.cells for name in self.paper_times)
         values = [value for name in quantities for value in self._values(name)]
         values += [number.value for number in theirs if number]
         values += [cell.bound.value for cell in self.cells if cell.bound and cell.bound.value]
@@ -126,11 +134,13 @@ class _Drawing:
             for name, (colour, marker) in drawn
         ]
         lines = [line for line in self.layout.lines if line.of in self.style]
-        return found + self.marks.handles(lines, COLOURS[5])
+        found += self.marks.handles(lines, COLOURS[5])
+        others = [one for one in self.paper_times.values() if one[0] is not self.marks]
+        return found + [handle for marks, colour in others for handle in marks.handles(colour=colour)]
 
     def _label(self, name: str) -> str:
         """Return what a quantity is called in the legend: a phase as tables call it."""
-        if name in (*PHASES, "fit"):
-            return "map + train" if name == "fit" else name
+        if name in (*PHASES, *PRINTED_TIMES):
+            return PRINTED_TIMES[name].name if name in PRINTED_TIMES else name
         cell = next((cell for cell in self.cells if cell.rows), self.cells[0])
         return cell.named(name).title

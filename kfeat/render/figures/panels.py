@@ -86,7 +86,7 @@ def points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str, 
             Point(
                 cell=cell,
                 series=Series(method(cell, cells, hidden), where, cell.trial.map is None),
-                row=tuple(words[name] for name in layout.rows),
+                row=tuple(words[name] for name in layout.rows if name != "y"),
                 column=tuple(words[name] for name in layout.columns),
                 title=tuple(words[name] for name in named),
                 stand_in=stand_ins.get(dataset_name(cell.trial.source), "") if "dataset" in named else "",
@@ -100,7 +100,7 @@ def panels(layout: FigureLayout, found: Sequence[Point]) -> list[list[list[Point
     rows = list(dict.fromkeys(point.row for point in found))
     columns = list(dict.fromkeys(point.column for point in found))
     flat = [[p for p in found if (p.row, p.column) == (row, column)] for row in rows for column in columns]
-    width, most = len(columns), max(1, MOST_COLUMNS // len(layout.y))
+    width, most = len(columns), max(1, MOST_COLUMNS // layout.abreast)
     if len(rows) == 1 and width > most:
         width = ceil(width / ceil(width / most))
     flat += [[]] * (-len(flat) % width)

@@ -49,8 +49,8 @@ class PaperNumbers:
             number = score if quantity.score else numbers.get(quantity.name)
             if number is not None:
                 return Printed(number.mean, number.sd)
-            if name == "fit" and score is not None and score.time is not None:
-                low, high = seconds_printed(score.time)
+            if score is not None and name in score.times:
+                low, high = seconds_printed(score.times[name])
                 return Printed((low + high) / 2) if low else Printed(high, bound=True)
         return None
 

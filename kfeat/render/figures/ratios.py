@@ -31,8 +31,9 @@ def ratios(layout: TableLayout, cells: Sequence[Cell], stand_ins: Mapping[str, s
     Beside it stands the paper's ratio, where its words begin with one, such as `9× (Gisette)`.
     """
     columns = [(i, column) for i, column in enumerate(layout.columns) if column.over]
+    wanted = [(i, column, name) for i, column in columns for name in column.quantities(layout.show[:1])]
     lines = {name: chosen for name, chosen in choose(layout, cells).items() if _planned(chosen, columns)}
-    height = 1.6 + len(lines) * (0.42 + 0.24 * len(columns))
+    height = 1.6 + len(lines) * (0.42 + 0.24 * len(wanted))
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
     if not lines:
         return figure
@@ -40,16 +41,14 @@ def ratios(layout: TableLayout, cells: Sequence[Cell], stand_ins: Mapping[str, s
     grid = figure.subplots(len(lines), 1, sharex=True, squeeze=False)[:, 0]
     for axes, (name, chosen) in zip(grid, lines.items(), strict=True):
         across(axes, "x", [EQUAL], SCORE)
-        axes.set_yticks(range(len(columns)), [wrapped(column.title, 3) for _, column in columns])
-        axes.set_ylim(len(columns) - 0.4, -0.6)
+        axes.set_yticks(range(len(wanted)), [wrapped(_label(column, of), 3) for _, column, of in wanted])
+        axes.set_ylim(len(wanted) - 0.4, -0.6)
         meant = _stand_in(chosen, stand_ins)
         axes.set_title(f"{name} (stand-in for {meant})" if meant else name)
-        found = [
-            mark for at, (i, column) in enumerate(columns) if (mark := _mark(at, chosen[i], column, layout))
-        ]
+        found = [mark for at, (i, _, of) in enumerate(wanted) if (mark := _mark(at, chosen[i], of))]
         marks.draw(axes, "x", found, color=COLOURS[0], marker="o", ls="none")
-        for at, (_, column) in enumerate(columns):
-            if printed := _PRINTED.match(column.printed.get(name, "")):
+        for at, (_, column, of) in enumerate(wanted):
+            if printed := _PRINTED.match(column.printed_ratio(name, of, layout.show) or ""):
                 values.append(float(printed[1]))
                 if meant:
                     marks.printed_note = f"beside a stand-in that of {meant}"
@@ -74,11 +73,16 @@ def _stand_in(chosen: Sequence[Choice], stand_ins: Mapping[str, str]) -> str | N
     return stand_ins.get(data)
 
 
-def _mark(at: float, choice: Choice, column: Column, layout: TableLayout) -> Mark | None:
-    """Return the ratio over / for of a column's quantity, whose relative variance is the sum of both."""
+def _label(column: Column, quantity: str) -> str:
+    """Return what a ratio is called: by its column, and its quantity where the column has several."""
+    several = column.show is not None and len(column.show) > 1
+    return f"{column.title}, {quantity}" if several else column.title
+
+
+def _mark(at: float, choice: Choice, name: str) -> Mark | None:
+    """Return the ratio over / for of a quantity, whose relative variance is the sum of both."""
     if choice.cell is None or choice.over is None:
         return None
-    name = column.show or layout.show[0]
     top, bottom = choice.over.of(name, busy=True), choice.cell.of(name, busy=True)
     if top is None or bottom is None or not bottom.mean:
         return None
