@@ -3,7 +3,7 @@
 import ctypes
 import re
 from itertools import combinations
-from math import ceil
+from math import ceil, frexp, isfinite
 from time import perf_counter
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -34,6 +34,7 @@ from kfeat.solvers.native.library import c_array, check_sizes, solving, structur
 from kfeat.solvers.native.nodes import NodeRows
 
 FIRST_VIOLATION = 2.0  # of the conditions of optimality, where C-SVC starts
+FLOAT32 = np.finfo(np.float32)
 MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is given
 
 
@@ -41,11 +42,12 @@ class Libsvm(Solver):
     """The exact kernel SVM by LIBSVM.
 
     min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel`. LIBSVM's own kernels stand
-    for Linear, Polynomial and Gaussian; any other kernel is handed over as a Gram matrix, which takes 8 n^2
-    bytes. Labels are those of `svm_predict`: rows on which rounding could turn a vote are decided by LIBSVM
-    itself. Raises DataError for fewer than two classes or sizes beyond C's int, SolverError for a Gram matrix
-    that does not fit in memory. Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2
-    (2011).
+    for Linear, Polynomial and Gaussian; any other kernel, and any whose values are beyond the float32 in
+    which LIBSVM keeps them, is handed over as a Gram matrix, which takes 8 n^2 bytes: as K / s with cost C s, s a
+    power of two, which is the same machine. Labels are those of `svm_predict`: rows on which rounding could
+    turn a vote are decided by LIBSVM itself. Raises DataError for fewer than two classes or sizes beyond C's
+    int, SolverError for a Gram matrix that does not fit in memory and for values that no s brings within
+    float32. Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2 (2011).
 
     Parameters
     ----------
@@ -130,8 +132,9 @@ class Libsvm(Solver):
             )
         check_sizes("LIBSVM", rows_times_two=2 * X.shape[0], features=X.shape[1] + 1)
         self.kernel_ = resolved_kernel(self.kernel, X)
-        self._check_kernel(X)
-        self._kernel = libsvm_kernel(self.kernel_)
+        self._weights = self._class_weights(y)
+        self._scale = self._kernel_scale(X)
+        self._kernel = libsvm_kernel(self.kernel_, self._scale)
         start = perf_counter()
         rows = self._kernel.training_rows(X)
         built = perf_counter()
@@ -162,15 +165,29 @@ class Libsvm(Solver):
             return self._model.decision_values(X, self._kernel)[:, 0]
         return self.classes_[self._model.labels(X, self._kernel)]
 
-    def _check_kernel(self, X: Any) -> None:
-        """Raise SolverError where k(x, x), and with it a value in LIBSVM's cache, is beyond float32."""
+    def _kernel_scale(self, X: Any) -> float:
+        """Return s, the power of two by which K is divided and C multiplied for LIBSVM; 1 where K fits.
+
+        LIBSVM keeps kernel values in float32. K / s and C s (for every class) turn each a_i of the dual into
+        s a_i and the dual's value D into s D, and leave the gradient, and with it b and what the tolerance is
+        compared with, as they are: the constraints 0 <= a_i <= C and the linear terms (1, and for regression
+        y and p) grow with a, and K a does not change. Only values below s times float32's smallest are lost,
+        which moves a decision value by less than n C s times that. Raises SolverError where this may exceed
+        the tolerance, or where a value is beyond double precision.
+        """
         parts = (X[rows].astype(np.float64) for rows in gen_batches(X.shape[0], TILE))
         largest = max(float(np.abs(self.kernel_.diagonal(part)).max()) for part in parts)
-        if not largest <= np.finfo(np.float32).max:
+        if largest <= float(FLOAT32.max):
+            return 1.0
+        scale = 2.0 ** (frexp(largest)[1] - FLOAT32.maxexp + 1)
+        cost = self.C * max(self._weights.values(), default=1.0)
+        lost = X.shape[0] * cost * scale * float(FLOAT32.smallest_subnormal)
+        if not isfinite(largest) or lost > self.eps:
             raise SolverError(
                 f"values of {self.kernel_!r} reach {largest:.3g}, beyond the single precision in which "
                 "LIBSVM keeps them: scale the features down, or take a lower degree or gamma"
             )
+        return scale
 
     def _train(self, rows: NodeRows, y: NDArray[Any], kernel: LibsvmKernel) -> tuple[SupportVectors, str]:
         """Run svm_train and copy its model out."""
@@ -201,22 +218,25 @@ class Libsvm(Solver):
 
     def _parameter(self, y: NDArray[Any], kernel: LibsvmKernel) -> Any:
         self.cache_mb_ = float(self.cache_mb or fair_cache_mb(max(self._sizes(y))))
-        weights = {}
-        if self.task == "classification" and self.class_weight is not None:
-            labels = np.unique(self._targets(y)).astype(int).tolist()
-            factors = class_factors(self.class_weight, self.classes_, y).tolist()
-            weights = dict(zip(labels, factors, strict=True))
         return structure(
             library.svm_parameter,
             svm_type=int(self.solver_type),  # which may be given as 0.0
-            C=self.C,
+            C=self.C * self._scale,
             eps=self.eps,
             p=self.p,
             shrinking=int(self.shrinking),
             cache_size=self.cache_mb_,
             **kernel_fields(kernel),
-            **weight_fields(weights),
+            **weight_fields(self._weights),
         )
+
+    def _class_weights(self, y: NDArray[Any]) -> dict[int, float]:
+        """Return the factors of C by LIBSVM's labels, none where all are 1."""
+        if self.task == "regression" or self.class_weight is None:
+            return {}
+        labels = np.unique(self._targets(y)).astype(int).tolist()
+        factors = class_factors(self.class_weight, self.classes_, y).tolist()
+        return dict(zip(labels, factors, strict=True))
 
     def _sizes(self, y: NDArray[Any]) -> list[int]:
         """Return how many rows each of LIBSVM's problems has, in no order: pairs of classes, or all rows."""
@@ -227,6 +247,7 @@ class Libsvm(Solver):
     def _keep(self, log: str, y: NDArray[Any]) -> None:
         """Set the fitted attributes that tell about the model and the solve."""
         model = self._model
+        model.coefficients /= self._scale
         self.support_ = model.rows
         self.n_support_ = model.counts[np.argsort(model.order)] if len(model.order) else model.counts
         self.dual_coef_ = model.coefficients
@@ -235,7 +256,7 @@ class Libsvm(Solver):
         objectives = [float(value) for value in re.findall(r"obj = (\S+),", log)]
         if not iterations or not np.isfinite([*objectives, *model.rho, *model.coefficients.flat]).all():
             raise SolverError(f"LIBSVM returned no usable model; its messages were: {log[-500:]!r}")
-        self.objective_ = -sum(objectives)
+        self.objective_ = -sum(objectives) / self._scale
         # LIBSVM says on stderr, not here, that it gave up; epsilon-SVR has two variables per row.
         variables = 2 * len(y) if self.task == "regression" else max(self._sizes(y))
         limit = max(10_000_000, 100 * variables)

@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from kfeat.errors import DataError
 from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
 from kfeat.kernels.dot_product import power
 from kfeat.memory import check_memory
@@ -101,9 +102,13 @@ class NativeKernel:
 
 @dataclass(frozen=True)
 class GivenKernel:
-    """Any kernel of kfeat, handed to LIBSVM as a matrix of its values."""
+    """Any kernel of kfeat, handed to LIBSVM as a matrix of its values.
+
+    In training they are divided by `scale`, which is above 1 where LIBSVM's float32 does not hold them.
+    """
 
     kernel: Kernel
+    scale: float = 1.0
     type: int = PRECOMPUTED
     degree: int = 1
     gamma: float = 1.0
@@ -124,7 +129,9 @@ class GivenKernel:
         )
         gram = np.empty((pairs, n + 1, 2))
         for rows in gen_batches(n, max(2, GRAM_VALUES // n // 2 * 2)):  # each starts at an even row
-            K = self.kernel(X[rows], X)
+            K = self._values(X[rows], X)
+            if self.scale != 1:
+                K /= self.scale
             first = rows.start // 2
             gram[first : first + len(K[::2]), 1:, 0] = K[::2]
             gram[first : first + len(K[1::2]), 1:, 1] = K[1::2]
@@ -139,20 +146,31 @@ class GivenKernel:
 
     def values(self, X: Any, vectors: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the kernel's values; only LIBSVM's sum of the same values can round otherwise."""
-        K = self.kernel(X, vectors).astype(np.float64)
+        K = self._values(X, vectors).astype(np.float64)
         return K, EPS * len(K.T) * np.abs(K).max(axis=1, initial=0.0)
 
     def asking_rows(self, X: Any, vectors: Any) -> tuple[NodeRows, NodeRows]:
         """Return kernel values against the vectors, and the vectors' numbers."""
-        K = self.kernel(X, vectors)
+        K = self._values(X, vectors)
         rows, numbers = np.zeros((len(K), len(K.T) + 1), NODE), np.zeros((len(K.T), 1), NODE)
         rows["value"][:, 1:] = K
         numbers["value"][:, 0] = np.arange(1, len(K.T) + 1)
         return _as_node_rows(rows), _as_node_rows(numbers)
 
+    def _values(self, X: Any, vectors: Any) -> NDArray[Any]:
+        """Return the kernel's values in the precision of the rows, or in double where that overflows."""
+        if self.scale == 1:
+            try:
+                return self.kernel(X, vectors)
+            except DataError:  # raised again below where double precision does not help
+                pass
+        return self.kernel(X.astype(np.float64), vectors.astype(np.float64))
 
-def libsvm_kernel(kernel: Kernel) -> LibsvmKernel:
-    """Return LIBSVM's own kernel for a kernel of kfeat where it has one, otherwise the kernel's values."""
+
+def libsvm_kernel(kernel: Kernel, scale: float) -> LibsvmKernel:
+    """Return LIBSVM's own kernel where it has this one and nothing is to be scaled, otherwise the values."""
+    if scale != 1:
+        return GivenKernel(kernel, scale)
     if isinstance(kernel, Linear):
         return NativeKernel(LINEAR)
     if isinstance(kernel, Polynomial):
