@@ -43,11 +43,11 @@ class Libsvm(Solver):
 
     min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel`. LIBSVM's own kernels stand
     for Linear, Polynomial and Gaussian; any other kernel, and any whose values are beyond the float32 in
-    which LIBSVM keeps them, is handed over as a Gram matrix, which takes 8 n^2 bytes: as K / s with cost C s, s a
-    power of two, which is the same machine. Labels are those of `svm_predict`: rows on which rounding could
-    turn a vote are decided by LIBSVM itself. Raises DataError for fewer than two classes or sizes beyond C's
-    int, SolverError for a Gram matrix that does not fit in memory and for values that no s brings within
-    float32. Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2 (2011).
+    which LIBSVM keeps them, is handed over as a Gram matrix, which takes 8 n^2 bytes: as K / s with cost C s,
+    s a power of two, which is the same machine. Labels are those of `svm_predict`: rows on which rounding
+    could turn a vote are decided by LIBSVM itself. Raises DataError for fewer than two classes or sizes
+    beyond C's int, SolverError for a Gram matrix that does not fit in memory and for values that no s brings
+    within float32. Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2 (2011).
 
     Parameters
     ----------
