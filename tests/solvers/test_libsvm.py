@@ -281,3 +281,36 @@ def test_a_solve_that_does_not_end_says_so():
     X = features(40, 2)
     solver = Libsvm(Linear(), C=1e12).fit(X, labels(X, 2))
     assert (solver.n_iter_, solver.converged_, solver.stop_reason_) == (10_000_000, False, "iteration limit")
+
+
+@pytest.mark.parametrize("kernel", [Exponential(0.7), Polynomial(2, 1e20, 1e20), Gaussian(0.7)], ids=str)
+@pytest.mark.parametrize("name", SCALED)
+def test_a_limit_that_is_not_reached_gives_libsvm_s_own_machine(name, kernel):
+    classes, solver = SCALED[name]
+    X, T = features(151, 6), features(90, 6, seed=4)
+    y = labels(X, classes) if classes else values(X)
+    if name == "binary":
+        y = 2 * y - 1  # labels that LIBSVM treats specially
+        solver = Libsvm(class_weight={-1: 0.5, 1: 2.0})
+    C = 3e-40 if isinstance(kernel, Polynomial) else 3.0
+    free = clone(solver).set_params(kernel=kernel, C=C, eps=1e-7).fit(X, y)
+    limited = clone(free).set_params(max_iter=1_000_000).fit(X, y)
+    assert (free.converged_, limited.converged_) == (True, True)
+    values_of = "decision_function" if classes else "predict"
+    found, expected = getattr(limited, values_of)(T), getattr(free, values_of)(T)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.array_equal(limited.predict(T[:30]), free.predict(T[:30])) or not classes
+    assert np.array_equal(np.sort(limited.support_), np.sort(free.support_))
+    assert limited.objective_ == pytest.approx(free.objective_, rel=1e-5)
+    assert len(limited.subproblems_) == len(free.subproblems_)
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_a_limit_that_is_reached_is_told(name):
+    classes, solver = SCALED[name]
+    X = features(151, 6)
+    y = labels(X, classes) if classes else values(X)
+    best = clone(solver).set_params(kernel=Exponential(0.7)).fit(X, y)
+    stopped = clone(best).set_params(max_iter=20).fit(X, y)
+    assert (stopped.n_iter_, stopped.converged_, stopped.stop_reason_) == (20, False, "iteration limit")
+    assert 0 < stopped.objective_ < 0.999 * best.objective_

@@ -13,11 +13,13 @@ from annotated_types import Ge, Gt
 from libsvm import svm as library
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
+from sklearn.svm import SVC, SVR
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
 from kfeat.kernels.base import TILE
+from kfeat.parameters import Iterations
 from kfeat.solvers.base import (
     Solver,
     Subproblem,
@@ -28,7 +30,8 @@ from kfeat.solvers.base import (
     finite,
     resolved_kernel,
 )
-from kfeat.solvers.libsvm.kernel import LibsvmKernel, libsvm_kernel
+from kfeat.solvers.libsvm.kernel import GivenKernel, LibsvmKernel, libsvm_kernel
+from kfeat.solvers.libsvm.limited import train_limited
 from kfeat.solvers.libsvm.model import SupportVectors, copy_model, kernel_fields
 from kfeat.solvers.native.library import c_array, check_sizes, solving, structure, thread_cap, weight_fields
 from kfeat.solvers.native.nodes import NodeRows
@@ -68,6 +71,11 @@ class Libsvm(Solver):
         Whether LIBSVM uses its shrinking heuristic.
     class_weight : dict, "balanced" or None, default None
         The factor of C for each class; "balanced" weights classes by the inverse of their size.
+    max_iter : int, optional
+        The most iterations of each subproblem; None is LIBSVM's own limit of max(10,000,000, 100 n). LIBSVM
+        takes no other: with a number, the copy of it inside scikit-learn trains, every kernel as a Gram
+        matrix. A row with a kernel value far above all others may keep it from converging: LIBSVM chooses
+        pairs of rows by their gain over k(x, x), so that all other pairs come first.
 
     Attributes
     ----------
@@ -106,6 +114,7 @@ class Libsvm(Solver):
         cache_mb: Annotated[FiniteFloat, Gt(0)] | None = None,
         shrinking: bool = True,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        max_iter: Iterations | None = None,
     ) -> None:
         self.kernel = kernel
         self.solver_type = solver_type
@@ -115,6 +124,7 @@ class Libsvm(Solver):
         self.cache_mb = cache_mb
         self.shrinking = shrinking
         self.class_weight = class_weight
+        self.max_iter = max_iter
 
     @property
     def task(self) -> Task:
@@ -134,13 +144,20 @@ class Libsvm(Solver):
         self.kernel_ = resolved_kernel(self.kernel, X)
         self._weights = self._class_weights(y)
         self._scale = self._kernel_scale(X)
-        self._kernel = libsvm_kernel(self.kernel_, self._scale)
+        self.cache_mb_ = float(self.cache_mb or fair_cache_mb(max(self._sizes(y))))
         start = perf_counter()
-        rows = self._kernel.training_rows(X)
-        built = perf_counter()
-        self._model, log = self._train(rows, y, self._kernel)
-        self._model.take_rows(X, self._kernel)
-        self._keep(log, y)
+        if self.max_iter is None:
+            kernel = libsvm_kernel(self.kernel_, self._scale)
+            rows = kernel.training_rows(X)
+            built = perf_counter()
+            trained = self._train(rows, y, kernel)
+        else:
+            kernel = GivenKernel(self.kernel_, self._scale)
+            gram = kernel.gram(X)
+            built = perf_counter()
+            trained = train_limited(gram, self._targets(y), self._limited())
+        self._kernel = kernel
+        self._keep(*trained, X, y)
         self.times_ = {"build": built - start, "solve": perf_counter() - built}
         return self
 
@@ -189,8 +206,24 @@ class Libsvm(Solver):
             )
         return scale
 
-    def _train(self, rows: NodeRows, y: NDArray[Any], kernel: LibsvmKernel) -> tuple[SupportVectors, str]:
-        """Run svm_train and copy its model out."""
+    def _limited(self) -> SVC | SVR:
+        """Return scikit-learn's LIBSVM with these parameters, for a Gram matrix."""
+        shared = {
+            "kernel": "precomputed",
+            "C": self.C * self._scale,
+            "tol": self.eps,
+            "shrinking": self.shrinking,
+            "cache_size": self.cache_mb_,
+            "max_iter": self.max_iter,
+        }
+        if self.task == "regression":
+            return SVR(epsilon=self.p, **shared)
+        return SVC(class_weight=self._weights or None, **shared)
+
+    def _train(
+        self, rows: NodeRows, y: NDArray[Any], kernel: LibsvmKernel
+    ) -> tuple[SupportVectors, list[int], list[float]]:
+        """Run svm_train; return its model, and the iterations and the dual objective of each subproblem."""
         targets = self._targets(y)
         problem = structure(
             library.svm_problem,
@@ -198,7 +231,7 @@ class Libsvm(Solver):
             y=c_array(targets, ctypes.c_double),
             x=c_array(rows.pointers, ctypes.POINTER(library.svm_node)),
         )
-        parameter = self._parameter(y, kernel)
+        parameter = self._parameter(kernel)
         with thread_cap(), solving(library.libsvm.svm_set_print_string_function, None) as messages:
             refusal = library.libsvm.svm_check_parameter(problem, parameter)
             if refusal:
@@ -208,7 +241,12 @@ class Libsvm(Solver):
             copied = copy_model(model.contents, np.unique(targets))
         finally:
             library.libsvm.svm_free_and_destroy_model(ctypes.byref(model))
-        return copied, "".join(messages)
+        log = "".join(messages)
+        iterations = [int(count) for count in re.findall(r"optimization finished, #iter = (\d+)", log)]
+        objectives = [-float(value) for value in re.findall(r"obj = (\S+),", log)]
+        if not iterations or not np.isfinite([*objectives, *copied.rho, *copied.coefficients.flat]).all():
+            raise SolverError(f"LIBSVM returned no usable model; its messages were: {log[-500:]!r}")
+        return copied, iterations, objectives
 
     def _targets(self, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return y as LIBSVM shall see it: it treats the labels -1 and +1, and only these, specially."""
@@ -216,8 +254,7 @@ class Libsvm(Solver):
             return 2.0 * y - 1
         return y.astype(np.float64)
 
-    def _parameter(self, y: NDArray[Any], kernel: LibsvmKernel) -> Any:
-        self.cache_mb_ = float(self.cache_mb or fair_cache_mb(max(self._sizes(y))))
+    def _parameter(self, kernel: LibsvmKernel) -> Any:
         return structure(
             library.svm_parameter,
             svm_type=int(self.solver_type),  # which may be given as 0.0
@@ -244,22 +281,21 @@ class Libsvm(Solver):
             return [len(y)]
         return [a + b for a, b in combinations(np.bincount(y).tolist(), 2)]
 
-    def _keep(self, log: str, y: NDArray[Any]) -> None:
+    def _keep(
+        self, model: SupportVectors, iterations: list[int], objectives: list[float], X: Any, y: NDArray[Any]
+    ) -> None:
         """Set the fitted attributes that tell about the model and the solve."""
-        model = self._model
+        self._model = model
+        model.take_rows(X, self._kernel)
         model.coefficients /= self._scale
         self.support_ = model.rows
         self.n_support_ = model.counts[np.argsort(model.order)] if len(model.order) else model.counts
         self.dual_coef_ = model.coefficients
         self.intercept_ = -model.rho
-        iterations = [int(count) for count in re.findall(r"optimization finished, #iter = (\d+)", log)]
-        objectives = [float(value) for value in re.findall(r"obj = (\S+),", log)]
-        if not iterations or not np.isfinite([*objectives, *model.rho, *model.coefficients.flat]).all():
-            raise SolverError(f"LIBSVM returned no usable model; its messages were: {log[-500:]!r}")
-        self.objective_ = -sum(objectives) / self._scale
+        self.objective_ = sum(objectives) / self._scale
         # LIBSVM says on stderr, not here, that it gave up; epsilon-SVR has two variables per row.
         variables = 2 * len(y) if self.task == "regression" else max(self._sizes(y))
-        limit = max(10_000_000, 100 * variables)
+        limit = self.max_iter or max(10_000_000, 100 * variables)
         name = "epsilon-SVR" if self.task == "regression" else "C-SVC"
         self._report(
             [

@@ -1,5 +1,6 @@
 """Kernels as LIBSVM takes them: its own, which stand for kfeat's, or the values of any other."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -122,16 +123,9 @@ class GivenKernel:
         """
         n = X.shape[0]
         pairs = (n + 1) // 2
-        check_memory(
-            f"the Gram matrix of {n:,} rows",
-            pairs * (n + 1) * 16,
-            "take a kernel that LIBSVM computes itself (Linear, Polynomial, Gaussian) or fewer rows",
-        )
+        self._check_memory(n, pairs * (n + 1) * 16)
         gram = np.empty((pairs, n + 1, 2))
-        for rows in gen_batches(n, max(2, GRAM_VALUES // n // 2 * 2)):  # each starts at an even row
-            K = self._values(X[rows], X)
-            if self.scale != 1:
-                K /= self.scale
+        for rows, K in self._blocks(X):
             first = rows.start // 2
             gram[first : first + len(K[::2]), 1:, 0] = K[::2]
             gram[first : first + len(K[1::2]), 1:, 1] = K[1::2]
@@ -139,6 +133,15 @@ class GivenKernel:
         gram[numbers // 2, 0, numbers % 2] = numbers + 1
         pointers = gram.ctypes.data + (numbers // 2) * gram.strides[0] + 8 * (numbers % 2) - 8
         return NodeRows(gram, pointers.astype(np.uintp))
+
+    def gram(self, X: Any) -> NDArray[np.float64]:
+        """Return the Gram matrix (n, n) in double precision, or raise SolverError."""
+        n = X.shape[0]
+        self._check_memory(n, 8 * n * n)
+        gram = np.empty((n, n))
+        for rows, K in self._blocks(X):
+            gram[rows] = K
+        return gram
 
     def hold(self, vectors: Any) -> Any:
         """Return the vectors as they are."""
@@ -156,6 +159,18 @@ class GivenKernel:
         rows["value"][:, 1:] = K
         numbers["value"][:, 0] = np.arange(1, len(K.T) + 1)
         return _as_node_rows(rows), _as_node_rows(numbers)
+
+    def _check_memory(self, n: int, size: int) -> None:
+        what = "take a kernel that LIBSVM computes itself (Linear, Polynomial, Gaussian) or fewer rows"
+        check_memory(f"the Gram matrix of {n:,} rows", size, what)
+
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield rows, each block starting at an even one, and their divided kernel values against all."""
+        for rows in gen_batches(X.shape[0], max(2, GRAM_VALUES // X.shape[0] // 2 * 2)):
+            K = self._values(X[rows], X)
+            if self.scale != 1:
+                K /= self.scale
+            yield rows, K
 
     def _values(self, X: Any, vectors: Any) -> NDArray[Any]:
         """Return the kernel's values in the precision of the rows, or in double where that overflows."""
