@@ -89,10 +89,25 @@ def test_features_that_overflow_are_refused_or_give_finite_machines(name, dtype)
             assert np.isfinite(solver.predict((X * size).astype(dtype))).all()
 
 
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name != "libsvm"])  # it has its own test
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_one_row_that_is_far_too_long_is_refused_or_gives_a_finite_machine(name, dtype):
+    outlier = X.astype(dtype)  # as features of a kernel that reaches 1e44 are
+    outlier[0] *= 1e22
+    solver = SOLVERS[name]()
+    try:
+        solver.fit(outlier, y)
+    except SolverError as error:
+        assert re.search("scale the features down", str(error))  # noqa: PT017
+        assert dtype == np.float32
+    else:
+        assert np.isfinite(solver.predict(outlier)).all()
+
+
 @pytest.mark.parametrize("kernel", [Linear(), Polynomial(4), Sum([Polynomial(4)])])
 def test_libsvm_refuses_kernel_values_beyond_its_cache(kernel):
     with pytest.raises(SolverError, match=r"values of .* reach .* beyond the single precision"):
-        Libsvm(kernel).fit(X * (1e25 if isinstance(kernel, Linear) else 1e12), y)
+        Libsvm(kernel).fit(X * (1e45 if isinstance(kernel, Linear) else 1e22), y)
     with pytest.raises(KfeatError, match="scale them down"):
         Libsvm(kernel).fit(X * 1e160, y)
 

@@ -122,6 +122,7 @@ def coefficients(kernel: Kernel, n_terms: int) -> NDArray[np.float64]:
     if not np.isfinite(a).all():
         n = int(np.argmin(np.isfinite(a)))
         raise UnsupportedKernelError(
-            f"the coefficient a_{n} of {kernel!r} is beyond double precision: use a lower degree"
+            f"the coefficient a_{n} of {kernel!r} is beyond double precision: use a lower degree or gamma, "
+            "or a larger sigma"
         )
     return a

@@ -1,14 +1,15 @@
 """Random Maclaurin: proved unbiased degree by degree by enumeration, and its laws of degrees."""
 
+import re
 from itertools import product
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from kfeat.errors import DataError, UnsupportedKernelError
+from kfeat.errors import DataError, KfeatError, UnsupportedKernelError
 from kfeat.kernels import DotProductKernel, Exponential, Linear, Polynomial, VovkInfinite, VovkReal
-from kfeat.maps import RandomMaclaurin, column_counts
+from kfeat.maps import RandomMaclaurin, TruncatedMaclaurin, column_counts
 from kfeat.maps.degrees import geometric, proportional, truncated
 
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
@@ -113,6 +114,57 @@ def test_the_map_approaches_the_kernel_less_its_offset(law, h01, constant):
     np.testing.assert_allclose(Z @ Z.T, kernel(X) - fitted.kernel_offset_, atol=0.02)
 
 
+def rows_with_outliers():
+    """Rows whose longest has norm 1 and most of which are near 0, as z-scored data with outliers are."""
+    X = np.random.default_rng(0).standard_normal((300, 20))
+    X[0] *= 40
+    X[1] *= 20
+    return X / np.linalg.norm(X, axis=1).max()
+
+
+MACLAURIN = [
+    *product([RandomMaclaurin], ["geometric", "truncated", "proportional"], [False, True]),
+    *product([TruncatedMaclaurin], ["truncated", "proportional"], [False, True]),
+]
+
+
+@pytest.mark.parametrize(("cls", "law", "h01"), MACLAURIN)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_whose_kernel_is_beyond_float32_have_finite_features_or_are_refused(cls, law, h01, dtype):
+    X = rows_with_outliers().astype(dtype)
+    kernel = Exponential(0.0995)  # the mean distance of Adult's rows, whose kernel reaches 7e43
+    assert kernel.diagonal(X.astype(float)).max() > 1e43
+    Z = cls(kernel, 300, degree_law=law, h01=h01, random_state=0).fit(X).transform(X)
+    assert np.isfinite(Z).all()
+    assert np.abs(Z[0]).max() > 100
+    for factor in (3, 30, 1e3, 1e9):
+        try:
+            Z = (
+                cls(kernel, 300, degree_law=law, h01=h01, random_state=0)
+                .fit(factor * X)
+                .transform(factor * X)
+            )
+        except KfeatError as error:
+            assert re.search(r"scale (them|the rows) down", str(error))  # noqa: PT017
+        else:
+            assert np.isfinite(Z).all()
+
+
+@pytest.mark.parametrize(("cls", "law", "h01"), MACLAURIN)
+@pytest.mark.parametrize(
+    "kernel", [Polynomial(10, coef0=1.0), Exponential(0.5), Exponential(0.0995)], ids=str
+)
+def test_single_precision_keeps_five_digits_of_the_largest_estimate(cls, law, h01, kernel):
+    X = rows_with_outliers()
+    X[2:] /= 2 * np.linalg.norm(X[2:], axis=1, keepdims=True)
+    fitted = cls(kernel, 500, degree_law=law, h01=h01, random_state=0).fit(X)
+    assert fitted.degrees_.max() >= 5
+    single, double = (fitted.transform(X.astype(dtype)).astype(float) for dtype in (np.float32, np.float64))
+    errors = np.abs(single @ single.T - double @ double.T)
+    assert 0 < errors.max() < 1e-5 * (double @ double.T).max()
+    assert errors[2:, 2:].max() < 1e-5 * (double @ double.T)[2:, 2:].max()  # and without the outliers
+
+
 def test_what_cannot_be_sampled_is_refused():
     class Sine(DotProductKernel):
         def maclaurin(self, n_terms):
@@ -127,6 +179,8 @@ def test_what_cannot_be_sampled_is_refused():
         UnsupportedKernelError, match=r"the coefficient a_.* is beyond double precision: use a lower degree"
     ):
         RandomMaclaurin(Polynomial(2000, coef0=1.0), degree_law="truncated").fit(X2)
+    with pytest.raises(UnsupportedKernelError, match=r"the coefficient a_.* or a larger sigma"):
+        RandomMaclaurin(Exponential(0.01), degree_law="truncated", base=1.05).fit(X2)
     with pytest.raises(UnsupportedKernelError, match="no terms of degree >= 2"):
         RandomMaclaurin(Linear(), degree_law="truncated", h01=True).fit(X2)
     with pytest.raises(DataError, match=r"needs \|<x, y>\| < 1, got 4"):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from libsvm import svmutil
 from scipy.sparse import csr_array
+from sklearn.base import clone
 from sklearn.svm import SVC, SVR
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -206,3 +207,110 @@ def test_sums_of_kernels_train_too():
     theirs = SVC(kernel="precomputed", tol=1e-8).fit(both(X), y)
     ours = Libsvm(both, eps=1e-8).fit(X, y)
     np.testing.assert_allclose(ours.decision_function(X), theirs.decision_function(both(X)), atol=1e-6)
+
+
+SCALED = {
+    "binary": (2, Libsvm(C=3.0)),
+    "weighted": (3, Libsvm(C=3.0, class_weight={0: 0.3, 1: 1.7, 2: 1.0})),
+    "regression": (0, Libsvm(solver_type=3, C=3.0)),
+}
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_a_scaled_kernel_and_cost_give_the_same_machine_to_the_last_bit(name, monkeypatch):
+    classes, solver = SCALED[name]
+    X, T = features(151, 6), features(90, 6, seed=4)
+    y = labels(X, classes) if classes else values(X)
+    plain, scaled = (clone(solver).set_params(kernel=Exponential(0.7)) for _ in range(2))
+    plain.fit(X, y)
+    monkeypatch.setattr(Libsvm, "_kernel_scale", lambda *_: 2.0**70)
+    scaled.fit(X, y)
+    assert (plain._kernel.scale, scaled._kernel.scale) == (1.0, 2.0**70)
+    for attribute in ("support_", "dual_coef_", "intercept_"):
+        assert np.array_equal(getattr(scaled, attribute), getattr(plain, attribute)), attribute
+    assert scaled.subproblems_ == plain.subproblems_
+    assert np.array_equal(scaled.predict(T), plain.predict(T))
+    assert scaled.objective_ == pytest.approx(plain.objective_, rel=1e-6)  # LIBSVM prints 6 decimals
+
+
+def test_kernel_values_beyond_float32_give_the_machine_of_the_small_ones():
+    X, T = features(151, 6), features(90, 6, seed=4)
+    y = labels(X, 3)
+    factor = 2.0**140  # 1.4e42
+    large = Libsvm(Polynomial(2, factor**0.5, factor**0.5), C=3.0 / factor, eps=1e-8).fit(X, y)
+    theirs = SVC(kernel="precomputed", C=3.0, tol=1e-8).fit(Polynomial(2, 1.0, 1.0)(X), y)
+    K = Polynomial(2, 1.0, 1.0)(T, X)
+    np.testing.assert_allclose(large.decision_function(T), theirs.decision_function(K), atol=1e-6)
+    assert np.array_equal(large.predict(T), theirs.predict(K))
+    assert large.objective_ == pytest.approx(
+        Libsvm(Polynomial(2, 1.0, 1.0), C=3.0, eps=1e-8).fit(X, y).objective_ / factor, rel=1e-6
+    )
+
+
+def test_outliers_whose_kernel_is_beyond_float32_are_trained_with_and_predicted():
+    X = features(151, 6)
+    X[7] *= 10.5 / np.linalg.norm(X[7])
+    T = np.vstack([features(90, 6, seed=4), 1.3 * X[7], -1.3 * X[7]]).astype(np.float32)
+    X = X.astype(np.float32)
+    y = labels(X, 2)
+    kernel = Exponential(1.0)
+    assert 1e47 < kernel.diagonal(X.astype(float)).max() < 1e49
+    solver = Libsvm(kernel, C=10.0, eps=1e-7).fit(X, y)
+    assert solver.converged_
+    a, K = solver.dual_coef_[0], kernel(X.astype(float))
+    f = K[:, solver.support_] @ a + solver.intercept_[0]
+    primal = a @ f[solver.support_] / 2 + 10 * np.maximum(1 - (2 * y - 1) * f, 0).sum()
+    # The primal objective in double precision is the dual's, so no machine is better.
+    assert primal == pytest.approx(solver.objective_, rel=1e-5)
+    assert np.array_equal(solver.predict(X), (f > 0).astype(int))
+    assert np.isfinite(solver.decision_function(T)).all()
+
+
+def test_a_new_row_whose_kernel_is_beyond_float32_is_predicted():
+    X = features(60, 4, dtype=np.float32)
+    y = labels(X, 2)
+    solver = Libsvm(Exponential(0.5)).fit(X, y)
+    far = X[:1] * np.float32(200 / np.linalg.norm(X[0]))
+    scores = solver.decision_function(np.vstack([far, X]))
+    assert solver._scale == 1
+    assert abs(scores[0]) > float(np.finfo(np.float32).max)
+    np.testing.assert_allclose(scores[1:], solver.decision_function(X), rtol=1e-4, atol=1e-4)
+
+
+def test_a_solve_that_does_not_end_says_so():
+    X = features(40, 2)
+    solver = Libsvm(Linear(), C=1e12).fit(X, labels(X, 2))
+    assert (solver.n_iter_, solver.converged_, solver.stop_reason_) == (10_000_000, False, "iteration limit")
+
+
+@pytest.mark.parametrize("kernel", [Exponential(0.7), Polynomial(2, 1e20, 1e20), Gaussian(0.7)], ids=str)
+@pytest.mark.parametrize("name", SCALED)
+def test_a_limit_that_is_not_reached_gives_libsvm_s_own_machine(name, kernel):
+    classes, solver = SCALED[name]
+    X, T = features(151, 6), features(90, 6, seed=4)
+    y = labels(X, classes) if classes else values(X)
+    if name == "binary":
+        y = 2 * y - 1  # labels that LIBSVM treats specially
+        solver = Libsvm(class_weight={-1: 0.5, 1: 2.0})
+    C = 3e-40 if isinstance(kernel, Polynomial) else 3.0
+    free = clone(solver).set_params(kernel=kernel, C=C, eps=1e-7).fit(X, y)
+    limited = clone(free).set_params(max_iter=1_000_000).fit(X, y)
+    assert (free.converged_, limited.converged_) == (True, True)
+    values_of = "decision_function" if classes else "predict"
+    found, expected = getattr(limited, values_of)(T), getattr(free, values_of)(T)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.array_equal(limited.predict(T[:30]), free.predict(T[:30])) or not classes
+    assert np.array_equal(np.sort(limited.support_), np.sort(free.support_))
+    assert limited.objective_ == pytest.approx(free.objective_, rel=1e-5)
+    assert len(limited.subproblems_) == len(free.subproblems_)
+
+
+@pytest.mark.parametrize("name", SCALED)
+def test_a_limit_that_is_reached_is_told(name):
+    classes, solver = SCALED[name]
+    X = features(151, 6)
+    y = labels(X, classes) if classes else values(X)
+    best = clone(solver).set_params(kernel=Exponential(0.7)).fit(X, y)
+    stopped = clone(best).set_params(max_iter=20).fit(X, y)
+    assert (stopped.n_iter_, stopped.converged_, stopped.stop_reason_) == (20, False, "iteration limit")
+    assert 0 < stopped.objective_ < 0.999 * best.objective_

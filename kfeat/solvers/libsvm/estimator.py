@@ -3,7 +3,7 @@
 import ctypes
 import re
 from itertools import combinations
-from math import ceil
+from math import ceil, frexp, isfinite
 from time import perf_counter
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -13,11 +13,13 @@ from annotated_types import Ge, Gt
 from libsvm import svm as library
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
+from sklearn.svm import SVC, SVR
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
 from kfeat.kernels.base import TILE
+from kfeat.parameters import Iterations
 from kfeat.solvers.base import (
     Solver,
     Subproblem,
@@ -28,12 +30,14 @@ from kfeat.solvers.base import (
     finite,
     resolved_kernel,
 )
-from kfeat.solvers.libsvm.kernel import LibsvmKernel, libsvm_kernel
+from kfeat.solvers.libsvm.kernel import GivenKernel, LibsvmKernel, libsvm_kernel
+from kfeat.solvers.libsvm.limited import train_limited
 from kfeat.solvers.libsvm.model import SupportVectors, copy_model, kernel_fields
 from kfeat.solvers.native.library import c_array, check_sizes, solving, structure, thread_cap, weight_fields
 from kfeat.solvers.native.nodes import NodeRows
 
 FIRST_VIOLATION = 2.0  # of the conditions of optimality, where C-SVC starts
+FLOAT32 = np.finfo(np.float32)
 MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is given
 
 
@@ -41,11 +45,12 @@ class Libsvm(Solver):
     """The exact kernel SVM by LIBSVM.
 
     min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel`. LIBSVM's own kernels stand
-    for Linear, Polynomial and Gaussian; any other kernel is handed over as a Gram matrix, which takes 8 n^2
-    bytes. Labels are those of `svm_predict`: rows on which rounding could turn a vote are decided by LIBSVM
-    itself. Raises DataError for fewer than two classes or sizes beyond C's int, SolverError for a Gram matrix
-    that does not fit in memory. Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2
-    (2011).
+    for Linear, Polynomial and Gaussian; any other kernel, and any whose values are beyond the float32 in
+    which LIBSVM keeps them, is handed over as a Gram matrix, which takes 8 n^2 bytes: as K / s with cost C s,
+    s a power of two, which is the same machine. Labels are those of `svm_predict`: rows on which rounding
+    could turn a vote are decided by LIBSVM itself. Raises DataError for fewer than two classes or sizes
+    beyond C's int, SolverError for a Gram matrix that does not fit in memory and for values that no s brings
+    within float32. Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2 (2011).
 
     Parameters
     ----------
@@ -66,6 +71,11 @@ class Libsvm(Solver):
         Whether LIBSVM uses its shrinking heuristic.
     class_weight : dict, "balanced" or None, default None
         The factor of C for each class; "balanced" weights classes by the inverse of their size.
+    max_iter : int, optional
+        The most iterations of each subproblem; None is LIBSVM's own limit of max(10,000,000, 100 n). LIBSVM
+        takes no other: with a number, the copy of it inside scikit-learn trains, every kernel as a Gram
+        matrix. A row with a kernel value far above all others may keep it from converging: LIBSVM chooses
+        pairs of rows by their gain over k(x, x), so that all other pairs come first.
 
     Attributes
     ----------
@@ -104,6 +114,7 @@ class Libsvm(Solver):
         cache_mb: Annotated[FiniteFloat, Gt(0)] | None = None,
         shrinking: bool = True,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
+        max_iter: Iterations | None = None,
     ) -> None:
         self.kernel = kernel
         self.solver_type = solver_type
@@ -113,6 +124,7 @@ class Libsvm(Solver):
         self.cache_mb = cache_mb
         self.shrinking = shrinking
         self.class_weight = class_weight
+        self.max_iter = max_iter
 
     @property
     def task(self) -> Task:
@@ -130,14 +142,22 @@ class Libsvm(Solver):
             )
         check_sizes("LIBSVM", rows_times_two=2 * X.shape[0], features=X.shape[1] + 1)
         self.kernel_ = resolved_kernel(self.kernel, X)
-        self._check_kernel(X)
-        self._kernel = libsvm_kernel(self.kernel_)
+        self._weights = self._class_weights(y)
+        self._scale = self._kernel_scale(X)
+        self.cache_mb_ = float(self.cache_mb or fair_cache_mb(max(self._sizes(y))))
         start = perf_counter()
-        rows = self._kernel.training_rows(X)
-        built = perf_counter()
-        self._model, log = self._train(rows, y, self._kernel)
-        self._model.take_rows(X, self._kernel)
-        self._keep(log, y)
+        if self.max_iter is None:
+            kernel = libsvm_kernel(self.kernel_, self._scale)
+            rows = kernel.training_rows(X)
+            built = perf_counter()
+            trained = self._train(rows, y, kernel)
+        else:
+            kernel = GivenKernel(self.kernel_, self._scale)
+            gram = kernel.gram(X)
+            built = perf_counter()
+            trained = train_limited(gram, self._targets(y), self._limited())
+        self._kernel = kernel
+        self._keep(*trained, X, y)
         self.times_ = {"build": built - start, "solve": perf_counter() - built}
         return self
 
@@ -162,18 +182,48 @@ class Libsvm(Solver):
             return self._model.decision_values(X, self._kernel)[:, 0]
         return self.classes_[self._model.labels(X, self._kernel)]
 
-    def _check_kernel(self, X: Any) -> None:
-        """Raise SolverError where k(x, x), and with it a value in LIBSVM's cache, is beyond float32."""
+    def _kernel_scale(self, X: Any) -> float:
+        """Return s, the power of two by which K is divided and C multiplied for LIBSVM; 1 where K fits.
+
+        LIBSVM keeps kernel values in float32. K / s and C s (for every class) turn each a_i of the dual into
+        s a_i and the dual's value D into s D, and leave the gradient, and with it b and what the tolerance is
+        compared with, as they are: the constraints 0 <= a_i <= C and the linear terms (1, and for regression
+        y and p) grow with a, and K a does not change. Only values below s times float32's smallest are lost,
+        which moves a decision value by less than n C s times that. Raises SolverError where this may exceed
+        the tolerance, or where a value is beyond double precision.
+        """
         parts = (X[rows].astype(np.float64) for rows in gen_batches(X.shape[0], TILE))
         largest = max(float(np.abs(self.kernel_.diagonal(part)).max()) for part in parts)
-        if not largest <= np.finfo(np.float32).max:
+        if largest <= float(FLOAT32.max):
+            return 1.0
+        scale = 2.0 ** (frexp(largest)[1] - FLOAT32.maxexp + 1)
+        cost = self.C * max(self._weights.values(), default=1.0)
+        lost = X.shape[0] * cost * scale * float(FLOAT32.smallest_subnormal)
+        if not isfinite(largest) or lost > self.eps:
             raise SolverError(
                 f"values of {self.kernel_!r} reach {largest:.3g}, beyond the single precision in which "
                 "LIBSVM keeps them: scale the features down, or take a lower degree or gamma"
             )
+        return scale
 
-    def _train(self, rows: NodeRows, y: NDArray[Any], kernel: LibsvmKernel) -> tuple[SupportVectors, str]:
-        """Run svm_train and copy its model out."""
+    def _limited(self) -> SVC | SVR:
+        """Return scikit-learn's LIBSVM with these parameters, for a Gram matrix."""
+        shared = {
+            "kernel": "precomputed",
+            "C": self.C * self._scale,
+            "tol": self.eps,
+            "shrinking": self.shrinking,
+            "cache_size": self.cache_mb_,
+            "max_iter": self.max_iter,
+        }
+        if self.task == "regression":
+            return SVR(epsilon=self.p, **shared)
+        return SVC(class_weight=self._weights or None, **shared)
+
+    def _train(
+        self, rows: NodeRows, y: NDArray[Any], kernel: LibsvmKernel
+    ) -> tuple[SupportVectors, list[int], list[float]]:
+        """Run svm_train; return its model, and the iterations and the dual objective of each subproblem."""
         targets = self._targets(y)
         problem = structure(
             library.svm_problem,
@@ -181,7 +231,7 @@ class Libsvm(Solver):
             y=c_array(targets, ctypes.c_double),
             x=c_array(rows.pointers, ctypes.POINTER(library.svm_node)),
         )
-        parameter = self._parameter(y, kernel)
+        parameter = self._parameter(kernel)
         with thread_cap(), solving(library.libsvm.svm_set_print_string_function, None) as messages:
             refusal = library.libsvm.svm_check_parameter(problem, parameter)
             if refusal:
@@ -191,7 +241,12 @@ class Libsvm(Solver):
             copied = copy_model(model.contents, np.unique(targets))
         finally:
             library.libsvm.svm_free_and_destroy_model(ctypes.byref(model))
-        return copied, "".join(messages)
+        log = "".join(messages)
+        iterations = [int(count) for count in re.findall(r"optimization finished, #iter = (\d+)", log)]
+        objectives = [-float(value) for value in re.findall(r"obj = (\S+),", log)]
+        if not iterations or not np.isfinite([*objectives, *copied.rho, *copied.coefficients.flat]).all():
+            raise SolverError(f"LIBSVM returned no usable model; its messages were: {log[-500:]!r}")
+        return copied, iterations, objectives
 
     def _targets(self, y: NDArray[Any]) -> NDArray[np.float64]:
         """Return y as LIBSVM shall see it: it treats the labels -1 and +1, and only these, specially."""
@@ -199,24 +254,26 @@ class Libsvm(Solver):
             return 2.0 * y - 1
         return y.astype(np.float64)
 
-    def _parameter(self, y: NDArray[Any], kernel: LibsvmKernel) -> Any:
-        self.cache_mb_ = float(self.cache_mb or fair_cache_mb(max(self._sizes(y))))
-        weights = {}
-        if self.task == "classification" and self.class_weight is not None:
-            labels = np.unique(self._targets(y)).astype(int).tolist()
-            factors = class_factors(self.class_weight, self.classes_, y).tolist()
-            weights = dict(zip(labels, factors, strict=True))
+    def _parameter(self, kernel: LibsvmKernel) -> Any:
         return structure(
             library.svm_parameter,
             svm_type=int(self.solver_type),  # which may be given as 0.0
-            C=self.C,
+            C=self.C * self._scale,
             eps=self.eps,
             p=self.p,
             shrinking=int(self.shrinking),
             cache_size=self.cache_mb_,
             **kernel_fields(kernel),
-            **weight_fields(weights),
+            **weight_fields(self._weights),
         )
+
+    def _class_weights(self, y: NDArray[Any]) -> dict[int, float]:
+        """Return the factors of C by LIBSVM's labels, none where all are 1."""
+        if self.task == "regression" or self.class_weight is None:
+            return {}
+        labels = np.unique(self._targets(y)).astype(int).tolist()
+        factors = class_factors(self.class_weight, self.classes_, y).tolist()
+        return dict(zip(labels, factors, strict=True))
 
     def _sizes(self, y: NDArray[Any]) -> list[int]:
         """Return how many rows each of LIBSVM's problems has, in no order: pairs of classes, or all rows."""
@@ -224,21 +281,21 @@ class Libsvm(Solver):
             return [len(y)]
         return [a + b for a, b in combinations(np.bincount(y).tolist(), 2)]
 
-    def _keep(self, log: str, y: NDArray[Any]) -> None:
+    def _keep(
+        self, model: SupportVectors, iterations: list[int], objectives: list[float], X: Any, y: NDArray[Any]
+    ) -> None:
         """Set the fitted attributes that tell about the model and the solve."""
-        model = self._model
+        self._model = model
+        model.take_rows(X, self._kernel)
+        model.coefficients /= self._scale
         self.support_ = model.rows
         self.n_support_ = model.counts[np.argsort(model.order)] if len(model.order) else model.counts
         self.dual_coef_ = model.coefficients
         self.intercept_ = -model.rho
-        iterations = [int(count) for count in re.findall(r"optimization finished, #iter = (\d+)", log)]
-        objectives = [float(value) for value in re.findall(r"obj = (\S+),", log)]
-        if not iterations or not np.isfinite([*objectives, *model.rho, *model.coefficients.flat]).all():
-            raise SolverError(f"LIBSVM returned no usable model; its messages were: {log[-500:]!r}")
-        self.objective_ = -sum(objectives)
+        self.objective_ = sum(objectives) / self._scale
         # LIBSVM says on stderr, not here, that it gave up; epsilon-SVR has two variables per row.
         variables = 2 * len(y) if self.task == "regression" else max(self._sizes(y))
-        limit = max(10_000_000, 100 * variables)
+        limit = self.max_iter or max(10_000_000, 100 * variables)
         name = "epsilon-SVR" if self.task == "regression" else "C-SVC"
         self._report(
             [

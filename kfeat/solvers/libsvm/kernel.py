@@ -1,5 +1,6 @@
 """Kernels as LIBSVM takes them: its own, which stand for kfeat's, or the values of any other."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,6 +10,7 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
+from kfeat.errors import DataError
 from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
 from kfeat.kernels.dot_product import power
 from kfeat.memory import check_memory
@@ -101,9 +103,13 @@ class NativeKernel:
 
 @dataclass(frozen=True)
 class GivenKernel:
-    """Any kernel of kfeat, handed to LIBSVM as a matrix of its values."""
+    """Any kernel of kfeat, handed to LIBSVM as a matrix of its values.
+
+    In training they are divided by `scale`, which is above 1 where LIBSVM's float32 does not hold them.
+    """
 
     kernel: Kernel
+    scale: float = 1.0
     type: int = PRECOMPUTED
     degree: int = 1
     gamma: float = 1.0
@@ -117,14 +123,9 @@ class GivenKernel:
         """
         n = X.shape[0]
         pairs = (n + 1) // 2
-        check_memory(
-            f"the Gram matrix of {n:,} rows",
-            pairs * (n + 1) * 16,
-            "take a kernel that LIBSVM computes itself (Linear, Polynomial, Gaussian) or fewer rows",
-        )
+        self._check_memory(n, pairs * (n + 1) * 16)
         gram = np.empty((pairs, n + 1, 2))
-        for rows in gen_batches(n, max(2, GRAM_VALUES // n // 2 * 2)):  # each starts at an even row
-            K = self.kernel(X[rows], X)
+        for rows, K in self._blocks(X):
             first = rows.start // 2
             gram[first : first + len(K[::2]), 1:, 0] = K[::2]
             gram[first : first + len(K[1::2]), 1:, 1] = K[1::2]
@@ -133,26 +134,58 @@ class GivenKernel:
         pointers = gram.ctypes.data + (numbers // 2) * gram.strides[0] + 8 * (numbers % 2) - 8
         return NodeRows(gram, pointers.astype(np.uintp))
 
+    def gram(self, X: Any) -> NDArray[np.float64]:
+        """Return the Gram matrix (n, n) in double precision, or raise SolverError."""
+        n = X.shape[0]
+        self._check_memory(n, 8 * n * n)
+        gram = np.empty((n, n))
+        for rows, K in self._blocks(X):
+            gram[rows] = K
+        return gram
+
     def hold(self, vectors: Any) -> Any:
         """Return the vectors as they are."""
         return vectors
 
     def values(self, X: Any, vectors: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the kernel's values; only LIBSVM's sum of the same values can round otherwise."""
-        K = self.kernel(X, vectors).astype(np.float64)
+        K = self._values(X, vectors).astype(np.float64)
         return K, EPS * len(K.T) * np.abs(K).max(axis=1, initial=0.0)
 
     def asking_rows(self, X: Any, vectors: Any) -> tuple[NodeRows, NodeRows]:
         """Return kernel values against the vectors, and the vectors' numbers."""
-        K = self.kernel(X, vectors)
+        K = self._values(X, vectors)
         rows, numbers = np.zeros((len(K), len(K.T) + 1), NODE), np.zeros((len(K.T), 1), NODE)
         rows["value"][:, 1:] = K
         numbers["value"][:, 0] = np.arange(1, len(K.T) + 1)
         return _as_node_rows(rows), _as_node_rows(numbers)
 
+    def _check_memory(self, n: int, size: int) -> None:
+        what = "take a kernel that LIBSVM computes itself (Linear, Polynomial, Gaussian) or fewer rows"
+        check_memory(f"the Gram matrix of {n:,} rows", size, what)
 
-def libsvm_kernel(kernel: Kernel) -> LibsvmKernel:
-    """Return LIBSVM's own kernel for a kernel of kfeat where it has one, otherwise the kernel's values."""
+    def _blocks(self, X: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield rows, each block starting at an even one, and their divided kernel values against all."""
+        for rows in gen_batches(X.shape[0], max(2, GRAM_VALUES // X.shape[0] // 2 * 2)):
+            K = self._values(X[rows], X)
+            if self.scale != 1:
+                K /= self.scale
+            yield rows, K
+
+    def _values(self, X: Any, vectors: Any) -> NDArray[Any]:
+        """Return the kernel's values in the precision of the rows, or in double where that overflows."""
+        if self.scale == 1:
+            try:
+                return self.kernel(X, vectors)
+            except DataError:  # raised again below where double precision does not help
+                pass
+        return self.kernel(X.astype(np.float64), vectors.astype(np.float64))
+
+
+def libsvm_kernel(kernel: Kernel, scale: float) -> LibsvmKernel:
+    """Return LIBSVM's own kernel where it has this one and nothing is to be scaled, otherwise the values."""
+    if scale != 1:
+        return GivenKernel(kernel, scale)
     if isinstance(kernel, Linear):
         return NativeKernel(LINEAR)
     if isinstance(kernel, Polynomial):
