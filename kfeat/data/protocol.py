@@ -34,21 +34,31 @@ class Official(Split):
     kind: Literal["official"] = "official"
 
 
-class All(Split):
+class Dealt(Split):
+    """A split of the train and test files merged, or of the rows of one `file` alone.
+
+    `file: train` leaves the test file out of it: for choices, such as of a bandwidth, that must not see its
+    rows.
+    """
+
+    file: Literal["train"] | None = None
+
+
+class All(Dealt):
     """All rows train, and the same rows test: for kernel errors, timings and training accuracies."""
 
     kind: Literal["all"]
 
 
-class Fraction(Split):
-    """Train and test files merged; a random fraction trains, max_train rows at most; the rest tests."""
+class Fraction(Dealt):
+    """A random fraction of the rows trains, max_train rows at most; the rest tests."""
 
     kind: Literal["fraction"]
     train: Annotated[float, Gt(0), Lt(1)]
 
 
-class Sample(Split):
-    """Train and test files merged; n_train random rows to train, n_test others (or all the rest) to test."""
+class Sample(Dealt):
+    """n_train random rows to train, n_test others (or all the rest) to test."""
 
     kind: Literal["sample"]
     n_train: Count
@@ -62,8 +72,8 @@ def one_fold(fold: Any) -> Any:
     return fold
 
 
-class KFold(Split):
-    """Train and test files merged and dealt into k folds; one fold to test, the others to train.
+class KFold(Dealt):
+    """The rows dealt into k folds; one fold to test, the others to train.
 
     The deal is fixed by `seed` (0 if left out), so that the folds of one seed never overlap.
     """

@@ -23,8 +23,12 @@ def split_indices(split: AnySplit, raw: Raw, random_state: int) -> tuple[Indices
     DataError when there is no test file or there are fewer rows than the split asks for.
     """
     rng = np.random.default_rng(random_state if split.seed is None else split.seed)
-    n, name = len(raw.y), raw.name
-    train, test = official(raw, rng) if isinstance(split, Official) else dealt(split, n, rng, name)
+    name = raw.name
+    if isinstance(split, Official):
+        n, (train, test) = len(raw.y), official(raw, rng)
+    else:
+        n = len(raw.parts[split.file].y if split.file else raw.y)
+        train, test = dealt(split, n, rng, name)
     train, test = train[: split.max_train], test[: split.max_test]
     if not len(train) or not len(test):
         left = f"{len(train)} to train, {len(test)} to test"
@@ -45,7 +49,7 @@ def official(raw: Raw, rng: np.random.Generator) -> tuple[Indices, Indices]:
 def dealt(
     split: All | Fraction | Sample | KFold, n: int, rng: np.random.Generator, name: str
 ) -> tuple[Indices, Indices]:
-    """Return the two sides of n merged rows, each in random order."""
+    """Return the two sides of the first n rows, which may be all, each in random order."""
     order = shuffled(rng, n)
     if isinstance(split, All):
         return order, order[: split.max_train]

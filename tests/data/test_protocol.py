@@ -220,6 +220,34 @@ def test_folds_deal_every_row_once() -> None:
     assert sorted(row for test in tests for row in test) == list(range(90))
 
 
+def test_a_split_of_the_train_file_never_sees_the_test_file() -> None:
+    splits: list[Any] = [
+        *({"kind": "k_fold", "fold": fold} for fold in range(5)),
+        {"kind": "fraction", "train": 0.6},
+        {"kind": "sample", "n_train": 30},
+        {"kind": "all"},
+    ]
+    for split in splits:
+        both, alone = (
+            rows_of(prepare(raw(NUMBERED), protocol(split=split | file), 3))
+            for file in ({}, {"file": "train"})
+        )
+        without_test_file = raw(NUMBERED[:60], Y[:60], n_train=None)
+        assert alone == rows_of(prepare(without_test_file, protocol(split=split), 3)), split
+        assert max(both[0] + both[1]) >= 60 > max(alone[0] + alone[1]), split
+        assert sorted({*alone[0], *alone[1]}) == list(range(60)), split
+
+
+def test_a_split_of_the_train_file_asks_for_no_more_rows_than_it_has() -> None:
+    split = {"kind": "sample", "n_train": 61, "file": "train"}
+    with pytest.raises(DataError, match="expected 61 training rows, got 60"):
+        prepare(raw(), protocol(split=split), 0)
+    with pytest.raises(ValidationError, match="'train'"):
+        protocol(split={"kind": "k_fold", "file": "test"})
+    with pytest.raises(ValidationError, match="file"):
+        protocol(split={"kind": "official", "file": "train"})
+
+
 def test_smaller_caps_take_subsets() -> None:
     small, large = (
         rows_of(prepare(raw(NUMBERED), protocol(split={"kind": "official", "max_train": n}), 0))[0]
