@@ -29,10 +29,12 @@ def test_the_distribution_is_that_of_the_weights_over_the_plain_ones(D: int, sig
     m = SES(KERNEL, D, sign=sign, random_state=0)
     row = of(Weights(), m)
     ratio = m.weights_ / m.plain_weights()
-    read = {name: QUANTITIES[f"weight_{name}"].read(row) for name in ("sum", "distance", "minimum", "q50")}
+    names = ("sum", "deviation", "distance", "minimum", "q50")
+    read = {name: QUANTITIES[f"weight_{name}"].read(row) for name in names}
     assert read["sum"] == pytest.approx(m.weights_.sum())
     assert read["sum"] == pytest.approx(m.approximate_kernel(X[:1])[0, 0], abs=0.1)  # k(x, x), for even D
     assert read["distance"] == pytest.approx(np.linalg.norm(ratio - 1) / np.sqrt(len(ratio)))
+    assert read["deviation"] == pytest.approx(np.sqrt(np.mean((m.weights_ - m.plain_weights()) ** 2)))
     assert read["minimum"] == ratio.min()
     assert read["q50"] == pytest.approx(np.median(ratio))
     negative, zero = (QUANTITIES[f"weight_{name}"].read(row) for name in ("negative", "zero"))
@@ -44,7 +46,7 @@ def test_plain_weights_are_1_in_every_quantity(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(SES, "_learn", lambda self, X, rng: self.plain_weights())
     found = of(Weights(), SES(KERNEL, 41, random_state=0))["weights"]
     assert found.pop("sum") == pytest.approx(1)
-    assert [found.pop(name) for name in ("distance", "negative", "zero")] == [0, 0, 0]
+    assert [found.pop(name) for name in ("deviation", "distance", "negative", "zero")] == [0] * 4
     assert set(found.values()) == {1.0}
 
 

@@ -28,7 +28,8 @@ class Weights(Measure):
     """The weights w_i of a map of weighted Fourier features, whose plain map has the weights p_i = 2 / D.
 
     weight_sum: sum_i w_i, the map's estimate of k(x, x); 1 for the plain map.
-    weight_distance: sqrt(mean (w_i / p_i - 1)^2), how far the weights are from equal ones.
+    weight_deviation: sqrt(mean (w_i - p_i)^2), how far the weights are from equal ones.
+    weight_distance: sqrt(mean (w_i / p_i - 1)^2), the same in relation to these, which fall with D.
     weight_minimum, weight_q5, ..., weight_q95, weight_maximum: quantiles of w_i / p_i, which for the
     frequencies of an even D is D w_i / 2; 1 for the plain map.
     weight_negative, weight_zero: the shares of weights below 0, and of 0.
@@ -37,7 +38,8 @@ class Weights(Measure):
     keys: ClassVar[frozenset[str]] = frozenset({"weights"})
     quantities: ClassVar[tuple[Quantity, ...]] = (
         _quantity("weight_sum", "sum of the weights", "Σ w_i; 1 for the plain map", score=True),
-        _quantity("weight_distance", "distance from equal weights", "sqrt(mean (w_i / p_i - 1)²)"),
+        _quantity("weight_deviation", "deviation from equal weights", "sqrt(mean (w_i - p_i)²)", spec=".3g"),
+        _quantity("weight_distance", "relative distance from equal weights", "sqrt(mean (w_i / p_i - 1)²)"),
         _quantity("weight_minimum", "least weight", "least w_i / p_i"),
         *(
             _quantity(
@@ -70,6 +72,7 @@ class Weights(Measure):
         relative = w / feature_map.plain_weights()
         found = {
             "sum": w.sum(),
+            "deviation": np.sqrt(np.mean((w - feature_map.plain_weights()) ** 2)),
             "distance": np.sqrt(np.mean((relative - 1) ** 2)),
             "minimum": relative.min(),
             **{f"q{name}": np.quantile(relative, share) for name, share in QUANTILES.items()},
