@@ -141,6 +141,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         map_in_blocks(self._block_mapper(dtype), X, features, step, self.n_jobs)
         return features
 
+    @property
+    def has_features(self) -> bool:
+        """Whether `transform` gives features; otherwise there is `approximate_kernel` alone."""
+        return True
+
     def learnt_parameters(self) -> dict[str, float]:
         """Return what took the place of parameters that were left to the data, by name."""
         return {}

@@ -1,5 +1,6 @@
 """Weights of Fourier features for the Gaussian kernel by Bayesian quadrature (Chang et al. 2017)."""
 
+import warnings
 from math import inf
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -12,6 +13,7 @@ from scipy.linalg.lapack import dpocon, dpotri
 from kfeat.errors import ParameterError
 from kfeat.kernels import Gaussian, Kernel
 from kfeat.maps.base import Facts, register
+from kfeat.maps.diagnostics import column_counts
 from kfeat.maps.pair_equations import PairEquations, check_pairs, sampled_pairs
 from kfeat.maps.sequences import Scrambling, Sequence
 from kfeat.maps.weighted_fourier import WeightedFourier
@@ -138,6 +140,7 @@ class BayesianQuadrature(WeightedFourier):
             self.length_ = float(self.length)
             return self._weights(v, self.length_)
         rows = self._sampled(X, self.n_rows, rng)
+        _warn_of_constant_columns(rows)
         n_pairs = min(1000, rows.shape[0] ** 2) if self.n_pairs is None else self.n_pairs
         check_pairs("BayesianQuadrature", n_pairs, rows)
         pairs = sampled_pairs(rows, self._waves(rows), self.kernel_, self._factors(), n_pairs, rng)
@@ -191,6 +194,19 @@ class BayesianQuadrature(WeightedFourier):
                 "is singular in double precision: take a shorter length (about 1) or more jitter (about 1e-3)"
             )
         return K, kernel_mean(v, length**2 * len(v)), L
+
+
+def _warn_of_constant_columns(rows: Any) -> None:
+    """Warn where columns of the rows do not vary: nothing depends on them, yet the prior counts them in d."""
+    constant = rows.shape[1] - column_counts(rows).live
+    if constant:
+        warnings.warn(
+            f"BayesianQuadrature: {constant:,} of the {rows.shape[1]:,} columns do not vary in the rows, and "
+            "as dimensions of the prior they only make the frequencies tell less of each other: drop them "
+            "(constant_features: drop in a config's protocol)",
+            UserWarning,
+            stacklevel=5,  # of the call to fit
+        )
 
 
 def even_covariance(v: Array, L2: float) -> Array:

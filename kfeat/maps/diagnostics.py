@@ -12,6 +12,7 @@ from scipy.stats import norm
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
+from kfeat.errors import ParameterError
 from kfeat.kernels.operands import canonical
 from kfeat.kernels.randomness import generator
 
@@ -115,7 +116,7 @@ def diagnose(fitted: FittedMap, X: Any, n_rows: int = 1000, random_state: Any = 
         duplicate=counts.live - distinct_columns(Z),
         effective_rank=effective_rank(Z @ Z.T),
         offset=fitted.kernel_offset_,
-        **kernel_errors(fitted, rows, Z, unseen),
+        **kernel_errors(fitted, rows, Z @ Z.T, unseen),
     )
 
 
@@ -130,10 +131,28 @@ def sampled_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, float]:
     return rows, 1 - m / n
 
 
-def kernel_errors(fitted: FittedMap, rows: Any, Z: NDArray[np.float64], unseen: float) -> dict[str, Any]:
-    """Return the errors that a Diagnosis has, of the features Z of `rows`."""
+def held_out_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, Any]:
+    """Return `n_rows` rows of X, drawn without replacement, and all others.
+
+    Raises ParameterError where that leaves fewer than 2 others.
+    """
+    X = check_array(canonical(X), accept_sparse="csr")
+    n = X.shape[0]
+    if n_rows < 3 or n_rows > n - 2:
+        raise ParameterError(
+            f"n_rows: expected 3 to {n - 2:,} rows to hold out of {n:,}, so that the map has others to learn "
+            f"from, got {n_rows:,}"
+        )
+    order = generator(random_state).permutation(n)
+    return X[np.sort(order[:n_rows])], X[np.sort(order[n_rows:])]
+
+
+def kernel_errors(
+    fitted: FittedMap, rows: Any, estimates: NDArray[np.float64], unseen: float
+) -> dict[str, Any]:
+    """Return the errors that a Diagnosis has, of the map's `estimates` of the kernel between all `rows`."""
     K = np.asarray(fitted.kernel_(rows.astype(np.float64)), dtype=np.float64) - fitted.kernel_offset_
-    error = Z @ Z.T - K
+    error = estimates - K
     spectral = spectral_norm(K)
     relative_spectral = spectral_norm(error) / spectral if spectral > 0 else np.nan
     error = np.abs(error, out=error)

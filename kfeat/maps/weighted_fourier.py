@@ -57,13 +57,18 @@ class WeightedFourier(RandomFourier):
         """Return the weights of the map without weights, whose sum is 1."""
         return 2 / self.n_components / self._factors()
 
+    @property
+    def has_features(self) -> bool:
+        """Whether the weights have square roots: all but signed ones, which may be below 0."""
+        return self.sign != "signed"
+
     def transform(self, X: Any, out: NDArray[Any] | None = None) -> Any:
         """Return the features of X (n, d), as every map does.
 
         Raises ParameterError for sign="signed": features need the square roots of the weights, and a weight
         below 0 has none. `approximate_kernel` has what the weights make of the kernel.
         """
-        if self.sign == "signed":
+        if not self.has_features:
             raise ParameterError(
                 f"{type(self).__name__}: signed weights have no square roots, hence no features: call "
                 "approximate_kernel(X, Y) for the kernel, or choose another `sign`"

@@ -173,6 +173,23 @@ def test_a_number_for_the_length_looks_at_no_row_but_its_width():
     np.testing.assert_array_equal(one.weights_, other.weights_)
 
 
+def test_constant_columns_lose_what_the_weights_gain_and_a_warning_says_so():
+    rows = np.random.default_rng(0).standard_normal((300, 2))
+    errors = []
+    for extra in (0, 40):
+        wide = np.hstack([rows, np.full((300, extra), 3.0)])
+        for form in (wide, csr_array(wide)):
+            m = BayesianQuadrature(KERNEL, 40, random_state=0)
+            if extra:
+                with pytest.warns(UserWarning, match="40 of the 42 columns do not vary.*drop them"):
+                    m.fit(form)
+            else:
+                m.fit(form)
+            errors.append(m.diagnose(form).relative_frobenius.value)
+    assert errors[2] > 1.5 * errors[0]
+    assert errors[3] == pytest.approx(errors[2])
+
+
 def test_signed_weights_have_no_features():
     signed = BayesianQuadrature(KERNEL, 40, sign="signed", random_state=0).fit(X)
     with pytest.raises(ParameterError, match="BayesianQuadrature: signed weights have no square roots"):

@@ -41,7 +41,10 @@ figure:
   y: [score, fit]
   rows: [dataset]
   log: [x, fit]
-  lines: [{at: 95, label: a line at 95}, {of: fit, at: 0.001, label: a line at a millisecond}]
+  lines:
+    - {at: 95, label: a line at 95}
+    - {of: fit, at: 0.001, label: a line at a millisecond}
+    - {of: fit, at: 9, label: a line at 95}
   numbers_from: [table]
 """
 H01 = """\
@@ -198,6 +201,7 @@ def test_lines_across(load: Callable[..., Experiment]) -> None:
     assert [95, 95] in [list(line.get_ydata()) for line in score.lines]
     assert [0.001, 0.001] in [list(line.get_ydata()) for line in seconds.lines]
     assert seconds.get_ylim()[0] < 0.001  # the axis reaches to it
+    assert legend(figure)[-3:].count("a line at 95") == 1  # though two panels have one of these words
     assert legend(figure)[-2:] == ["a line at 95", "a line at a millisecond"]
     experiment = load(H01.replace("methods", "{kind: methods, lines: [{at: 95, label: here}]}"))
     figure = figure_of(experiment, cells_of(experiment))

@@ -9,7 +9,7 @@ from annotated_types import Ge
 from kfeat.experiments.measures.base import Clock, Measure, register
 from kfeat.experiments.quantities import Quantity, at, seconds_of
 from kfeat.maps import column_counts
-from kfeat.maps.diagnostics import Estimate, kernel_errors, sampled_rows
+from kfeat.maps.diagnostics import Estimate, held_out_rows, kernel_errors, sampled_rows
 
 
 def _quantity(name: str, key: str, title: str, formula: str, score: bool = False) -> Quantity:
@@ -30,7 +30,9 @@ class KernelError(Measure):
     """How far <z(x), z(y)> is off k(x, y) on `n_rows` sampled rows: `kfeat.maps.diagnostics.Diagnosis`.
 
     All maps see the same rows. The Frobenius and the mean errors come with a 95 % interval for the rows that
-    were not sampled.
+    were not sampled. With `held_out` the map is fitted to the other rows only, which matters to a map that
+    learns from its rows; the kernel's bandwidth is that of all rows. A map of weights without features
+    (sign="signed") has its `approximate_kernel` measured, and no columns.
     """
 
     keys: ClassVar[frozenset[str]] = frozenset({"kernel_error"})
@@ -67,17 +69,31 @@ class KernelError(Measure):
         ),
     )  # fmt: skip
 
-    def __init__(self, n_rows: Annotated[int, Ge(3)] = 2000) -> None:
+    def __init__(self, n_rows: Annotated[int, Ge(3)] = 2000, held_out: bool = False) -> None:
         self.n_rows = n_rows
+        self.held_out = held_out
 
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
         """Return the errors of the map, fitted to X (n, d), for a row."""
-        rows, unseen = sampled_rows(X, self.n_rows, seed)
+        if self.held_out:
+            rows, others = held_out_rows(X, self.n_rows, seed)
+            unseen = 1 - rows.shape[0] / X.shape[0]
+        else:
+            (rows, unseen), others = sampled_rows(X, self.n_rows, seed), X
         with clock("fit"):
-            feature_map.fit(X)
+            feature_map.fit(others)
+        estimates, columns = self._estimates(feature_map, rows, clock)
+        errors = kernel_errors(feature_map, rows, estimates, unseen)
+        found = {key: asdict(e) if isinstance(e, Estimate) else e for key, e in errors.items()}
+        return {"kernel_error": found, "columns": columns}
+
+    def _estimates(self, feature_map: Any, rows: Any, clock: Clock) -> tuple[Any, dict[str, int] | None]:
+        """Return the map's estimates of the kernel between the rows, and its columns by kind, if any."""
+        if not feature_map.has_features:
+            with clock("sample"):
+                return feature_map.approximate_kernel(rows), None
         with clock("sample"):
             Z = feature_map.transform(rows)
         columns = column_counts(Z)._asdict()
-        errors = kernel_errors(feature_map, rows, np.asarray(Z, dtype=np.float64), unseen)
-        found = {key: asdict(e) if isinstance(e, Estimate) else e for key, e in errors.items()}
-        return {"kernel_error": found, "columns": columns}
+        Z = np.asarray(Z, dtype=np.float64)
+        return Z @ Z.T, columns

@@ -169,8 +169,8 @@ class _Drawing:
                 words = ", ".join(sorted(self.drawn[series]))
                 label = f"{series.label} ({words})" if words else series.label
                 found.append(Line2D([], [], label=label, **style))
-        lines = [line for line in self.layout.lines if line.of in self.layout.y]
-        return found + self.marks.handles(lines)
+        lines = {line.label: line for line in self.layout.lines if line.of in self.layout.y}
+        return found + self.marks.handles(list(lines.values()))
 
 
 def _title(point: Point, inches: float) -> str:

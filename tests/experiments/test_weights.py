@@ -1,0 +1,101 @@
+"""The distribution of learnt weights; the kernel error on held out rows, and of maps without features."""
+
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from kfeat.errors import ParameterError
+from kfeat.experiments.measures.kernel_error import KernelError
+from kfeat.experiments.measures.weights import Weights
+from kfeat.experiments.quantities import QUANTITIES
+from kfeat.kernels import Gaussian
+from kfeat.maps import MAPS, SES, RandomFourier
+from kfeat.maps.diagnostics import held_out_rows
+
+X = np.random.default_rng(0).standard_normal((200, 3))
+KERNEL = Gaussian(0.5)
+
+
+def of(measure: Any, feature_map: Any, rows: Any = X) -> dict[str, Any]:
+    return measure.of(feature_map, rows, lambda phase: nullcontext(), 0)
+
+
+@pytest.mark.parametrize("D", [40, 41])
+@pytest.mark.parametrize("sign", ["signed", "nonnegative"])
+def test_the_distribution_is_that_of_the_weights_over_the_plain_ones(D: int, sign: Any) -> None:
+    m = SES(KERNEL, D, sign=sign, random_state=0)
+    row = of(Weights(), m)
+    ratio = m.weights_ / m.plain_weights()
+    names = ("sum", "deviation", "distance", "minimum", "q50")
+    read = {name: QUANTITIES[f"weight_{name}"].read(row) for name in names}
+    assert read["sum"] == pytest.approx(m.weights_.sum())
+    assert read["sum"] == pytest.approx(m.approximate_kernel(X[:1])[0, 0], abs=0.1)  # k(x, x), for even D
+    assert read["distance"] == pytest.approx(np.linalg.norm(ratio - 1) / np.sqrt(len(ratio)))
+    assert read["deviation"] == pytest.approx(np.sqrt(np.mean((m.weights_ - m.plain_weights()) ** 2)))
+    assert read["minimum"] == ratio.min()
+    assert read["q50"] == pytest.approx(np.median(ratio))
+    negative, zero = (QUANTITIES[f"weight_{name}"].read(row) for name in ("negative", "zero"))
+    assert negative == pytest.approx(100 * np.mean(ratio < 0))
+    assert (negative > 0, zero > 0) == ((True, False) if sign == "signed" else (False, True))
+
+
+def test_plain_weights_are_1_in_every_quantity(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SES, "_learn", lambda self, X, rng: self.plain_weights())
+    found = of(Weights(), SES(KERNEL, 41, random_state=0))["weights"]
+    assert found.pop("sum") == pytest.approx(1)
+    assert [found.pop(name) for name in ("deviation", "distance", "negative", "zero")] == [0] * 4
+    assert set(found.values()) == {1.0}
+
+
+def test_a_map_without_weights_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"weights: expected a map that learns weights.*RandomFourier"):
+        of(Weights(), RandomFourier(KERNEL, 40))
+
+
+def test_held_out_rows_are_not_fitted_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = []
+    fit = RandomFourier.fit
+    monkeypatch.setattr(RandomFourier, "fit", lambda self, rows: fitted.append(rows) or fit(self, rows))
+    m = RandomFourier(KERNEL, 40, random_state=0)
+    found = of(KernelError(50, held_out=True), m)["kernel_error"]["relative_frobenius"]["value"]
+    rows, others = held_out_rows(X, 50, 0)
+    np.testing.assert_array_equal(fitted[0], others)
+    assert {len(rows), len(others)} == {50, 150}
+    assert {tuple(row) for row in np.vstack([rows, others])} == {tuple(row) for row in X}
+    Z, off = m.transform(rows), ~np.eye(50, dtype=bool)
+    K = KERNEL(rows)
+    assert found == pytest.approx(np.linalg.norm((Z @ Z.T - K)[off]) / np.linalg.norm(K[off]))
+
+
+def test_held_out_rows_show_what_a_fit_to_the_same_rows_hides() -> None:
+    """Some hundred weights without regularisation fit the pairs of few rows, and other pairs less well."""
+    m = SES(KERNEL, 200, regularisation=1e-9, sign="signed", random_state=0)
+    few = X[:40]
+    seen, unseen = (
+        of(KernelError(20, held_out=held_out), m, few)["kernel_error"]["relative_frobenius"]["value"]
+        for held_out in (False, True)
+    )
+    assert unseen > 1.5 * seen
+
+
+@pytest.mark.parametrize("n_rows", [199, 1000])
+def test_more_rows_to_hold_out_than_can_be_are_refused(n_rows: int) -> None:
+    with pytest.raises(ParameterError, match=rf"expected 3 to 198 rows to hold out of 200.*got {n_rows:,}"):
+        of(KernelError(n_rows, held_out=True), RandomFourier(KERNEL, 40))
+
+
+@pytest.mark.parametrize("rows", [X, csr_array(X)], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", ["ses", "bayesian_quadrature"])
+def test_signed_weights_have_a_kernel_error_without_features(name: str, rows: Any) -> None:
+    m = MAPS[name](KERNEL, 40, sign="signed", random_state=0)
+    row = of(KernelError(), m, rows)
+    assert row["columns"] is None
+    off = ~np.eye(200, dtype=bool)
+    K = KERNEL(X)
+    error = np.linalg.norm((m.approximate_kernel(X) - K)[off]) / np.linalg.norm(K[off])
+    assert QUANTITIES["kernel_error"].read(row) == pytest.approx(error)
+    assert not m.has_features
+    assert MAPS[name](KERNEL, 40).has_features
