@@ -2,7 +2,8 @@
 
 A mean is *within the error* if Welch's 95 % interval of the difference of means has 0 inside, and *within the
 slack* if it has not, but the difference is at most the slack or two of the printed standard deviations: both
-count as reproduced, for two reasons. A difference beyond the slack is *open* where its interval has 0 inside,
+count as reproduced, for two reasons. Where no standard deviation is printed, the paper's runs are taken to vary
+as ours do. A difference beyond the slack is *open* where its interval has 0 inside,
 else it *differs*, *explained* if the config says why and every claim that it cites is reproduced, else *not
 explained*.
 
@@ -14,7 +15,7 @@ met. What has no rows, or no times that count, is *missing*.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, sqrt
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.certainty import error_of
@@ -151,10 +152,15 @@ def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Repr
 def _interval(cell: Cell, quantity: Quantity, difference: float, theirs: Summary) -> Interval | None:
     """Return Welch's 95 % interval of ours - theirs, widened by the rounding of the printed number.
 
-    The exact kernel SVM has no draw: its standard error is zero. None if a spread is not known.
+    Where nothing is drawn, such as for the exact kernel SVM on a fixed split, the printed mean has no error. Where
+    something is and no standard deviation is printed, the paper's runs are taken to vary as ours do. None
+    if the spread of ours is not known.
     """
-    ours, printed = error_of(cell, quantity.name), theirs.error if cell.drawn else KNOWN
-    if ours is None or printed is None:
+    found, ours = cell.of(quantity.name), error_of(cell, quantity.name)
+    if found is None or ours is None:
         return None
+    printed = theirs.error if cell.drawn else KNOWN
+    if printed is None:  # equal spreads: one estimate, with our degrees of freedom
+        ours, printed = (ours[0] * sqrt(1 + found.n / theirs.n), ours[1]), KNOWN
     half = welch_half_width(ours, printed) + quantity.rounding
     return difference - half, difference + half

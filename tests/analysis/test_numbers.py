@@ -72,6 +72,19 @@ def test_the_interval_is_welchs(make_cells: Make) -> None:
     assert item.interval == pytest.approx((item.difference - half - 0.005, item.difference + half + 0.005))
 
 
+def test_a_printed_mean_without_a_deviation_is_taken_to_vary_as_ours_does(make_cells: Make) -> None:
+    cell = next(one for one in make_cells([0.800, 0.835, 0.870], exact=None) if one.rows)
+    number = ReportedNumber.model_validate({"for": {}, "mean": 85.0, "where": "Figure 1"})
+    for runs in (1, 5):
+        item = reproduction(cell, number, Reported(source="A Paper", runs=runs, slack=1.0))
+        half = t.ppf(0.975, 2) * 3.5 * np.sqrt(1 / 3 + 1 / runs) + 0.005
+        assert item.interval == pytest.approx((-1.5 - half, -1.5 + half))
+        assert item.verdict == OPEN
+    alike = next(one for one in make_cells([0.8319, 0.8320, 0.8321], exact=None) if one.rows)
+    found = reproduction(alike, number, Reported(source="A Paper", runs=5, slack=1.0))
+    assert found.verdict == UNEXPLAINED
+
+
 def test_the_exact_machine_has_no_spread_and_a_single_run_no_interval(make_cells: Make) -> None:
     exact, single = reproductions_of(make_cells([0.85]), slack=1.0, runs=5)
     assert exact.interval == pytest.approx((-0.005, 0.005))
