@@ -164,6 +164,7 @@ def test_bad_mirror_leaves_the_upstream(
 @pytest.mark.parametrize(
     "mirror",
     ["http://", "https://[::1", "http://\udcff/", "http://a b/", "ftp://x", "\0", "~nobody", "x" * 5000],
+    ids=range(8),  # a process that runs tests cannot send a lone surrogate as a test's name
 )
 def test_mirror_that_is_no_place(
     web: Web, tmp_path: Path, mirror: str, caplog: pytest.LogCaptureFixture
