@@ -40,7 +40,7 @@ def test_values_that_differ_name_where_they_hold(tmp_path: Path) -> None:
     assert found["protocol.scale"] == "digits: {divide: 16}; adult: none"
     assert found["protocol.split"] == "{kind: sample, n_train: 300, n_test: 200, seed: 0}"
     assert found["map.degree_law"] == "digits: geometric; adult: truncated, proportional"
-    assert found["solver.max_iter"] == "300"
+    assert found["solver.max_iter"] == "newton: 300; libsvm: null"
     assert found["solver.C"] == "1"
     assert found["kernel.coef0"] == "0, 1"
     # A key with a component's name leaves the others to the key without.
