@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -67,3 +67,13 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return writer
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Write lone surrogates in what a test logged as escapes: one process cannot send them to another."""
+    report = yield
+    report.sections = [
+        (name, text.encode("utf-8", "backslashreplace").decode()) for name, text in report.sections
+    ]
+    return report
