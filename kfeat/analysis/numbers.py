@@ -2,10 +2,9 @@
 
 A mean is *within the error* if Welch's 95 % interval of the difference of means has 0 inside, and *within the
 slack* if it has not, but the difference is at most the slack or two of the printed standard deviations: both
-count as reproduced, for two reasons. Where no standard deviation is printed, the paper's runs are taken to vary
-as ours do. A difference beyond the slack is *open* where its interval has 0 inside,
-else it *differs*, *explained* if the config says why and every claim that it cites is reproduced, else *not
-explained*.
+count as reproduced, for two reasons. Where no standard deviation is printed, the paper's runs are taken to
+vary as ours do. A difference beyond the slack is *open* where its interval has 0 inside, else it *differs*,
+*explained* if the config says why and every claim that it cites is reproduced, else *not explained*.
 
 A standard deviation is *alike* if the 95 % F interval of ours over the printed one has 1 inside, else
 *wider* or *narrower*. A time is *alike* if ours is within a factor TIME_FACTOR of the printed one, else
@@ -152,9 +151,9 @@ def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Repr
 def _interval(cell: Cell, quantity: Quantity, difference: float, theirs: Summary) -> Interval | None:
     """Return Welch's 95 % interval of ours - theirs, widened by the rounding of the printed number.
 
-    Where nothing is drawn, such as for the exact kernel SVM on a fixed split, the printed mean has no error. Where
-    something is and no standard deviation is printed, the paper's runs are taken to vary as ours do. None
-    if the spread of ours is not known.
+    Where nothing is drawn, such as for the exact kernel SVM on a fixed split, the printed mean has no error.
+    Where something is and no standard deviation is printed, the paper's runs are taken to vary as ours do.
+    None if the spread of ours is not known.
     """
     found, ours = cell.of(quantity.name), error_of(cell, quantity.name)
     if found is None or ours is None:
