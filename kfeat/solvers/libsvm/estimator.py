@@ -268,7 +268,7 @@ class Libsvm(Solver):
         )
 
     def _class_weights(self, y: NDArray[Any]) -> dict[int, float]:
-        """Return the factors of C by LIBSVM's labels, none where all are 1."""
+        """Return the factors of C by LIBSVM's labels: none in regression, or without `class_weight`."""
         if self.task == "regression" or self.class_weight is None:
             return {}
         labels = np.unique(self._targets(y)).astype(int).tolist()

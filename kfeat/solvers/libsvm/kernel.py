@@ -161,8 +161,8 @@ class GivenKernel:
         return _as_node_rows(rows), _as_node_rows(numbers)
 
     def _check_memory(self, n: int, size: int) -> None:
-        what = "take a kernel that LIBSVM computes itself (Linear, Polynomial, Gaussian) or fewer rows"
-        check_memory(f"the Gram matrix of {n:,} rows", size, what)
+        advice = "take a kernel that LIBSVM computes itself (Linear, Polynomial, Gaussian) or fewer rows"
+        check_memory(f"the Gram matrix of {n:,} rows", size, advice)
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Yield rows, each block starting at an even one, and their divided kernel values against all."""
