@@ -212,13 +212,14 @@ def _growths(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list
     if wrong := [x for x in by_value if isinstance(x, bool) or not isinstance(x, int | float) or x <= 0]:
         raise _wrong(claim, f"against {claim.against}: expected positive numbers, got {wrong[0]!r}")
     points = [(float(x), cell.mean(claim.of)) for x, cell in by_value.items()]
+    errors = [error_of(cell, claim.of) for cell in by_value.values()]
     name = "" if claim.across else place(found[0], cells)
     fitted = growth_exponent(points) if len(points) == len(found) else None
     if fitted is None:
         return [Case(name, found, None)]
 
     def interval_at(level: float) -> Interval | None:
-        again = growth_exponent(points, level)
+        again = growth_exponent(points, level, errors)
         return again[1] if again else None
 
     return [Case(name, found, fitted[0], interval_at)]

@@ -89,23 +89,31 @@ def spread_ratio_interval(a: Summary, b: Summary, level: float = LEVEL) -> Inter
 
 
 def growth_exponent(
-    points: Sequence[tuple[float, float | None]], level: float = LEVEL
+    points: Sequence[tuple[float, float | None]],
+    level: float = LEVEL,
+    errors: Sequence[Error | None] = (),
 ) -> tuple[float, Interval | None] | None:
     """Return e of y ~ x^e, and its interval, by least squares of log y on log x.
 
-    It is fitted over the upper half of the x, at least two; the interval is Student's of a slope, which two
-    points do not have. None if a y there is missing, or not positive: a time too short for the clock.
+    It is fitted over the upper half of the x, at least two; the interval is Student's of a slope. Two points
+    leave no residual: theirs is that of log(y_2 / y_1) / log(x_2 / x_1) by the `errors` of both means, if
+    they are known. None if a y there is missing, or not positive: a time too short for the clock.
     """
-    ordered = sorted(points, key=lambda point: point[0])
+    errors = errors or [None] * len(points)
+    ordered = sorted(zip(points, errors, strict=True), key=lambda item: item[0][0])
     upper = ordered[min(len(ordered) // 2, len(ordered) - 2) :]
-    y = [log(value) for _, value in upper if value is not None and value > 0]
-    if len(y) < len(upper):
+    values = [value for (_, value), _ in upper if value is not None and value > 0]
+    if len(values) < len(upper):
         return None
-    x = [log(value) for value, _ in upper]
+    x, y = [log(at) for (at, _), _ in upper], [log(value) for value in values]
     slope, intercept = linear_regression(x, y)
     freedom = len(x) - 2
     if freedom == 0:
-        return slope, None
+        known = [error for _, error in upper if error is not None]
+        found = ratio_interval(values[1], known[1], values[0], known[0], level) if len(known) == 2 else None
+        if found is None or not found[0] > 0:
+            return slope, None
+        return slope, (log(found[0]) / (x[1] - x[0]), log(found[1]) / (x[1] - x[0]))
     left = sum((b - intercept - slope * a) ** 2 for a, b in zip(x, y, strict=True))
     error = sqrt(left / freedom / sum((a - fmean(x)) ** 2 for a in x))
     half = welch_half_width((error, freedom), level=level)
