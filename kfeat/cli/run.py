@@ -17,10 +17,13 @@ from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.data import data
 from kfeat.cli.protocol import protocol
-from kfeat.errors import KfeatError, StoreError
+from kfeat.errors import EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from kfeat.experiments.engines.base import Engine
     from kfeat.experiments.load import Experiment
     from kfeat.experiments.run import Again
@@ -66,7 +69,7 @@ main.add_command(protocol)
 @main.command()
 @options.selects_experiments
 @options.out
-@options.jobs
+@options.chooses_engine
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
 )
@@ -81,14 +84,13 @@ main.add_command(protocol)
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    jobs: int, threads: int, again: "Again | None", timed_runs: int | None, time_limit: float | None,
-    dry_run: bool,
+    engine: "Callable[[], AbstractContextManager[Engine]]", threads: int, again: "Again | None",
+    timed_runs: int | None, time_limit: float | None, dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
     Stop it whenever you like: finished trials are kept, and the same command goes on from there.
     """
-    from kfeat.experiments.engines.local import Local
     from kfeat.experiments.worker import WorkerOptions
 
     if again and timed_runs:
@@ -101,7 +103,15 @@ def run(
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
     how = WorkerOptions(threads=threads, time_limit=limit, debug=debug, **access)
-    engine = Local(jobs)
+    with engine() as ready:
+        ctx.exit(_run_all(experiments, out, how, ready, again, quiet))
+
+
+def _run_all(
+    experiments: "list[Experiment]", out: Path, how: "WorkerOptions", engine: "Engine", again: "Again",
+    quiet: bool,
+) -> int:  # fmt: skip
+    """Run the experiments one after the other, and return the exit status."""
     status = 0
     for experiment in experiments:
         try:
@@ -109,11 +119,11 @@ def run(
             status = max(status, int(failed))
         except KfeatError as error:
             # One experiment that cannot run must not keep the others of a long list from running.
-            if len(experiments) == 1 or debug:
+            if len(experiments) == 1 or how.debug or isinstance(error, EngineError):
                 raise
             click.echo(f"kfeat: {plain_lines(f'{experiment.path}: {error}')}", err=True)
             status = 2
-    ctx.exit(status)
+    return status
 
 
 def _run_one(
