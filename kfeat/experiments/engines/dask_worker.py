@@ -39,11 +39,14 @@ class Children(WorkerPlugin):
     def __init__(self, options: WorkerOptions, here: bool) -> None:
         self._options, self._here = options, here
 
+    @property
+    def options(self) -> WorkerOptions:
+        """Return how trials run on this Dask worker."""
+        own = None if self._here else os.environ.get("KFEAT_MIRROR")
+        return replace(self._options, mirror=own or self._options.mirror)
+
     def setup(self, worker: Any) -> None:
         """Make ready on a Dask worker, whether it was there before the run or joined later."""
-        if not self._here:
-            mirror = os.environ.get("KFEAT_MIRROR") or self._options.mirror
-            self._options = replace(self._options, mirror=mirror)
         self._lock = Lock()
         self._idle: list[Worker] = []
         self._resting: set[Worker] = set()
@@ -60,7 +63,7 @@ class Children(WorkerPlugin):
         with self._lock:
             if key in self._cancelled:
                 return None
-            child = self._busy[key] = handed_over(trial, self._idle, self._options)
+            child = self._busy[key] = handed_over(trial, self._idle, self.options)
         try:
             row = child.awaited_row()
         finally:
