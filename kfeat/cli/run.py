@@ -17,10 +17,14 @@ from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.data import data
 from kfeat.cli.protocol import protocol
-from kfeat.errors import KfeatError, StoreError
+from kfeat.errors import EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from kfeat.experiments.engines.base import Engine
     from kfeat.experiments.load import Experiment
     from kfeat.experiments.run import Again
     from kfeat.experiments.worker import WorkerOptions
@@ -65,8 +69,7 @@ main.add_command(protocol)
 @main.command()
 @options.selects_experiments
 @options.out
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Trials at a time; with more than one, their times do not count.")  # fmt: skip
+@options.chooses_engine
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
 )
@@ -81,8 +84,8 @@ main.add_command(protocol)
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    jobs: int, threads: int, again: "Again | None", timed_runs: int | None, time_limit: float | None,
-    dry_run: bool,
+    engine: "Callable[[], AbstractContextManager[Engine]]", threads: int, again: "Again | None",
+    timed_runs: int | None, time_limit: float | None, dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
@@ -99,23 +102,32 @@ def run(
             _show_plan(experiment, out, access, again, limit)
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
-    how = WorkerOptions(threads=threads, alone=jobs == 1, time_limit=limit, debug=debug, **access)
+    how = WorkerOptions(threads=threads, time_limit=limit, debug=debug, **access)
+    with engine() as ready:
+        ctx.exit(_run_all(experiments, out, how, ready, again, quiet))
+
+
+def _run_all(
+    experiments: "list[Experiment]", out: Path, how: "WorkerOptions", engine: "Engine", again: "Again",
+    quiet: bool,
+) -> int:  # fmt: skip
+    """Run the experiments one after the other, and return the exit status."""
     status = 0
     for experiment in experiments:
         try:
-            failed = _run_one(experiment, out, how, jobs, again, quiet)
+            failed = _run_one(experiment, out, how, engine, again, quiet)
             status = max(status, int(failed))
         except KfeatError as error:
             # One experiment that cannot run must not keep the others of a long list from running.
-            if len(experiments) == 1 or debug:
+            if len(experiments) == 1 or how.debug or isinstance(error, EngineError):
                 raise
             click.echo(f"kfeat: {plain_lines(f'{experiment.path}: {error}')}", err=True)
             status = 2
-    ctx.exit(status)
+    return status
 
 
 def _run_one(
-    experiment: "Experiment", out: Path, how: "WorkerOptions", jobs: int, again: "Again", quiet: bool
+    experiment: "Experiment", out: Path, how: "WorkerOptions", engine: "Engine", again: "Again", quiet: bool
 ) -> bool:
     """Run one experiment, write its report, show its table; return whether a trial failed."""
     from kfeat.cli.progress import observer
@@ -130,7 +142,7 @@ def _run_one(
     for one in (experiment, whole_of(experiment)):
         check_report(one)  # before hours of work, not after them
     with observer(quiet) as observing:
-        trials = run_experiment(experiment, out, how, observing, jobs=jobs, again=again)
+        trials = run_experiment(experiment, out, how, observing, engine=engine, again=again)
     cells = cells_at_hand(experiment, out, trials)
     files = update_report(experiment, out, trials)
     click.echo(render(experiment, cells, "terminal", terminal_width()))
