@@ -54,7 +54,8 @@ def show(
     share stands there once.
     """
     from kfeat.analysis.at_hand import rows_at_hand
-    from kfeat.analysis.records import chosen, record
+    from kfeat.analysis.records import record
+    from kfeat.experiments.wheres import chosen
     from kfeat.render.rows import render_rows
     from kfeat.render.terminal import terminal_width
 

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat import __version__
 from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.data import data
 from kfeat.cli.explain import explain
+from kfeat.cli.postponed import postpone
 from kfeat.cli.protocol import protocol
 from kfeat.cli.rows import rows
 from kfeat.errors import KfeatError, StoreError
@@ -38,6 +38,7 @@ class _Group(click.Group):
         """Run the command; Ctrl-C exits with 130, SIGTERM with 143, a KfeatError with 2."""
         logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING)
         signal.signal(signal.SIGTERM, _terminated)
+        postpone()
         try:
             return super().invoke(ctx)
         except KfeatError as error:
@@ -55,7 +56,7 @@ def _terminated(number: int, frame: FrameType | None) -> None:
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__)
+@click.version_option(package_name="kfeat")
 def main() -> None:
     """Reproduce the papers on explicit random feature maps for kernel machines."""
 
