@@ -2,7 +2,7 @@
 
 import typing
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from functools import partial
 from math import inf
@@ -59,13 +59,14 @@ def run_experiment(
     *,
     engine: Engine = LOCAL,
     again: Again = "nothing",
+    only: Collection[str] | None = None,
 ) -> list[Trial]:
-    """Run what is pending of an experiment's plan, and return the plan.
+    """Run what is pending of an experiment's plan, or `only` of the trials with these ids; return these.
 
     New rows go to its own folder below `root`.
     """
     access = {"mirror": options.mirror, "offline": options.offline, "progress": observer.downloads()}
-    trials = planned(experiment, **access)
+    trials = [trial for trial in planned(experiment, **access) if only is None or trial.id in only]
     there = partial(rows_of, experiment, root)
     run_pending(trials, there, root / experiment.name, options, observer, engine=engine, again=again)
     return trials
