@@ -65,7 +65,7 @@ def test_the_slope_of_growth_covers_at_its_level() -> None:
 
 
 def test_two_points_have_the_interval_of_their_means() -> None:
-    """The slope between two noisy means, 95 % of whose intervals hold the true one, at 4,000 trials within 2 %."""
+    """95 % of the intervals of a slope between two noisy means hold the true one; of 4,000, within 2 %."""
     rng = np.random.default_rng(0)
     n, hits = 8, 0
     for _ in range(4_000):
