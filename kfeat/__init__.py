@@ -1,5 +1,12 @@
 """Explicit random feature maps for kernel machines, and the papers about them, reproduced."""
 
-from importlib.metadata import version
+from typing import Any
 
-__version__ = version("kfeat")
+
+def __getattr__(name: str) -> Any:
+    """Return `__version__`, which takes longer to find than all else that the command line starts with."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("kfeat")
+    raise AttributeError(f"module 'kfeat' has no attribute '{name}'")

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
@@ -54,6 +55,8 @@ def test_every_command_and_option_shown_exists() -> None:
     assert len(calls) > 8
     for words in calls:
         command = main.commands.get(words[0])
+        if isinstance(command, click.Group):
+            command = command.commands.get(words[1], command.commands.get("show"))
         if words[0] == "COMMAND" or command is None:
             continue
         options = {name for parameter in command.params for name in parameter.opts}

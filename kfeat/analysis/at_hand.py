@@ -1,6 +1,6 @@
 """How experiments stand by the rows on disk: one's own, or the published ones where there are none."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from kfeat.analysis.cells import summarise
@@ -11,7 +11,7 @@ from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.run import rows_of
-from kfeat.experiments.store import read_rows
+from kfeat.experiments.store import Row, read_rows
 
 
 def standings_at_hand(experiments: Sequence[Experiment], out: Path, results: Path) -> list[Standing]:
@@ -20,7 +20,7 @@ def standings_at_hand(experiments: Sequence[Experiment], out: Path, results: Pat
     for one in experiments:
         trials = plan_at_hand(one, out, results)
         own, theirs = rows_of(one, out), read_rows(results / one.name)
-        mine = any(trial.id in own for trial in trials)
+        mine = _are_there(trials, own)
         cells.append(summarise(one, trials, own if mine else theirs))
         # Published rows that stand in for our own are not compared with themselves.
         published.append(theirs if mine else {})
@@ -30,6 +30,23 @@ def standings_at_hand(experiments: Sequence[Experiment], out: Path, results: Pat
         stand(one, here, theirs, tests, place, evidence)
         for one, here, theirs, place in zip(experiments, cells, published, places, strict=True)
     ]
+
+
+def rows_at_hand(experiment: Experiment, out: Path, results: Path) -> tuple[list[Row], Path]:
+    """Return the rows of the experiment's trials in the order of its plan, and the folder that they are from.
+
+    They are one's own, or the published ones where none of the trials has a row of one's own.
+    """
+    trials = plan_at_hand(experiment, out, results)
+    rows, place = rows_of(experiment, out), out
+    if not _are_there(trials, rows):
+        rows, place = read_rows(results / experiment.name), results
+    return [rows[trial.id] for trial in trials if trial.id in rows], place
+
+
+def _are_there(trials: Sequence[Trial], rows: Mapping[str, Row]) -> bool:
+    """Tell whether any of the trials has a row."""
+    return any(trial.id in rows for trial in trials)
 
 
 def plan_at_hand(experiment: Experiment, out: Path, results: Path) -> list[Trial]:

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,61 @@ time_limit = click.option(
     help="Stop a trial whose own work takes more CPU time (90s, 30m, 2h); a longer limit, or none, runs it "
     "again.",
 )
+
+_MOST_JOBS = 10_000  # each is a process
+
+
+def _number_of_jobs(ctx: click.Context, parameter: click.Parameter, value: str) -> int:
+    """Return the number; `auto` is the physical cores that this process may use."""
+    from kfeat.experiments.engines.local import physical_cores
+
+    if value == "auto":
+        return physical_cores()
+    if not value.isdecimal() or not 1 <= int(value[:9]) <= _MOST_JOBS:
+        message = f"expected a number from 1 to {_MOST_JOBS}, or auto (got {value[:20]!r})"
+        raise click.BadParameter(message, ctx, parameter)
+    return int(value)
+
+
+jobs = click.option(
+    "--jobs",
+    metavar="N|auto",
+    callback=_number_of_jobs,
+    default="1",
+    show_default=True,
+    help="Trials at a time, auto for one per physical core; with more than one, their times do not count.",
+)
+
+_engine = options(
+    jobs,
+    click.option("--engine", "name", type=click.Choice(["local", "dask"]), default="local",
+                 show_default=True, help="What trials run on: processes here, or the workers of Dask."),
+    click.option("--scheduler", metavar="ADDRESS",
+                 help="The Dask scheduler, such as tcp://host:8786; without it, --jobs workers start here."),
+    click.option("--exclusive", is_flag=True,
+                 help="One trial at a time on each machine that has Dask workers, so that times count."),
+)  # fmt: skip
+
+
+def chooses_engine(command: Command) -> Command:
+    """Give a command the options of engines; it receives `engine`, which opens the one that was chosen."""
+
+    @_engine
+    @wraps(command)
+    def with_engine(
+        *given: Any, name: str, jobs: int, scheduler: str | None, exclusive: bool, **others: Any
+    ) -> Any:
+        from kfeat.experiments.engines import opened_engine
+
+        if name == "local" and (scheduler or exclusive):
+            raise click.UsageError("--scheduler and --exclusive belong to --engine dask; add it")
+        source = click.get_current_context().get_parameter_source("jobs")
+        if scheduler and source is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError("the workers of --scheduler decide how many trials run; leave --jobs out")
+        return command(*given, engine=partial(opened_engine, name, jobs, scheduler, exclusive), **others)
+
+    return with_engine
+
 
 _FOLDER: Any = {"type": click.Path(path_type=Path), "show_default": True}
 out = click.option(

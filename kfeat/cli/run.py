@@ -5,6 +5,7 @@ Everything heavy is imported inside the commands, so that `kfeat --help` answers
 
 import logging
 import signal
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from types import FrameType
@@ -12,15 +13,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat import __version__
 from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.data import data
+from kfeat.cli.explain import explain
+from kfeat.cli.postponed import postpone
 from kfeat.cli.protocol import protocol
-from kfeat.errors import KfeatError, StoreError
+from kfeat.cli.rows import rows
+from kfeat.errors import EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
+
+    from kfeat.experiments.engines.base import Engine
     from kfeat.experiments.load import Experiment
     from kfeat.experiments.run import Again
     from kfeat.experiments.worker import WorkerOptions
@@ -35,6 +42,7 @@ class _Group(click.Group):
         """Run the command; Ctrl-C exits with 130, SIGTERM with 143, a KfeatError with 2."""
         logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING)
         signal.signal(signal.SIGTERM, _terminated)
+        postpone()
         try:
             return super().invoke(ctx)
         except KfeatError as error:
@@ -52,21 +60,22 @@ def _terminated(number: int, frame: FrameType | None) -> None:
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__)
+@click.version_option(package_name="kfeat")
 def main() -> None:
     """Reproduce the papers on explicit random feature maps for kernel machines."""
 
 
 main.add_command(check)
 main.add_command(data)
+main.add_command(explain)
 main.add_command(protocol)
+main.add_command(rows)
 
 
 @main.command()
 @options.selects_experiments
 @options.out
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Trials at a time; with more than one, their times do not count.")  # fmt: skip
+@options.chooses_engine
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
 )
@@ -77,12 +86,15 @@ main.add_command(protocol)
               help="Of what was not timed, run again as much as gives each method N timed runs, the first "
               "repeats first.")  # fmt: skip
 @options.time_limit
+@click.option("--only", "prefixes", multiple=True, metavar="ID",
+              help="Run these trials only, named by the beginnings of their ids; repeatable. `kfeat plan` "
+              "shows ids.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show the plan, run nothing.")
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    jobs: int, threads: int, again: "Again | None", timed_runs: int | None, time_limit: float | None,
-    dry_run: bool,
+    engine: "Callable[[], AbstractContextManager[Engine]]", threads: int, again: "Again | None",
+    timed_runs: int | None, time_limit: float | None, prefixes: tuple[str, ...], dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
@@ -94,30 +106,56 @@ def run(
         raise click.UsageError("--timed-runs N stands in the place of --retime and --force; leave one out")
     again = again or timed_runs or "nothing"
     limit = inf if time_limit is None else time_limit
+    only = _named(experiments, prefixes, access) if prefixes else {}
+    experiments = [one for one in experiments if not prefixes or only[one.name]]
     if dry_run:
         for experiment in experiments:
-            _show_plan(experiment, out, access, again, limit)
+            _show_plan(experiment, out, access, again, limit, only.get(experiment.name))
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
-    how = WorkerOptions(threads=threads, alone=jobs == 1, time_limit=limit, debug=debug, **access)
+    how = WorkerOptions(threads=threads, time_limit=limit, debug=debug, **access)
+    with engine() as ready:
+        ctx.exit(_run_all(experiments, out, how, ready, again, quiet, only))
+
+
+def _run_all(
+    experiments: "list[Experiment]", out: Path, how: "WorkerOptions", engine: "Engine", again: "Again",
+    quiet: bool, only: "Mapping[str, set[str]]",
+) -> int:  # fmt: skip
+    """Run the experiments one after the other, and return the exit status."""
     status = 0
     for experiment in experiments:
         try:
-            failed = _run_one(experiment, out, how, jobs, again, quiet)
+            failed = _run_one(experiment, out, how, engine, again, quiet, only.get(experiment.name))
             status = max(status, int(failed))
         except KfeatError as error:
             # One experiment that cannot run must not keep the others of a long list from running.
-            if len(experiments) == 1 or debug:
+            if len(experiments) == 1 or how.debug or isinstance(error, EngineError):
                 raise
             click.echo(f"kfeat: {plain_lines(f'{experiment.path}: {error}')}", err=True)
             status = 2
-    ctx.exit(status)
+    return status
+
+
+def _named(experiments: "list[Experiment]", prefixes: tuple[str, ...], access: Access) -> dict[str, set[str]]:
+    """Return the ids that the prefixes begin, by the names of the experiments that plan them."""
+    from kfeat.experiments.by_id import ids_beginning
+    from kfeat.experiments.run import planned
+
+    plans = {one.name: {trial.id for trial in planned(one, **access)} for one in experiments}
+    where = ", ".join(str(one.path) for one in experiments[:3]) + ", ..." * (len(experiments) > 3)
+    found = ids_beginning(prefixes, set().union(*plans.values()), where)
+    return {name: ids.intersection(found) for name, ids in plans.items()}
 
 
 def _run_one(
-    experiment: "Experiment", out: Path, how: "WorkerOptions", jobs: int, again: "Again", quiet: bool
-) -> bool:
-    """Run one experiment, write its report, show its table; return whether a trial failed."""
+    experiment: "Experiment", out: Path, how: "WorkerOptions", engine: "Engine", again: "Again", quiet: bool,
+    only: set[str] | None = None,
+) -> bool:  # fmt: skip
+    """Run one experiment, write its report, show its table; return whether a trial failed.
+
+    With `only` some trials, the table has their cells, with all of their rows.
+    """
     from kfeat.cli.progress import observer
     from kfeat.experiments.run import run_experiment
     from kfeat.render.closing import closing_line
@@ -130,8 +168,11 @@ def _run_one(
     for one in (experiment, whole_of(experiment)):
         check_report(one)  # before hours of work, not after them
     with observer(quiet) as observing:
-        trials = run_experiment(experiment, out, how, observing, jobs=jobs, again=again)
+        trials = run_experiment(experiment, out, how, observing, engine=engine, again=again, only=only)
     cells = cells_at_hand(experiment, out, trials)
+    if only is not None:
+        cells = [cell for cell in cells if any(trial.id in only for trial in cell.trials)]
+        experiment = replace(experiment, changed=True)
     files = update_report(experiment, out, trials)
     click.echo(render(experiment, cells, "terminal", terminal_width()))
     click.echo(plain(files))
@@ -152,12 +193,13 @@ def plan(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path
 
 
 def _show_plan(
-    experiment: "Experiment", out: Path, access: Access, again: "Again" = "nothing", time_limit: float = inf
-) -> None:
+    experiment: "Experiment", out: Path, access: Access, again: "Again" = "nothing", time_limit: float = inf,
+    only: set[str] | None = None,
+) -> None:  # fmt: skip
     from kfeat.cli.progress import names
     from kfeat.experiments.run import pending, planned, rows_of
 
-    trials = planned(experiment, **access)
+    trials = [trial for trial in planned(experiment, **access) if only is None or trial.id in only]
     rows = rows_of(experiment, out)
     todo = {trial.id for trial in pending(trials, rows, again, time_limit)}
     ended = {trial.id: rows[trial.id]["status"] for trial in trials if trial.id in rows}

@@ -11,7 +11,11 @@ from kfeat.experiments.quantities import SCORE
 
 def matches(selector: Mapping[str, Any], trial: Trial) -> bool:
     """Tell whether the trial has these values under the keys of `Trial.describe`; a list means one of its."""
-    flat = trial.describe()
+    return agrees(selector, trial.describe())
+
+
+def agrees(selector: Mapping[str, Any], flat: Mapping[str, Any]) -> bool:
+    """Tell whether `flat` has the selector's values under its keys; a list means one of its values."""
     return all(key in flat and _is(flat[key], wanted) for key, wanted in selector.items())
 
 

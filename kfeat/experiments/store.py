@@ -11,9 +11,8 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from kfeat.errors import StoreError
+from kfeat.experiments.folder_lock import FolderLock
 from kfeat.experiments.row import DamagedLineError, Row, counts_as_timed, from_line, to_line
 
 __all__ = ["DAMAGED", "ROWS", "Row", "Store", "gathered_rows", "read_rows", "write_rows"]
@@ -61,12 +60,12 @@ def gathered_rows(root: Path, names: Iterable[str]) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for name in names:
         for key, row in read_rows(root / name).items():
-            if key not in rows or _worth(row) > _worth(rows[key]):
+            if key not in rows or worth(row) > worth(rows[key]):
                 rows[key] = row
     return rows
 
 
-def _worth(row: Row) -> tuple[int, bool, float]:
+def worth(row: Row) -> tuple[int, bool, float]:
     """Return what tells the better of two rows: how it ended, if it was timed, how long it could take."""
     ended = ("failed", "stopped", "done").index(row["status"])
     return ended, counts_as_timed(row), row.get("limit_s", 0.0)
@@ -110,7 +109,7 @@ def _row(line: bytes, path: Path, number: int) -> Row:
 
 
 class Store:
-    """The rows of one experiment's folder, opened for writing by one process at a time."""
+    """The rows of one experiment's folder, opened for writing by one process at a time; others wait."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -119,11 +118,8 @@ class Store:
     def __enter__(self) -> "Store":
         with _written(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = FileLock(self.folder / ".lock", timeout=0)
-            try:
-                self._lock.acquire()
-            except Timeout:
-                raise StoreError(f"{self.folder}: another kfeat is running this experiment") from None
+            self._lock = FolderLock(self.folder)
+            self._lock.acquire()
         try:
             self._set_damaged_lines_aside()
             with _written(self.path), self.path.open("ab"):
@@ -148,6 +144,11 @@ class Store:
             except BaseException:
                 file.truncate(end)
                 raise
+
+    def append_together(self, rows: Iterable[Row]) -> None:
+        """Write several rows in one step: all of them are on the disk afterwards, or none."""
+        with _written(self.path):
+            _replace(self.folder, [self.path.read_bytes(), *map(to_line, rows)])
 
     def _set_damaged_lines_aside(self) -> None:
         """Move damaged lines to a file of their own; remove the part of a row that a killed process left."""

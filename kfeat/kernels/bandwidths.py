@@ -5,7 +5,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.metrics.pairwise import manhattan_distances
+from sklearn import metrics
 
 from kfeat.errors import DataError, UnsupportedKernelError
 from kfeat.kernels.base import inner_products, squared_norms
@@ -27,7 +27,7 @@ def manhattan_bandwidth(X: Any, rule: str, random_state: Any) -> float:
     """Return the mean or median of ||x - y||_1 over the distinct pairs of (at most MAX_ROWS) rows of X."""
     A = sampled(X, random_state)
     with openmp_for_forks():
-        return bandwidth(manhattan_distances(A, A), rule)
+        return bandwidth(metrics.pairwise.manhattan_distances(A, A), rule)
 
 
 def bandwidth(distances: NDArray[Any], rule: str) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import ndtri
+from sklearn import metrics
 from sklearn.base import clone
-from sklearn.metrics.pairwise import manhattan_distances
 
 from kfeat.errors import DataError
 from kfeat.kernels.bandwidths import (
@@ -180,6 +180,7 @@ class Laplacian(ShiftInvariantKernel):
         if any(issparse(rows) and rows.indices.dtype != np.int32 for rows in (X, Y)):
             raise DataError(f"Laplacian: expected sparse rows of less than 2^31 features, got {X.shape[1]:,}")
         with openmp_for_forks():
-            distances = manhattan_distances(X, Y)  # float64, by SciPy (dense) or scikit-learn (CSR)
+            # In float64, by SciPy (dense) or scikit-learn (CSR).
+            distances = metrics.pairwise.manhattan_distances(X, Y)
         distances *= -number(self, "gamma")
         return np.exp(distances, out=distances).astype(np.result_type(X.dtype, Y.dtype), copy=False)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigvalsh, solve_triangular
-from sklearn.cluster import kmeans_plusplus
+from sklearn import cluster
 from sklearn.utils import gen_batches
 
 from kfeat.errors import DataError, ParameterError
@@ -34,7 +34,7 @@ def k_means(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indices
     those before it; of 2 + log c such draws the best is taken, as scikit-learn does.
     """
     check_memory("a copy of the data in double precision", 8 * X.size, "take fewer rows", ParameterError)
-    drawn = kmeans_plusplus(X.astype(np.float64), c, random_state=int(rng.integers(2**31 - 1)))[1]
+    drawn = cluster.kmeans_plusplus(X.astype(np.float64), c, random_state=int(rng.integers(2**31 - 1)))[1]
     return np.unique(drawn)  # rows come again where there are fewer than c different ones
 
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
+from scipy import optimize
 from scipy.fft import irfft, rfft
-from scipy.optimize import nnls
 
 from kfeat.kernels import Gaussian, Kernel
 from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
@@ -229,5 +229,5 @@ def least_error(pairs: SampledPairs, live: NDArray[np.bool_], m: int) -> NDArray
     L = np.linalg.cholesky(H)
     target = np.linalg.solve(L, scale * (basis.T @ pairs.values) / len(basis))
     c = np.zeros(r + 1)
-    c[live] = scale * nnls(L.T, target)[0]
+    c[live] = scale * optimize.nnls(L.T, target)[0]
     return c

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
+from scipy import stats
 
 from kfeat.errors import ParameterError
 from kfeat.maps.lattices import digital_net_points, lattice_points
@@ -39,7 +39,8 @@ def points(
     elif sequence == "digital_net":
         U = digital_net_points(n, n_coordinates, rng)
     elif scrambling == "random":
-        U = qmc.Halton(n_coordinates, seed=rng).random(n)  # `seed` until SciPy 1.15, which also has `rng`
+        # The name is `seed` until SciPy 1.15, which also has `rng`.
+        U = stats.qmc.Halton(n_coordinates, seed=rng).random(n)
     else:
         _warn_of_the_constant_coordinate(n_coordinates)
         U = leaped_halton(n, n_coordinates)
@@ -87,12 +88,12 @@ def _primes(count: int) -> NDArray[np.int64]:
 
 
 def _sobol(n: int, n_coordinates: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    if n_coordinates > qmc.Sobol.MAXDIM:
+    if n_coordinates > stats.qmc.Sobol.MAXDIM:
         raise ParameterError(
-            f"sequence: 'sobol' has {qmc.Sobol.MAXDIM:,} coordinates at most, and this map needs "
+            f"sequence: 'sobol' has {stats.qmc.Sobol.MAXDIM:,} coordinates at most, and this map needs "
             f"{n_coordinates:,}: take 'lattice' or 'digital_net'"
         )
-    engine = qmc.Sobol(n_coordinates, bits=SOBOL_BITS, seed=rng)
+    engine = stats.qmc.Sobol(n_coordinates, bits=SOBOL_BITS, seed=rng)
     # A power of two is what SciPy wants; the points that are left out are the sequence's last.
     U = engine.random_base2((n - 1).bit_length())[:n]
     return U + 0.5**SOBOL_BITS / 2  # from the lower end of each of 2^30 intervals to its middle

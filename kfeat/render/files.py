@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from time import time_ns
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.evidence import Evidence
@@ -27,7 +28,7 @@ def check_report(experiment: Experiment) -> None:
 
     It needs no data and no rows, so that a mistake is found before hours of work and not after them.
     """
-    from kfeat.render.figures.figure import check_figure
+    from kfeat.render.figures.planned import check_figure
 
     stand_ins = {source: f"{dataset_name(source)}: {source!r}" for source in experiment.datasets}
     cells = summarise(experiment, plan(experiment, stand_ins), {})
@@ -73,9 +74,15 @@ def _texts(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> dict[
 
 
 def is_current(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> bool:
-    """Tell whether the report below `folder` is whole, shows these cells, and is younger than the config."""
+    """Tell whether the report below `folder` is whole, shows these cells, and is younger than the config.
+
+    One that is younger than the clock says nothing of that: the clock was set back since it was drawn.
+    """
     try:
-        oldest = min((folder / name).stat().st_mtime_ns for name in FILES)
+        drawn = [(folder / name).stat().st_mtime_ns for name in FILES]
+        if max(drawn) > time_ns():
+            return False
+        oldest = min(drawn)
         shown = {name: (folder / name).read_text(encoding="utf-8") for name in TEXTS}
         return oldest >= experiment.path.stat().st_mtime_ns and shown == _texts(experiment, cells, folder)
     except (OSError, UnicodeDecodeError):

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from scipy.special import expit
+from sklearn import metrics
 from sklearn.base import BaseEstimator
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags, gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
@@ -114,7 +114,7 @@ class Solver(BaseEstimator):
 
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy (classification) or the coefficient of determination (regression)."""
-        measure = accuracy_score if self.task == "classification" else r2_score
+        measure = metrics.accuracy_score if self.task == "classification" else metrics.r2_score
         return float(measure(y, self.predict(X)))
 
     def learnt_parameters(self) -> dict[str, float]:

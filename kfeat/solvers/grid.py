@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import model_selection
 from sklearn.base import clone
-from sklearn.model_selection import KFold, StratifiedKFold
 
 from kfeat.errors import ParameterError
 from kfeat.solvers.base import Solver
@@ -39,7 +39,8 @@ def grid_scores(
     A solver with `warm_start` goes along the values from its last solution, so give them in order. Folds are
     stratified for classification, drawn from `random_state`; X is cut once per fold, not once per value.
     """
-    cutter = StratifiedKFold if solver.task == "classification" else KFold
+    stratified = solver.task == "classification"
+    cutter = model_selection.StratifiedKFold if stratified else model_selection.KFold
     grid = [float(value) for value in values]
     splits = cutter(folds, shuffle=True, random_state=random_state).split(np.zeros(len(y)), y)
     scores = np.empty((folds, len(grid)))

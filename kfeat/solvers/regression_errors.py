@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
+from sklearn import metrics
 
 
 def relative_error(y: Any, predicted: Any) -> float:
@@ -17,9 +17,9 @@ def regression_errors(y: Any, predicted: Any) -> dict[str, float]:
     """Return relative error, root mean squared error, mean absolute error and R^2 by name."""
     return {
         "relative_error": relative_error(y, predicted),
-        "rmse": float(np.sqrt(mean_squared_error(y, predicted))),
-        "mae": float(mean_absolute_error(y, predicted)),
-        "r2": float(r2_score(y, predicted)),
+        "rmse": float(np.sqrt(metrics.mean_squared_error(y, predicted))),
+        "mae": float(metrics.mean_absolute_error(y, predicted)),
+        "r2": float(metrics.r2_score(y, predicted)),
     }
 
 

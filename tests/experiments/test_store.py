@@ -1,13 +1,16 @@
 import json
 import os
 import resource
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from kfeat.errors import StoreError
+from kfeat.experiments import folder_lock
 from kfeat.experiments.row import SCHEMA, to_line
 from kfeat.experiments.store import DAMAGED, ROWS, Store, gathered_rows, read_rows, write_rows
 from tests.experiments.rows import row
@@ -126,9 +129,36 @@ def test_rows_of_another_schema_are_refused(tmp_path: Path) -> None:
         read_rows(tmp_path)
 
 
-def test_one_writer_at_a_time(tmp_path: Path) -> None:
-    with Store(tmp_path), pytest.raises(StoreError, match="another kfeat"), Store(tmp_path):
-        pass
+def write_after_waiting(folder: Path) -> None:
+    with Store(folder) as store:
+        store.append(row("second"))
+
+
+def test_a_second_writer_says_who_is_first_and_waits(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_lock, "TOLD_AGAIN", 0.3)
+    second = Thread(target=write_after_waiting, args=(tmp_path,))
+    with Store(tmp_path) as store:
+        second.start()
+        second.join(timeout=1.0)
+        assert second.is_alive()
+        store.append(row("first"))
+    second.join(timeout=10.0)
+    assert list(read_rows(tmp_path)) == ["first", "second"]
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) >= 2  # and once more after a while
+    holder = f"process {os.getpid()} on {socket.gethostname()}"
+    assert said[0].startswith(f"{tmp_path}: another kfeat ({holder}) is running this experiment; waiting")
+    assert {path.name for path in tmp_path.iterdir()} == {ROWS, folder_lock.LOCK}
+
+
+def test_a_lock_is_free_whatever_a_killed_process_left(tmp_path: Path) -> None:
+    (tmp_path / folder_lock.LOCK).write_text("")
+    (tmp_path / folder_lock.HOLDER).write_bytes(b"\xff process 1 on nowhere")
+    with Store(tmp_path) as store:
+        store.append(row("a"))
+    assert set(read_rows(tmp_path)) == {"a"}
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -97,6 +97,21 @@ def test_a_stopped_trial_counts_only_alone_on_an_idle_machine_and_before_the_tes
     assert not worker.start(*stand_ins(write, Quick()))
 
 
+def test_a_worker_killed_in_mid_trial_is_a_failed_row(write: Write) -> None:
+    (endless,) = stand_ins(write, Quick(ENDLESS))
+    worker = Worker(OPTIONS)
+    assert worker.start(endless)
+    while worker._phase is None:
+        worker.connection.poll(1.0)
+        assert worker.row() is None
+    os.kill(worker._process.pid or 0, signal.SIGKILL)
+    row = awaited(worker)
+    assert (row["status"], row["id"]) == ("failed", endless.id)
+    assert "signal 9" in row["reason"]
+    assert not worker.alive
+    assert not active_children()
+
+
 def test_ctrl_c_while_a_worker_starts_is_not_its_own(write: Write, capfd: pytest.CaptureFixture[str]) -> None:
     worker = Worker(OPTIONS)
     (trial,) = stand_ins(write, Quick())

@@ -29,7 +29,10 @@ CONFIGS = {
     "small": SMALL,
     "measured": SMALL[: SMALL.index("solvers:")] + "measure: {name: kernel_error, n_rows: 50}\nrepeats: 2\n",
 }
-COMMANDS = (("plan",), ("report",), ("check",), ("publish", "--partial"), ("check", "--all"))
+COMMANDS = (
+    ("plan",), ("report",), ("check",), ("publish", "--partial"), ("check", "--all"),
+    ("rows",), ("rows", "--format", "csv"), ("rows", "--format", "jsonl"),
+)  # fmt: skip
 
 NESTED: Any = 1
 for _ in range(60):

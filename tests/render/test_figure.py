@@ -15,8 +15,9 @@ from kfeat.experiments.store import Row
 from kfeat.render.figures.curves import curves
 from kfeat.render.figures.figure import _settle, figure_of
 from kfeat.render.figures.methods import methods
+from kfeat.render.figures.palette import COLOURS
 from kfeat.render.figures.panels import panels, points, styles
-from kfeat.render.figures.style import COLOURS, RC, logarithmic
+from kfeat.render.figures.style import RC, logarithmic
 from kfeat.render.files import FIGURES, FILES, write_report
 from kfeat.render.table import records, render
 from tests.cells import fake_row

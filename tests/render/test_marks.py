@@ -11,7 +11,8 @@ from kfeat.analysis.cells import Cell, summarise
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.render.figures.figure import DIGITS, check_figure, draw, figure_of
+from kfeat.render.figures.figure import DIGITS, draw, figure_of
+from kfeat.render.figures.planned import check_figure
 from kfeat.render.notes import notes
 from tests.cells import fake_row
 

@@ -17,7 +17,6 @@ from kfeat.experiments.plan import dataset_name
 from kfeat.render.escapes import mathtext
 from kfeat.render.figures.curves import curves
 from kfeat.render.figures.methods import USUAL, methods
-from kfeat.render.figures.panels import points
 from kfeat.render.figures.printed import PaperNumbers
 from kfeat.render.figures.ratios import ratios
 from kfeat.render.figures.style import RC, wrapped
@@ -26,13 +25,6 @@ from kfeat.saying import plain
 DIGITS = 6  # of the places of axes, as shares of the figure
 LABEL_SIZE = 0.88  # of the signs in a label of an axis, for `wrapped`, which takes wider ones for granted
 MOST_PIXELS = 2**15  # of a side: what a figure of thousands of methods must not exceed
-
-
-def check_figure(experiment: Experiment, cells: Sequence[Cell]) -> None:
-    """Raise ConfigError if the figure that the experiment asks for cannot be drawn of its planned cells."""
-    PaperNumbers(experiment)
-    if experiment.figure is not None and experiment.figure.kind == "curves":
-        points(experiment.figure, cells)
 
 
 def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -> None:

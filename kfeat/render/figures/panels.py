@@ -10,7 +10,7 @@ from kfeat.analysis.names import NOBODY, dataset, kernel, method, places
 from kfeat.errors import ConfigError
 from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.plan import dataset_name
-from kfeat.render.figures.style import COLOURS, DASHES, MARKERS, MORE_DASHES
+from kfeat.render.figures.palette import COLOURS, DASHES, MARKERS, MORE_DASHES
 
 MOST_COLUMNS = 4
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from annotated_types import Gt
 from pydantic import FiniteFloat
+from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 
 from kfeat.parameters import Iterations, Seed
 from kfeat.solvers.base import LinearSolver, Subproblem, Task, class_factors, finite
@@ -83,7 +83,7 @@ class DualDescent(LinearSolver):
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
         weights = class_factors(self.class_weight, self.classes_, y)
-        linear_svc = LinearSVC(
+        linear_svc = svm.LinearSVC(
             C=self.C,
             tol=self.eps,
             max_iter=self.max_iter,

@@ -13,7 +13,7 @@ from annotated_types import Ge, Gt
 from libsvm import svm as library
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
-from sklearn.svm import SVC, SVR
+from sklearn import svm
 from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import _ovr_decision_function
 
@@ -206,7 +206,7 @@ class Libsvm(Solver):
             )
         return scale
 
-    def _limited(self) -> SVC | SVR:
+    def _limited(self) -> "svm.SVC | svm.SVR":
         """Return scikit-learn's LIBSVM with these parameters, for a Gram matrix."""
         shared = {
             "kernel": "precomputed",
@@ -217,8 +217,8 @@ class Libsvm(Solver):
             "max_iter": self.max_iter,
         }
         if self.task == "regression":
-            return SVR(epsilon=self.p, **shared)
-        return SVC(class_weight=self._weights or None, **shared)
+            return svm.SVR(epsilon=self.p, **shared)
+        return svm.SVC(class_weight=self._weights or None, **shared)
 
     def _train(
         self, rows: NodeRows, y: NDArray[Any], kernel: LibsvmKernel

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, SVR
 
 from kfeat.errors import SolverError
 from kfeat.solvers.libsvm.model import SupportVectors
@@ -15,7 +15,7 @@ from kfeat.solvers.native.library import one_at_a_time
 
 
 def train_limited(
-    gram: NDArray[np.float64], targets: NDArray[np.float64], machine: SVC | SVR
+    gram: NDArray[np.float64], targets: NDArray[np.float64], machine: "svm.SVC | svm.SVR"
 ) -> tuple[SupportVectors, list[int], list[float]]:
     """Return the model, and the iterations and the dual objective of each of its subproblems.
 
@@ -28,7 +28,7 @@ def train_limited(
             machine.fit(gram, targets)
         except ValueError as error:
             raise SolverError(f"LIBSVM returned no usable model: {error}") from None
-    classes = len(machine.classes_) if isinstance(machine, SVC) else 0
+    classes = len(machine.classes_) if isinstance(machine, svm.SVC) else 0
     sign = -1 if classes == 2 else 1  # scikit-learn turns the signs of two classes round
     model = SupportVectors(
         order=np.arange(classes),

@@ -1,0 +1,87 @@
+"""All about one trial: its rows, the configs that plan it, and what rests on its numbers there."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from kfeat.analysis.at_hand import plan_at_hand, standings_at_hand
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.claims import Judged
+from kfeat.analysis.numbers import NumberVerdict
+from kfeat.analysis.standing import Standing
+from kfeat.experiments.by_id import ids_beginning
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.row import Row
+from kfeat.experiments.store import ROWS, read_rows, worth
+
+
+@dataclass(frozen=True)
+class Use:
+    """A config that plans the trial: how it stands, and the cell of its tables that holds the trial."""
+
+    identity: str
+    standing: Standing
+
+    @cached_property
+    def cell(self) -> Cell:
+        """Return the cell that the trial is a repeat of."""
+        return next(cell for cell in self.standing.cells if self._holds(cell))
+
+    @property
+    def numbers(self) -> list[NumberVerdict]:
+        """Return the printed numbers that the cell is held against."""
+        return [item for item in self.standing.numbers if any(map(self._holds, item.cells))]
+
+    @property
+    def claims(self) -> list[tuple[int, Judged]]:
+        """Return the claims in which the cell takes part, with their numbers in the config's list."""
+        numbered = enumerate(self.standing.claims, start=1)
+        return [
+            (i, item)
+            for i, item in numbered
+            if any(self._holds(cell) for case in item.cases for cell in case.cells)
+        ]
+
+    def _holds(self, cell: Cell) -> bool:
+        return any(trial.id == self.identity for trial in cell.trials)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A trial: its rows by the folders that hold them, the one that counts first, and where it is used."""
+
+    identity: str
+    rows: Sequence[tuple[Path, Row]]
+    uses: Sequence[Use]
+
+
+def explain(prefix: str, experiments: Sequence[Experiment], out: Path, results: Path) -> Explanation:
+    """Return what is known of the trial whose id begins so; your rows come before published ones as good.
+
+    Raises ConfigError where no row below `out` and `results` and no plan has such an id, or several have.
+    """
+    rows = [found for root in (out, results) for found in _rows(root, prefix)]
+    plans = [(one, {trial.id for trial in plan_at_hand(one, out, results)}) for one in experiments]
+    ids = {row["id"] for _, row in rows}.union(*(plan for _, plan in plans))
+    where = f"{out}, {results} and the configs"
+    (identity,) = ids_beginning([prefix], ids, where)
+    own = sorted(
+        (one for one in rows if one[1]["id"] == identity), key=lambda one: worth(one[1]), reverse=True
+    )
+    standings = standings_at_hand([one for one, plan in plans if identity in plan], out, results)
+    return Explanation(identity, own, [Use(identity, standing) for standing in standings])
+
+
+def _rows(root: Path, prefix: str) -> list[tuple[Path, Row]]:
+    """Return the rows below a folder whose ids begin so, each with the folder that holds it."""
+    mark = re.compile(rb'"id": ?"' + re.escape(prefix.encode()))
+    # Only the files that have such an id are read row by row: there are tens of thousands of rows.
+    paths = [path for path in sorted(root.rglob(ROWS)) if path.is_file() and mark.search(path.read_bytes())]
+    return [
+        (path.parent, row)
+        for path in paths
+        for identity, row in read_rows(path.parent).items()
+        if identity.startswith(prefix)
+    ]

@@ -1,0 +1,34 @@
+"""`kfeat explain`: all about one row."""
+
+from pathlib import Path
+
+import click
+
+from kfeat.cli import options
+from kfeat.errors import ConfigError
+
+
+@click.command()
+@click.argument("identity", metavar="ID")
+@click.argument("configs", nargs=-1, type=click.Path(path_type=Path))
+@options.out
+@options.results
+@options.verbosity
+def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, quiet: bool) -> None:
+    """Show all about the trial with this ID, of which the beginning is enough.
+
+    Its parameters and numbers, what was learnt, its seconds, machine and commit; the configs that plan it
+    (of CONFIGS, by default those in configs/), the cell of their tables that holds it, the printed numbers
+    and claims that rest on this cell with their verdicts; and the command that runs exactly this trial.
+    """
+    from kfeat.analysis.explanation import explain as explained
+    from kfeat.experiments.load import load_experiment
+    from kfeat.render.explanation import render_explanation
+    from kfeat.render.terminal import terminal_width
+
+    if not identity.strip():
+        raise ConfigError("expected the beginning of a trial's id; `kfeat plan` and `kfeat rows` show ids")
+    there = configs or tuple(path for path in (Path("configs"),) if path.is_dir())
+    experiments = [load_experiment(file) for file in options.config_files(there)]
+    found = explained(identity.strip(), experiments, out, results)
+    click.echo(render_explanation(found, out, terminal_width()))

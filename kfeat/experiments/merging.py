@@ -1,0 +1,65 @@
+"""Rows that several machines made, put into one folder that has, as runs/ has, a folder per experiment."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kfeat.errors import StoreError
+from kfeat.experiments.row import Row
+from kfeat.experiments.store import ROWS, Store, gathered_rows, read_rows, worth
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What came of one experiment's rows: how many there are now, and how many of them are new or better."""
+
+    rows: int
+    new: int
+    better: int
+
+    def __str__(self) -> str:
+        return f"{self.rows} rows, {self.new} new, {self.better} better than those there were"
+
+
+def merge(folders: Sequence[Path], into: Path) -> dict[str, Merged]:
+    """Put the rows below `folders` into `into`; return what came of each experiment, by its name.
+
+    A file of rows keeps its place below its folder, so that the configs need not be known. Of two rows with
+    one id the better counts, as `gathered_rows` has it; one no better than that in `into` changes nothing.
+    No row is removed. All rows are read before any is written; each experiment's come in one step.
+    Raises StoreError where a row is not valid, or a folder has none.
+    """
+    for folder in folders:
+        if folder.resolve() in into.resolve().parents:
+            raise StoreError(f"{into} lies within {folder}, so that its rows would be merged into themselves")
+    found = {folder: _experiments(folder) for folder in folders}
+    names = sorted({name for below in found.values() for name in below})
+    rows = {name: _best(name, folders) for name in names}
+    for name in names:
+        read_rows(into / name)  # an invalid row there, too, is found before anything is written
+    return {name: _merge_one(into / name, rows[name]) for name in names}
+
+
+def _experiments(folder: Path) -> list[str]:
+    """Return the names of the folders with rows below a folder."""
+    names = [path.parent.relative_to(folder).as_posix() for path in sorted(folder.rglob(ROWS))]
+    if not names:
+        raise StoreError(
+            f"{folder}: expected rows, {ROWS} in a folder per experiment, as below runs/; there are none"
+        )
+    return names
+
+
+def _best(name: str, folders: Sequence[Path]) -> dict[str, Row]:
+    """Return the best rows of an experiment over all folders."""
+    return gathered_rows(Path(), [str(folder / name) for folder in folders])
+
+
+def _merge_one(folder: Path, rows: dict[str, Row]) -> Merged:
+    with Store(folder) as store:
+        there = read_rows(folder)
+        new = {key: row for key, row in rows.items() if key not in there}
+        better = {key: row for key, row in rows.items() if key in there and worth(row) > worth(there[key])}
+        if new or better:
+            store.append_together([*new.values(), *better.values()])
+    return Merged(len(there) + len(new), len(new), len(better))

@@ -1,0 +1,99 @@
+"""`kfeat explain` and `kfeat run --only`, which its last line shows."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.store import read_rows, write_rows
+from tests.cells import fake_row
+from tests.cli.test_check import NUMBERS
+from tests.cli.test_rows import planned
+from tests.cli.test_run import kfeat
+from tests.experiments.rows import row
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def small(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The small config with printed numbers and claims, in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    path = write()
+    path.write_text(path.read_text() + NUMBERS)
+    return path
+
+
+def sketches(path: Path) -> list[Trial]:
+    return [trial for trial in planned(path) if trial.map is not None and trial.map.name == "tensor_sketch"]
+
+
+def test_a_row_is_explained_by_the_beginning_of_its_id(small: Path) -> None:
+    first, second = sketches(small)
+    rows = [fake_row(trial, 0.55, learnt={"solver": {"eps": 0.125}}) for trial in (first, second)]
+    write_rows(Path("runs/small"), rows)
+    shown = kfeat("explain", first.id[:12], "small.yaml")
+    assert shown.exit_code == 0, shown.output
+    text = " ".join(shown.stdout.split())
+    for words in (
+        f"trial {first.id}: done",
+        "row in runs/small",
+        "map.n_components 64",
+        "learnt.solver.eps 0.125",
+        "accuracy 55.00 %",
+        "train 0.5000 0.6000",
+        "commit",
+        "small.yaml: Digits, small",
+        "of runs/small/table.md: accuracy 55.00 ± 0.00 % over 2 of 2 runs",
+        "printed number, Table 1: accuracy 60.00 ± 40.00, ours 55.00 ± 0.00: within the error",
+        "claim 1, Section 6: The sketch learns: reproduced",
+        "claim 2, Section 7: Exact is best: missing",
+    ):
+        assert words in text, words
+    assert "Table 2" not in text  # another method's
+    command = shown.stdout.splitlines()[-1].split()
+    assert command == ["kfeat", "run", "small.yaml", "--only", first.id, "--force"]
+    dry = kfeat(*command[1:], "--dry-run").stdout.splitlines()
+    assert [line.split()[:2] for line in dry[1:]] == [[first.id, "to"]]
+
+
+def test_a_trial_without_a_row_and_a_row_without_a_config_are_explained(small: Path) -> None:
+    (trial, _) = sketches(small)
+    no_row = kfeat("explain", trial.id, "small.yaml")
+    assert "planned, and there is no row of it" in no_row.stdout
+    assert no_row.stdout.splitlines()[-1] == f"  kfeat run small.yaml --only {trial.id}"
+    write_rows(Path("results/older"), [row("77aa", "failed"), row("77bb")])
+    no_config = kfeat("explain", "77aa")
+    assert no_config.exit_code == 0, no_config.output
+    assert "trial 77aa: failed: no reason" in no_config.stdout
+    assert "none of the configs plans this trial" in no_config.stdout
+    ambiguous = kfeat("explain", "77")
+    assert ambiguous.exit_code == 2
+    assert "77aa, 77bb" in ambiguous.stderr
+    assert "begins with '78'" in kfeat("explain", "78").stderr
+    assert kfeat("explain", "").exit_code == 2
+
+
+def test_the_row_that_counts_comes_first(small: Path) -> None:
+    write_rows(Path("runs/mine"), [row("ab12", timed=False)])
+    write_rows(Path("results/theirs"), [row("ab12")])
+    shown = kfeat("explain", "ab").stdout
+    assert "row in results/theirs\n  another in runs/mine (done)" in shown
+
+
+def test_only_the_trials_named_are_run(small: Path) -> None:
+    trial = sketches(small)[1]
+    result = kfeat("run", small, "--only", trial.id[:10])
+    assert result.exit_code == 0, result.output
+    assert list(read_rows(Path("runs/small"))) == [trial.id]
+    assert "1 trials, 0 done before, 1 to run" in result.stderr
+    assert "Tensor Sketch" in result.stdout
+    assert "Random Maclaurin" not in result.stdout
+    assert "(1 of the config's 5 trials; the others have not run)" in result.stdout
+    again = kfeat("run", small, "--only", trial.id[:10])
+    assert "1 trials, 1 done before, 0 to run" in again.stderr
+    unknown = kfeat("run", small, "--only", trial.id, "--only", "zz")
+    assert unknown.exit_code == 2
+    assert "begins with 'zz'" in unknown.stderr
+    assert len(read_rows(Path("runs/small"))) == 1

@@ -1,0 +1,203 @@
+"""`kfeat rows` and `kfeat rows merge` as a user meets them, on rows that no trial has run for."""
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from kfeat.data import fingerprint
+from kfeat.experiments.load import load_experiment
+from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.store import ROWS, read_rows, write_rows
+from tests.cells import fake_row
+from tests.cli.test_run import kfeat
+from tests.experiments.rows import row
+
+Write = Callable[..., Path]
+
+
+def planned(path: Path) -> list[Trial]:
+    experiment = load_experiment(path)
+    return plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+
+
+@pytest.fixture
+def small(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The small config in the current folder, and a row for each of its five trials."""
+    monkeypatch.chdir(tmp_path)
+    path = write()
+    trials = planned(path)
+    rows = [fake_row(trial, 0.5 + i / 10, learnt={"solver": {"eps": 0.1}}) for i, trial in enumerate(trials)]
+    write_rows(Path("runs/small"), rows)
+    return path
+
+
+def test_a_table_has_what_differs_and_says_what_is_the_same(small: Path) -> None:
+    shown = kfeat("rows", small)
+    assert shown.exit_code == 0, shown.output
+    header, _, *lines = shown.stdout.split("\n\n")[0].splitlines()
+    assert len(lines) == 5
+    assert header.split()[:4] == ["id", "status", "repeat", "map"]
+    assert [line.split()[0] for line in lines] == [trial.id for trial in planned(small)]
+    assert "50.00" in lines[0]  # per cent, with the digits of every table
+    assert "the same in all 5 rows" in shown.stdout
+    assert "dataset = digits" in shown.stdout
+    one = kfeat("rows", "show", small, "--where", f"id={planned(small)[0].id}")
+    assert "map.n_components" in one.stdout
+
+
+@pytest.mark.parametrize(
+    ("wheres", "number"),
+    [
+        (["map=tensor_sketch"], 2),
+        (["map=[tensor_sketch, exact]"], 3),
+        (["map.n_components=64", "repeat=1"], 2),
+        (["dataset=digits"], 5),
+        (["accuracy=50.0"], 1),
+        (["kernel.degree=2", "solver.eps=null"], 4),
+        (["map=exact", "repeat=1"], 0),
+    ],
+)
+def test_where_takes_parameters_and_quantities(small: Path, wheres: list[str], number: int) -> None:
+    words = [word for where in wheres for word in ("--where", where)]
+    shown = kfeat("rows", small, "--format", "jsonl", *words)
+    assert shown.exit_code == 0, shown.output
+    assert len(shown.stdout.splitlines()) == number
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("mapp=tensor_sketch", "no row has 'mapp' (did you mean 'map'?)"),
+        ("map=tensor_sketh", "no row has this value (did you mean 'tensor_sketch'?)"),
+        ("map", "expected key=value"),
+        ("map=[", "--where map=["),
+    ],
+)
+def test_what_no_row_has_is_a_sentence(small: Path, where: str, words: str) -> None:
+    refused = kfeat("rows", small, "--where", where)
+    assert refused.exit_code == 2
+    assert words in refused.stderr
+    assert not refused.stdout
+
+
+def test_csv_and_lines_of_json_have_every_column_at_full_precision(small: Path) -> None:
+    found = pd.read_csv(io.StringIO(kfeat("rows", small, "--format", "csv").stdout))
+    lines = [json.loads(line) for line in kfeat("rows", small, "--format", "jsonl").stdout.splitlines()]
+    assert set(found.columns) == {key for line in lines for key in line}
+    assert list(found["accuracy"]) == [line["accuracy"] for line in lines] == [50.0, 60.0, 70.0, 80.0, 90.0]
+    assert list(found["learnt.solver.eps"]) == [0.1] * 5
+    assert found["map.n_components"].isna().sum() == 1  # the exact machine's
+    assert found["protocol.scale"][0] == '[{"divide": 16.0}]'
+    assert list(found["seconds.train"]) == [0.5] * 5
+    assert list(found["timed"]) == [True] * 5
+
+
+def test_parquet_holds_the_same_numbers(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyarrow")
+    written = kfeat("rows", small, "--format", "parquet")
+    assert written.exit_code == 0, written.output
+    found = pd.read_parquet(io.BytesIO(written.stdout_bytes))
+    assert list(found["accuracy"]) == [50.0, 60.0, 70.0, 80.0, 90.0]
+    assert list(found["map.n_components"].dropna()) == [64] * 4
+
+
+def test_parquet_without_its_package_is_a_sentence(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    refused = kfeat("rows", small, "--format", "parquet")
+    assert refused.exit_code == 2
+    assert "pip install 'kfeat[parquet]'" in refused.stderr
+
+
+def test_published_rows_stand_in_where_there_are_none_of_yours(small: Path) -> None:
+    Path("runs").rename("results")
+    shown = kfeat("rows", small)
+    assert shown.exit_code == 0
+    assert "the published rows of results" in shown.stderr
+    assert kfeat("rows", small, "--results", "nowhere").exit_code == 2
+
+
+def test_failed_and_stopped_trials_have_lines_too(small: Path) -> None:
+    first, second = planned(small)[:2]
+    parts = {key: read_rows(Path("runs/small"))[first.id][key] for key in ("map", "kernel", "protocol")}
+    ended = [row(first.id, "failed", **parts), row(second.id, "stopped", **parts)]
+    write_rows(Path("runs/small"), ended)
+    lines = [json.loads(line) for line in kfeat("rows", small, "--format", "jsonl").stdout.splitlines()]
+    assert [(line["status"], line["reason"]) for line in lines] == [
+        ("failed", "no reason"),
+        ("stopped", "too long"),
+    ]
+    assert "accuracy" not in lines[0]
+
+
+def test_rows_of_several_machines_are_merged_the_better_of_two(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_rows(Path("one/paper/table"), [row("a", "failed"), row("b", timed=False), row("c", accuracy=0.1)])
+    write_rows(Path("two/paper/table"), [row("a"), row("d", "stopped")])
+    write_rows(Path("two/other"), [row("e")])
+    write_rows(Path("all/paper/table"), [row("b", accuracy=0.2), row("c", accuracy=0.3)])
+    merged = kfeat("rows", "merge", "one", "two", "--into", "all")
+    assert merged.exit_code == 0, merged.output
+    assert "all/paper/table: 4 rows, 2 new, 0 better than those there were" in merged.stdout
+    found = read_rows(Path("all/paper/table"))
+    assert {key: (one["status"], one.get("accuracy")) for key, one in found.items()} == {
+        "a": ("done", 0.5),
+        "b": ("done", 0.2),
+        "c": ("done", 0.3),
+        "d": ("stopped", None),
+    }
+    assert set(read_rows(Path("all/other"))) == {"e"}
+    write_rows(Path("three/other"), [row("e", accuracy=0.9), row("f")])
+    write_rows(Path("all/other"), [row("e", "failed")])
+    assert "2 rows, 1 new, 1 better" in kfeat("rows", "merge", "three", "--into", "all").stdout
+    assert read_rows(Path("all/other"))["e"]["accuracy"] == 0.9
+    before = Path("all/other", ROWS).read_bytes()
+    assert "2 rows, 0 new, 0 better" in kfeat("rows", "merge", "three", "--into", "all").stdout
+    assert Path("all/other", ROWS).read_bytes() == before
+
+
+def test_a_merge_that_cannot_be_is_refused_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_rows(Path("one/a"), [row("a")])
+    write_rows(Path("one/b"), [row("b", accuracy="high")])
+    wrong = kfeat("rows", "merge", "one", "--into", "all")
+    assert wrong.exit_code == 2
+    assert "accuracy: input should be a valid number" in wrong.stderr
+    for arguments, words in (
+        (("nowhere", "--into", "all"), "expected rows"),
+        (("one", "--into", "one/inner"), "lies within"),
+        (("one",), "--into"),
+    ):
+        refused = kfeat("rows", "merge", *arguments)
+        assert refused.exit_code == 2
+        assert words in refused.stderr
+    assert not Path("all").exists()
+
+
+def test_a_merge_that_the_disk_does_not_take_leaves_the_rows_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_rows(Path("one/a"), [row("x"), row("y")])
+    write_rows(Path("all/a"), [row("a")])
+    before = Path("all/a", ROWS).read_bytes()
+
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        refused = kfeat("rows", "merge", "one", "--into", "all")
+    assert refused.exit_code == 2
+    assert "No space left" in refused.stderr
+    assert Path("all/a", ROWS).read_bytes() == before
+    assert kfeat("rows", "merge", "one", "--into", "all").exit_code == 0
+    assert set(read_rows(Path("all/a"))) == {"a", "x", "y"}

@@ -1,0 +1,51 @@
+"""Commands that compute nothing load none of the heavy libraries that they could do without."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kfeat.cli.postponed import POSTPONED
+from kfeat.experiments.store import write_rows
+from tests.cells import fake_row
+from tests.cli.test_rows import planned
+
+Write = Callable[..., Path]
+# A module whose loading is postponed stands in sys.modules, as one of another class than ModuleType.
+CODE = """
+import sys
+from types import ModuleType
+from kfeat.cli import main
+
+def loaded(names):
+    return {name for name in names if type(sys.modules.get(name)) is ModuleType}
+
+names = sys.argv[1].split()
+for words in (["run", "small.yaml"], ["check", "small.yaml"], ["rows", "small.yaml"], ["plan", "small.yaml"]):
+    try:
+        main([*words, "-q"])
+    except SystemExit as ended:
+        assert not ended.code, words
+    assert not loaded(names), (words, loaded(names))
+from sklearn import svm
+svm.SVC
+print(sorted(loaded(names)))
+"""
+
+
+def test_a_finished_run_and_a_check_load_nothing_that_they_do_not_use(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write()
+    path.write_text(f"{path.read_text()}figure: {{kind: curves}}\n")
+    write_rows(Path("runs/small"), [fake_row(trial, 0.5 + i / 10) for i, trial in enumerate(planned(path))])
+    run = [sys.executable, "-m", "kfeat", "report", str(path)]
+    subprocess.run(run, check=True, capture_output=True)  # so that the run has nothing to draw
+    names = " ".join([*POSTPONED, "matplotlib", "PIL", "requests", "pooch"])
+    shown = subprocess.run([sys.executable, "-c", CODE, names], capture_output=True, text=True)
+    assert shown.returncode == 0, shown.stderr
+    # And what is used is loaded, so that the test sees it: sklearn.svm, and what comes with it.
+    assert "'sklearn.svm'" in shown.stdout.splitlines()[-1]

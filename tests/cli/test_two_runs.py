@@ -1,0 +1,119 @@
+"""Runs that meet what others did: at the same time, before a change of the config, by another clock."""
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+from kfeat.experiments import folder_lock
+from kfeat.experiments.folder_lock import LOCK
+from kfeat.experiments.store import ROWS, read_rows, write_rows
+from kfeat.render.files import FILES
+from tests.cells import fake_row
+from tests.cli.test_rows import planned
+from tests.cli.test_run import kfeat
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def small(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return write()
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[FileLock]:
+    """Hold the lock of the small config's folder, as another run does."""
+    folder = tmp_path / "runs" / "small"
+    folder.mkdir(parents=True)
+    with FileLock(folder / LOCK, thread_local=False) as lock:
+        yield lock
+
+
+@contextmanager
+def when_told(action: Callable[[], None]) -> Iterator[list[str]]:
+    """Do something as soon as a run says that it waits, and yield what it said."""
+    said: list[str] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            said.append(record.getMessage())
+            action()
+
+    handler = Handler()
+    folder_lock.log.addHandler(handler)
+    try:
+        yield said
+    finally:
+        folder_lock.log.removeHandler(handler)
+
+
+def save_all(path: Path) -> None:
+    write_rows(Path("runs/small"), [fake_row(trial, 0.5 + i / 10) for i, trial in enumerate(planned(path))])
+
+
+def test_a_second_run_waits_and_finds_done_what_the_first_did(small: Path, other: FileLock) -> None:
+    def end() -> None:
+        save_all(small)
+        other.release()
+
+    with when_told(end) as said:
+        second = kfeat("run", small)
+    assert second.exit_code == 0, second.output
+    waiting = "runs/small: another kfeat (which process is not known) is running this experiment; waiting"
+    assert [message[: len(waiting)] for message in said] == [waiting]
+    assert "5 trials, 5 done before, 0 to run" in second.stderr
+
+
+def test_ctrl_c_ends_the_waiting(small: Path, other: FileLock) -> None:
+    with when_told(lambda: os.kill(os.getpid(), signal.SIGINT)) as said:
+        result = kfeat("run", small)
+    assert result.exit_code == 130
+    assert len(said) == 1
+    assert "interrupted; finished trials are kept" in result.stderr
+    assert not Path("runs/small", ROWS).exists()
+    other.release()
+    save_all(small)
+    assert kfeat("run", small, "-q").exit_code == 0
+
+
+def test_what_only_reads_rows_does_not_wait(small: Path, other: FileLock) -> None:
+    save_all(small)
+    for command in ("check", "report", "publish", "rows", "plan"):
+        assert kfeat(command, small).exit_code == 0
+
+
+def test_a_config_that_changes_between_two_runs_keeps_the_rows_of_before(small: Path) -> None:
+    save_all(small)
+    before, text = read_rows(Path("runs/small")), small.read_text()
+    small.write_text(
+        text.replace("{name: tensor_sketch, n_components: 64}", "{name: tensor_sketch, n_components: 8}")
+    )
+    changed = kfeat("run", small, "--dry-run").stdout
+    assert "5 trials, 3 done" in changed
+    assert changed.count("to run") == 2
+    assert "2 of 5 planned trials are not done" in kfeat("publish", small).stderr
+    small.write_text(text)
+    assert "5 trials, 5 done before, 0 to run" in kfeat("run", small).stderr
+    assert read_rows(Path("runs/small")) == before
+
+
+def test_a_report_drawn_before_the_clock_was_set_back_is_drawn_anew(small: Path) -> None:
+    save_all(small)
+    assert kfeat("run", small, "-q").exit_code == 0
+    figure = Path("runs/small/figure.svg")
+    drawn = figure.read_bytes()
+    tomorrow = time.time() + 86400
+    for name in FILES:
+        os.utime(Path("runs/small") / name, (tomorrow, tomorrow))
+    small.write_text(small.read_text() + "figure: {kind: methods, y: [error_rate]}\n")
+    assert kfeat("run", small, "-q").exit_code == 0
+    assert figure.read_bytes() != drawn
+    assert figure.stat().st_mtime < tomorrow

@@ -1,0 +1,121 @@
+"""What goes wrong around a run ends it with a sentence or is a row, and nothing finished is lost.
+
+Elsewhere: kill -9, Ctrl-C and a solver that never ends (tests/cli/test_run.py, test_worker.py), a full disk
+and damaged lines (test_store.py), killed stores (tests/fuzz/test_killed_store.py), two runs at once and a
+config that changes between two (tests/cli/test_two_runs.py).
+"""
+
+import errno
+import os
+import time
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kfeat.cli.progress import Quiet
+from kfeat.errors import StoreError
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row, check_row
+from kfeat.experiments.run import run_trials
+from kfeat.experiments.store import ROWS, Store, read_rows
+from kfeat.experiments.trial import run_trial
+from kfeat.experiments.worker import WorkerOptions
+from kfeat.maps import TensorSketch
+from tests.cli.test_rows import planned
+from tests.experiments.rows import row
+from tests.experiments.stand_ins import Quick, stand_ins
+
+Write = Callable[..., Path]
+HOW: dict[str, Any] = {"threads": 1, "alone": True, "mirror": None, "offline": True}
+
+
+class ReadOnlyAfterwards(Quiet):
+    """Makes the file system refuse every row after the first, as one does that was mounted anew.
+
+    Root writes whatever the modes of a folder are, so that the refusal has to be made up.
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        super().__init__()
+        self.patch = patch
+
+    def finished(self, trial: Trial, row: Row) -> None:
+        def refuse(descriptor: int) -> None:
+            raise OSError(errno.EROFS, "Read-only file system")
+
+        self.patch.setattr(os, "fsync", refuse)
+
+
+def test_a_folder_that_becomes_read_only_in_mid_run_ends_it_with_a_sentence(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials, folder = stand_ins(write, Quick(), Quick(), Quick()), tmp_path / "out"
+    with monkeypatch.context() as patch, pytest.raises(StoreError, match="Read-only file system"):
+        run_trials(trials, folder, WorkerOptions(offline=True), ReadOnlyAfterwards(patch))
+    assert list(read_rows(folder)) == [trials[0].id]
+    with Store(folder) as store:  # it is not locked, and takes rows again
+        store.append(row("later"))
+    assert len((folder / ROWS).read_bytes().splitlines()) == 2
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT, errno.ESTALE])
+def test_a_row_that_does_not_reach_the_disk_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    with Store(tmp_path) as store:
+        store.append(row("a"))
+        before = (tmp_path / ROWS).read_bytes()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "fsync", refuse)
+            for write_rows in (lambda: store.append(row("b")), lambda: store.append_together([row("b")])):
+                with pytest.raises(StoreError, match="cannot be written"):
+                    write_rows()
+        assert (tmp_path / ROWS).read_bytes() == before
+        store.append(row("c"))
+    assert list(read_rows(tmp_path)) == ["a", "c"]
+
+
+def raises(self: Any, X: Any) -> Any:
+    raise MemoryError("no room for the features")
+
+
+@pytest.mark.parametrize(
+    ("transform", "words"),
+    [
+        (raises, "MemoryError: no room for the features"),
+        (lambda self, X: np.full((X.shape[0], 8), np.nan), "NaN"),
+        (lambda self, X: np.full((X.shape[0], 8), np.inf), "infinity"),
+        (lambda self, X: np.zeros((X.shape[0] - 1, 8)), "inconsistent numbers of samples"),
+        (lambda self, X: None, "Error"),
+    ],
+)
+def test_a_map_that_raises_or_gives_no_numbers_is_a_failed_row(
+    write: Write, monkeypatch: pytest.MonkeyPatch, transform: Callable[..., Any], words: str
+) -> None:
+    trial = planned(write())[0]
+    assert trial.map is not None
+    assert trial.map.cls is TensorSketch
+    assert run_trial(trial, **HOW)["status"] == "done"
+    monkeypatch.setattr(TensorSketch, "transform", transform)
+    made = run_trial(trial, **HOW)
+    check_row(made)
+    assert made["status"] == "failed"
+    assert words in made["reason"]
+
+
+def test_a_clock_that_is_set_back_changes_no_seconds(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    trial, days = planned(write())[0], count()
+    monkeypatch.setattr(time, "time", lambda: 1e9 - 86400.0 * next(days))
+    monkeypatch.setattr(time, "time_ns", lambda: int(1e18) - 86400 * 10**9 * next(days))
+    made = run_trial(trial, **HOW)
+    assert made["status"] == "done"
+    seconds = [value for phase in made["seconds"].values() for value in phase.values()]
+    assert all(0 <= value < 60 for value in seconds)
+    assert sum(seconds) > 0
