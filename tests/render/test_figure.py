@@ -243,6 +243,17 @@ def test_curves_need_a_number_of_features(load: Callable[[str], Experiment]) -> 
         drawn(experiment, cells_of(experiment))
 
 
+def test_a_curve_along_a_parameter_of_the_kernel_joins_kernels(load: Callable[[str], Experiment]) -> None:
+    keys = "figure: {kind: curves, x: kernel.coef0, y: [score], rows: [], columns: [dataset]}\n"
+    text = KERNELS.replace("degree: [2, 3, 4]", "degree: 2").replace("[16, 64]", "16")
+    experiment = load(
+        text.replace("coef0: [0, 1]", "coef0: [0.5, 1, 2]") + SOLVERS.split(", exact")[0] + "}\n" + keys
+    )
+    figure = drawn(experiment, cells_of(experiment))
+    assert legend(figure)[:2] == ["Tensor Sketch", "Random Maclaurin"]
+    assert [list(one[0].get_xdata()) for one in figure.axes[0].containers] == [[0.5, 1, 2]] * 2
+
+
 def test_methods_of_several_settings_have_axes_each(load: Callable[[str], Experiment]) -> None:
     experiment = load(KERNELS.replace("degree: [2, 3, 4]", "degree: 2").replace("[16, 64]", "16") + SOLVERS)
     figure = methods(cells_of(experiment))

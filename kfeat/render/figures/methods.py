@@ -113,7 +113,7 @@ class _Drawing:
     def scale(self, axes: Any, quantities: Sequence[str]) -> None:
         """Scale the axis that the panels of a column share, and give it its title."""
         if not self.cells[0].named(quantities[0]).timed:
-            axes.set_xlabel(heading(quantities[0], self.cells))
+            axes.set_xlabel(wrapped(heading(quantities[0], self.cells), 3))
             if self.layout.in_decades(quantities[0]) and (values := self._values(quantities[0])):
                 logarithmic(axes, "x", values)
             return

@@ -78,7 +78,8 @@ def points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str, 
             "use `figure: methods`"
         )
     named = [name for name in ("dataset", "kernel") if name in (*layout.rows, *layout.columns)]
-    unnamed = [name for name in ("dataset", "kernel") if name not in named]
+    # Along a parameter of the kernel a curve joins kernels, and is not told apart by them.
+    unnamed = [name for name in ("dataset", "kernel") if name not in (*named, layout.x.partition(".")[0])]
     found = []
     for cell, where in zip(cells, places(cells, unnamed, of_data, stand_ins), strict=True):
         words = {"dataset": dataset(cell, cells, of_data), "kernel": kernel(cell, cells)}
