@@ -87,7 +87,7 @@ class Trial:
             return {"map": self.map, "measure": self.measure}
         return {"map": self.map, "solver": self.solver}
 
-    @property
+    @cached_property
     def seeds(self) -> dict[str, int]:
         """Return the seeds of the split, of the map's draw and of the solver, each below 2^31."""
         drawn = {**self._data, "repeat": self.repeat}

@@ -153,10 +153,9 @@ class Dask:
     def _submit(self, attempt: _Attempt, address: str, children: str, ended: "Queue[str]") -> str:
         """Send a trial to the worker at `address`, and return the key that `ended` will get."""
         key = f"{attempt.trial.id}-{len(attempt.lost)}-{children}"
-        trial = replace(attempt.trial)  # the worker finds its identity anew, with its own kfeat
         with self._answering():
             attempt.future = self._client.submit(
-                run_on_worker, children, key, trial, key=key, workers=[address], pure=False
+                run_on_worker, children, key, attempt.trial, key=key, workers=[address], pure=False
             )
         attempt.address = address
         attempt.future.add_done_callback(lambda _: ended.put(key))
