@@ -9,6 +9,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from queue import Empty, Queue
@@ -129,7 +130,9 @@ class Dask:
         try:
             with self._answering():
                 self._client.register_plugin(plugin, name=name)
-        except (ImportError, AttributeError) as error:
+        except EngineError:
+            raise
+        except Exception as error:  # whatever a worker raises that cannot import what is here
             raise EngineError(
                 f"a Dask worker cannot run trials ({error}); each needs the same kfeat as there is here"
             ) from None
@@ -163,11 +166,12 @@ class Dask:
 
     def _over(self, running: Mapping[str, _Attempt], ended: "Queue[str]") -> list[str]:
         """Return the keys of what has ended, or whose worker is lost; wait for some time for the first."""
+        if lost := [key for key, attempt in running.items() if attempt.address not in self._threads]:
+            return lost
         with suppress(Empty):
             key = ended.get(timeout=LOOK_SECONDS)
             return [key] if key in running else []
-        self._look()
-        return [key for key, attempt in running.items() if attempt.address not in self._threads]
+        return []
 
     def _row(self, attempt: _Attempt) -> Row | None:
         """Return the row of an attempt that is over; None where its trial is to be tried again.
@@ -180,7 +184,8 @@ class Dask:
                 raise self._gone()
             error = future.exception(timeout=ANSWER_SECONDS) if future.status == "error" else None
             row = self._result(future) if future.status == "finished" else None
-            self._client.cancel([future])
+            if row is None:
+                self._client.cancel([future])
         if isinstance(error, KfeatError):
             raise type(error)(f"{error} (on the Dask worker at {address})")
         if error is not None and not isinstance(error, KilledWorker):
@@ -211,7 +216,7 @@ class Dask:
         try:
             yield
         except Exception as error:
-            if isinstance(error, OSError) or self._client.status != "running":
+            if isinstance(error, (OSError, CancelledError)) or self._client.status != "running":
                 raise self._gone() from None
             raise
 
