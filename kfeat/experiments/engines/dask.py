@@ -120,7 +120,7 @@ class Dask:
                     else:
                         yield Event(attempt.trial, row)
         finally:
-            with suppress(EngineError), self._answering():
+            with suppress(Exception), self._answering():  # the run is over, whatever a worker says against it
                 self._client.cancel([attempt.future for attempt in running.values()])
                 self._client.unregister_worker_plugin(children)
 
