@@ -1,5 +1,6 @@
 """What a config's `dataset:` may be: a registered name, pinned or not, files of one's own, generated data."""
 
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -88,9 +89,15 @@ Source = Annotated[
 def validated(kind: Any, value: Any, name: str) -> Any:
     """Return the value as a model of its kind; raises ConfigError naming every problem with its path."""
     try:
-        return TypeAdapter(kind).validate_python(value)
+        return _adapter(kind).validate_python(value)
     except ValidationError as error:
         raise ConfigError(problems_of(error, name)) from None
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """Return what validates values of this kind; to make one takes longer than a small trial does."""
+    return TypeAdapter(kind)
 
 
 def problems_of(error: ValidationError, name: str) -> str:

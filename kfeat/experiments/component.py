@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from inspect import signature
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -49,7 +49,11 @@ class Component:
         return self.cls(**own, **{name: handed_in[name] for name in used})
 
     def identity(self) -> dict[str, Any]:
-        """Return what determines this component's numbers, as plain JSON."""
+        """Return what determines this component's numbers, as plain JSON; all repeats of a cell share it."""
+        return self._identity
+
+    @cached_property
+    def _identity(self) -> dict[str, Any]:
         return {**self.draws(), "version": self.cls.algorithm_version} | self._numbers(Component.identity)
 
     def draws(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import logging
 import os
 from collections import deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from queue import Empty, Queue
@@ -119,7 +120,7 @@ class Dask:
                     else:
                         yield Event(attempt.trial, row)
         finally:
-            with suppress(EngineError), self._answering():
+            with suppress(Exception), self._answering():  # the run is over, whatever a worker says against it
                 self._client.cancel([attempt.future for attempt in running.values()])
                 self._client.unregister_worker_plugin(children)
 
@@ -129,7 +130,9 @@ class Dask:
         try:
             with self._answering():
                 self._client.register_plugin(plugin, name=name)
-        except (ImportError, AttributeError) as error:
+        except EngineError:
+            raise
+        except Exception as error:  # whatever a worker raises that cannot import what is here
             raise EngineError(
                 f"a Dask worker cannot run trials ({error}); each needs the same kfeat as there is here"
             ) from None
@@ -153,10 +156,9 @@ class Dask:
     def _submit(self, attempt: _Attempt, address: str, children: str, ended: "Queue[str]") -> str:
         """Send a trial to the worker at `address`, and return the key that `ended` will get."""
         key = f"{attempt.trial.id}-{len(attempt.lost)}-{children}"
-        trial = replace(attempt.trial)  # the worker finds its identity anew, with its own kfeat
         with self._answering():
             attempt.future = self._client.submit(
-                run_on_worker, children, key, trial, key=key, workers=[address], pure=False
+                run_on_worker, children, key, attempt.trial, key=key, workers=[address], pure=False
             )
         attempt.address = address
         attempt.future.add_done_callback(lambda _: ended.put(key))
@@ -164,11 +166,12 @@ class Dask:
 
     def _over(self, running: Mapping[str, _Attempt], ended: "Queue[str]") -> list[str]:
         """Return the keys of what has ended, or whose worker is lost; wait for some time for the first."""
+        if lost := [key for key, attempt in running.items() if attempt.address not in self._threads]:
+            return lost
         with suppress(Empty):
             key = ended.get(timeout=LOOK_SECONDS)
             return [key] if key in running else []
-        self._look()
-        return [key for key, attempt in running.items() if attempt.address not in self._threads]
+        return []
 
     def _row(self, attempt: _Attempt) -> Row | None:
         """Return the row of an attempt that is over; None where its trial is to be tried again.
@@ -181,7 +184,8 @@ class Dask:
                 raise self._gone()
             error = future.exception(timeout=ANSWER_SECONDS) if future.status == "error" else None
             row = self._result(future) if future.status == "finished" else None
-            self._client.cancel([future])
+            if row is None:
+                self._client.cancel([future])
         if isinstance(error, KfeatError):
             raise type(error)(f"{error} (on the Dask worker at {address})")
         if error is not None and not isinstance(error, KilledWorker):
@@ -212,7 +216,7 @@ class Dask:
         try:
             yield
         except Exception as error:
-            if isinstance(error, OSError) or self._client.status != "running":
+            if isinstance(error, (OSError, CancelledError)) or self._client.status != "running":
                 raise self._gone() from None
             raise
 

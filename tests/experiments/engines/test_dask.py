@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -19,6 +20,7 @@ from click.testing import CliRunner
 pytest.importorskip("distributed", reason="the Dask engine needs the package distributed")
 
 from kfeat.cli import main
+from kfeat.data import FileSource, load_raw
 from kfeat.errors import EngineError
 from kfeat.experiments.engines import opened_engine
 from kfeat.experiments.engines.base import Engine
@@ -38,7 +40,7 @@ def dask(*arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
     """A `dask` command in the background, killed with its children in the end."""
     environment = os.environ | {"PYTHONPATH": str(ROOT)}  # a worker imports the stand-ins from the tests
     command = [sys.executable, "-m", "dask", *arguments, "--host", "127.0.0.1", "--no-dashboard"]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, env=environment, cwd=ROOT, stderr=subprocess.DEVNULL)
     try:
         yield process
     finally:
@@ -56,6 +58,13 @@ def until(found: Callable[[], Any], seconds: float = 90.0) -> Any:
         assert monotonic() < deadline, "it does not happen"
         sleep(0.05)
     return it
+
+
+def on_own_file(trial: Trial) -> Trial:
+    """The trial on a file of one's own, named by a path relative to the folder in which the test is."""
+    Path("mine.csv").write_text("a,b,kind\n" + "".join(f"{i},{i % 7},{i % 2}\n" for i in range(500)))
+    source = FileSource(path="mine.csv", target="kind", task="classification")
+    return replace(trial, source=source, fingerprint=load_raw(source).fingerprint)
 
 
 class Stage:
@@ -90,8 +99,9 @@ class Stage:
 
 @pytest.mark.slow
 def test_workers_come_late_and_die_the_user_stops_and_the_scheduler_dies(
-    write: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     with ExitStack() as stack:
         file = tmp_path / "scheduler.json"
         scheduler = stack.enter_context(dask("scheduler", "--port", "0", "--scheduler-file", str(file)))
@@ -101,6 +111,7 @@ def test_workers_come_late_and_die_the_user_stops_and_the_scheduler_dies(
 
         first = Stage(tmp_path / "first", write)
         quick = stand_ins(write, Waits(), Quick(0.01), Quick(0.01))[1:]
+        quick[0] = on_own_file(quick[0])  # the workers start in another folder
 
         def workers_come_and_one_is_killed() -> None:
             until(lambda: "no worker is connected" in caplog.text)

@@ -150,6 +150,24 @@ def test_without_the_package_a_sentence_says_what_to_install(
     )
 
 
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
+    trials: list[Trial], exclusive: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Children] = []
+
+    def register(plugin: Children, name: str) -> None:
+        given.append(plugin)
+        raise ImportError("No module named 'kfeat'")
+
+    client = Client()
+    monkeypatch.setattr(client, "register_plugin", register, raising=False)
+    engine = Dask(client, here=True, exclusive=exclusive)  # type: ignore[arg-type]
+    with pytest.raises(EngineError, match="a Dask worker cannot run trials"):
+        list(engine.carried_out(trials, WorkerOptions(time_limit=5.0)))
+    assert given[0].options == WorkerOptions(time_limit=5.0, alone=exclusive, folder=str(Path.cwd()))
+
+
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "ftp://x:1", ""])
 def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kfeat.experiments.engines.dask.ANSWER_SECONDS", 0.2)
