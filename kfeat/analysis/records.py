@@ -61,8 +61,8 @@ def columns(records: Iterable[Record]) -> list[str]:
 def frame(records: Sequence[Record]) -> "pd.DataFrame":
     """Return the records as a frame, a line each; a value that a record lacks is missing (NA).
 
-    A column holds numbers, truth values or text: where they are mixed, or where a value is a list or a
-    mapping, it is their JSON.
+    A column holds numbers, truth values or text: where they are mixed, or where a value is a list, a mapping
+    or an integer of more than 64 bits, it is their JSON.
     """
     import json
 
@@ -83,6 +83,6 @@ def frame(records: Sequence[Record]) -> "pd.DataFrame":
 def _kind(value: Any) -> str:
     if isinstance(value, bool):
         return "truth"
-    if isinstance(value, int | float):
+    if isinstance(value, float) or (isinstance(value, int) and -(2**63) <= value < 2**63):
         return "number"
     return "text" if isinstance(value, str) else "nested"

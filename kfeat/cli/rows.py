@@ -51,7 +51,8 @@ def show(
     """Show the rows of CONFIGS, one line each: every parameter, every quantity, and how it was run.
 
     A config without rows of yours shows its published ones, and stderr says so. A row that several of CONFIGS
-    share stands there once.
+    share stands there once. Rows of trials that a config as it stands does not plan are left out; --set and
+    the other options that made them bring them in.
     """
     from kfeat.analysis.at_hand import rows_at_hand
     from kfeat.analysis.records import record

@@ -132,9 +132,17 @@ def at(*path: str, factor: float = 1.0) -> Read:
         value: Any = row
         for key in path:
             value = value.get(key) if isinstance(value, Mapping) else None
-        return factor * float(value) if isinstance(value, int | float) else None
+        return _number(value, factor)
 
     return read
+
+
+def _number(value: Any, factor: float = 1.0) -> float | None:
+    """Return a value of a row as a number; None where it is none, or beyond what a float holds."""
+    try:
+        return factor * float(value) if isinstance(value, int | float) else None
+    except OverflowError:
+        return None
 
 
 def parameter_of(part: str, parameter: str) -> Read:
@@ -167,7 +175,9 @@ def _error_rate(row: Row) -> float | None:
 def _n_support(row: Row) -> float | None:
     """Return the number of support vectors over all classes."""
     found = (row.get("solve") or {}).get("n_support")
-    return None if found is None else float(sum(found) if isinstance(found, list) else found)
+    numbers = [_number(one) for one in (found if isinstance(found, list) else [found])]
+    known = [one for one in numbers if one is not None]
+    return sum(known) if known and len(known) == len(numbers) else None
 
 
 def _ratio(over: Any, under: Any) -> float | None:

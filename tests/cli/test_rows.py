@@ -9,10 +9,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from kfeat.analysis.records import record
 from kfeat.data import fingerprint
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.store import ROWS, read_rows, write_rows
+from kfeat.render.rows import render_rows
 from tests.cells import fake_row
 from tests.cli.test_run import kfeat
 from tests.experiments.rows import row
@@ -201,3 +203,15 @@ def test_a_merge_that_the_disk_does_not_take_leaves_the_rows_as_they_were(
     assert Path("all/a", ROWS).read_bytes() == before
     assert kfeat("rows", "merge", "one", "--into", "all").exit_code == 0
     assert set(read_rows(Path("all/a"))) == {"a", "x", "y"}
+
+
+@pytest.mark.parametrize("odd", [10**400, -(10**30), [1, [2]], {"a": 1}, "x", True, []], ids=repr)
+@pytest.mark.parametrize("form", ["table", "csv", "jsonl", "parquet"])
+def test_values_that_nobody_expects_are_shown_as_they_are(odd: object, form: str) -> None:
+    if form == "parquet":
+        pytest.importorskip("pyarrow")
+    solve = {"n_support": odd, "n_iter": odd, "objective": odd}
+    parts = {"solve": solve, "map": {"name": "m", "version": 1, "n_components": odd}}
+    records = [record(row(key, **parts)) for key in "ab"]
+    assert records[0]["map.n_components"] == odd
+    assert render_rows(records, form, 80)

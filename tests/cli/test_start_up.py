@@ -11,6 +11,7 @@ from kfeat.cli.postponed import POSTPONED
 from kfeat.experiments.store import write_rows
 from tests.cells import fake_row
 from tests.cli.test_rows import planned
+from tests.cli.test_run import kfeat
 
 Write = Callable[..., Path]
 # A module whose loading is postponed stands in sys.modules, as one of another class than ModuleType.
@@ -42,8 +43,7 @@ def test_a_finished_run_and_a_check_load_nothing_that_they_do_not_use(
     path = write()
     path.write_text(f"{path.read_text()}figure: {{kind: curves}}\n")
     write_rows(Path("runs/small"), [fake_row(trial, 0.5 + i / 10) for i, trial in enumerate(planned(path))])
-    run = [sys.executable, "-m", "kfeat", "report", str(path)]
-    subprocess.run(run, check=True, capture_output=True)  # so that the run has nothing to draw
+    assert kfeat("report", path).exit_code == 0  # so that the run has nothing to draw
     names = " ".join([*POSTPONED, "matplotlib", "PIL", "requests", "pooch"])
     shown = subprocess.run([sys.executable, "-c", CODE, names], capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
