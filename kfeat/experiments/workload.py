@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kfeat.data.shapes import Shape, class_shares, shape_of
+from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.experiments.row import Row
 
@@ -82,11 +83,15 @@ def of_trial(trial: Trial, shapes: Callable[..., Shape | None] = shape_of) -> Wo
         shape,
         np.dtype(trial.protocol.dtype).itemsize,
         trial.kernel.description(),
-        trial.map and trial.map.description(),
-        trial.solver and trial.solver.description(),
-        trial.measure and trial.measure.description(),
+        _described(trial.map),
+        _described(trial.solver),
+        _described(trial.measure),
         cache=None if cache_mb is None else cache_mb * 2**20,
     )
+
+
+def _described(part: Component | None) -> Parameters | None:
+    return None if part is None else part.description()
 
 
 def of_row(row: Row) -> Workload:
