@@ -34,3 +34,7 @@ class SolverError(KfeatError):
 
 class StoreError(KfeatError):
     """Rows on disk cannot be read, written or understood."""
+
+
+class EngineError(KfeatError):
+    """What carries out the trials cannot start, or was lost."""

@@ -71,6 +71,30 @@ time_limit = click.option(
     "again.",
 )
 
+_MOST_JOBS = 10_000  # each is a process
+
+
+def _number_of_jobs(ctx: click.Context, parameter: click.Parameter, value: str) -> int:
+    """Return the number; `auto` is the physical cores that this process may use."""
+    from kfeat.experiments.engines.local import physical_cores
+
+    if value == "auto":
+        return physical_cores()
+    if not value.isdecimal() or not 1 <= int(value[:9]) <= _MOST_JOBS:
+        message = f"expected a number from 1 to {_MOST_JOBS}, or auto (got {value[:20]!r})"
+        raise click.BadParameter(message, ctx, parameter)
+    return int(value)
+
+
+jobs = click.option(
+    "--jobs",
+    metavar="N|auto",
+    callback=_number_of_jobs,
+    default="1",
+    show_default=True,
+    help="Trials at a time, auto for one per physical core; with more than one, their times do not count.",
+)
+
 _FOLDER: Any = {"type": click.Path(path_type=Path), "show_default": True}
 out = click.option(
     "--out", default=Path("runs"), help="The folder of your rows, one below it per config.", **_FOLDER

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 @click.option("--maps", metavar="A,B", help="Search with these maps only.")
 @click.option("--repeats", type=click.IntRange(min=1), default=2, show_default=True,
               help="In a search, repeat each map this often.")  # fmt: skip
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Trials at a time; with more than one, their times do not count.")  # fmt: skip
+@options.jobs
 @click.option("--dry-run", is_flag=True, help="Show what the search would try, run nothing.")
 @click.option("--publish", is_flag=True, help="Copy the search's ranking and rows to results/.")
 @options.out
@@ -63,9 +62,7 @@ def protocol(
         style, width = ("markdown", None) if markdown else ("terminal", terminal_width())
         click.echo("\n\n".join(render_switches(experiment, style, width) for experiment in experiments))
         return
-    how = WorkerOptions(
-        alone=jobs == 1, debug=bool(ctx.meta.get("kfeat.debug")), mirror=mirror, offline=offline
-    )
+    how = WorkerOptions(debug=bool(ctx.meta.get("kfeat.debug")), mirror=mirror, offline=offline)
     names = options.map_names(maps)
     # All of them before the first trial, so that nothing wrong is found only after hours.
     spaces = [
@@ -103,12 +100,13 @@ def _search(
     """Run what is missing, write the ranking and show it; return whether a trial failed."""
     from kfeat.analysis.ranking import ranked
     from kfeat.cli.progress import observer
+    from kfeat.experiments.engines.local import Local
     from kfeat.experiments.search import FOLDER, run_search
     from kfeat.render.ranking import publish_search, render_ranking, write_ranking
     from kfeat.render.terminal import terminal_width
 
     with observer(quiet) as observing:
-        rows = run_search(search, out, how, observing, jobs=jobs)
+        rows = run_search(search, out, how, observing, Local(jobs))
     found = ranked(search, rows)
     folder = out / search.experiment.name / FOLDER
     write_ranking(search, found, folder)

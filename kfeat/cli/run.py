@@ -21,6 +21,7 @@ from kfeat.errors import KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
+    from kfeat.experiments.engines.base import Engine
     from kfeat.experiments.load import Experiment
     from kfeat.experiments.run import Again
     from kfeat.experiments.worker import WorkerOptions
@@ -65,8 +66,7 @@ main.add_command(protocol)
 @main.command()
 @options.selects_experiments
 @options.out
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-              help="Trials at a time; with more than one, their times do not count.")  # fmt: skip
+@options.jobs
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
 )
@@ -88,6 +88,7 @@ def run(
 
     Stop it whenever you like: finished trials are kept, and the same command goes on from there.
     """
+    from kfeat.experiments.engines.local import Local
     from kfeat.experiments.worker import WorkerOptions
 
     if again and timed_runs:
@@ -99,11 +100,12 @@ def run(
             _show_plan(experiment, out, access, again, limit)
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
-    how = WorkerOptions(threads=threads, alone=jobs == 1, time_limit=limit, debug=debug, **access)
+    how = WorkerOptions(threads=threads, time_limit=limit, debug=debug, **access)
+    engine = Local(jobs)
     status = 0
     for experiment in experiments:
         try:
-            failed = _run_one(experiment, out, how, jobs, again, quiet)
+            failed = _run_one(experiment, out, how, engine, again, quiet)
             status = max(status, int(failed))
         except KfeatError as error:
             # One experiment that cannot run must not keep the others of a long list from running.
@@ -115,7 +117,7 @@ def run(
 
 
 def _run_one(
-    experiment: "Experiment", out: Path, how: "WorkerOptions", jobs: int, again: "Again", quiet: bool
+    experiment: "Experiment", out: Path, how: "WorkerOptions", engine: "Engine", again: "Again", quiet: bool
 ) -> bool:
     """Run one experiment, write its report, show its table; return whether a trial failed."""
     from kfeat.cli.progress import observer
@@ -130,7 +132,7 @@ def _run_one(
     for one in (experiment, whole_of(experiment)):
         check_report(one)  # before hours of work, not after them
     with observer(quiet) as observing:
-        trials = run_experiment(experiment, out, how, observing, jobs=jobs, again=again)
+        trials = run_experiment(experiment, out, how, observing, engine=engine, again=again)
     cells = cells_at_hand(experiment, out, trials)
     files = update_report(experiment, out, trials)
     click.echo(render(experiment, cells, "terminal", terminal_width()))

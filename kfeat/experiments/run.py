@@ -3,24 +3,26 @@
 import typing
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from math import inf
-from multiprocessing.connection import wait
 from pathlib import Path
 from typing import Any, Literal
 
 from kfeat.data import load_raw
+from kfeat.experiments.engines.base import Engine
+from kfeat.experiments.engines.local import Local
 from kfeat.experiments.fingerprints import fingerprints
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.store import Store, gathered_rows
-from kfeat.experiments.worker import Worker, WorkerOptions
+from kfeat.experiments.worker import WorkerOptions
 
 # What to run again of what is done; a number N: what was not timed, until each cell has N timed runs.
 Again = Literal["nothing", "untimed", "everything"] | int
 
-LONGEST_WAIT = 60.0  # seconds; the system refuses to wait for an infinite time, or for years
+LOCAL = Local()
 
 
 class RunObserver(typing.Protocol):
@@ -55,7 +57,7 @@ def run_experiment(
     options: WorkerOptions,
     observer: RunObserver,
     *,
-    jobs: int = 1,
+    engine: Engine = LOCAL,
     again: Again = "nothing",
 ) -> list[Trial]:
     """Run what is pending of an experiment's plan, and return the plan.
@@ -65,7 +67,7 @@ def run_experiment(
     access = {"mirror": options.mirror, "offline": options.offline, "progress": observer.downloads()}
     trials = planned(experiment, **access)
     there = partial(rows_of, experiment, root)
-    run_pending(trials, there, root / experiment.name, options, observer, jobs=jobs, again=again)
+    run_pending(trials, there, root / experiment.name, options, observer, engine=engine, again=again)
     return trials
 
 
@@ -76,19 +78,20 @@ def run_pending(
     options: WorkerOptions,
     observer: RunObserver,
     *,
-    jobs: int = 1,
+    engine: Engine = LOCAL,
     again: Again = "nothing",
 ) -> list[Row]:
     """Run those of `trials` that are pending, and return their rows.
 
     `rows` is asked for the rows there are once the folder is locked, so that nothing runs twice that another
-    process did meanwhile. The data are fetched and parsed here, once, with the observer's progress bar; the
-    workers find them in the cache.
+    process did meanwhile. Where trials run on this machine, the data are fetched and parsed here, once, with
+    the observer's progress bar; the workers find them in the cache.
     """
     with Store(folder) as store:
         todo = pending(trials, rows(), again, options.time_limit)
-        fetch(todo, options, observer)
-        return _carried_out(todo, store, options, observer, jobs=jobs, done=len(trials) - len(todo))
+        if engine.here:
+            fetch(todo, options, observer)
+        return _carried_out(todo, store, options, observer, engine, done=len(trials) - len(todo))
 
 
 def fetch(trials: Sequence[Trial], options: WorkerOptions, observer: RunObserver) -> None:
@@ -129,11 +132,15 @@ def _has_ended(row: Row | None, time_limit: float) -> bool:
 
 
 def run_trials(
-    trials: Sequence[Trial], folder: Path, options: WorkerOptions, observer: RunObserver, *, jobs: int = 1
+    trials: Sequence[Trial],
+    folder: Path,
+    options: WorkerOptions,
+    observer: RunObserver,
+    engine: Engine = LOCAL,
 ) -> list[Row]:
     """Run all `trials`, whatever rows there are, and return their rows, which go to `folder`."""
     with Store(folder) as store:
-        return _carried_out(trials, store, options, observer, jobs=jobs)
+        return _carried_out(trials, store, options, observer, engine)
 
 
 def _carried_out(
@@ -141,47 +148,21 @@ def _carried_out(
     store: Store,
     options: WorkerOptions,
     observer: RunObserver,
-    *,
-    jobs: int,
+    engine: Engine,
     done: int = 0,
 ) -> list[Row]:
     """Run all `trials` and return their rows; `done` is how many of the plan were done before.
 
-    Every row is on disk before the next trial starts.
+    Every row is on disk before the engine goes on.
     """
     observer.begin(trials, done)
     rows: list[Row] = []
-    idle: list[Worker] = []
-    busy: list[Worker] = []
-    queue = list(trials)[::-1]
-    try:
-        while queue or busy:
-            while queue and len(busy) < jobs:
-                observer.started(queue[-1])
-                busy.append(_handed_over(queue.pop(), idle, options))
-            patience = min(worker.patience for worker in busy)
-            wait([worker.connection for worker in busy], min(patience, LONGEST_WAIT))
-            for worker in list(busy):
-                row = worker.row()
-                if row is not None:
-                    busy.remove(worker)
-                    idle.append(worker)
-                    store.append(row)
-                    rows.append(row)
-                    observer.finished(worker.trial, row)
-    finally:
-        for worker in (*idle, *busy):
-            worker.kill()
+    with closing(engine.carried_out(trials, options)) as events:
+        for trial, row in events:
+            if row is None:
+                observer.started(trial)
+            else:
+                store.append(row)
+                rows.append(row)
+                observer.finished(trial, row)
     return rows
-
-
-def _handed_over(trial: Trial, idle: list[Worker], options: WorkerOptions) -> Worker:
-    """Return the worker that has taken the trial: an idle one that is still alive, or else a new one."""
-    while idle:
-        worker = idle.pop()
-        if worker.alive and worker.start(trial):
-            return worker
-        worker.kill()
-    worker = Worker(options)
-    worker.start(trial)
-    return worker

@@ -16,6 +16,7 @@ from typing import Any
 
 from kfeat.data import Source
 from kfeat.errors import ConfigError
+from kfeat.experiments.engines.base import Engine
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import ReportedNumber
 from kfeat.experiments.plan import Trial, every_trial
@@ -111,10 +112,10 @@ def search_rows(experiment: Experiment, root: Path) -> dict[str, Row]:
 
 
 def run_search(
-    search: Search, root: Path, options: WorkerOptions, observer: RunObserver, *, jobs: int = 1
+    search: Search, root: Path, options: WorkerOptions, observer: RunObserver, engine: Engine
 ) -> dict[str, Row]:
     """Run the trials that have no row yet, and return the rows; new ones go to the search's own folder."""
     there = partial(search_rows, search.experiment, root)
     folder = root / search.experiment.name / FOLDER
-    run_pending(search.trials, there, folder, options, observer, jobs=jobs)
+    run_pending(search.trials, there, folder, options, observer, engine=engine)
     return there()

@@ -11,7 +11,7 @@ import threading
 import warnings
 from dataclasses import dataclass
 from math import inf
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from time import perf_counter
 
 import psutil
@@ -24,6 +24,8 @@ from kfeat.experiments.machine import busy_seconds, was_idle
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.trial import failure, header, run_trial
+
+LONGEST_WAIT = 60.0  # seconds; the system refuses to wait for an infinite time, or for years
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,19 @@ class Worker:
             self._phase = value
         return self._stopped(self._phase) if self._phase and self._seconds_left <= 0 else None
 
+    def awaited_row(self) -> Row:
+        """Return the row of the trial in hand once it has ended; raises as `row` does."""
+        while True:
+            wait([self.connection], self.patience)
+            row = self.row()
+            if row is not None:
+                return row
+
     @property
     def patience(self) -> float:
-        """Return the seconds after which the trial in hand may be out of time."""
+        """Return for how many seconds to wait for the trial in hand: it may be out of time then."""
         # As many CPU seconds as there are threads may go by in a second; a poll costs less than 1 ms.
-        return max(0.02, self._seconds_left / self._options.threads)
+        return min(max(0.02, self._seconds_left / self._options.threads), LONGEST_WAIT)
 
     @property
     def _seconds_left(self) -> float:
@@ -140,11 +150,27 @@ class Worker:
             return 0.0  # it has died, which `row` finds out
         return float(times.user + times.system)
 
+    def interrupt(self) -> None:
+        """End the process while another thread waits for the row, which then is that of a death."""
+        self._process.kill()
+
     def kill(self) -> None:
         """End the process now, whatever it does."""
         self._process.kill()
         self._process.join()
         self.connection.close()
+
+
+def handed_over(trial: Trial, idle: list[Worker], options: WorkerOptions) -> Worker:
+    """Return the worker that has taken the trial: an idle one that is still alive, or else a new one."""
+    while idle:
+        worker = idle.pop()
+        if worker.alive and worker.start(trial):
+            return worker
+        worker.kill()
+    worker = Worker(options)
+    worker.start(trial)
+    return worker
 
 
 def _serve(connection: Connection, options: WorkerOptions) -> None:

@@ -1,0 +1,1 @@
+"""Where trials run: engines behind one small contract, chosen by name."""

@@ -1,0 +1,30 @@
+"""The contract of an engine: it takes trials and tells the parent what becomes of them."""
+
+import typing
+from collections.abc import Generator, Sequence
+
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row
+from kfeat.experiments.worker import WorkerOptions
+
+
+class Event(typing.NamedTuple):
+    """What an engine tells of a trial: first, without a row, that it has begun; then, once, its row."""
+
+    trial: Trial
+    row: Row | None = None
+
+
+class Engine(typing.Protocol):
+    """Carries out trials in processes of its own; it writes no rows, which is the parent's work alone."""
+
+    @property
+    def here(self) -> bool:
+        """Tell whether trials run on this machine, so that data which the parent fetches serve them."""
+
+    def carried_out(self, trials: Sequence[Trial], options: WorkerOptions) -> Generator[Event, None, None]:
+        """Run all `trials` and yield each event when it happens; a row is taken before more trials start.
+
+        Closing the generator ends what still runs. Raises the KfeatError of data that cannot be loaded, and
+        EngineError where the engine itself is lost.
+        """

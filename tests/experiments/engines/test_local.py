@@ -1,0 +1,56 @@
+import os
+from collections.abc import Callable
+from contextlib import closing
+from multiprocessing import active_children
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from kfeat.cli import main
+from kfeat.experiments.engines.local import Local, physical_cores
+from kfeat.experiments.worker import WorkerOptions
+from tests.experiments.stand_ins import Quick, stand_ins
+
+Write = Callable[..., Path]
+OPTIONS = WorkerOptions(offline=True)
+
+
+def test_so_many_trials_run_at_a_time_and_each_begins_before_its_row(write: Write) -> None:
+    trials = stand_ins(write, *(Quick(0.01) for _ in range(4)))
+    begun, most = set(), 0
+    for trial, row in Local(2).carried_out(trials, OPTIONS):
+        if row is None:
+            begun.add(trial.id)
+        else:
+            begun.remove(trial.id)
+            assert (row["id"], row["status"], row["timed"]) == (trial.id, "done", False)
+        most = max(most, len(begun))
+    assert (begun, most) == (set(), 2)
+    assert not active_children()
+
+
+def test_to_close_the_events_ends_what_runs(write: Write) -> None:
+    with closing(Local(2).carried_out(stand_ins(write, Quick(1e9), Quick(1e9)), OPTIONS)) as events:
+        next(events), next(events)
+        assert active_children()
+    assert not active_children()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity of processes")
+def test_auto_is_the_physical_cores_that_this_process_may_use() -> None:
+    allowed = os.sched_getaffinity(0)
+    assert 1 <= physical_cores() <= len(allowed)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert physical_cores() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "many", "1.5", "9" * 40])
+def test_jobs_are_a_number_or_auto(write: Write, jobs: str) -> None:
+    refused = CliRunner().invoke(main, ["run", str(write()), "--dry-run", "--jobs", jobs])
+    assert refused.exit_code == 2
+    assert "or auto" in refused.stderr
+    assert CliRunner().invoke(main, ["run", str(write()), "--dry-run", "--jobs", "auto"]).exit_code == 0
