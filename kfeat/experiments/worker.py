@@ -24,6 +24,7 @@ from kfeat.experiments.machine import busy_seconds, was_idle
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.trial import failure, header, run_trial
+from kfeat.memory import limit_memory
 
 LONGEST_WAIT = 60.0  # seconds; the system refuses to wait for an infinite time, or for years
 
@@ -35,11 +36,15 @@ class WorkerOptions:
     `time_limit` is in CPU seconds, summed over threads as in the tables, of what the trial's clock times:
     mapping, training, predicting. The start of the process, the loading of the data, and time in which the
     process was suspended or waited for a core do not count.
+
+    `memory` is the bytes that all trials which run at once on this machine may take; None: nine tenths of
+    what is available when they begin.
     """
 
     threads: int = 1
     alone: bool = True
     time_limit: float = inf
+    memory: int | None = None
     mirror: str | None = None
     offline: bool = False
     debug: bool = False
@@ -175,6 +180,7 @@ def handed_over(trial: Trial, idle: list[Worker], options: WorkerOptions) -> Wor
 
 def _serve(connection: Connection, options: WorkerOptions) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    limit_memory(options.memory)
     logging.basicConfig(level=logging.DEBUG if options.debug else logging.ERROR)
     if not options.debug:
         warnings.simplefilter("ignore")
