@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from math import ceil
+from pathlib import Path
 from types import TracebackType
 
 import click
@@ -160,9 +161,12 @@ def _text(text: str, ratio: int | None = None) -> TextColumn:
     return TextColumn(text, markup=False, table_column=column)
 
 
-def observer(quiet: bool) -> Quiet:
-    """Return what shows a run here: nothing, bars on a terminal, or lines."""
-    return Quiet() if quiet else Bars() if sys.stderr.isatty() else Lines()
+def observer(quiet: bool, log: Path | None = None, experiment: str = "") -> Quiet:
+    """Return what shows a run here: nothing, bars on a terminal, or lines; and writes it to a log."""
+    from kfeat.cli.event_log import EventLog
+
+    shown = Quiet() if quiet else Bars() if sys.stderr.isatty() else Lines()
+    return shown if log is None else EventLog(shown, log, experiment)
 
 
 def downloads(console: Console | None = None) -> Progress:

@@ -21,6 +21,7 @@ from kfeat.errors import KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
+    from kfeat.cli.progress import Quiet
     from kfeat.experiments.engines.base import Engine
     from kfeat.experiments.load import Experiment
     from kfeat.experiments.run import Again
@@ -66,7 +67,9 @@ main.add_command(protocol)
 @main.command()
 @options.selects_experiments
 @options.out
+@options.results
 @options.jobs
+@options.memory
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
 )
@@ -77,17 +80,19 @@ main.add_command(protocol)
               help="Of what was not timed, run again as much as gives each method N timed runs, the first "
               "repeats first.")  # fmt: skip
 @options.time_limit
+@options.log
 @click.option("--dry-run", is_flag=True, help="Show the plan, run nothing.")
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    jobs: int, threads: int, again: "Again | None", timed_runs: int | None, time_limit: float | None,
-    dry_run: bool,
+    results: Path, jobs: int, memory: int | None, threads: int, again: "Again | None",
+    timed_runs: int | None, time_limit: float | None, log: Path | None, dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
     Stop it whenever you like: finished trials are kept, and the same command goes on from there.
     """
+    from kfeat.cli.progress import observer
     from kfeat.experiments.engines.local import Local
     from kfeat.experiments.worker import WorkerOptions
 
@@ -97,15 +102,16 @@ def run(
     limit = inf if time_limit is None else time_limit
     if dry_run:
         for experiment in experiments:
-            _show_plan(experiment, out, access, again, limit)
+            _show_plan(experiment, out, results, access, again, limit, memory)
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
-    how = WorkerOptions(threads=threads, time_limit=limit, debug=debug, **access)
+    how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)
     engine = Local(jobs)
     status = 0
     for experiment in experiments:
         try:
-            failed = _run_one(experiment, out, how, engine, again, quiet)
+            watching = observer(quiet, log, experiment.name)
+            failed = _run_one(experiment, out, results, how, engine, again, watching)
             status = max(status, int(failed))
         except KfeatError as error:
             # One experiment that cannot run must not keep the others of a long list from running.
@@ -117,10 +123,10 @@ def run(
 
 
 def _run_one(
-    experiment: "Experiment", out: Path, how: "WorkerOptions", engine: "Engine", again: "Again", quiet: bool
-) -> bool:
+    experiment: "Experiment", out: Path, results: Path, how: "WorkerOptions", engine: "Engine",
+    again: "Again", watching: "Quiet",
+) -> bool:  # fmt: skip
     """Run one experiment, write its report, show its table; return whether a trial failed."""
-    from kfeat.cli.progress import observer
     from kfeat.experiments.run import run_experiment
     from kfeat.render.closing import closing_line
     from kfeat.render.files import check_report
@@ -131,8 +137,10 @@ def _run_one(
 
     for one in (experiment, whole_of(experiment)):
         check_report(one)  # before hours of work, not after them
-    with observer(quiet) as observing:
-        trials = run_experiment(experiment, out, how, observing, engine=engine, again=again)
+    with watching as observing:
+        trials = run_experiment(
+            experiment, out, how, observing, engine=engine, again=again, published=results
+        )
     cells = cells_at_hand(experiment, out, trials)
     files = update_report(experiment, out, trials)
     click.echo(render(experiment, cells, "terminal", terminal_width()))
@@ -147,17 +155,29 @@ def _run_one(
 @main.command()
 @options.selects_experiments
 @options.out
-def plan(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
-    """Show the trials of CONFIGS with their identities, and which of them are done."""
+@options.results
+@options.memory
+def plan(
+    experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path, memory: int | None
+) -> None:
+    """Show the trials of CONFIGS with their identities, which of them are done, and what each will take.
+
+    The CPU time and the memory of a trial are estimates, from rows in --out and --results where there are
+    any of its kind.
+    """
     for experiment in experiments:
-        _show_plan(experiment, out, access)
+        _show_plan(experiment, out, results, access, memory=memory)
 
 
 def _show_plan(
-    experiment: "Experiment", out: Path, access: Access, again: "Again" = "nothing", time_limit: float = inf
-) -> None:
+    experiment: "Experiment", out: Path, results: Path, access: Access, again: "Again" = "nothing",
+    time_limit: float = inf, memory: int | None = None,
+) -> None:  # fmt: skip
+    from kfeat.cli.expected import in_all, needs
     from kfeat.cli.progress import names
+    from kfeat.experiments.estimates import estimates
     from kfeat.experiments.run import pending, planned, rows_of
+    from kfeat.memory import available_memory
 
     trials = planned(experiment, **access)
     rows = rows_of(experiment, out)
@@ -166,8 +186,11 @@ def _show_plan(
     state = ended | {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
     states = [state[trial.id] for trial in trials]
     click.echo(plain(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done"))
+    past = [*rows_of(experiment, results).values(), *rows.values()]
+    expected = estimates(trials, past, memory or available_memory(), time_limit)
     for (identity, name), state in zip(names(trials).items(), states, strict=True):
-        click.echo(f"{identity}  {state:<7}  {name}")
+        click.echo(f"{identity}  {state:<7}  {needs(expected[identity])}  {name}")
+    click.echo(in_all(expected.values(), [expected[identity] for identity in todo]))
 
 
 @main.command()
