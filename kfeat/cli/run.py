@@ -157,14 +157,22 @@ def _run_one(
 @options.out
 @options.results
 @options.memory
+@click.option("--missing", is_flag=True, help="Show only what is not done yet, and why: a line per config.")
 def plan(
-    experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path, memory: int | None
-) -> None:
+    experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path,
+    memory: int | None, missing: bool,
+) -> None:  # fmt: skip
     """Show the trials of CONFIGS with their identities, which of them are done, and what each will take.
 
     The CPU time and the memory of a trial are estimates, from rows in --out and --results where there are
     any of its kind.
     """
+    if missing:
+        from kfeat.cli.missing import missing_lines
+
+        for line in missing_lines(experiments, out):
+            click.echo(line)
+        return
     for experiment in experiments:
         _show_plan(experiment, out, results, access, memory=memory)
 
