@@ -1,6 +1,8 @@
 """Which trial starts next, so that those that run at once fit into memory together."""
 
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from math import inf
 
 from kfeat.experiments.plan import Trial
@@ -19,8 +21,9 @@ class Packing:
     def __init__(
         self, trials: Sequence[Trial], needs: Mapping[str, int] | None = None, memory: float = inf
     ) -> None:
-        self.waiting = {trial.id: trial for trial in trials}
+        self.waiting = OrderedDict((trial.id, trial) for trial in trials)
         self._needs, self._memory = needs or {}, memory
+        self._least = min((self._needs.get(identity, 0) for identity in self.waiting), default=0)
         self._running: dict[str, int] = {}
         self._passed: set[str] = set()  # those that run and passed the first that waits
 
@@ -29,13 +32,16 @@ class Packing:
         if not self.waiting:
             return None
         free = self._memory - sum(self._running.values())
-        first, *others = self.waiting
+        first = next(iter(self.waiting))
         need = self._needs.get(first, 0)
         if need <= free or not self._running:
             self._passed.clear()
             return self._started(first)
         beside = self._memory - need - sum(self._running.get(identity, 0) for identity in self._passed)
         fits = min(free, beside)
+        if fits < self._least:  # as where all are alike: there is no need to look at each
+            return None
+        others = islice(self.waiting, 1, None)
         found = next((identity for identity in others if self._needs.get(identity, 0) <= fits), None)
         if found is None:
             return None
