@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +123,37 @@ jobs = click.option(
     show_default=True,
     help="Trials at a time, auto for one per physical core; with more than one, their times do not count.",
 )
+
+_engine = options(
+    jobs,
+    click.option("--engine", "name", type=click.Choice(["local", "dask"]), default="local",
+                 show_default=True, help="What trials run on: processes here, or the workers of Dask."),
+    click.option("--scheduler", metavar="ADDRESS",
+                 help="The Dask scheduler, such as tcp://host:8786; without it, --jobs workers start here."),
+    click.option("--exclusive", is_flag=True,
+                 help="One trial at a time on each machine that has Dask workers, so that times count."),
+)  # fmt: skip
+
+
+def chooses_engine(command: Command) -> Command:
+    """Give a command the options of engines; it receives `engine`, which opens the one that was chosen."""
+
+    @_engine
+    @wraps(command)
+    def with_engine(
+        *given: Any, name: str, jobs: int, scheduler: str | None, exclusive: bool, **others: Any
+    ) -> Any:
+        from kfeat.experiments.engines import opened_engine
+
+        if name == "local" and (scheduler or exclusive):
+            raise click.UsageError("--scheduler and --exclusive belong to --engine dask; add it")
+        source = click.get_current_context().get_parameter_source("jobs")
+        if scheduler and source is click.core.ParameterSource.COMMANDLINE:
+            raise click.UsageError("the workers of --scheduler decide how many trials run; leave --jobs out")
+        return command(*given, engine=partial(opened_engine, name, jobs, scheduler, exclusive), **others)
+
+    return with_engine
+
 
 _FOLDER: Any = {"type": click.Path(path_type=Path), "show_default": True}
 out = click.option(

@@ -5,6 +5,7 @@ Everything heavy is imported inside the commands, so that `kfeat --help` answers
 
 import logging
 import signal
+from functools import partial
 from math import inf
 from pathlib import Path
 from types import FrameType
@@ -17,10 +18,13 @@ from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.data import data
 from kfeat.cli.protocol import protocol
-from kfeat.errors import KfeatError, StoreError
+from kfeat.errors import EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
     from kfeat.cli.progress import Quiet
     from kfeat.experiments.engines.base import Engine
     from kfeat.experiments.load import Experiment
@@ -68,7 +72,7 @@ main.add_command(protocol)
 @options.selects_experiments
 @options.out
 @options.results
-@options.jobs
+@options.chooses_engine
 @options.memory
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
@@ -85,15 +89,14 @@ main.add_command(protocol)
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    results: Path, jobs: int, memory: int | None, threads: int, again: "Again | None",
-    timed_runs: int | None, time_limit: float | None, log: Path | None, dry_run: bool,
+    results: Path, engine: "Callable[[], AbstractContextManager[Engine]]", memory: int | None, threads: int,
+    again: "Again | None", timed_runs: int | None, time_limit: float | None, log: Path | None, dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
     Stop it whenever you like: finished trials are kept, and the same command goes on from there.
     """
     from kfeat.cli.progress import observer
-    from kfeat.experiments.engines.local import Local
     from kfeat.experiments.worker import WorkerOptions
 
     if again and timed_runs:
@@ -106,20 +109,28 @@ def run(
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
     how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)
-    engine = Local(jobs)
+    with engine() as ready:
+        ctx.exit(_run_all(experiments, out, results, how, ready, again, partial(observer, quiet, log)))
+
+
+def _run_all(
+    experiments: "list[Experiment]", out: Path, results: Path, how: "WorkerOptions", engine: "Engine",
+    again: "Again", observed: "Callable[[str], Quiet]",
+) -> int:  # fmt: skip
+    """Run the experiments one after the other, and return the exit status."""
     status = 0
     for experiment in experiments:
         try:
-            watching = observer(quiet, log, experiment.name)
+            watching = observed(experiment.name)
             failed = _run_one(experiment, out, results, how, engine, again, watching)
             status = max(status, int(failed))
         except KfeatError as error:
             # One experiment that cannot run must not keep the others of a long list from running.
-            if len(experiments) == 1 or debug:
+            if len(experiments) == 1 or how.debug or isinstance(error, EngineError):
                 raise
             click.echo(f"kfeat: {plain_lines(f'{experiment.path}: {error}')}", err=True)
             status = 2
-    ctx.exit(status)
+    return status
 
 
 def _run_one(
@@ -185,7 +196,6 @@ def _show_plan(
     from kfeat.cli.progress import names
     from kfeat.experiments.estimates import estimates
     from kfeat.experiments.run import pending, planned, rows_of
-    from kfeat.memory import available_memory
 
     trials = planned(experiment, **access)
     rows = rows_of(experiment, out)
@@ -195,7 +205,7 @@ def _show_plan(
     states = [state[trial.id] for trial in trials]
     click.echo(plain(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done"))
     past = [*rows_of(experiment, results).values(), *rows.values()]
-    expected = estimates(trials, past, memory or available_memory(), time_limit)
+    expected = estimates(trials, past, memory, time_limit)
     for (identity, name), state in zip(names(trials).items(), states, strict=True):
         click.echo(f"{identity}  {state:<7}  {needs(expected[identity])}  {name}")
     click.echo(in_all(expected.values(), [expected[identity] for identity in todo]))

@@ -11,6 +11,7 @@ from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.seconds import PastSeconds
 from kfeat.experiments.workload import of_trial
+from kfeat.memory import available_memory
 
 
 @dataclass(frozen=True)
@@ -25,14 +26,14 @@ class Estimate:
 
 
 def estimates(
-    trials: Sequence[Trial], past: Iterable[Row], memory: float, time_limit: float = inf
+    trials: Sequence[Trial], past: Iterable[Row], memory: float | None = None, time_limit: float = inf
 ) -> dict[str, Estimate]:
     """Return the estimate of each trial by its id, the same for all repeats of a cell.
 
-    `past` are rows to learn seconds from, `memory` the bytes that there are, of which LIBSVM takes a share;
-    no trial goes on beyond `time_limit` seconds.
+    `past` are rows to learn seconds from, `memory` the bytes that there are (None: what is available), of
+    which LIBSVM takes a share; no trial goes on beyond `time_limit` seconds.
     """
-    seconds = PastSeconds(past)
+    seconds, there = PastSeconds(past), memory or available_memory()
     shapes: dict[tuple[int, int], Shape | None] = {}
 
     def shape(source: Source, protocol: Protocol) -> Shape | None:
@@ -48,6 +49,6 @@ def estimates(
             expected = seconds.of(trial.cell, work)
             found[trial.cell] = Estimate(
                 None if expected is None else min(expected, time_limit),
-                None if work is None else peak_bytes(work, memory),
+                None if work is None else peak_bytes(work, there),
             )
     return {trial.id: found[trial.cell] for trial in trials}

@@ -35,10 +35,11 @@ class WorkerOptions:
 
     `time_limit` is in CPU seconds, summed over threads as in the tables, of what the trial's clock times:
     mapping, training, predicting. The start of the process, the loading of the data, and time in which the
-    process was suspended or waited for a core do not count.
+    process was suspended or waited for a core do not count. `folder` is where relative paths of one's own
+    files start; None is where this process was started.
 
-    `memory` is the bytes that all trials which run at once on this machine may take; None: nine tenths of
-    what is available when they begin.
+    `memory` is the bytes that all trials which run at once on a machine may take; None: nine tenths of what
+    is available when they begin.
     """
 
     threads: int = 1
@@ -48,6 +49,7 @@ class WorkerOptions:
     mirror: str | None = None
     offline: bool = False
     debug: bool = False
+    folder: str | None = None
 
 
 class Worker:
@@ -181,6 +183,8 @@ def handed_over(trial: Trial, idle: list[Worker], options: WorkerOptions) -> Wor
 def _serve(connection: Connection, options: WorkerOptions) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     limit_memory(options.memory)
+    if options.folder and os.path.isdir(options.folder):
+        os.chdir(options.folder)
     logging.basicConfig(level=logging.DEBUG if options.debug else logging.ERROR)
     if not options.debug:
         warnings.simplefilter("ignore")

@@ -1,8 +1,9 @@
 """The sentences that a reader needs beside a table."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
+from typing import Any
 
 from kfeat.analysis.cells import PHASES, Cell
 from kfeat.analysis.folds import fold_means
@@ -10,6 +11,7 @@ from kfeat.analysis.names import cell_name
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import SCORE, Quantity
+from kfeat.experiments.row import counts_as_timed
 from kfeat.render.layout import mirror_notes
 from kfeat.render.text import BUSY, MISSING, RAISED, UNCONVERGED
 
@@ -126,7 +128,7 @@ def cautions(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
             f"{BUSY}: a time of a busy machine, or made from one: other programs ran beside the trials, or "
             "several trials at once. No verdict uses it; `kfeat run --retime` runs these trials again."
         )
-    lines += _unconverged(cells) + _disagreements(cells)
+    lines += _of_machines(cells) + _unconverged(cells) + _disagreements(cells)
     rows = [row for cell in cells for row in cell.rows if not row["verified"]]
     lines += [
         f"unverified: {name}: no hash of these data is published or pinned; their fingerprint stands in the "
@@ -134,6 +136,28 @@ def cautions(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         for name in dict.fromkeys(row["dataset"] for row in rows)
     ]
     return lines
+
+
+def _of_machines(cells: Sequence[Cell]) -> list[str]:
+    """Return which methods' seconds come from which machines, where a ratio of two could mix machines."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for cell in cells:
+        rows = [row for row in (*cell.rows, *cell.stopped) if counts_as_timed(row)] or cell.rows
+        if machines := tuple(sorted({_machine(row["environment"]) for row in rows})):
+            groups.setdefault(machines, []).append(cell_name(cell, cells))
+    if len({machine for machines in groups for machine in machines}) < 2:
+        return []
+    *few, most = sorted(groups, key=lambda machines: len(groups[machines]))
+    said = [f"of {', '.join(groups[machines])} on {' and on '.join(machines)}" for machines in few]
+    said.append(f"of all {'others ' if few else ''}on {' and on '.join(most)}")
+    return [
+        f"different machines: the seconds were taken {'; '.join(said)}. A ratio of times from different "
+        "machines compares these too, not the methods alone."
+    ]
+
+
+def _machine(environment: Mapping[str, Any]) -> str:
+    return f"{environment['processor']}, {environment['cores']} cores, {environment['system']}"
 
 
 def _unconverged(cells: Sequence[Cell]) -> list[str]:
@@ -189,9 +213,7 @@ def _where_run(cells: Sequence[Cell]) -> list[str]:
         del software["kfeat"]
         machine = ", ".join(
             [
-                environment["processor"],
-                f"{environment['cores']} cores",
-                environment["system"],
+                _machine(environment),
                 *(f"{name} {version}" for name, version in software.items()),
             ]
         )

@@ -34,6 +34,34 @@ def test_one_line_per_machine_names_every_version_of_kfeat(
     ]
 
 
+def test_a_table_with_times_of_two_machines_says_which_are_whose(
+    experiment: Experiment, trials: list[Trial]
+) -> None:
+    """A speed-up of one machine over another is not passed over in silence."""
+
+    def said(machines: list[str], **more: object) -> list[str]:
+        """What is said where the i-th trial of each cell, and of the exact machine, ran on these."""
+        rows = [
+            fake_row(trial, 0.8, environment=made_by("a0") | {"processor": machine}, **more)
+            for trial in trials
+            if (machine := machines[trial.repeat if trial.map else -1])
+        ]
+        found = cautions(experiment, summarise(experiment, trials, {row["id"]: row for row in rows}))
+        return [line for line in found if "machine" in line and "busy" not in line]
+
+    assert said(["Abacus"] * 6) == []
+    advice = "A ratio of times from different machines compares these too, not the methods alone."
+    assert said(["Abacus"] * 5 + ["Zuse"]) == [
+        "different machines: the seconds were taken of exact, LIBSVM on Zuse, 2 cores, Linux; of all others "
+        f"on Abacus, 2 cores, Linux. {advice}"
+    ]
+    assert said(["Abacus"] * 5 + ["Zuse"], timed=False) == said(["Abacus"] * 5 + ["Zuse"])
+    assert said(["Abacus", "Zuse", "", "", "", ""]) == [
+        "different machines: the seconds were taken of all on Abacus, 2 cores, Linux and on Zuse, 2 cores, "
+        f"Linux. {advice}"
+    ]
+
+
 def test_every_reason_of_a_failure_is_told_once(
     experiment: Experiment, trials: list[Trial], make_rows: Callable[..., dict[str, Row]]
 ) -> None:

@@ -16,24 +16,20 @@ Write = Callable[..., Path]
 OPTIONS = WorkerOptions(offline=True)
 
 
-def test_so_many_trials_run_at_a_time_and_each_begins_before_its_row(write: Write) -> None:
-    trials = stand_ins(write, *(Quick(0.01) for _ in range(4)))
-    begun, most = set(), 0
-    for trial, row in Local(2).carried_out(trials, OPTIONS):
-        if row is None:
-            begun.add(trial.id)
-        else:
-            begun.remove(trial.id)
-            assert (row["id"], row["status"], row["timed"]) == (trial.id, "done", False)
-        most = max(most, len(begun))
-    assert (begun, most) == (set(), 2)
-    assert not active_children()
-
-
-def test_to_close_the_events_ends_what_runs(write: Write) -> None:
-    with closing(Local(2).carried_out(stand_ins(write, Quick(1e9), Quick(1e9)), OPTIONS)) as events:
-        next(events), next(events)
+def test_so_many_trials_run_at_a_time_until_the_events_are_closed(write: Write) -> None:
+    trials = stand_ins(write, *(Quick(0.01) for _ in range(3)), Quick(1e9))
+    begun, ended, most = set(), [], 0
+    with closing(Local(2).carried_out(trials, OPTIONS)) as events:
+        while len(ended) < 3:
+            trial, row = next(events)
+            if row is None:
+                begun.add(trial.id)
+            else:
+                begun.remove(trial.id)
+                ended.append((row["id"] == trial.id, row["status"], row["timed"]))
+            most = max(most, len(begun))
         assert active_children()
+    assert (most, ended) == (2, [(True, "done", False)] * 3)
     assert not active_children()
 
 

@@ -1,0 +1,223 @@
+"""The Dask engine: trials on the workers of a Dask scheduler, on this machine or on others.
+
+Dask carries trials to its workers and rows back, and says which workers there are. Which worker takes which
+trial is decided here, one per thread of a worker or one per machine: so it is known when each begins, and one
+whose worker is lost begins again on another.
+"""
+
+import logging
+import os
+from collections import deque
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from queue import Empty, Queue
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+from distributed import Client, KilledWorker, LocalCluster
+
+from kfeat.errors import EngineError, KfeatError
+from kfeat.experiments.child_start import interrupts_held_back
+from kfeat.experiments.engines.base import Event
+from kfeat.experiments.engines.dask_worker import Children, run_on_worker
+from kfeat.experiments.engines.places import free_worker
+from kfeat.experiments.engines.returned import checked, lost_row
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row
+from kfeat.experiments.worker import WorkerOptions
+
+RETRIES = 3  # of a trial whose worker was lost
+LOOK_SECONDS = 1.0  # between two looks at which workers there are
+ANSWER_SECONDS = 10.0  # in which a scheduler or a worker has to answer
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Dask"]:
+    """Connect to the scheduler at `address`, or start one here with `jobs` workers of one thread each.
+
+    Raises EngineError where no scheduler answers.
+    """
+    _silence()
+    if address is None:
+        # Ctrl-C in a terminal reaches the workers too; they end with the run, without a traceback.
+        with interrupts_held_back():
+            cluster = LocalCluster(
+                n_workers=jobs,
+                threads_per_worker=1,
+                processes=True,
+                dashboard_address=None,
+                silence_logs=logging.CRITICAL,
+            )
+        with cluster, Client(cluster) as client:
+            yield Dask(client, here=True, exclusive=exclusive)
+        return
+    try:
+        client = Client(address, timeout=ANSWER_SECONDS)
+    except (OSError, ValueError) as error:
+        raise EngineError(
+            f"no Dask scheduler answers at {address} ({error}); `dask scheduler` starts one and prints its "
+            "address"
+        ) from None
+    try:
+        yield Dask(client, here=False, exclusive=exclusive)
+    finally:
+        with suppress(OSError):
+            client.close(timeout=ANSWER_SECONDS)
+
+
+def _silence() -> None:
+    """Keep Dask's own log from the user, who learns what there is to know in kfeat's words."""
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":  # some have a level of their own
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+
+
+@dataclass
+class _Attempt:
+    """A trial, the addresses of the workers that were lost under it, and where it runs now."""
+
+    trial: Trial
+    lost: list[str] = field(default_factory=list)
+    address: str = ""
+    future: Any = None
+
+
+class Dask:
+    """Runs trials on the workers of a scheduler; their times count where each machine has one at a time."""
+
+    def __init__(self, client: Client, *, here: bool, exclusive: bool) -> None:
+        self.here = here
+        self._client, self._exclusive = client, exclusive
+        self._threads: Mapping[str, int] = {}
+        self._looked = 0.0
+        self._waits = False
+
+    def carried_out(self, trials: Sequence[Trial], options: WorkerOptions) -> Generator[Event, None, None]:
+        """Run all `trials`, begun in their order, and yield the events."""
+        waiting = deque(map(_Attempt, trials))
+        running: dict[str, _Attempt] = {}
+        ended: Queue[str] = Queue()
+        options = replace(options, alone=self._exclusive, folder=os.getcwd())
+        children = self._children(Children(options, self.here))
+        try:
+            while waiting or running:
+                self._look()
+                while waiting and (place := self._place(waiting[0], running)):
+                    attempt = waiting.popleft()
+                    if not attempt.lost:
+                        yield Event(attempt.trial)
+                    running[self._submit(attempt, place, children, ended)] = attempt
+                for key in self._over(running, ended):
+                    attempt = running.pop(key)
+                    row = self._row(attempt)
+                    if row is None:
+                        waiting.appendleft(attempt)
+                    else:
+                        yield Event(attempt.trial, row)
+        finally:
+            with suppress(EngineError), self._answering():
+                self._client.cancel([attempt.future for attempt in running.values()])
+                self._client.unregister_worker_plugin(children)
+
+    def _children(self, plugin: Children) -> str:
+        """Give every worker, also one that joins later, child processes for this run; return their name."""
+        name = f"kfeat-{uuid4().hex}"
+        try:
+            with self._answering():
+                self._client.register_plugin(plugin, name=name)
+        except (ImportError, AttributeError) as error:
+            raise EngineError(
+                f"a Dask worker cannot run trials ({error}); each needs the same kfeat as there is here"
+            ) from None
+        return name
+
+    def _look(self) -> None:
+        """See which workers there are, from time to time."""
+        if monotonic() - self._looked < LOOK_SECONDS:
+            return
+        with self._answering():
+            self._threads = self._client.nthreads()
+        self._looked = monotonic()
+        if not self._threads and not self._waits:
+            log.warning("no worker is connected to the Dask scheduler; waiting for the first")
+        self._waits = not self._threads
+
+    def _place(self, attempt: _Attempt, running: Mapping[str, _Attempt]) -> str | None:
+        taken = [other.address for other in running.values()]
+        return free_worker(self._threads, taken, attempt.lost, self._exclusive)
+
+    def _submit(self, attempt: _Attempt, address: str, children: str, ended: "Queue[str]") -> str:
+        """Send a trial to the worker at `address`, and return the key that `ended` will get."""
+        key = f"{attempt.trial.id}-{len(attempt.lost)}-{children}"
+        trial = replace(attempt.trial)  # the worker finds its identity anew, with its own kfeat
+        with self._answering():
+            attempt.future = self._client.submit(
+                run_on_worker, children, key, trial, key=key, workers=[address], pure=False
+            )
+        attempt.address = address
+        attempt.future.add_done_callback(lambda _: ended.put(key))
+        return key
+
+    def _over(self, running: Mapping[str, _Attempt], ended: "Queue[str]") -> list[str]:
+        """Return the keys of what has ended, or whose worker is lost; wait for some time for the first."""
+        with suppress(Empty):
+            key = ended.get(timeout=LOOK_SECONDS)
+            return [key] if key in running else []
+        self._look()
+        return [key for key, attempt in running.items() if attempt.address not in self._threads]
+
+    def _row(self, attempt: _Attempt) -> Row | None:
+        """Return the row of an attempt that is over; None where its trial is to be tried again.
+
+        Raises the KfeatError of data that cannot be loaded on the worker.
+        """
+        future, address = attempt.future, attempt.address
+        with self._answering():
+            if future.status == "cancelled":  # not by us, so that Dask has lost its scheduler
+                raise self._gone()
+            error = future.exception(timeout=ANSWER_SECONDS) if future.status == "error" else None
+            row = self._result(future) if future.status == "finished" else None
+            self._client.cancel([future])
+        if isinstance(error, KfeatError):
+            raise type(error)(f"{error} (on the Dask worker at {address})")
+        if error is not None and not isinstance(error, KilledWorker):
+            raise EngineError(
+                f"the Dask worker at {address} cannot run trials ({type(error).__name__}: {error}); each "
+                "needs the same kfeat as there is here"
+            )
+        if row is not None:
+            return checked(row, attempt.trial, address)
+        attempt.lost.append(address)
+        if len(attempt.lost) > RETRIES:
+            return lost_row(attempt.trial, attempt.lost)
+        log.warning("the Dask worker at %s was lost; its trial begins again on another", address)
+        return None
+
+    def _result(self, future: Any) -> Row | None:
+        """Return the row that has been made, or None if its worker is gone before it was fetched."""
+        try:
+            return future.result(timeout=ANSWER_SECONDS)
+        except TimeoutError:
+            return None
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Turn whatever fails within since there is no scheduler any more into an EngineError."""
+        if self._client.status != "running":
+            raise self._gone()
+        try:
+            yield
+        except Exception as error:
+            if isinstance(error, OSError) or self._client.status != "running":
+                raise self._gone() from None
+            raise
+
+    def _gone(self) -> EngineError:
+        return EngineError(
+            "the Dask scheduler was lost, and with it what ran on its workers; finished trials are kept, and "
+            "the same command goes on from there once a scheduler is up"
+        )

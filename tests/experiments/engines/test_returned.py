@@ -1,0 +1,175 @@
+"""What the Dask engine decides by itself, without any process."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from kfeat.cli import main
+from kfeat.errors import DataError, EngineError
+from kfeat.experiments.engines import opened_engine
+from kfeat.experiments.engines.places import free_worker
+from kfeat.experiments.engines.returned import checked
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import check_row
+from kfeat.experiments.worker import WorkerOptions
+from tests.cells import fake_row
+
+pytest.importorskip("distributed", reason="the Dask engine needs the package distributed")
+
+from distributed import KilledWorker
+
+from kfeat.experiments.engines.dask import Dask, _Attempt
+from kfeat.experiments.engines.dask_worker import Children
+
+Write = Callable[..., Path]
+A1, A2, B1 = "tcp://10.0.0.1:1", "tcp://10.0.0.1:2", "tcp://10.0.0.2:1"
+
+
+@pytest.mark.parametrize(
+    ("taken", "avoided", "exclusive", "place"),
+    [
+        ([], [], False, A1),
+        ([A1], [], False, A2),
+        ([A1, A2], [], False, B1),
+        ([A1, B1], [], False, A2),
+        ([A1, A2, B1], [], False, B1),
+        ([A1, A2, B1, B1], [], False, None),
+        ([A1], [], True, B1),
+        ([A2, B1], [], True, None),
+        ([], [A2], False, B1),
+        ([B1, B1], [A2], False, A1),
+        ([B1], [A2], True, A1),
+    ],
+)
+def test_a_trial_goes_where_there_is_room_and_no_worker_was_lost_under_it(
+    taken: list[str], avoided: list[str], exclusive: bool, place: str | None
+) -> None:
+    assert free_worker({A1: 1, A2: 1, B1: 2}, taken, avoided, exclusive) == place
+
+
+def test_no_worker_no_place() -> None:
+    assert free_worker({}, [], [], False) is None
+
+
+class Client:
+    """Stands in for Dask's client where nothing is asked of the scheduler but to cancel."""
+
+    def __init__(self, status: str = "running") -> None:
+        self.status = status
+
+    def cancel(self, futures: list[Any]) -> None:
+        assert len(futures) == 1
+
+
+class Future:
+    """Stands in for Dask's future that is over in some way."""
+
+    def __init__(self, status: str, value: Any = None) -> None:
+        self.status, self.value = status, value
+
+    def result(self, timeout: float) -> Any:
+        return self.value
+
+    exception = result
+
+
+@pytest.mark.parametrize(
+    "future",
+    [Future("pending"), Future("error", KilledWorker("key", None, 3)), Future("finished", None)],
+    ids=lambda future: future.status,
+)
+def test_a_trial_is_tried_again_three_times_and_then_failed(
+    trials: list[Trial], future: Future, caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = Dask(Client(), here=False, exclusive=False)  # type: ignore[arg-type]
+    attempt = _Attempt(trials[0], address=A1, future=future)
+    assert [engine._row(attempt) for _ in range(3)] == [None] * 3
+    assert len(caplog.records) == 3
+    row = engine._row(attempt)
+    assert row
+    check_row(row)
+    assert (row["id"], row["status"]) == (trials[0].id, "failed")
+    assert row["reason"].startswith(f"each of the 4 Dask workers that took it was lost ({A1}, {A1},")
+
+
+@pytest.mark.parametrize(
+    ("future", "client", "error", "match"),
+    [
+        (Future("cancelled"), Client(), EngineError, "scheduler was lost"),
+        (Future("finished", {}), Client("connecting"), EngineError, "scheduler was lost"),
+        (Future("error", OSError("out of order")), Client(), EngineError, "10.0.0.1:1 cannot run trials"),
+        (
+            Future("error", DataError("adult: no file")),
+            Client(),
+            DataError,
+            "adult: no file .on the Dask worker",
+        ),
+        (Future("finished", {}), Client(), EngineError, "runs another version of kfeat"),
+    ],
+)
+def test_what_is_no_row_is_an_error(
+    trials: list[Trial], future: Future, client: Client, error: type[Exception], match: str
+) -> None:
+    engine = Dask(client, here=False, exclusive=False)  # type: ignore[arg-type]
+    with pytest.raises(error, match=match):
+        engine._row(_Attempt(trials[0], address=A1, future=future))
+
+
+def test_a_row_of_another_version_is_refused(trials: list[Trial]) -> None:
+    row = fake_row(trials[0], 0.5)
+    assert checked(row, trials[0], A1) is row
+    other = row | {"map": row["map"] | {"version": 2}}
+    with pytest.raises(EngineError, match="another version of kfeat: its row differs from the trial in map;"):
+        checked(other, trials[0], A1)
+    with pytest.raises(EngineError, match="accuracy"):
+        checked(row | {"accuracy": 2.0}, trials[0], A1)
+
+
+def test_a_workers_own_mirror_counts_before_that_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KFEAT_MIRROR", "/its/own")
+    options = WorkerOptions(mirror="/of/the/run")
+    assert Children(options, here=False).options.mirror == "/its/own"
+    assert Children(options, here=True).options.mirror == "/of/the/run"
+    monkeypatch.delenv("KFEAT_MIRROR")
+    assert Children(options, here=False).options.mirror == "/of/the/run"
+
+
+def test_without_the_package_a_sentence_says_what_to_install(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "kfeat.experiments.engines.dask")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    refused = CliRunner().invoke(main, ["run", str(write()), "--engine", "dask"])
+    assert refused.exit_code == 2
+    assert refused.stderr == (
+        "kfeat: --engine dask needs the package distributed; pip install 'kfeat[dask]' installs it\n"
+    )
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "ftp://x:1", ""])
+def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kfeat.experiments.engines.dask.ANSWER_SECONDS", 0.2)
+    with (
+        pytest.raises(EngineError, match="no Dask scheduler answers at"),
+        opened_engine("dask", scheduler=address),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        (["--exclusive"], "belong to --engine dask"),
+        (["--scheduler", "tcp://h:1"], "belong to --engine dask"),
+        (["--engine", "dask", "--scheduler", "tcp://h:1", "--jobs", "2"], "leave --jobs out"),
+        (["--engine", "carts"], "'local', 'dask'"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(write: Write, options: list[str], advice: str) -> None:
+    refused = CliRunner().invoke(main, ["run", str(write()), *options])
+    assert refused.exit_code == 2
+    assert advice in refused.stderr
