@@ -66,8 +66,7 @@ def split_sizes(split: AnySplit, n_train: int, n_test: int) -> tuple[int, int]:
         train = min(share, split.max_train or share)
         test = n - train
     elif isinstance(split, KFold):
-        sizes = [len(fold) for fold in np.array_split(np.empty(n, dtype=bool), split.k)]
-        test = sizes[split.fold]
+        test = n // split.k + (split.fold < n % split.k)  # the first folds take what is left over
         train = n - test
     else:
         train = split.n_train

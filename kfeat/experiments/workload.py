@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -134,10 +135,11 @@ def mean_degree(feature_map: Parameters, kernel: Parameters) -> float:
     """Return how many sign vectors a column of a Maclaurin map multiplies, in the mean over its law.
 
     The geometric law has the mean 1 / (base - 1), and 2 more under H0/1; others follow the kernel's series,
-    whose last degree bounds them.
+    whose last degree bounds them all: columns beyond it are zero and have no vectors.
     """
+    last = float(kernel.get("degree", inf))
     if feature_map.get("degree_law") == "geometric":
-        return 1 / (feature_map["base"] - 1) + (2 if feature_map.get("h01") else 0)
+        return min(1 / (feature_map["base"] - 1) + (2 if feature_map.get("h01") else 0), last)
     if kernel["name"] == "vovk_infinite":
         return SINGULAR_DEGREE
-    return float(kernel.get("degree", ENDLESS_DEGREE))
+    return ENDLESS_DEGREE if last == inf else last
