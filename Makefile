@@ -49,9 +49,15 @@ reproduce-fast: $(READY)  ## a subset in under ten minutes, and its verdicts
 	$(BIN)/kfeat check $(FAST)
 	$(BIN)/kfeat check $(FAST_TABLES) --no-exact --repeats 1
 
-reproduce-all: $(READY)  ## run every config, go on where it stopped, and end with the scoreboard
-	-$(BIN)/kfeat run configs --time-limit 1h
-	$(BIN)/kfeat check --all
+reproduce-all: $(READY)  ## run every config, on all cores and then one at a time for times; go on where it stopped
+	@trap "exit 130" INT; began=$$(date +%s); \
+	$(BIN)/kfeat run configs --jobs auto --time-limit 1h; \
+	$(BIN)/kfeat run configs --timed-runs 1 --time-limit 1h; \
+	$(BIN)/kfeat check --all; status=$$?; \
+	$(BIN)/kfeat plan configs --missing; \
+	took=$$(( $$(date +%s) - began )); \
+	echo "make reproduce-all took $$(( took / 3600 )) hours and $$(( took % 3600 / 60 )) minutes"; \
+	exit $$status
 
 check: $(READY)  ## the scoreboard: every printed number and claim of the papers, and what is published
 	$(BIN)/kfeat check --all

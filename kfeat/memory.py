@@ -1,14 +1,75 @@
-"""Refusing what would not fit in memory before any of it is allocated."""
+"""How much memory there is for this process, and refusing what would not fit before it is allocated."""
+
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 
 import psutil
 
 from kfeat.errors import KfeatError, SolverError
 
 USABLE = 0.9  # of the free memory
+CGROUPS = Path("/sys/fs/cgroup")
+OWN_CGROUPS = Path("/proc/self/cgroup")
+# Of version 2 and of version 1: the folder of the hierarchy, its limit, and what its processes use.
+FILES = (("", "memory.max", "memory.current"), ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"))
+RECLAIMED = ("inactive_file", "total_inactive_file")  # of what they use, files that the system lets go
+
+_budget: int | None = None
+
+
+def limit_memory(budget: int | None) -> None:
+    """Let this process count on `budget` bytes at most, for all that it holds; None: on what is there."""
+    global _budget
+    _budget = budget
+
+
+def available_memory() -> int:
+    """Return the bytes that this process can still take.
+
+    That is the least of what the machine has available, what the limits of its control groups (of a
+    container, or of a job in a cluster's queue) leave, and what is left of the budget of `limit_memory`.
+    """
+    left = [psutil.virtual_memory().available, *_left_in_groups()]
+    if _budget is not None:
+        left.append(_budget - psutil.Process().memory_info().rss)
+    return max(0, min(left))
 
 
 def check_memory(what: str, needed: int, instead: str, error: type[KfeatError] = SolverError) -> None:
     """Raise `error` if `needed` bytes for `what` are not free, saying what to do `instead`."""
-    free = psutil.virtual_memory().available
+    free = available_memory()
     if needed > USABLE * free:
         raise error(f"{what} takes {needed:,} bytes, {free:,} are free: {instead}")
+
+
+def _left_in_groups() -> list[int]:
+    """Return the bytes that each control group of this process, and each group around it, leaves."""
+    return [bytes_left for group in _groups(OWN_CGROUPS) for bytes_left in _left_in(*group)]
+
+
+@cache
+def _groups(own: Path) -> list[tuple[Path, str, str]]:
+    """Return the groups with a limit that hold this process: folder, and the files of limit and use."""
+    found = []
+    with suppress(OSError):  # no Linux, or no control groups
+        for line in own.read_text().splitlines():
+            _, controllers, name = line.split(":", 2)
+            for folder, limit, used in FILES:
+                if folder in controllers.split(","):
+                    root = CGROUPS / folder
+                    inner = root / name.lstrip("/")
+                    around = [place for place in (inner, *inner.parents) if place.is_relative_to(root)]
+                    found += [(place, limit, used) for place in around if _left_in(place, limit, used)]
+    return found
+
+
+def _left_in(group: Path, limit: str, used: str) -> list[int]:
+    """Return the bytes that one group leaves, if it has a limit."""
+    with suppress(OSError, ValueError):  # the group is not shown in a container, or its limit is "max"
+        left = int((group / limit).read_text()) - int((group / used).read_text())
+        with suppress(OSError):
+            stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+            left += next((int(stat[name]) for name in reversed(RECLAIMED) if name in stat), 0)
+        return [left]
+    return []

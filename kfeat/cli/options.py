@@ -1,6 +1,7 @@
 """Options that several commands share; the heavy imports wait until a command runs."""
 
 import logging
+import re
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
@@ -69,6 +70,34 @@ time_limit = click.option(
     callback=_seconds,
     help="Stop a trial whose own work takes more CPU time (90s, 30m, 2h); a longer limit, or none, runs it "
     "again.",
+)
+
+_SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+
+def _bytes(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """Return the bytes in a size such as 800M or 12G, whose units are powers of 1024."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)([KMGT]?)(?:i?B)?", value.strip(), re.IGNORECASE)
+    if match is None or not (size := int(float(match[1]) * _SIZES[match[2].upper()])):
+        message = f"expected a size above 0 such as 800M or 12G (got {value[:20]!r})"
+        raise click.BadParameter(message, ctx, parameter)
+    return size
+
+
+memory = click.option(
+    "--memory",
+    metavar="SIZE",
+    callback=_bytes,
+    help="The memory that all trials at once may take (800M, 12G); nine tenths of what is free if left out.",
+)
+
+log = click.option(
+    "--log",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Append what happens to a file, a JSON object per line.",
 )
 
 _MOST_JOBS = 10_000  # each is a process

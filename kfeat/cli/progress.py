@@ -1,8 +1,10 @@
 """Showing a run: bars on a terminal, plain lines elsewhere, nothing when quiet; all on stderr."""
 
 import sys
-from collections.abc import Sequence
-from math import inf
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from math import ceil
+from pathlib import Path
 from types import TracebackType
 
 import click
@@ -13,24 +15,32 @@ from rich.progress import (
     DownloadColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
+    Task,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
-    TimeRemainingColumn,
 )
 from rich.table import Column
+from rich.text import Text
 
+from kfeat.cli.time_left import TimeLeft
 from kfeat.experiments.component import in_words
+from kfeat.experiments.estimates import Estimate
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
+from kfeat.render.text import time
 from kfeat.saying import plain
+
+MINUTE = 60.0
 
 
 class Quiet:
-    """Watches a run without a word; `told` has the ids of trials whose end was shown."""
+    """Watches a run without a word; `told` has the ids of trials whose end was shown, `time` what is left."""
 
     def __init__(self) -> None:
         self.told: set[str] = set()
+        self.time = TimeLeft({})
 
     def __enter__(self) -> "Quiet":
         return self
@@ -44,14 +54,20 @@ class Quiet:
         """Return where downloads may show their bars, if anywhere."""
         return None
 
+    def expect(self, expected: Mapping[str, Estimate]) -> None:
+        """Take note of what each trial to run will take."""
+        self.time = TimeLeft(expected)
+
     def begin(self, trials: Sequence[Trial], done: int) -> None:
         """Take note of the trials to run, and of how many of the plan were done before."""
 
     def started(self, trial: Trial) -> None:
         """Take note of a trial that has begun."""
+        self.time.started(trial.id)
 
     def finished(self, trial: Trial, row: Row) -> None:
         """Take note of a trial that is saved."""
+        self.time.finished(trial.id)
 
 
 class Lines(Quiet):
@@ -63,11 +79,13 @@ class Lines(Quiet):
         click.echo(f"{self._all} trials, {done} done before, {len(trials)} to run", err=True)
 
     def finished(self, trial: Trial, row: Row) -> None:
-        """Say what came out."""
+        """Say what came out, and how long the others will take where that is a minute or more."""
+        super().finished(trial, row)
         self.told.add(trial.id)
         self._done += 1
-        place = f"[{self._done}/{self._all}]"
-        click.echo(f"{place} {self._names[trial.id]}: {outcome(row)}", err=True)
+        place, left = f"[{self._done}/{self._all}]", self.time.left or 0.0
+        others = f" (about {time(left)} left)" if left >= MINUTE else ""
+        click.echo(f"{place} {self._names[trial.id]}: {outcome(row)}{others}", err=True)
 
 
 class Bars(Quiet):
@@ -77,11 +95,10 @@ class Bars(Quiet):
         super().__init__()
         self.console = console or Console(stderr=True)
         self._files = downloads(self.console)
-        # All trials so far tell how long the others take, not only those of the last half minute.
         self._trials = Progress(
             *(_text("trials"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn()),
-            *(_text("left"), TimeRemainingColumn()),
-            expand=True, speed_estimate_period=inf,
+            *(_text("left"), _LeftColumn(self)),
+            expand=True,
         )  # fmt: skip
         self._in_hand = Progress(_text("  {task.description}", ratio=1), TimeElapsedColumn(), expand=True)
         self.shown = Group(self._files, self._trials, self._in_hand)
@@ -109,15 +126,33 @@ class Bars(Quiet):
 
     def started(self, trial: Trial) -> None:
         """Open a line for the trial in hand."""
+        super().started(trial)
         self._tasks[trial.id] = self._in_hand.add_task(self._names[trial.id], total=1)
 
     def finished(self, trial: Trial, row: Row) -> None:
         """Close the trial's line and move the bar."""
+        super().finished(trial, row)
         self.told.add(trial.id)
-        self._in_hand.remove_task(self._tasks.pop(trial.id))
+        if (task := self._tasks.pop(trial.id, None)) is not None:
+            self._in_hand.remove_task(task)
         self._trials.advance(self._all)
         line = f"{self._names[trial.id]}: {outcome(row)}"
         self.console.print(line, highlight=False, markup=False)
+
+
+class _LeftColumn(ProgressColumn):
+    """The time that a run has left, as it is expected now."""
+
+    def __init__(self, run: Quiet) -> None:
+        super().__init__()
+        self._run = run
+
+    def render(self, task: Task) -> Text:
+        """Return h:mm:ss, or dashes as long as nobody can tell."""
+        left = self._run.time.left
+        return Text(
+            "-:--:--" if left is None else str(timedelta(seconds=ceil(left))), style="progress.remaining"
+        )
 
 
 def _text(text: str, ratio: int | None = None) -> TextColumn:
@@ -126,9 +161,12 @@ def _text(text: str, ratio: int | None = None) -> TextColumn:
     return TextColumn(text, markup=False, table_column=column)
 
 
-def observer(quiet: bool) -> Quiet:
-    """Return what shows a run here: nothing, bars on a terminal, or lines."""
-    return Quiet() if quiet else Bars() if sys.stderr.isatty() else Lines()
+def observer(quiet: bool, log: Path | None = None, experiment: str = "") -> Quiet:
+    """Return what shows a run here: nothing, bars on a terminal, or lines; and writes it to a log."""
+    from kfeat.cli.event_log import EventLog
+
+    shown = Quiet() if quiet else Bars() if sys.stderr.isatty() else Lines()
+    return shown if log is None else EventLog(shown, log, experiment)
 
 
 def downloads(console: Console | None = None) -> Progress:

@@ -6,6 +6,7 @@ Everything heavy is imported inside the commands, so that `kfeat --help` answers
 import logging
 import signal
 from dataclasses import replace
+from functools import partial
 from math import inf
 from pathlib import Path
 from types import FrameType
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
+    from kfeat.cli.progress import Quiet
     from kfeat.experiments.engines.base import Engine
     from kfeat.experiments.load import Experiment
     from kfeat.experiments.run import Again
@@ -75,7 +77,9 @@ main.add_command(rows)
 @main.command()
 @options.selects_experiments
 @options.out
+@options.results
 @options.chooses_engine
+@options.memory
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
 )
@@ -89,17 +93,20 @@ main.add_command(rows)
 @click.option("--only", "prefixes", multiple=True, metavar="ID",
               help="Run these trials only, named by the beginnings of their ids; repeatable. `kfeat plan` "
               "shows ids.")  # fmt: skip
+@options.log
 @click.option("--dry-run", is_flag=True, help="Show the plan, run nothing.")
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    engine: "Callable[[], AbstractContextManager[Engine]]", threads: int, again: "Again | None",
-    timed_runs: int | None, time_limit: float | None, prefixes: tuple[str, ...], dry_run: bool,
+    results: Path, engine: "Callable[[], AbstractContextManager[Engine]]", memory: int | None, threads: int,
+    again: "Again | None", timed_runs: int | None, time_limit: float | None, prefixes: tuple[str, ...],
+    log: Path | None, dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
     Stop it whenever you like: finished trials are kept, and the same command goes on from there.
     """
+    from kfeat.cli.progress import observer
     from kfeat.experiments.worker import WorkerOptions
 
     if again and timed_runs:
@@ -110,23 +117,26 @@ def run(
     experiments = [one for one in experiments if not prefixes or only[one.name]]
     if dry_run:
         for experiment in experiments:
-            _show_plan(experiment, out, access, again, limit, only.get(experiment.name))
+            _show_plan(experiment, out, results, access, again, limit, memory, only.get(experiment.name))
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
-    how = WorkerOptions(threads=threads, time_limit=limit, debug=debug, **access)
+    how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)
     with engine() as ready:
-        ctx.exit(_run_all(experiments, out, how, ready, again, quiet, only))
+        observed = partial(observer, quiet, log)
+        ctx.exit(_run_all(experiments, out, results, how, ready, again, observed, only))
 
 
 def _run_all(
-    experiments: "list[Experiment]", out: Path, how: "WorkerOptions", engine: "Engine", again: "Again",
-    quiet: bool, only: "Mapping[str, set[str]]",
+    experiments: "list[Experiment]", out: Path, results: Path, how: "WorkerOptions", engine: "Engine",
+    again: "Again", observed: "Callable[[str], Quiet]", only: "Mapping[str, set[str]]",
 ) -> int:  # fmt: skip
     """Run the experiments one after the other, and return the exit status."""
     status = 0
     for experiment in experiments:
         try:
-            failed = _run_one(experiment, out, how, engine, again, quiet, only.get(experiment.name))
+            watching = observed(experiment.name)
+            mine = only.get(experiment.name)
+            failed = _run_one(experiment, out, results, how, engine, again, watching, mine)
             status = max(status, int(failed))
         except KfeatError as error:
             # One experiment that cannot run must not keep the others of a long list from running.
@@ -149,14 +159,13 @@ def _named(experiments: "list[Experiment]", prefixes: tuple[str, ...], access: A
 
 
 def _run_one(
-    experiment: "Experiment", out: Path, how: "WorkerOptions", engine: "Engine", again: "Again", quiet: bool,
-    only: set[str] | None = None,
+    experiment: "Experiment", out: Path, results: Path, how: "WorkerOptions", engine: "Engine",
+    again: "Again", watching: "Quiet", only: set[str] | None = None,
 ) -> bool:  # fmt: skip
     """Run one experiment, write its report, show its table; return whether a trial failed.
 
     With `only` some trials, the table has their cells, with all of their rows.
     """
-    from kfeat.cli.progress import observer
     from kfeat.experiments.run import run_experiment
     from kfeat.render.closing import closing_line
     from kfeat.render.files import check_report
@@ -167,8 +176,10 @@ def _run_one(
 
     for one in (experiment, whole_of(experiment)):
         check_report(one)  # before hours of work, not after them
-    with observer(quiet) as observing:
-        trials = run_experiment(experiment, out, how, observing, engine=engine, again=again, only=only)
+    with watching as observing:
+        trials = run_experiment(
+            experiment, out, how, observing, engine=engine, again=again, only=only, published=results
+        )
     cells = cells_at_hand(experiment, out, trials)
     if only is not None:
         cells = [cell for cell in cells if any(trial.id in only for trial in cell.trials)]
@@ -186,17 +197,35 @@ def _run_one(
 @main.command()
 @options.selects_experiments
 @options.out
-def plan(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
-    """Show the trials of CONFIGS with their identities, and which of them are done."""
+@options.results
+@options.memory
+@click.option("--missing", is_flag=True, help="Show only what is not done yet, and why: a line per config.")
+def plan(
+    experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path,
+    memory: int | None, missing: bool,
+) -> None:  # fmt: skip
+    """Show the trials of CONFIGS with their identities, which of them are done, and what each will take.
+
+    The CPU time and the memory of a trial are estimates, from rows in --out and --results where there are
+    any of its kind.
+    """
+    if missing:
+        from kfeat.cli.missing import missing_lines
+
+        for line in missing_lines(experiments, out):
+            click.echo(line)
+        return
     for experiment in experiments:
-        _show_plan(experiment, out, access)
+        _show_plan(experiment, out, results, access, memory=memory)
 
 
 def _show_plan(
-    experiment: "Experiment", out: Path, access: Access, again: "Again" = "nothing", time_limit: float = inf,
-    only: set[str] | None = None,
+    experiment: "Experiment", out: Path, results: Path, access: Access, again: "Again" = "nothing",
+    time_limit: float = inf, memory: int | None = None, only: set[str] | None = None,
 ) -> None:  # fmt: skip
+    from kfeat.cli.expected import in_all, needs
     from kfeat.cli.progress import names
+    from kfeat.experiments.estimates import estimates
     from kfeat.experiments.run import pending, planned, rows_of
 
     trials = [trial for trial in planned(experiment, **access) if only is None or trial.id in only]
@@ -206,8 +235,11 @@ def _show_plan(
     state = ended | {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
     states = [state[trial.id] for trial in trials]
     click.echo(plain(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done"))
+    past = [*rows_of(experiment, results).values(), *rows.values()]
+    expected = estimates(trials, past, memory, time_limit)
     for (identity, name), state in zip(names(trials).items(), states, strict=True):
-        click.echo(f"{identity}  {state:<7}  {name}")
+        click.echo(f"{identity}  {state:<7}  {needs(expected[identity])}  {name}")
+    click.echo(in_all(expected.values(), [expected[identity] for identity in todo]))
 
 
 @main.command()

@@ -2,9 +2,10 @@
 
 import typing
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import Any, Literal
@@ -12,12 +13,15 @@ from typing import Any, Literal
 from kfeat.data import load_raw
 from kfeat.experiments.engines.base import Engine
 from kfeat.experiments.engines.local import Local
+from kfeat.experiments.estimates import Estimate, estimates
 from kfeat.experiments.fingerprints import fingerprints
 from kfeat.experiments.load import Experiment
+from kfeat.experiments.order import arranged
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.store import Store, gathered_rows
 from kfeat.experiments.worker import WorkerOptions
+from kfeat.memory import USABLE, available_memory
 
 # What to run again of what is done; a number N: what was not timed, until each cell has N timed runs.
 Again = Literal["nothing", "untimed", "everything"] | int
@@ -30,6 +34,9 @@ class RunObserver(typing.Protocol):
 
     def downloads(self) -> Any:
         """A `rich.progress.Progress` for downloads, or None."""
+
+    def expect(self, expected: Mapping[str, Estimate]) -> None:
+        """What each trial to run will take, by its id; said before `begin`."""
 
     def begin(self, trials: Sequence[Trial], done: int) -> None:
         """The trials to run, and how many of the plan were done before."""
@@ -60,15 +67,19 @@ def run_experiment(
     engine: Engine = LOCAL,
     again: Again = "nothing",
     only: Collection[str] | None = None,
+    published: Path | None = None,
 ) -> list[Trial]:
     """Run what is pending of an experiment's plan, or `only` of the trials with these ids; return these.
 
-    New rows go to its own folder below `root`.
+    New rows go to its own folder below `root`. What trials will take is learnt from the rows there and from
+    those below `published`.
     """
     access = {"mirror": options.mirror, "offline": options.offline, "progress": observer.downloads()}
     trials = [trial for trial in planned(experiment, **access) if only is None or trial.id in only]
     there = partial(rows_of, experiment, root)
-    run_pending(trials, there, root / experiment.name, options, observer, engine=engine, again=again)
+    past = partial(rows_of, experiment, published) if published else dict
+    folder = root / experiment.name
+    run_pending(trials, there, folder, options, observer, engine=engine, again=again, past=past)
     return trials
 
 
@@ -81,18 +92,22 @@ def run_pending(
     *,
     engine: Engine = LOCAL,
     again: Again = "nothing",
+    past: Callable[[], dict[str, Row]] = dict,
 ) -> list[Row]:
     """Run those of `trials` that are pending, and return their rows.
 
     `rows` is asked for the rows there are once the folder is locked, so that nothing runs twice that another
-    process did meanwhile. Where trials run on this machine, the data are fetched and parsed here, once, with
-    the observer's progress bar; the workers find them in the cache.
+    process did meanwhile. These, and the rows of the `past`, tell how long trials will take. Where trials run
+    on this machine, the data are fetched and parsed here, once, with the observer's progress bar; the workers
+    find them in the cache.
     """
     with Store(folder) as store:
-        todo = pending(trials, rows(), again, options.time_limit)
+        there = rows()
+        todo = pending(trials, there, again, options.time_limit)
         if engine.here:
             fetch(todo, options, observer)
-        return _carried_out(todo, store, options, observer, engine, done=len(trials) - len(todo))
+        known = [*past().values(), *there.values()] if todo else []
+        return _carried_out(todo, store, options, observer, engine, len(trials) - len(todo), known)
 
 
 def fetch(trials: Sequence[Trial], options: WorkerOptions, observer: RunObserver) -> None:
@@ -151,15 +166,20 @@ def _carried_out(
     observer: RunObserver,
     engine: Engine,
     done: int = 0,
+    past: Iterable[Row] = (),
 ) -> list[Row]:
     """Run all `trials` and return their rows; `done` is how many of the plan were done before.
 
-    Every row is on disk before the engine goes on.
+    Every row is on disk before the engine goes on. The `past` rows tell how long trials will take.
     """
+    there = options.memory or available_memory()
+    expected = estimates(trials, past, there, options.time_limit)
+    order = arranged(trials, expected, engine, options.memory or int(USABLE * there))
+    observer.expect(expected)
     observer.begin(trials, done)
     rows: list[Row] = []
-    with closing(engine.carried_out(trials, options)) as events:
-        for trial, row in events:
+    with closing(order.engine.carried_out(order.trials, options)) as events:
+        for trial, row in chain(order.refused, events):
             if row is None:
                 observer.started(trial)
             else:

@@ -24,6 +24,7 @@ from kfeat.experiments.machine import busy_seconds, was_idle
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.trial import failure, header, run_trial
+from kfeat.memory import limit_memory
 
 LONGEST_WAIT = 60.0  # seconds; the system refuses to wait for an infinite time, or for years
 
@@ -36,11 +37,15 @@ class WorkerOptions:
     mapping, training, predicting. The start of the process, the loading of the data, and time in which the
     process was suspended or waited for a core do not count. `folder` is where relative paths of one's own
     files start; None is where this process was started.
+
+    `memory` is the bytes that all trials which run at once on a machine may take; None: nine tenths of what
+    is available when they begin.
     """
 
     threads: int = 1
     alone: bool = True
     time_limit: float = inf
+    memory: int | None = None
     mirror: str | None = None
     offline: bool = False
     debug: bool = False
@@ -177,6 +182,7 @@ def handed_over(trial: Trial, idle: list[Worker], options: WorkerOptions) -> Wor
 
 def _serve(connection: Connection, options: WorkerOptions) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
+    limit_memory(options.memory)
     if options.folder and os.path.isdir(options.folder):
         os.chdir(options.folder)
     logging.basicConfig(level=logging.DEBUG if options.debug else logging.ERROR)

@@ -346,7 +346,7 @@ def test_a_trial_is_stopped_at_the_time_limit_and_runs_again_with_a_longer_one(t
     assert f"- stopped: exact, LIBSVM: {why}" in Path("runs/long/table.md").read_text()
     for limit, state in (("8s", "stopped"), ("9s", "to run")):
         plan = kfeat("run", path, "--dry-run", "--time-limit", limit)
-        assert plan.stdout.splitlines()[-1].split("  ")[1].strip() == state
+        assert plan.stdout.splitlines()[-2].split("  ")[1].strip() == state
     checked = kfeat("check", path)
     assert checked.exit_code == 0
     assert f"missing: exact, LIBSVM, stopped: {why}" in checked.stdout

@@ -1,40 +1,48 @@
 """The local engine: killable child processes of this one."""
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
 from multiprocessing.connection import wait
 
 import joblib
 
 from kfeat.experiments.engines.base import Event
+from kfeat.experiments.engines.packing import Packing
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
 
 
 @dataclass(frozen=True)
 class Local:
-    """Runs `jobs` trials at a time on this machine; their times count only where that is one."""
+    """Runs `jobs` trials at a time on this machine; their times count only where that is one.
+
+    Those that run at once need `memory` bytes at most, by what each `needs` (bytes by its id).
+    """
 
     jobs: int = 1
     here: bool = True
+    needs: Mapping[str, int] = field(default_factory=dict)
+    memory: float = inf
 
     def carried_out(self, trials: Sequence[Trial], options: WorkerOptions) -> Generator[Event, None, None]:
-        """Run all `trials` in their order, and yield the events."""
+        """Run all `trials` in their order, but for what does not fit yet, and yield the events."""
         options = replace(options, alone=self.jobs == 1)
         idle: list[Worker] = []
         busy: list[Worker] = []
-        queue = list(trials)[::-1]
+        packing = Packing(trials, self.needs, self.memory)
         try:
-            while queue or busy:
-                while queue and len(busy) < self.jobs:
-                    yield Event(queue[-1])
-                    busy.append(handed_over(queue.pop(), idle, options))
+            while packing.waiting or busy:
+                while len(busy) < self.jobs and (trial := packing.next()):
+                    yield Event(trial)
+                    busy.append(handed_over(trial, idle, options))
                 wait([worker.connection for worker in busy], min(worker.patience for worker in busy))
                 for worker in list(busy):
                     row = worker.row()
                     if row is not None:
                         busy.remove(worker)
                         idle.append(worker)
+                        packing.ended(worker.trial)
                         yield Event(worker.trial, row)
         finally:
             for worker in (*idle, *busy):

@@ -8,7 +8,6 @@ from time import perf_counter
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-import psutil
 from annotated_types import Ge, Gt
 from libsvm import svm as library
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
 from kfeat.kernels.base import TILE
+from kfeat.memory import available_memory
 from kfeat.parameters import Iterations
 from kfeat.solvers.base import (
     Solver,
@@ -308,4 +308,4 @@ class Libsvm(Solver):
 def fair_cache_mb(n: int) -> int:
     """Return the MB of kernel cache for n rows: a whole Gram (float32), or half of the free memory."""
     gram = n * n * 4 + n * 32  # 32: the cache's header per row
-    return max(100, ceil(min(gram, MEMORY_SHARE * psutil.virtual_memory().available) / 2**20))
+    return max(100, ceil(min(gram, MEMORY_SHARE * available_memory()) / 2**20))

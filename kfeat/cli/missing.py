@@ -1,0 +1,49 @@
+"""What of experiments is still missing, from the rows alone."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from kfeat.experiments.fingerprints import plan_from_rows
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.run import rows_of
+from kfeat.saying import plain
+
+
+def missing_lines(experiments: Sequence[Experiment], out: Path) -> Iterator[str]:
+    """Yield a line for each experiment of which trials, or times, are missing below `out`, and one for all.
+
+    No data are looked at: trials on data that nobody has read yet have no row.
+    """
+    planned = absent = 0
+    for experiment in experiments:
+        rows = rows_of(experiment, out)
+        trials = plan_from_rows(experiment, rows.values())
+        lacking = [trial for trial in trials if rows.get(trial.id, {}).get("status") != "done"]
+        planned, absent = planned + len(trials), absent + len(lacking)
+        parts = [*_reasons(lacking, rows), *_untimed(trials, rows)]
+        if parts:
+            yield plain(f"missing: {experiment.path}: {'; '.join(parts)}")
+    are = "nothing is missing" if not absent else f"{absent:,} are missing"
+    yield f"{planned:,} trials planned, {planned - absent:,} done, {are}"
+
+
+def _reasons(lacking: Sequence[Trial], rows: dict[str, Row]) -> Iterator[str]:
+    """Yield how many trials have no row, and how many ended in which way."""
+    found = Counter(_reason(rows.get(trial.id)) for trial in lacking)
+    for reason, number in found.most_common():
+        yield f"{number} {'trial' if number == 1 else 'trials'} {reason}"
+
+
+def _reason(row: Row | None) -> str:
+    return "without a row" if row is None else f"{row['status']} ({row['reason']})"
+
+
+def _untimed(trials: Sequence[Trial], rows: dict[str, Row]) -> Iterator[str]:
+    """Yield how many of the cells with rows have no time that counts, where there are any."""
+    there = {trial.cell for trial in trials if trial.id in rows}
+    timed = {trial.cell for trial in trials if trial.id in rows and counts_as_timed(rows[trial.id])}
+    if number := len(there - timed):
+        yield f"no time that counts for {number} of {len(there)} methods"

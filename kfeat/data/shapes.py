@@ -1,0 +1,129 @@
+"""The shape of a dataset under a protocol, known before its numbers are loaded."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kfeat.data.arrays import load_notes
+from kfeat.data.cache import cache_folder, states_of
+from kfeat.data.catalogue import present_form
+from kfeat.data.generators import Generator
+from kfeat.data.loading import form_folder, own_folder
+from kfeat.data.protocol import All, AnySplit, Fraction, KFold, Official, Protocol, StepName
+from kfeat.data.registry import entry, registry
+from kfeat.data.sources import FileSource, Source
+from kfeat.errors import DataError
+
+FILLS_ZEROS: frozenset[StepName] = frozenset({"minmax", "minmax_symmetric", "zscore"})
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The rows and columns that a trial sees.
+
+    `stored` is the share of the values that a sparse matrix stores, 1 for a dense one. `classes` has the
+    share of the rows that each class has where that is known, in falling order: () for a regression.
+    `generated` is how many numbers are drawn where the data are generated, 0 elsewhere.
+    """
+
+    n_train: int
+    n_test: int
+    n_features: int
+    stored: float = 1.0
+    classes: tuple[float, ...] = ()
+    generated: int = 0
+
+
+def shape_of(source: Source, protocol: Protocol) -> Shape | None:
+    """Return the shape of a source under a protocol, or None where nobody knows it before it is loaded.
+
+    The registry and the specification of generated data say it, and the arrays in the cache. Columns that
+    the protocol drops as constant count as if they stayed. A split that asks for too many rows has the shape
+    that it asks for.
+    """
+    files = _of_files(source)
+    if files is None:
+        return None
+    n_train, n_test = split_sizes(protocol.split, files.n_train, files.n_test)
+    dense = any(step in FILLS_ZEROS for step in protocol.scale)
+    classes = () if isinstance(source, FileSource) else class_shares(_name(source), protocol)
+    stored = 1.0 if dense else files.stored
+    return replace(files, n_train=n_train, n_test=n_test, stored=stored, classes=classes)
+
+
+def split_sizes(split: AnySplit, n_train: int, n_test: int) -> tuple[int, int]:
+    """Return how many rows train and test, of files of `n_train` and `n_test` rows."""
+    n = n_train if not isinstance(split, Official) and split.file == "train" else n_train + n_test
+    if isinstance(split, Official):
+        train, test = n_train, n_test
+    elif isinstance(split, All):
+        train, test = n, min(n, split.max_train or n)
+    elif isinstance(split, Fraction):
+        share = int(split.train * n + 1e-9)
+        train = min(share, split.max_train or share)
+        test = n - train
+    elif isinstance(split, KFold):
+        test = n // split.k + (split.fold < n % split.k)  # the first folds take what is left over
+        train = n - test
+    else:
+        train = split.n_train
+        test = n - train if split.n_test is None else split.n_test
+    return min(train, split.max_train or train), min(test, split.max_test or test)
+
+
+def class_shares(name: str, protocol: Protocol | Mapping[str, Any]) -> tuple[float, ...]:
+    """Return the share of the rows of each class of a registered dataset, falling; () where unknown.
+
+    Two classes made of others are taken for equally large.
+    """
+    binarise = protocol.binarise if isinstance(protocol, Protocol) else protocol.get("binarise", "none")
+    if binarise != "none":
+        return (0.5, 0.5)
+    counts = registry()[name].labels.get("train", {}) if name in registry() else {}
+    return tuple(sorted((count / sum(counts.values()) for count in counts.values()), reverse=True))
+
+
+def _name(source: Any) -> str:
+    return str(source if isinstance(source, str) else source.name)
+
+
+def _of_files(source: Source) -> Shape | None:
+    """Return the shape of a source as its files have it."""
+    if isinstance(source, Generator):
+        return Shape(source.n, 0, source.d, generated=source.n * source.d)
+    if isinstance(source, FileSource):
+        return _kept(own_folder(source, cache_folder()), source.files)
+    name = _name(source)
+    folder, known = cache_folder(), entry(name)
+    form = present_form(name, known, folder)
+    found = _kept(form_folder(name, form, folder), form.paths(folder)) if form else None
+    if found is not None:
+        return found
+    (n_train, d), (n_test, _) = known.shape["train"], known.shape.get("test", (0, 0))
+    return Shape(n_train, n_test, d)
+
+
+def _kept(folder: Path, files: Mapping[str, Path]) -> Shape | None:
+    """Return what the notes of kept arrays say, or None where there are none for the files as they are."""
+    try:
+        notes = load_notes(folder)
+    except DataError:
+        return None  # loading the data, which comes next, reports the damage
+    if notes is None or notes["states"] != states_of(files):
+        return None
+    layout: dict[str, dict[str, Any]] = notes["layout"]
+    rows = {part: each["shape"][0] for part, each in layout.items()}
+    n, d = sum(rows.values()), layout["train"]["shape"][1]
+    values = sum(_stored(folder, part) if each["sparse"] else rows[part] * d for part, each in layout.items())
+    return Shape(rows["train"], rows.get("test", 0), d, stored=values / max(n * d, 1))
+
+
+def _stored(folder: Path, part: str) -> int:
+    """Return how many values a part's CSR arrays store; 0 where they cannot be read."""
+    try:
+        return int(np.load(folder / f"{part}.X.data.npy", mmap_mode="r").size)
+    except (OSError, ValueError):
+        return 0

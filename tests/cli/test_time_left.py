@@ -1,0 +1,72 @@
+"""The time that a run has left, with a clock that the test sets."""
+
+import pytest
+
+from kfeat.cli.time_left import AROUND, TimeLeft
+from kfeat.experiments.estimates import Estimate
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def run_of(*seconds: float | None) -> tuple[TimeLeft, Clock]:
+    clock = Clock()
+    expected = {str(i): Estimate(each, None) for i, each in enumerate(seconds)}
+    return TimeLeft(expected, clock), clock
+
+
+def test_it_begins_with_what_is_expected_and_runs_down() -> None:
+    time, clock = run_of(10.0, 20.0)
+    assert time.left == pytest.approx(30 + 2 * AROUND)
+    time.started("0")
+    clock.now = 4.0
+    assert time.left == pytest.approx(26 + 2 * AROUND)
+    clock.now = 100.0  # the trial takes longer than expected: the other is still to come
+    assert time.left == pytest.approx(20 + AROUND)
+
+
+def test_trials_that_took_twice_as_long_double_what_is_left() -> None:
+    time, clock = run_of(100.0, 100.0, 100.0)
+    for identity in "01":
+        time.started(identity)
+        clock.now += 200.0
+        time.finished(identity)
+    assert time.left == pytest.approx(200, rel=0.02)
+
+
+def test_short_trials_tell_what_is_around_the_work_of_every_trial_and_nothing_of_long_ones() -> None:
+    time, clock = run_of(0.1, 0.1, 0.1, 60.0)
+    for identity in "01":
+        time.started(identity)
+        clock.now += 2.1
+        time.finished(identity)
+    assert time.left == pytest.approx(2.1 + 62)
+
+
+def test_as_many_at_once_as_have_run_share_what_is_left_but_the_longest_runs_alone() -> None:
+    time, clock = run_of(60.0, 10.0, 10.0)
+    for identity in "01":
+        time.started(identity)
+    assert time.left == pytest.approx(60 + AROUND)
+    clock.now = 58.0
+    assert time.left == pytest.approx((2 + AROUND + 10 + AROUND) / 2)
+
+
+def test_what_is_not_known_counts_as_the_mean_of_the_others() -> None:
+    time, _ = run_of(10.0, None)
+    assert time.left == pytest.approx(20 + 2 * AROUND)
+    nothing, _ = run_of(None)
+    assert nothing.left is None
+    nothing.started("0")
+    nothing.finished("0")
+    assert nothing.left == 0
+
+
+def test_a_trial_that_was_refused_takes_nothing() -> None:
+    time, _ = run_of(10.0, 1000.0)
+    time.finished("1")
+    assert time.left == pytest.approx(10 + AROUND)
