@@ -156,7 +156,7 @@ def read_kept(folder: Path, files: Mapping[str, Path]) -> Raw | None:
     if notes is None or notes["states"] != states_of(files):
         return None
     parts = load_parts(folder, notes)
-    return Raw(files["train"].name, notes["task"], parts, tuple(notes["label_names"]), notes["fingerprint"])
+    return Raw(folder.name, notes["task"], parts, tuple(notes["label_names"]), notes["fingerprint"])
 
 
 def known_fingerprint(folder: Path, files: Mapping[str, Path]) -> str | None:
