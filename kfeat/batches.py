@@ -14,7 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from kfeat.errors import DataError
 from kfeat.mapped_files import release, unnamed_file
 
-BATCH_BYTES = 2**25  # of a batch's features: enough that a call costs nothing, and little beside any memory
+BATCH_BYTES = 2**24  # of a batch of features: so many that a call costs nothing, and little for any memory
 WHOLE_BLOCKS = 4096  # rows that products and moments take at once: batches hold a whole number of them
 
 Rows = NDArray[np.intp]

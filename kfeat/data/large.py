@@ -7,7 +7,6 @@ import numpy as np
 from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 from pydantic import model_validator
-from sklearn.utils import gen_batches
 
 from kfeat.data.cache import arrays_folder, parsed_once
 from kfeat.data.dataset import Part, Raw
@@ -52,11 +51,12 @@ def generate_large(spec: LargeQuadric, scratch: Path) -> Raw:
     X = unnamed_file((spec.n, spec.d), np.float32, scratch)
     y = np.empty(spec.n, np.int64 if spec.task == "classification" else np.float64)
     form = QuadraticForm(spec)
-    for k, rows in enumerate(gen_batches(spec.n, BLOCK)):
+    for k, start in enumerate(range(0, spec.n, BLOCK)):
         rng = np.random.default_rng([spec.seed, k])
         block = rng.random((BLOCK, spec.d), dtype=np.float32) - np.float32(0.5)
-        X[rows] = block[: rows.stop - rows.start]
-        y[rows] = form.targets(block, rng)[: rows.stop - rows.start]
+        rows = slice(start, min(start + BLOCK, spec.n))
+        X[rows] = block[: rows.stop - start]
+        y[rows] = form.targets(block, rng)[: rows.stop - start]
         release(X)
     fingerprint = generator_fingerprint(spec)
     return Raw(spec.name, spec.task, {"train": Part(X, y)}, recorded=fingerprint, verified=True)

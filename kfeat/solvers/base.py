@@ -16,20 +16,14 @@ from sklearn.utils import ClassifierTags, RegressorTags, gen_batches
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    assert_all_finite,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfeat.batches import Batches
 from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Kernel, Linear
 from kfeat.kernels.operands import canonical
 from kfeat.parameters import check_parameters
-from kfeat.solvers.dask_batches import as_batches
+from kfeat.solvers.batched_input import as_batches, check_columns, targets_beside
 
 Task = Literal["classification", "regression"]
 # How a solver trains on features that do not fit in memory: it passes over batches of them, once or again and
@@ -141,7 +135,8 @@ class Solver(BaseEstimator):
         regression = self.task == "regression"
         X = as_batches(X)
         if isinstance(X, Batches):
-            y = self._check_beside(X, y)
+            y = targets_beside(X, y, type(self).__name__, self.out_of_core)
+            self.n_features_in_ = X.shape[1]
         else:
             X, y = validate_data(
                 self,
@@ -167,20 +162,6 @@ class Solver(BaseEstimator):
             )
         return X, codes
 
-    def _check_beside(self, X: Batches, y: Any) -> NDArray[Any]:
-        """Return y, checked to stand beside rows in batches, whose numbers are checked as they are used."""
-        if self.out_of_core not in ("passes", "one pass"):
-            able = "Newton, Ridge, and RidgeCV with folds"
-            raise DataError(
-                f"{type(self).__name__} needs all rows at once; solvers that take batches: {able}"
-            )
-        y = column_or_1d(np.asarray(y))
-        check_consistent_length(X, y)
-        if y.dtype.kind == "f":
-            assert_all_finite(y, input_name="y")
-        self.n_features_in_ = X.shape[1]
-        return y
-
     def _report(self, subproblems: Sequence[Subproblem]) -> None:
         """Set the attributes that tell how the solve went."""
         self.subproblems_ = tuple(subproblems)
@@ -194,11 +175,7 @@ class Solver(BaseEstimator):
         """Return X checked against what was seen in fit."""
         check_is_fitted(self)
         if isinstance(X, Batches):
-            if X.shape[1] != self.n_features_in_:
-                raise DataError(
-                    f"{type(self).__name__} was fitted to {self.n_features_in_} features, "
-                    f"and the batches have {X.shape[1]}"
-                )
+            check_columns(X, int(self.n_features_in_), type(self).__name__)
             return X
         return validate_data(
             self, canonical(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
