@@ -8,7 +8,7 @@ from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 from pydantic import model_validator
 
-from kfeat.data.cache import arrays_folder, parsed_once
+from kfeat.data.cache import GENERATED, arrays_folder, parsed_once
 from kfeat.data.dataset import Part, Raw
 from kfeat.data.generators import Generator, generator_fingerprint
 from kfeat.data.models import Task
@@ -41,7 +41,7 @@ class LargeQuadric(Generator):
 
 def load_large(spec: LargeQuadric, cache: Path) -> Raw:
     """Return the data, mapped from the cache, which they are generated into where it has them not."""
-    folder = arrays_folder(cache / "generated", spec.name, spec)
+    folder = arrays_folder(cache / GENERATED, spec.name, generator_fingerprint(spec))
     made = parsed_once(folder, {}, lambda: generate_large(spec, cache))
     return Raw(spec.name, spec.task, made.parts, recorded=made.fingerprint, verified=True)
 
