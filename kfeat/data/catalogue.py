@@ -143,7 +143,8 @@ def path(name: str, cache: Folder = None) -> Path:
 def clean(name: str | None = None, cache: Folder = None) -> int:
     """Remove a dataset's arrays, and its files that no other parsed dataset uses; return the bytes freed.
 
-    Without a name: remove every dataset, generated data, and the arrays of the user's own files (never these files).
+    Without a name: remove every dataset, what was generated, and the arrays of the user's own files (never
+    these files).
     """
     folder = cache_folder(cache)
     chosen = registry() if name is None else {name: entry(name)}
