@@ -48,7 +48,7 @@ def test_the_answers_are_those_in_memory(
     assert [trial.id for trial in held] == [trial.id for trial in out]
     assert [trial.seeds for trial in held] == [trial.seeds for trial in out]
     left = set(os.listdir(cache))
-    for a, b in zip(held[:2], out[:2], strict=True):
+    for a, b in zip(held[1:2], out[1:2], strict=True):
         one, other = run_trial(a, **HOW), run_trial(b, **HOW)
         assert (one["status"], other["status"]) == ("done", "done")
         assert other["memory"] == "out_of_core"
