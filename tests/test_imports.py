@@ -10,12 +10,14 @@ import pytest
 import kfeat
 
 ROOT = Path(kfeat.__file__).parent
-FOUNDATION = {"errors", "parameters", "memory", "saying"}
+FOUNDATION = {"errors", "parameters", "memory", "saying", "batches", "mapped_files"}
 MAY_IMPORT = {
     "errors": set(),
     "parameters": {"errors"},
     "memory": {"errors"},
     "saying": set(),
+    "mapped_files": {"errors"},
+    "batches": {"errors", "mapped_files"},
     "kernels": FOUNDATION,
     "maps": {*FOUNDATION, "kernels"},
     "solvers": {*FOUNDATION, "kernels"},

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from kfeat.batches import ArrayBatches
 from kfeat.data.dataset import Matrix, Part
 from kfeat.errors import DataError
 
@@ -44,11 +45,22 @@ def save_parts(folder: Path, parts: Mapping[str, Part], notes: Mapping[str, Any]
 def save_matrix(folder: Path, stem: str, X: Matrix) -> bool:
     """Write a matrix as one .npy, or as the three arrays of its CSR form; return whether it is sparse."""
     if isinstance(X, np.ndarray):
-        np.save(folder / f"{stem}.npy", X)
+        save_array(folder / f"{stem}.npy", X)
         return False
     for array in CSR_ARRAYS:
         np.save(folder / f"{stem}.{array}.npy", getattr(X, array))
     return True
+
+
+def save_array(path: Path, X: Matrix) -> None:
+    """Write a dense array as .npy, a memory map a block at a time, so that it is not resident as a whole."""
+    if not isinstance(X, np.memmap):
+        np.save(path, X)
+        return
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(X))
+        for block in ArrayBatches(X).each(np.asarray):
+            block.tofile(file)
 
 
 def load_notes(folder: Path) -> dict[str, Any] | None:

@@ -25,6 +25,7 @@ logger = logging.getLogger("kfeat")
 
 Folder: TypeAlias = str | os.PathLike[str] | None
 OWN = "files"  # the folder of the cache for arrays of the user's own files
+GENERATED = "generated"  # and for large data that were generated
 CACHE_HINT = "set KFEAT_CACHE to a folder that can be read and written"
 READER_VERSION = 1  # raised when a reader's arrays change
 MOST_OF_A_NAME = 50  # characters; a file's name and what is put behind it may have 255 bytes
@@ -156,7 +157,7 @@ def read_kept(folder: Path, files: Mapping[str, Path]) -> Raw | None:
     if notes is None or notes["states"] != states_of(files):
         return None
     parts = load_parts(folder, notes)
-    return Raw(files["train"].name, notes["task"], parts, tuple(notes["label_names"]), notes["fingerprint"])
+    return Raw(folder.name, notes["task"], parts, tuple(notes["label_names"]), notes["fingerprint"])
 
 
 def known_fingerprint(folder: Path, files: Mapping[str, Path]) -> str | None:

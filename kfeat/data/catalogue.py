@@ -7,7 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from kfeat.data.cache import OWN, Folder, cache_folder, load_kept, read_kept, stamp_path, write_stamp
+from kfeat.data.cache import (
+    GENERATED,
+    OWN,
+    Folder,
+    cache_folder,
+    load_kept,
+    read_kept,
+    stamp_path,
+    write_stamp,
+)
 from kfeat.data.dataset import fingerprint_of
 from kfeat.data.download import chosen_mirror
 from kfeat.data.files import hashed_content
@@ -134,13 +143,14 @@ def path(name: str, cache: Folder = None) -> Path:
 def clean(name: str | None = None, cache: Folder = None) -> int:
     """Remove a dataset's arrays, and its files that no other parsed dataset uses; return the bytes freed.
 
-    Without a name: remove every dataset, and the arrays of the user's own files (never these files).
+    Without a name: remove every dataset, what was generated, and the arrays of the user's own files (never
+    these files).
     """
     folder = cache_folder(cache)
     chosen = registry() if name is None else {name: entry(name)}
     others = [status for status in list_datasets(cache) if status.name not in chosen and status.parsed]
     needed = {file.path for other in others for file, _, present in other.files if present}
-    freed = removed(folder / OWN) if name is None else 0
+    freed = sum(removed(folder / own) for own in (OWN, GENERATED)) if name is None else 0
     for each, known in chosen.items():
         freed += sum(removed(arrays) for arrays in (folder / each).glob("arrays-*") if arrays.is_dir())
         for file in (file for form in known.forms for file in form.files.values()):

@@ -61,6 +61,17 @@ class Raw:
         """Whether any part is sparse; then blocks are CSR."""
         return not all(isinstance(part.X, np.ndarray) for part in self.parts.values())
 
+    def lying(self, rows: Indices, dtype: str) -> Matrix | None:
+        """Return rising rows of a dense part as they lie there; None where they do not follow one another."""
+        start = 0
+        for part in self.parts.values():
+            stop = start + len(part.y)
+            if start <= rows[0] and rows[-1] < stop and rows[-1] - rows[0] == len(rows) - 1:
+                X = part.X[int(rows[0]) - start : int(rows[-1]) + 1 - start]
+                return X if isinstance(X, np.ndarray) and X.dtype == dtype else None
+            start = stop
+        return None
+
     def blocks(self, rows: Indices, columns: Indices, dtype: str = "float64") -> Iterator[Matrix]:
         """Yield the given rising rows and columns of X in blocks of rows of one dtype."""
         from scipy.sparse import csr_array

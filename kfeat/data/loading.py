@@ -20,6 +20,7 @@ from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import read_files
 from kfeat.data.generators import generate, generator_fingerprint
+from kfeat.data.large import LargeQuadric, load_large
 from kfeat.data.models import Task
 from kfeat.data.prepare import prepare
 from kfeat.data.protocol import Protocol
@@ -39,13 +40,15 @@ def load(
     cache: Folder = None,
     offline: bool = False,
     progress: Any = None,
+    on_disk: bool = False,
 ) -> Dataset:
     """Return a dataset under a protocol, downloading and parsing it where that has not been done yet.
 
     `source` is a registered name, a FileSource, PinnedSource or generator specification, or the mapping of
     one; the protocol may be a mapping too. `random_state` draws what the protocol leaves to each repeat.
     `mirror` (else KFEAT_MIRROR) is tried before upstream; `cache` (else KFEAT_CACHE) keeps files and arrays;
-    `offline` forbids the network; `progress` is a `rich.progress.Progress` for the downloads. Safe to call
+    `offline` forbids the network; `progress` is a `rich.progress.Progress` for the downloads. With
+    `on_disk` dense rows stay in files and are mapped into memory, for more of them than fit. Safe to call
     from several processes at once. Raises ConfigError, DownloadError or DataError.
     """
     rules: Protocol = validated(Protocol, protocol or {}, "protocol")
@@ -57,7 +60,7 @@ def load(
             f"{raw.name} is unverified: no published hash is known; "
             f"the fingerprint to pin is {raw.fingerprint}",
         )
-    return prepare(raw, rules, random_state)
+    return prepare(raw, rules, random_state, cache_folder(cache) if on_disk else None)
 
 
 def load_raw(
@@ -73,6 +76,8 @@ def load_raw(
         return with_pin(load_registered(source.name, *access), source.fingerprint)
     if isinstance(source, FileSource):
         return load_files(source, folder)
+    if isinstance(source, LargeQuadric):
+        return load_large(source, folder)
     return generate(source)
 
 

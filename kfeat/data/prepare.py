@@ -1,6 +1,7 @@
 """From a raw dataset and a protocol to the arrays an experiment sees."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,21 @@ from kfeat.data.protocol import Against, Protocol, RandomHalf
 from kfeat.data.scaling import apply_chain, learn_chain, shifts
 from kfeat.data.splits import shuffled, split_indices
 from kfeat.errors import DataError
+from kfeat.mapped_files import release, unnamed_file
 
 
-def prepare(raw: Raw, protocol: Protocol, random_state: int) -> Dataset:
+def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | None = None) -> Dataset:
     """Return the dataset under a protocol; `random_state` draws what the protocol does not fix.
 
     Works in blocks of rows in float64 and writes the result once, so memory beyond the result stays small.
+    With a folder `scratch` dense results are not held in memory either: rows that the protocol leaves as they
+    are stay where they lie, and others are written into a file of that folder, which vanishes with them.
     Raises DataError when the split asks for too many rows, the training rows hold a single class, or a value
     is too large for the protocol's dtype.
     """
     try:
         with np.errstate(over="raise"):
-            return prepared(raw, protocol, random_state)
+            return prepared(raw, protocol, random_state, scratch)
     except FloatingPointError:
         raise DataError(
             f"{raw.name}: expected values that {protocol.dtype} can hold once they are scaled, "
@@ -30,11 +34,11 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int) -> Dataset:
         ) from None
 
 
-def prepared(raw: Raw, protocol: Protocol, random_state: int) -> Dataset:
+def prepared(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | None) -> Dataset:
     """Return the dataset; raises FloatingPointError for a value that is too large."""
     train, test = split_indices(protocol.split, raw, random_state)
     y = labels_under(protocol, raw, train)
-    X_train, X_test = scaled_parts(raw, protocol, train, test)
+    X_train, X_test = scaled_parts(raw, protocol, train, test, scratch)
     return Dataset(
         name=raw.name,
         X_train=X_train,
@@ -63,7 +67,9 @@ def labels_under(protocol: Protocol, raw: Raw, train: Indices) -> NDArray[Any]:
     return y
 
 
-def scaled_parts(raw: Raw, protocol: Protocol, train: Indices, test: Indices) -> tuple[Matrix, Matrix]:
+def scaled_parts(
+    raw: Raw, protocol: Protocol, train: Indices, test: Indices, scratch: Path | None = None
+) -> tuple[Matrix, Matrix]:
     """Return X of the training and test rows after the protocol's selection of columns and its scaling."""
     columns = np.arange(raw.n_features)
     if protocol.constant_features == "drop":
@@ -78,9 +84,19 @@ def scaled_parts(raw: Raw, protocol: Protocol, train: Indices, test: Indices) ->
     def joined(rows: Indices) -> Matrix:
         if sparse:
             return stacked(scaled(rows))
-        return written(scaled(rows), np.empty((len(rows), len(columns)), protocol.dtype))
+        if scratch is None:
+            return written(scaled(rows), np.empty((len(rows), len(columns)), protocol.dtype))
+        unchanged = not chain and len(columns) == raw.n_features
+        lying = raw.lying(rows, protocol.dtype) if unchanged else None
+        if lying is not None:
+            return lying
+        return written(scaled(rows), unnamed_file((len(rows), len(columns)), protocol.dtype, scratch))
 
-    return joined(train), joined(test)
+    parts = joined(train), joined(test)
+    if scratch is not None:
+        for part in raw.parts.values():
+            release(part.X)
+    return parts
 
 
 def stacked(blocks: Iterator[Matrix]) -> Matrix:
@@ -97,6 +113,7 @@ def written(blocks: Iterator[Matrix], out: NDArray[Any]) -> NDArray[Any]:
     for block in blocks:
         out[start : start + len(block)] = block
         start += len(block)
+        release(out)
     return out
 
 

@@ -57,6 +57,14 @@ class Fraction(Dealt):
     train: Annotated[float, Gt(0), Lt(1)]
 
 
+class InOrder(Model):
+    """The first n_train rows train, the next n_test (or all the rest) test; nothing is drawn."""
+
+    kind: Literal["in_order"]
+    n_train: Count
+    n_test: Count | None = None
+
+
 class Sample(Dealt):
     """n_train random rows to train, n_test others (or all the rest) to test."""
 
@@ -136,7 +144,9 @@ Binarise = Annotated[
 ]
 Chain = Annotated[tuple[Step, ...], BeforeValidator(as_chain)]
 AnySplit = Annotated[
-    Official | All | Fraction | Sample | KFold, Field(discriminator="kind"), BeforeValidator(as_kind)
+    Official | All | Fraction | Sample | InOrder | KFold,
+    Field(discriminator="kind"),
+    BeforeValidator(as_kind),
 ]
 
 
@@ -164,5 +174,7 @@ class Protocol(Model):
     def random(self) -> bool:
         """Whether the rows drawn depend on the random_state of a repeat."""
         split = self.split
+        if isinstance(split, InOrder):
+            return False
         capped = split.max_train is not None or split.max_test is not None
         return (capped or not isinstance(split, Official | All)) and split.seed is None

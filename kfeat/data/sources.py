@@ -4,10 +4,19 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Discriminator, StringConstraints, Tag, TypeAdapter, ValidationError
+from pydantic import (
+    AfterValidator,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+)
 
 from kfeat.data.files import local_path
 from kfeat.data.generators import GeneratorSource
+from kfeat.data.large import LargeQuadric
 from kfeat.data.models import Model, Task
 from kfeat.data.reading import Reading
 from kfeat.data.registry import entry
@@ -81,7 +90,7 @@ Source = Annotated[
     Annotated[str, AfterValidator(known_name), Tag("name")]
     | Annotated[FileSource, Tag("files")]
     | Annotated[PinnedSource, Tag("pinned")]
-    | Annotated[GeneratorSource, Tag("generator")],
+    | Annotated[Annotated[GeneratorSource | LargeQuadric, Field(discriminator="name")], Tag("generator")],
     Discriminator(source_tag),
 ]
 

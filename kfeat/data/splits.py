@@ -3,7 +3,7 @@
 import numpy as np
 
 from kfeat.data.dataset import Indices, Raw
-from kfeat.data.protocol import All, AnySplit, Fraction, KFold, Official, Sample
+from kfeat.data.protocol import All, AnySplit, Fraction, InOrder, KFold, Official, Sample
 from kfeat.errors import DataError
 
 
@@ -22,8 +22,10 @@ def split_indices(split: AnySplit, raw: Raw, random_state: int) -> tuple[Indices
     Caps keep the first rows of the draw, so that a smaller cap takes a subset of a larger one's rows. Raises
     DataError when there is no test file or there are fewer rows than the split asks for.
     """
-    rng = np.random.default_rng(random_state if split.seed is None else split.seed)
     name = raw.name
+    if isinstance(split, InOrder):
+        return in_order(split, len(raw.y), name)
+    rng = np.random.default_rng(random_state if split.seed is None else split.seed)
     if isinstance(split, Official):
         n, (train, test) = len(raw.y), official(raw, rng)
     else:
@@ -34,6 +36,13 @@ def split_indices(split: AnySplit, raw: Raw, random_state: int) -> tuple[Indices
         left = f"{len(train)} to train, {len(test)} to test"
         raise DataError(f"{name}: {n} rows are too few for {split.kind}, which leaves {left}")
     return np.sort(train), np.sort(test)
+
+
+def in_order(split: InOrder, n: int, name: str) -> tuple[Indices, Indices]:
+    """Return the first rows of n, and those after them."""
+    train, test = cut(np.arange(n), split.n_train)
+    first(test, 1, name, "test")
+    return first(train, split.n_train, name, "training"), first(test, split.n_test, name, "test")
 
 
 def official(raw: Raw, rng: np.random.Generator) -> tuple[Indices, Indices]:

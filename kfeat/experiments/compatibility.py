@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, get_args, get_type_hints
 
 from kfeat.data import FileSource, PinnedSource, Source
+from kfeat.data.large import LargeQuadric
 from kfeat.data.models import Task
 from kfeat.data.registry import entry
 from kfeat.errors import ConfigError, KfeatError
@@ -36,7 +37,7 @@ def known_task(source: Source) -> Task | None:
         return source.task
     if isinstance(source, str | PinnedSource):
         return entry(source if isinstance(source, str) else source.name).task
-    return "classification"
+    return source.task if isinstance(source, LargeQuadric) else "classification"
 
 
 def wrong_tasks(

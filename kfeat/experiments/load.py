@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from kfeat.data import Protocol, Source
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component
+from kfeat.experiments.features import Memory
 from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.grid import MAX_TRIALS, count_trials
 from kfeat.experiments.including import read_file
@@ -39,6 +40,7 @@ class Setting:
     measures: Sequence[Component]
     repeats: int
     exact_repeats: int = 1
+    memory: Memory = "in_core"
 
     @classmethod
     def of(cls, keys: SettingKeys) -> "Setting":
@@ -54,6 +56,7 @@ class Setting:
             measures=list(flat(keys.measure)),
             repeats=keys.repeats,
             exact_repeats=keys.exact_repeats,
+            memory=keys.memory,
         )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from kfeat.data import Protocol, Source
 from kfeat.data.generators import Generator
 from kfeat.experiments.component import Component
+from kfeat.experiments.features import Memory
 from kfeat.experiments.load import Experiment
 
 
@@ -29,7 +30,8 @@ class Trial:
     order nor the other trials of the plan matter.
 
     `fingerprint` is None where nobody knows the content of the data: such a trial can be counted and named,
-    but it has no row, and it is told from others by its source.
+    but it has no row, and it is told from others by its source. `memory` is how the trial is carried out, and
+    no part of its identity.
     """
 
     source: Source
@@ -41,6 +43,7 @@ class Trial:
     repeat: int
     seed: int
     measure: Component | None = None
+    memory: Memory = "in_core"
 
     @property
     def _switches(self) -> dict[str, Any]:
@@ -138,7 +141,7 @@ def every_trial(experiment: Experiment, fingerprints: Mapping[Source, str]) -> I
             common = (source, fingerprints.get(source), protocol, kernel)
             for repeat in range(here.repeats):
                 for item, solver in product(here.maps, here.mapped_solvers):
-                    yield Trial(*common, item, solver, repeat, experiment.seed)
+                    yield Trial(*common, item, solver, repeat, experiment.seed, memory=here.memory)
                 for item, measure in product(here.maps, here.measures):
                     yield Trial(*common, item, None, repeat, experiment.seed, measure)
             # The exact machine has no draw: it repeats for its times, or once per split where these differ.

@@ -21,6 +21,7 @@ from kfeat.data import FileSource, Protocol, Source
 from kfeat.data.registry import registry
 from kfeat.experiments.compatibility import unsupported, wrong_tasks
 from kfeat.experiments.component import Component, read_component
+from kfeat.experiments.features import Memory
 from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.grid import any_number, laid_out, one_or_many
 from kfeat.experiments.names import Line, Name, one_line
@@ -173,6 +174,9 @@ class SettingKeys(Strict):
     split is drawn anew for every repeat it has no part: the exact machine then runs once on each of the
     `repeats` splits, as the maps do.
 
+    `memory: out_of_core` says that features and dense rows stay on the disk and reach the solver in batches;
+    numbers agree with those in memory to rounding.
+
     A check of a field against others sees those above it that are valid, so that one problem does not hide
     another.
     """
@@ -187,6 +191,7 @@ class SettingKeys(Strict):
     measure: Annotated[list[MeasureGrid], BeforeValidator(any_number)] = []
     repeats: Annotated[int, Ge(1)] = 5
     exact_repeats: Annotated[int, Ge(1)] = 1
+    memory: Memory = "in_core"
 
     @field_validator("maps")
     @classmethod
@@ -217,6 +222,34 @@ class SettingKeys(Strict):
         if measure and (solvers.mapped or solvers.exact):
             raise refuse([((), "stands in the place of `solvers`, not beside them")])
         return measure
+
+    @field_validator("memory")
+    @classmethod
+    def _in_batches(cls, memory: Memory, info: ValidationInfo) -> Memory:
+        solvers = info.data.get("solvers", Solvers())
+        if memory == "out_of_core" and (wrong := all_at_once(solvers, bool(info.data.get("measure")))):
+            raise ValueError(wrong)
+        return memory
+
+
+def all_at_once(solvers: Solvers, measures: bool) -> str:
+    """Return what of a setting needs all its rows in memory, in words; "" for nothing."""
+    if measures or solvers.exact:
+        what = "a `measure`" if measures else "an `exact` solver"
+        return f"{what} needs all rows in memory: give it a setting of its own, without `memory: out_of_core`"
+    for solver in chain.from_iterable(solvers.mapped):
+        if solver.cls.out_of_core == "no":
+            return (
+                f"{solver.name} needs all features in memory; those that do not: {', '.join(out_of_core())}"
+            )
+    return ""
+
+
+def out_of_core() -> list[str]:
+    """Return the names of the solvers for features that do not fit in memory."""
+    from kfeat.solvers import SOLVERS
+
+    return [name for name, cls in SOLVERS.items() if cls.out_of_core != "no"]
 
 
 class ExperimentKeys(Strict):

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data import Dataset, load
+from kfeat.data.cache import cache_folder
 from kfeat.errors import DataError, SolverError, StoreError
 from kfeat.experiments.clock import Clock, Phase, silent
 from kfeat.experiments.component import Component
+from kfeat.experiments.features import fit_map, in_core, out_of_core
 from kfeat.experiments.machine import environment, peak_memory_mb, reset_peak_memory
 from kfeat.experiments.plan import Trial, dataset_name, described
 from kfeat.experiments.row import SCHEMA, Row, check_row
@@ -41,7 +43,12 @@ def run_trial(
     """
     try:
         data = load(
-            trial.source, trial.protocol, random_state=trial.seeds["data"], mirror=mirror, offline=offline
+            trial.source,
+            trial.protocol,
+            random_state=trial.seeds["data"],
+            mirror=mirror,
+            offline=offline,
+            on_disk=trial.memory == "out_of_core",
         )
     except DataError as error:
         if trial.protocol.random:
@@ -55,6 +62,7 @@ def run_trial(
         "n_test": data.X_test.shape[0],
         "n_features": data.X_train.shape[1],
         "threads": threads,
+        **({} if trial.memory == "in_core" else {"memory": trial.memory}),
     }
     reset_peak_memory()
     clock = Clock(threads, announce)
@@ -116,8 +124,6 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
     kernel = trial.kernel.build().resolve(data.X_train, trial.seeds["data"])
     if trial.map is None:
         return _train(trial, data, clock, kernel, data.X_train, data.X_test)
-    from kfeat.maps import column_counts
-
     feature_map = trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=threads)
     if trial.measure is not None:
         found = trial.measure.build().of(feature_map, data.X_train, clock, trial.seeds["data"])
@@ -126,15 +132,15 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
         )  # some fit clones, many times
         return {**found, "learnt": _learnt(trial, kernel, **fitted)}
     with clock("map_fit"):
-        feature_map.fit(data.X_train)
-    with clock("map_train"):
-        Z_train = feature_map.transform(data.X_train)
-    columns = column_counts(Z_train)
-    with clock("map_test"):
-        Z_test = feature_map.transform(data.X_test)
-    trained = _train(trial, data, clock, kernel, Z_train, Z_test)
+        fit_map(feature_map, data.X_train, trial.memory)
+    if trial.memory == "in_core":
+        features = in_core(feature_map, data, clock)
+    else:
+        assert trial.solver is not None
+        features = out_of_core(feature_map, data, clock, trial.solver.cls, cache_folder())
+    trained = _train(trial, data, clock, kernel, features.train, features.test)
     learnt = trained["learnt"] | _learnt(trial, kernel, map=feature_map)
-    return {**trained, "columns": columns._asdict(), "learnt": learnt}
+    return {**trained, "columns": features.columns()._asdict(), "learnt": learnt}
 
 
 def _train(

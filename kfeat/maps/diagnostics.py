@@ -203,13 +203,32 @@ def over_pairs(
 
 def column_counts(Z: Any) -> ColumnCounts:
     """Return how many columns of a feature matrix (n, D) vary, are zero, or are constant."""
-    first = np.asarray(Z[:1].toarray() if issparse(Z) else Z[:1])[0]
-    same = np.ones(Z.shape[1], dtype=bool)
+    counter = ColumnCounter()
     for rows in gen_batches(Z.shape[0], 1024):
-        block = Z[rows].toarray() if issparse(Z) else Z[rows]
-        same &= (block == first).all(axis=0)
-    zero = int((same & (first == 0)).sum())
-    return ColumnCounts(Z.shape[1] - int(same.sum()), zero, int(same.sum()) - zero)
+        counter.see(Z[rows])
+    return counter.counts()
+
+
+class ColumnCounter:
+    """Counts which columns of a feature matrix vary, over blocks of its rows."""
+
+    def __init__(self) -> None:
+        self._first: Any = None
+
+    def see(self, block: Any) -> None:
+        """Compare a block of rows (m, D), of one row at least, with the first row of all."""
+        if self._first is None:
+            self._first = np.array(block[:1].toarray() if issparse(block) else block[:1])[0]
+            self._same = np.arange(len(self._first))
+        if len(self._same):  # most often every column is seen to vary in the first block
+            rows = block[:, self._same]
+            equal = (rows.toarray() if issparse(rows) else rows) == self._first[self._same]
+            self._same = self._same[equal.all(axis=0)]
+
+    def counts(self) -> ColumnCounts:
+        """Return the counts over the rows seen."""
+        zero = int((self._first[self._same] == 0).sum())
+        return ColumnCounts(len(self._first) - len(self._same), zero, len(self._same) - zero)
 
 
 def distinct_columns(Z: NDArray[np.float64]) -> int:

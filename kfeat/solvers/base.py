@@ -18,12 +18,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfeat.batches import Batches
 from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Kernel, Linear
 from kfeat.kernels.operands import canonical
 from kfeat.parameters import check_parameters
+from kfeat.solvers.batched_input import as_batches, check_columns, targets_beside
 
 Task = Literal["classification", "regression"]
+# How a solver trains on features that do not fit in memory: it passes over batches of them, once or again and
+# again; it reads an array that is mapped from a file; or not at all.
+OutOfCore = Literal["one pass", "passes", "mapped file", "no"]
 LARGEST = float(np.sqrt(np.finfo(np.float64).max)) / 4  # the square of which is finite, also times a few
 BLOCK_BYTES = 2**25  # of float64 scratch space while predicting
 
@@ -77,6 +82,8 @@ def finite(fit: Method) -> Method:
 class Solver(BaseEstimator):
     """A classifier or a regression, trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
 
+    Newton, Ridge and RidgeCV also take `kfeat.batches.Batches` of rows, or a Dask array.
+
     Every fitted solver says how the solve went. Classifiers also have `classes_` (sorted) and
     `decision_function`, with scikit-learn's signs and columns.
 
@@ -102,6 +109,7 @@ class Solver(BaseEstimator):
     algorithm_version: ClassVar[int] = 1
     needs_kernel: ClassVar[bool] = False
     resource_parameters: ClassVar[frozenset[str]] = frozenset()
+    out_of_core: ClassVar[OutOfCore] = "no"
 
     @property
     @abstractmethod
@@ -125,16 +133,21 @@ class Solver(BaseEstimator):
         """Return X and y checked; for classification y holds positions in `classes_`, which is set."""
         check_parameters(self)
         regression = self.task == "regression"
-        X, y = validate_data(
-            self,
-            canonical(X),
-            y,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            order="C",
-            y_numeric=regression,
-        )
-        check_size("features", X)
+        X = as_batches(X)
+        if isinstance(X, Batches):
+            y = targets_beside(X, y, type(self).__name__, self.out_of_core)
+            self.n_features_in_ = X.shape[1]
+        else:
+            X, y = validate_data(
+                self,
+                canonical(X),
+                y,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                order="C",
+                y_numeric=regression,
+            )
+            check_size("features", X)
         if regression:
             if np.asarray(y).dtype.kind not in "fiub":
                 raise DataError(f"{type(self).__name__} needs numbers as targets, got {np.asarray(y).dtype}")
@@ -161,6 +174,9 @@ class Solver(BaseEstimator):
     def _check_again(self, X: Any) -> Any:
         """Return X checked against what was seen in fit."""
         check_is_fitted(self)
+        if isinstance(X, Batches):
+            check_columns(X, int(self.n_features_in_), type(self).__name__)
+            return X
         return validate_data(
             self, canonical(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
         )
@@ -213,8 +229,12 @@ class LinearSolver(Solver):
         """Return <w, x> + b of checked rows for each subproblem, shape (n, subproblems)."""
         return scores(X, np.atleast_2d(self.coef_)) + self.intercept_
 
+    def _all_scores(self, X: Any) -> NDArray[np.float64]:
+        """Return `_scores` of checked rows, which may come in batches."""
+        return np.concatenate(list(X.each(self._scores))) if isinstance(X, Batches) else self._scores(X)
+
     def _values(self, X: Any) -> NDArray[np.float64]:
-        values = self._scores(self._check_again(X))
+        values = self._all_scores(self._check_again(as_batches(X)))
         return values[:, 0] if values.shape[1] == 1 else values
 
 

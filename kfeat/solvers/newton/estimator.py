@@ -1,7 +1,7 @@
 """The l2-loss SVM and logistic regression in the primal, all classes at once with matrix products."""
 
 from time import perf_counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Gt
@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
 from kfeat.parameters import Iterations
-from kfeat.solvers.base import LinearSolver, Subproblem, Task, class_factors, finite
+from kfeat.solvers.base import LinearSolver, OutOfCore, Subproblem, Task, class_factors, finite
 from kfeat.solvers.liblinear.objective import linear_objective
-from kfeat.solvers.newton.design import DesignMatrix
+from kfeat.solvers.newton.batched_design import design
 from kfeat.solvers.newton.losses import LOSSES
 from kfeat.solvers.newton.method import Problem, minimise
 
@@ -68,6 +68,8 @@ class Newton(LinearSolver):
     True
     """
 
+    out_of_core: ClassVar[OutOfCore] = "passes"
+
     def __init__(
         self,
         loss: Literal["squared_hinge", "logistic"] = "squared_hinge",
@@ -98,7 +100,7 @@ class Newton(LinearSolver):
 
     @finite
     def fit(self, X: Any, y: Any) -> "Newton":
-        """Train on X (n, d) and y (n,)."""
+        """Train on X (n, d) and y (n,); X may be batches of rows or a Dask array."""
         X, y = self._check(X, y)
         start = perf_counter()
         weights = class_factors(self.class_weight, self.classes_, y)
@@ -106,7 +108,7 @@ class Newton(LinearSolver):
         against = weights[0] if len(self.classes_) == 2 else 1.0
         own = weights[1:] if len(self.classes_) == 2 else weights
         problem = Problem(
-            design=DesignMatrix(X, self.bias),
+            design=design(X, self.bias),
             signs=np.where(positive, 1.0, -1.0),
             costs=self.C * np.where(positive, own, against),
             loss=LOSSES[self.loss],
@@ -118,7 +120,7 @@ class Newton(LinearSolver):
         self.coef_ = np.ascontiguousarray(W[:, : X.shape[1]])
         self.intercept_ = self.bias * W[:, -1] if self.bias >= 0 else np.zeros(len(W))
         self._report([Subproblem("newton", state.iterations, state.stop_reason) for state in classes])
-        values = self._scores(X)
+        values = self._all_scores(X)
         penalised = W[:, -1] if self.bias >= 0 else 0.0
         self.objective_ = linear_objective(
             LIBLINEAR_TYPE[self.loss], values, y, self.coef_, penalised, self.C, 0.0, weights

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.errors import SolverError
-from kfeat.solvers.newton.design import DesignMatrix
+from kfeat.solvers.newton.design import Design
 from kfeat.solvers.newton.losses import Loss
-from kfeat.solvers.newton.system import conjugate_gradients, gram_cost, hessian_factor, solve
+from kfeat.solvers.newton.system import conjugate_gradients, hessian_factor, solve
 
 Vector = NDArray[np.float64]
 WHOLE = 0.7  # share of rows with a Hessian above 0 from which all rows are used in place, without a copy
@@ -30,7 +30,7 @@ WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as pr
 class Problem:
     """All one-against-rest problems over the same rows: signs s and costs c, both (n, k)."""
 
-    design: DesignMatrix
+    design: Design
     signs: Vector
     costs: Vector
     loss: Loss
@@ -108,7 +108,7 @@ def descend(
         )
         for j in range(k)
     ]
-    if W is None and gram_cost(n, n_columns) <= WITHOUT * k:
+    if W is None and design.gram_cost(n) <= WITHOUT * k:
         start_together(problem, classes, at_zero)
     else:
         scores = np.zeros((n, k)) if W is None else design.matvec(W)
@@ -129,7 +129,7 @@ def start_together(problem: Problem, classes: list[Descent], at_zero: Vector) ->
     """Take the first step of all classes from zero: there all rows have one Hessian, up to their costs."""
     gram = problem.design.gram()
     h = problem.costs * problem.loss.hessian(np.zeros((len(problem.costs), 1)))
-    dtype = problem.design.X.dtype
+    dtype = problem.design.dtype
     factor = hessian_factor(gram, float(h.mean()), dtype)
     move(problem, classes, list(range(len(classes))), solve(factor, -at_zero))
     for j, state in enumerate(classes):
@@ -160,13 +160,13 @@ def update_gradients(
     )
     sums = problem.design.rmatvec(gradients)
     # An objective that falls by less than this share may be rounding in the products alone.
-    stall = 0.01 * float(np.finfo(problem.design.X.dtype).eps)
+    stall = 0.01 * float(np.finfo(problem.design.dtype).eps)
     for column, j in enumerate(which):
         state = classes[j]
         state.gradient = state.w + sums[:, column]
         before, state.objective = state.objective, objective(problem, state, j)
         if not np.isfinite(state.objective):
-            raise SolverError(f"scores overflow {problem.design.X.dtype}: scale the features down")
+            raise SolverError(f"scores overflow {problem.design.dtype}: scale the features down")
         if state.objective < state.enough:
             state.stop_reason = "separable"
             continue
@@ -189,10 +189,9 @@ def newton_direction(problem: Problem, state: Descent, j: int) -> Vector:
     """Return d with (I + X'hX) d = -gradient, up to the forcing term."""
     h = problem.costs[:, j] * problem.loss.hessian(state.u)
     active = np.flatnonzero(h)
-    n, n_columns = problem.design.shape
-    if state.cg_steps > gram_cost(len(active), n_columns):
-        state.factor = hessian_factor(problem.design.gram(h), 1.0, problem.design.X.dtype)
-    if len(active) < WHOLE * n:
+    if state.cg_steps > problem.design.gram_cost(len(active)):
+        state.factor = hessian_factor(problem.design.gram(h), 1.0, problem.design.dtype)
+    if len(active) < WHOLE * len(h):
         design, h = problem.design.take(active), h[active]
     else:
         design = problem.design

@@ -7,20 +7,14 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kfeat.errors import SolverError
-from kfeat.solvers.newton.design import DesignMatrix
+from kfeat.solvers.newton.design import Design
 
 Vector = NDArray[np.float64]
 FORCING = 0.2  # of the preconditioned gradient is left by the conjugate gradients
 MOST_CG = 100
-SPEED = 55  # how much more work per second a matrix product does than a matrix-vector product (measured)
 
 
-def gram_cost(n: int, n_columns: int) -> float:
-    """Return what a fresh Hessian over n rows and its factor cost, in steps of conjugate gradients."""
-    return (n * n_columns**2 + n_columns**3 / 2) / (SPEED * (n * n_columns + n_columns**2))
-
-
-def conjugate_gradients(design: DesignMatrix, h: Vector, b: Vector, factor: Any) -> tuple[Vector, int]:
+def conjugate_gradients(design: Design, h: Vector, b: Vector, factor: Any) -> tuple[Vector, int]:
     """Return d with (I + X'hX) d = b and the number of steps; `factor` preconditions."""
     d, r = np.zeros_like(b), b.copy()
     z = solve(factor, r)
@@ -29,7 +23,7 @@ def conjugate_gradients(design: DesignMatrix, h: Vector, b: Vector, factor: Any)
     steps = 0
     while rz > goal and steps < MOST_CG:
         steps += 1
-        Hp = p + design.rmatvec(h * design.matvec(p))
+        Hp = p + design.hessian_product(h, p)
         length = rz / (p @ Hp)
         d += length * p
         r -= length * Hp

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Gt
@@ -11,10 +11,11 @@ from pydantic import FiniteFloat
 from scipy.linalg import eigh
 from sklearn.utils import gen_batches
 
+from kfeat.batches import Batches
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels.operands import as_operand
 from kfeat.parameters import Folds, Seed, check_parameters
-from kfeat.solvers.base import LinearSolver, Subproblem, Task, finite
+from kfeat.solvers.base import LinearSolver, OutOfCore, Subproblem, Task, finite
 from kfeat.solvers.grid import geometric_grid
 from kfeat.solvers.ridge.estimator import ridge, ridge_objective, ridge_path
 from kfeat.solvers.ridge.moments import BLOCK, Moments, sum_of
@@ -55,6 +56,8 @@ class RidgeCV(LinearSolver):
     (5, True)
     """
 
+    out_of_core: ClassVar[OutOfCore] = "one pass"
+
     def __init__(
         self,
         alpha_min: Annotated[FiniteFloat, Gt(0)] = 1e-6,
@@ -82,8 +85,10 @@ class RidgeCV(LinearSolver):
 
     @finite
     def fit(self, X: Any, y: Any) -> "RidgeCV":
-        """Choose alpha on X (n, d) and y (n,), and train with it on all rows."""
+        """Choose alpha on X (n, d) and y (n,), and train with it on all rows; with folds X may be batches."""
         X, y = self._check(X, y)
+        if isinstance(X, Batches):
+            return self.fit_batches(X.each(lambda rows, targets: (rows, targets), y))
         if self.folds is not None:
             return self._fit_folds([(X, y)])
         start = perf_counter()

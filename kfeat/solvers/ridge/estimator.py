@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Gt
@@ -12,8 +12,8 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from kfeat.kernels.operands import as_operand
 from kfeat.parameters import check_parameters
-from kfeat.solvers.base import LinearSolver, Subproblem, Task, finite
-from kfeat.solvers.ridge.moments import Moments, sum_of
+from kfeat.solvers.base import LinearSolver, OutOfCore, Subproblem, Task, finite
+from kfeat.solvers.ridge.moments import Moments, moments_of, sum_of
 
 
 class Ridge(LinearSolver):
@@ -47,6 +47,8 @@ class Ridge(LinearSolver):
     True
     """
 
+    out_of_core: ClassVar[OutOfCore] = "one pass"
+
     def __init__(self, alpha: Annotated[FiniteFloat, Gt(0)] = 1.0, fit_intercept: bool = True) -> None:
         self.alpha = alpha
         self.fit_intercept = fit_intercept
@@ -58,9 +60,9 @@ class Ridge(LinearSolver):
 
     @finite
     def fit(self, X: Any, y: Any) -> "Ridge":
-        """Train on X (n, d) and y (n,)."""
+        """Train on X (n, d) and y (n,); X may be batches of rows or a Dask array."""
         X, y = self._check(X, y)
-        return self._fit_moments(Moments.of(X, y))
+        return self._fit_moments(moments_of(X, y))
 
     @finite
     def fit_batches(self, batches: Iterable[tuple[Any, Any]]) -> "Ridge":

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from kfeat.batches import Batches
 from kfeat.errors import DataError
+from kfeat.kernels.operands import check_finite
 
 BLOCK = 4096  # rows that are centred and multiplied at once
 
@@ -94,3 +96,12 @@ def sum_of(parts: Iterable[Moments]) -> Moments:
     if total is None:
         raise DataError("ridge regression needs at least one row, got none")
     return total
+
+
+def moments_of(X: Any, y: NDArray[Any]) -> Moments:
+    """Return the moments of all rows, which may come in batches; raises DataError where one is not finite."""
+    if not isinstance(X, Batches):
+        return Moments.of(X, y)
+    moments: Moments = X.total(Moments.of, y)
+    check_finite(moments.xx, "features, or sums of their squares,")
+    return moments

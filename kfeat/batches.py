@@ -1,0 +1,156 @@
+"""Rows in batches: matrices that are looked at a block of rows at a time, and never held whole in memory."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
+from itertools import pairwise
+from operator import add
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from kfeat.errors import DataError
+from kfeat.mapped_files import release, unnamed_file
+
+BATCH_BYTES = 2**24  # of a batch of features: so many that a call costs nothing, and little for any memory
+WHOLE_BLOCKS = 4096  # rows that products and moments take at once: batches hold a whole number of them
+
+Rows = NDArray[np.intp]
+Piece = tuple[int, Rows | None, Sequence[Any]]  # a batch's number, its rows in use (None: all), aligned rows
+
+
+class Batches(ABC):
+    """A matrix of shape (n, d) as batches of consecutive rows.
+
+    Everything is asked of the batches by `each` or `total`, in the order of the rows. `take` chooses rows
+    without copying them.
+    """
+
+    def __init__(self, edges: NDArray[np.intp], d: int, dtype: DTypeLike, rows: Rows | None = None) -> None:
+        """Set the rows at which batches begin and the last one ends, and the rising rows in use."""
+        self.edges, self.rows, self.dtype = edges, rows, np.dtype(dtype)
+        self.shape = (int(edges[-1]) if rows is None else len(rows), d)
+
+    @abstractmethod
+    def each(self, function: Callable[..., Any], *aligned: Any) -> Iterator[Any]:
+        """Yield function(block, *parts) for each batch; `aligned` are arrays with one entry for each row."""
+
+    @abstractmethod
+    def _with_rows(self, rows: Rows) -> Self:
+        """Return these batches with other rows in use."""
+
+    def total(self, function: Callable[..., Any], *aligned: Any) -> Any:
+        """Return the sum of `each` over all batches."""
+        return reduce(add, self.each(function, *aligned))
+
+    def take(self, rows: Rows) -> Self:
+        """Return the batches of some rising rows of these."""
+        return self._with_rows(rows if self.rows is None else self.rows[rows])
+
+    def _pieces(self, aligned: Sequence[Any]) -> Iterator[Piece]:
+        """Yield each batch that has rows in use."""
+        wrong = [len(array) for array in aligned if len(array) != self.shape[0]]
+        if wrong:
+            raise DataError(f"the batches have {self.shape[0]:,} rows, and {wrong[0]:,} targets stand beside")
+        ends = self.edges if self.rows is None else np.searchsorted(self.rows, self.edges)
+        for k, (start, stop) in enumerate(pairwise(ends)):
+            if start < stop:
+                rows = None if self.rows is None else self.rows[start:stop] - self.edges[k]
+                yield k, rows, [array[start:stop] for array in aligned]
+
+
+class LocalBatches(Batches):
+    """Batches that this process makes, one after the other."""
+
+    @abstractmethod
+    def _block(self, k: int, rows: Rows | None) -> Any:
+        """Return batch k, or some of its rows."""
+
+    def _let_go(self) -> None:
+        """Let go of what the last block needed."""
+
+    def each(self, function: Callable[..., Any], *aligned: Any) -> Iterator[Any]:
+        """Yield function(block, *parts) for each batch."""
+        for k, rows, parts in self._pieces(aligned):
+            result = function(self._block(k, rows), *parts)
+            self._let_go()
+            yield result
+
+
+class ArrayBatches(LocalBatches):
+    """The rows of an array or a CSR matrix; of a memory map no more than a batch is resident at a time."""
+
+    def __init__(self, X: Any, rows: Rows | None = None) -> None:
+        super().__init__(batch_edges(X.shape[0], X.shape[1], X.dtype.itemsize), X.shape[1], X.dtype, rows)
+        self.X = X
+
+    def _with_rows(self, rows: Rows) -> Self:
+        return type(self)(self.X, rows)
+
+    def _block(self, k: int, rows: Rows | None) -> Any:
+        return rows_of(self.X, self.edges, k, rows)
+
+    def _let_go(self) -> None:
+        release(self.X)
+
+
+class MappedBatches(LocalBatches):
+    """The features of the rows of X under a fitted map, mapped again whenever they are asked for.
+
+    Nothing is stored: each pass costs the time of mapping all rows in use. `observe` is called with every
+    block of features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.maps import TensorSketch
+    >>> X = np.random.default_rng(0).random((1000, 5))
+    >>> features = MappedBatches(TensorSketch(n_components=64, random_state=0).fit(X), X)
+    >>> features.shape, sum(features.each(len))
+    ((1000, 64), 1000)
+    """
+
+    def __init__(
+        self, fitted: Any, X: Any, rows: Rows | None = None, observe: Callable[[Any], None] | None = None
+    ) -> None:
+        dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+        d = len(fitted.get_feature_names_out())
+        super().__init__(batch_edges(X.shape[0], d, dtype.itemsize), d, dtype, rows)
+        self.fitted, self.X, self.observe = fitted, X, observe
+
+    def _with_rows(self, rows: Rows) -> Self:
+        return type(self)(self.fitted, self.X, rows, self.observe)
+
+    def _block(self, k: int, rows: Rows | None) -> Any:
+        Z = self.fitted.transform(rows_of(self.X, self.edges, k, rows))
+        if self.observe is not None:
+            self.observe(Z)
+        return Z
+
+    def _let_go(self) -> None:
+        release(self.X)
+
+
+def batch_edges(n: int, d: int, itemsize: int) -> NDArray[np.intp]:
+    """Return where batches of n rows of d numbers begin, and n."""
+    size = max(1, BATCH_BYTES // max(1, d * itemsize))
+    size = max(size // WHOLE_BLOCKS * WHOLE_BLOCKS, min(size, WHOLE_BLOCKS))
+    return np.append(np.arange(0, n, size), n)
+
+
+def rows_of(X: Any, edges: NDArray[np.intp], k: int, rows: Rows | None) -> Any:
+    """Return the rows of batch k, or some of them."""
+    return X[edges[k] : edges[k + 1]] if rows is None else X[edges[k] + rows]
+
+
+def stored(batches: Batches, folder: Path) -> NDArray[Any]:
+    """Return all rows as an array that lies in a file of `folder` without a name: see `unnamed_file`."""
+    out = unnamed_file(batches.shape, batches.dtype, folder)
+    start = 0
+    for block in batches.each(np.asarray):
+        out[start : start + len(block)] = block
+        start += len(block)
+        release(out)
+    return out

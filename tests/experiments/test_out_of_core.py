@@ -1,0 +1,141 @@
+"""`memory: out_of_core`: the same trials and the same answers, in less memory."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import kfeat.batches
+from kfeat.data import fingerprint
+from kfeat.errors import ConfigError
+from kfeat.experiments.load import load_experiment
+from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.trial import run_trial
+
+Write = Callable[..., Path]
+HOW: dict[str, Any] = {"threads": 1, "alone": True, "mirror": None, "offline": True}
+OUT = "memory=out_of_core"
+
+
+def planned(path: Path, *changes: str, exact: bool = False) -> list[Trial]:
+    experiment = load_experiment(path, changes, exact=exact)
+    return plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+
+
+def mapped_with(solver: str) -> list[str]:
+    return [f"solvers={{mapped: {solver}}}"]
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        "{name: newton, C: 1, eps: 1.0e-6}",
+        "{name: newton, loss: logistic, eps: 1.0e-6, bias: 1}",
+        "{name: liblinear, solver_type: 2, eps: 1.0e-6}",
+    ],
+)
+def test_the_answers_are_those_in_memory(
+    write: Write, solver: str, monkeypatch: pytest.MonkeyPatch, cache: str
+) -> None:
+    monkeypatch.setattr(kfeat.batches, "BATCH_BYTES", 2**13)
+    monkeypatch.setattr(kfeat.batches, "WHOLE_BLOCKS", 7)
+    held, out = planned(write(), *mapped_with(solver)), planned(write(), *mapped_with(solver), OUT)
+    assert [trial.id for trial in held] == [trial.id for trial in out]
+    assert [trial.seeds for trial in held] == [trial.seeds for trial in out]
+    left = set(os.listdir(cache))
+    for a, b in zip(held[1:2], out[1:2], strict=True):
+        one, other = run_trial(a, **HOW), run_trial(b, **HOW)
+        assert (one["status"], other["status"]) == ("done", "done")
+        assert other["memory"] == "out_of_core"
+        assert "memory" not in one
+        assert abs(one["accuracy"] - other["accuracy"]) <= 1 / one["n_test"]
+        assert other["solve"]["objective"] == pytest.approx(one["solve"]["objective"], rel=1e-5)
+        assert (one["columns"], one["learnt"]) == (other["columns"], other["learnt"])
+        assert one["seconds"].keys() == other["seconds"].keys()
+    assert set(os.listdir(cache)) == left
+
+
+@pytest.mark.parametrize("solver", ["{name: ridge, alpha: 0.1}", "{name: ridge_cv}"])
+def test_ridge_maps_rows_while_it_reads_them(write: Write, solver: str, tmp_path: Path) -> None:
+    data = "{name: large_quadric, n: 3000, d: 5, task: regression}"
+    changes = [f"dataset={data}", "protocol={split: {kind: in_order, n_train: 2500}}", *mapped_with(solver)]
+    held, out = planned(write(), *changes)[0], planned(write(), *changes, OUT)[0]
+    one, other = run_trial(held, **HOW), run_trial(out, **HOW)
+    assert set(other["seconds"]) == {"map_fit", "train", "predict"}
+    if solver == "{name: ridge, alpha: 0.1}":  # folds are dealt by batches
+        assert other["relative_error"] == pytest.approx(one["relative_error"], rel=1e-4)
+    assert other["relative_error"] == pytest.approx(one["relative_error"], rel=0.02)
+    assert other["columns"] == one["columns"]
+
+
+def test_what_needs_all_rows_is_refused(write: Write) -> None:
+    with pytest.raises(ConfigError, match="an `exact` solver needs all rows in memory"):
+        load_experiment(write(), [OUT])
+    with pytest.raises(ConfigError, match=r"newton_cv needs all features .* liblinear, newton, ridge"):
+        load_experiment(write(), [OUT, *mapped_with("{name: newton_cv}")])
+    with pytest.raises(ConfigError, match="a `measure` needs all rows"):
+        load_experiment(write(), [OUT, "solvers={}", "measure={name: map_time}"])
+    with pytest.raises(ConfigError, match="memory"):
+        load_experiment(write(), ["memory=on_disk", *mapped_with("{name: newton}")])
+
+
+def test_a_disk_without_room_is_a_failed_row(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = iter([None, None])  # for the rows that train and those that test, and not for their features
+
+    def allocate(*_: object) -> None:
+        if next(room, "none") == "none":
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", allocate)
+    row = run_trial(planned(write(), *mapped_with("{name: newton}"), OUT)[0], **HOW)
+    assert row["status"] == "failed"
+    assert "No space left on device" in row["reason"]
+    assert "set KFEAT_CACHE" in row["reason"]
+
+
+LARGE = """\
+title: Beyond memory, small
+dataset: {name: large_quadric, n: 101000, d: 20}
+protocol: {split: {kind: in_order, n_train: 100000}}
+kernel: {name: polynomial, degree: 2, coef0: 1}
+maps: [{name: tensor_sketch, n_components: 500}]
+solvers:
+  mapped: {name: newton, C: 1, eps: 1.0e-3, max_iter: 4}
+repeats: 1
+"""
+RUN = """
+import json, sys
+from pathlib import Path
+from kfeat.data import fingerprint
+from kfeat.experiments.load import load_experiment
+from kfeat.experiments.machine import peak_memory_mb
+from kfeat.experiments.plan import plan
+from kfeat.experiments.trial import run_trial
+experiment = load_experiment(Path(sys.argv[1]), sys.argv[2:])
+trial = plan(experiment, {source: fingerprint(source) for source in experiment.datasets})[0]
+how = {"threads": 1, "alone": True, "mirror": None, "offline": True}
+import kfeat.maps, kfeat.solvers
+before = peak_memory_mb()
+row = run_trial(trial, **how)
+print(json.dumps({**row, "more": row["peak_memory_mb"] - before}))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of memory is read on Linux")
+def test_features_of_200_mb_take_a_fraction_of_that(tmp_path: Path) -> None:
+    path = tmp_path / "large.yaml"
+    path.write_text(LARGE)
+    held, out = (
+        json.loads(subprocess.run([sys.executable, "-c", RUN, str(path), *more],
+                                  capture_output=True, text=True, check=True).stdout)
+        for more in ([], [OUT])
+    )  # fmt: skip
+    assert held["id"] == out["id"]
+    assert out["solve"]["objective"] == pytest.approx(held["solve"]["objective"], rel=1e-5)
+    assert abs(held["accuracy"] - out["accuracy"]) <= 2 / 1000
+    assert held["more"] > 200 > 130 > out["more"], (held["more"], out["more"])
