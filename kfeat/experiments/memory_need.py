@@ -19,8 +19,19 @@ def peak_bytes(work: Workload, available: float) -> int:
     below three times of it. What only the data decide is taken as large as it can be.
     """
     shape = work.shape
+    if work.on_disk:
+        return int(BASE + 5 * BLOCKS + _map(work) + _without_rows(work))
     generated = 2 * DOUBLE * shape.generated
     return int(BASE + max(generated, _data(work) + _map(work) + _use(work, available)))
+
+
+def _without_rows(work: Workload) -> float:
+    """Return the bytes that a solver takes whose rows and features stay on the disk.
+
+    Vectors over the rows stay in memory (measured with Newton: 126 bytes per row of two classes).
+    """
+    d, k = work.columns, work.subproblems
+    return (2 + k) * 8 * DOUBLE * work.shape.n_train + (DOUBLE + work.itemsize * (1 + k)) * d * d
 
 
 def _data(work: Workload) -> float:

@@ -25,7 +25,8 @@ class Workload:
     """One trial as work to do.
 
     `kernel`, `map`, `solver` and `measure` are descriptions as rows have them: name and parameters. `cache`
-    is the bytes of kernel cache that LIBSVM was told to take, None where it chooses.
+    is the bytes of kernel cache that LIBSVM was told to take, None where it chooses. `on_disk` says that the
+    rows and the features stay there (`memory: out_of_core`).
     """
 
     dataset: str
@@ -36,6 +37,7 @@ class Workload:
     solver: Parameters | None
     measure: Parameters | None
     cache: float | None = field(default=None, compare=False)
+    on_disk: bool = False
 
     @property
     def kind(self) -> tuple[str, ...]:
@@ -88,6 +90,7 @@ def of_trial(trial: Trial, shapes: Callable[..., Shape | None] = shape_of) -> Wo
         _described(trial.solver),
         _described(trial.measure),
         cache=None if cache_mb is None else cache_mb * 2**20,
+        on_disk=trial.memory == "out_of_core",
     )
 
 
@@ -115,6 +118,7 @@ def of_row(row: Row) -> Workload:
         row.get("solver"),
         row.get("measure"),
         cache=None if cache_mb is None else cache_mb * 2**20,
+        on_disk=row.get("memory") == "out_of_core",
     )
 
 
