@@ -75,3 +75,10 @@ def test_the_registry_and_generators_say_it_without_any_file() -> None:
 def test_a_split_that_asks_for_too_many_rows_counts_as_it_asks() -> None:
     split = Protocol.model_validate({"split": {"kind": "sample", "n_train": 500, "n_test": 3}}).split
     assert split_sizes(split, 100, 0) == (500, 3)
+
+
+def test_a_split_in_order_takes_what_it_says_and_the_rest() -> None:
+    split = Protocol.model_validate({"split": {"kind": "in_order", "n_train": 90}}).split
+    assert split_sizes(split, 80, 20) == (90, 10)
+    few = Protocol.model_validate({"split": {"kind": "in_order", "n_train": 90, "n_test": 3}}).split
+    assert split_sizes(few, 80, 20) == (90, 3)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,18 @@ def test_libsvm_takes_the_gram_matrix_of_its_largest_problem_or_half_of_what_is_
         4 * (40_000**2 - 20_000**2), rel=0.01
     )
     assert peak_bytes(two, AVAILABLE) - peak_bytes(two, 2e9) == pytest.approx(4 * 40_000**2 - 1e9, rel=0.01)
+
+
+def test_features_on_the_disk_count_by_their_vectors_over_the_rows_alone() -> None:
+    few, many = (
+        replace(
+            work({"name": "tensor_sketch", "n_components": 500}, {"name": "newton"}, n_train=n), on_disk=True
+        )
+        for n in (1_000_000, 4_000_000)
+    )
+    more = peak_bytes(many, AVAILABLE) - peak_bytes(few, AVAILABLE)
+    # Newton was measured at 126 bytes for each further row; the features would take 2,000.
+    assert 126 * 3_000_000 < more < 2 * 126 * 3_000_000
 
 
 def test_columns_are_those_that_a_map_makes() -> None:
