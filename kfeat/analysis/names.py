@@ -69,12 +69,12 @@ def kernel(cell: Cell, cells: Sequence[Cell] = ()) -> str:
 
 def formulas(cells: Sequence[Cell]) -> set[str]:
     """Return the kernels' formulas that can be set as mathematics."""
-    found = {str(cell.trial.kernel.build().formula) for cell in cells}
+    found = {cell.trial.kernel.formula for cell in cells}
     return {formula for formula in found if "<x, y>" in formula or "||" in formula}
 
 
 def _kernel(item: Component) -> str:
-    return item.label or str(item.build().formula)
+    return item.label or item.formula
 
 
 def places(

@@ -27,7 +27,7 @@ from rich.text import Text
 from kfeat.cli.time_left import TimeLeft
 from kfeat.experiments.component import in_words
 from kfeat.experiments.estimates import Estimate
-from kfeat.experiments.plan import Trial
+from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.experiments.store import Row
 from kfeat.render.text import time
 from kfeat.saying import plain
@@ -182,7 +182,7 @@ def names(trials: Sequence[Trial]) -> dict[str, str]:
     """
     protocols = _protocols(trials)
     settings = [
-        (trial.describe()["dataset"], text, trial.kernel.build().formula)
+        (dataset_name(trial.source), text, trial.kernel.formula)
         for trial, text in zip(trials, protocols, strict=True)
     ]
     shown = [i for i in range(3) if len({setting[i] for setting in settings}) > 1]

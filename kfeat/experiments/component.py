@@ -48,6 +48,11 @@ class Component:
         own = {key: each(value, Component.build) for key, value in self.parameters.items()}
         return self.cls(**own, **{name: handed_in[name] for name in used})
 
+    @cached_property
+    def formula(self) -> str:
+        """Return the formula of a kernel."""
+        return str(self.build().formula)
+
     def identity(self) -> dict[str, Any]:
         """Return what determines this component's numbers, as plain JSON; all repeats of a cell share it."""
         return self._identity

@@ -101,8 +101,12 @@ class Trial:
             "solver": _seed(["solver", self.seed, self.repeat]),
         }
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Mapping[str, Any]:
         """Return the flat keys that a config's `for:` and a table's columns speak of."""
+        return self._flat
+
+    @cached_property
+    def _flat(self) -> Mapping[str, Any]:
         flat: dict[str, Any] = {"dataset": dataset_name(self.source)}
         generated = self.source.model_dump() if isinstance(self.source, Generator) else {}
         flat |= {f"dataset.{key}": value for key, value in generated.items() if key != "name"}

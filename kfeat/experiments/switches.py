@@ -49,7 +49,7 @@ _ORDER = ("dataset", "protocol", "kernel", "map", "solver", "measure", "repeats"
 
 
 def _formula(kernel: Component) -> str:
-    return str(kernel.label or kernel.build().formula)
+    return kernel.label or kernel.formula
 
 
 def _values(setting: Setting, kernel: Component) -> Iterator[tuple[str, str, Any, bool]]:

@@ -102,7 +102,7 @@ def _present(found: Sequence[Ranked]) -> Ranked:
 def _names(found: Sequence[Ranked]) -> list[str]:
     """Return what the cells of the printed numbers are called, by the present setting."""
     cells = _present(found).cells
-    places = [(cell.trial.describe()["dataset"], cell.trial.kernel.build().formula) for cell in cells]
+    places = [(cell.trial.describe()["dataset"], cell.trial.kernel.formula) for cell in cells]
     shown = [i for i in (0, 1) if len({place[i] for place in places}) > 1]
     return [
         ", ".join([*(place[i] for i in shown), method(cell, cells)])

@@ -194,7 +194,7 @@ def _flat(
     line: dict[str, Any] = {
         "cell": trial.cell if cell.folds == 1 else None,
         "dataset": dataset(cell, cells),
-        "kernel": trial.kernel.build().formula,
+        "kernel": trial.kernel.formula,
         "method": method(cell, cells),
         "metric": (cell.named(SCORE) if cell.rows else scores(cells)[0]).heading,
         "mean": score and round(score.mean, 6),
