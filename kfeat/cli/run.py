@@ -18,6 +18,7 @@ from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.data import data
 from kfeat.cli.explain import explain
+from kfeat.cli.plan import plan, show_plan
 from kfeat.cli.postponed import postpone
 from kfeat.cli.protocol import protocol
 from kfeat.cli.rows import rows
@@ -70,6 +71,7 @@ def main() -> None:
 main.add_command(check)
 main.add_command(data)
 main.add_command(explain)
+main.add_command(plan)
 main.add_command(protocol)
 main.add_command(rows)
 
@@ -117,7 +119,7 @@ def run(
     experiments = [one for one in experiments if not prefixes or only[one.name]]
     if dry_run:
         for experiment in experiments:
-            _show_plan(experiment, out, results, access, again, limit, memory, only.get(experiment.name))
+            show_plan(experiment, out, results, access, again, limit, memory, only.get(experiment.name))
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
     how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)
@@ -192,54 +194,6 @@ def _run_one(
     if closing := closing_line(cells):
         click.echo(plain(closing))
     return any(cell.failed for cell in cells)
-
-
-@main.command()
-@options.selects_experiments
-@options.out
-@options.results
-@options.memory
-@click.option("--missing", is_flag=True, help="Show only what is not done yet, and why: a line per config.")
-def plan(
-    experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path,
-    memory: int | None, missing: bool,
-) -> None:  # fmt: skip
-    """Show the trials of CONFIGS with their identities, which of them are done, and what each will take.
-
-    The CPU time and the memory of a trial are estimates, from rows in --out and --results where there are
-    any of its kind.
-    """
-    if missing:
-        from kfeat.cli.missing import missing_lines
-
-        for line in missing_lines(experiments, out):
-            click.echo(line)
-        return
-    for experiment in experiments:
-        _show_plan(experiment, out, results, access, memory=memory)
-
-
-def _show_plan(
-    experiment: "Experiment", out: Path, results: Path, access: Access, again: "Again" = "nothing",
-    time_limit: float = inf, memory: int | None = None, only: set[str] | None = None,
-) -> None:  # fmt: skip
-    from kfeat.cli.expected import in_all, needs
-    from kfeat.cli.progress import names
-    from kfeat.experiments.estimates import estimates
-    from kfeat.experiments.run import pending, planned, rows_of
-
-    trials = [trial for trial in planned(experiment, **access) if only is None or trial.id in only]
-    rows = rows_of(experiment, out)
-    todo = {trial.id for trial in pending(trials, rows, again, time_limit)}
-    ended = {trial.id: rows[trial.id]["status"] for trial in trials if trial.id in rows}
-    state = ended | {identity: "to run" for identity in todo if ended.get(identity) != "failed"}
-    states = [state[trial.id] for trial in trials]
-    click.echo(plain(f"{experiment.title}: {len(trials)} trials, {states.count('done')} done"))
-    past = [*rows_of(experiment, results).values(), *rows.values()]
-    expected = estimates(trials, past, memory, time_limit)
-    for (identity, name), state in zip(names(trials).items(), states, strict=True):
-        click.echo(f"{identity}  {state:<7}  {needs(expected[identity])}  {name}")
-    click.echo(in_all(expected.values(), [expected[identity] for identity in todo]))
 
 
 @main.command()

@@ -249,6 +249,18 @@ def test_growth_is_the_growth_exponent(grid: Experiment) -> None:
     assert growth_exponent([(1, 0.0), (2, 0.0)]) is None
 
 
+def test_growth_between_two_sizes_is_as_uncertain_as_their_means(grid: Experiment) -> None:
+    """Of three sizes the upper two count; accuracies that do not grow and vary much decide nothing."""
+
+    def row(trial: Trial, spread: float) -> Row:
+        return fake_row(trial, 0.5 + spread * (trial.repeat - 1), n_features=64)
+
+    loose, tight = (made(grid, lambda trial, by=by: row(trial, by)) for by in (0.12, 0.001))
+    keys: dict[str, Any] = {"growth": TS, "above": 0.1, "kind": "own"}
+    assert one(grid, loose, **keys).verdict == OPEN
+    assert one(grid, tight, **keys).verdict == REFUTED
+
+
 def test_growth_with_the_features_of_the_data(write: Callable[..., Path]) -> None:
     settings = "\n".join(
         f"  - {{dataset: {{name: dense, n: 50, d: {d}}}, maps: [{{name: tensor_sketch, n_components: {d}}}]}}"

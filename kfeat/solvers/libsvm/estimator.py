@@ -3,7 +3,7 @@
 import ctypes
 import re
 from itertools import combinations
-from math import ceil, frexp, isfinite
+from math import ceil
 from time import perf_counter
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -13,11 +13,9 @@ from libsvm import svm as library
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from sklearn import svm
-from sklearn.utils import gen_batches
 from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
-from kfeat.kernels.base import TILE
 from kfeat.memory import available_memory
 from kfeat.parameters import Iterations
 from kfeat.solvers.base import (
@@ -33,11 +31,11 @@ from kfeat.solvers.base import (
 from kfeat.solvers.libsvm.kernel import GivenKernel, LibsvmKernel, libsvm_kernel
 from kfeat.solvers.libsvm.limited import train_limited
 from kfeat.solvers.libsvm.model import SupportVectors, copy_model, kernel_fields
+from kfeat.solvers.libsvm.scale import kernel_scale
 from kfeat.solvers.native.library import c_array, check_sizes, solving, structure, thread_cap, weight_fields
 from kfeat.solvers.native.nodes import NodeRows
 
 FIRST_VIOLATION = 2.0  # of the conditions of optimality, where C-SVC starts
-FLOAT32 = np.finfo(np.float32)
 MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is given
 
 
@@ -143,7 +141,8 @@ class Libsvm(Solver):
         check_sizes("LIBSVM", rows_times_two=2 * X.shape[0], features=X.shape[1] + 1)
         self.kernel_ = resolved_kernel(self.kernel, X)
         self._weights = self._class_weights(y)
-        self._scale = self._kernel_scale(X)
+        cost = self.C * max(self._weights.values(), default=1.0)
+        self._scale = kernel_scale(self.kernel_, X, cost, self.eps)
         self.cache_mb_ = float(self.cache_mb or fair_cache_mb(max(self._sizes(y))))
         start = perf_counter()
         if self.max_iter is None:
@@ -181,30 +180,6 @@ class Libsvm(Solver):
         if self.task == "regression":
             return self._model.decision_values(X, self._kernel)[:, 0]
         return self.classes_[self._model.labels(X, self._kernel)]
-
-    def _kernel_scale(self, X: Any) -> float:
-        """Return s, the power of two by which K is divided and C multiplied for LIBSVM; 1 where K fits.
-
-        LIBSVM keeps kernel values in float32. K / s and C s (for every class) turn each a_i of the dual into
-        s a_i and the dual's value D into s D, and leave the gradient, and with it b and what the tolerance is
-        compared with, as they are: the constraints 0 <= a_i <= C and the linear terms (1, and for regression
-        y and p) grow with a, and K a does not change. Only values below s times float32's smallest are lost,
-        which moves a decision value by less than n C s times that. Raises SolverError where this may exceed
-        the tolerance, or where a value is beyond double precision.
-        """
-        parts = (X[rows].astype(np.float64) for rows in gen_batches(X.shape[0], TILE))
-        largest = max(float(np.abs(self.kernel_.diagonal(part)).max()) for part in parts)
-        if largest <= float(FLOAT32.max):
-            return 1.0
-        scale = 2.0 ** (frexp(largest)[1] - FLOAT32.maxexp + 1)
-        cost = self.C * max(self._weights.values(), default=1.0)
-        lost = X.shape[0] * cost * scale * float(FLOAT32.smallest_subnormal)
-        if not isfinite(largest) or lost > self.eps:
-            raise SolverError(
-                f"values of {self.kernel_!r} reach {largest:.3g}, beyond the single precision in which "
-                "LIBSVM keeps them: scale the features down, or take a lower degree or gamma"
-            )
-        return scale
 
     def _limited(self) -> "svm.SVC | svm.SVR":
         """Return scikit-learn's LIBSVM with these parameters, for a Gram matrix."""
