@@ -144,7 +144,7 @@ def coded_labels(
     if not holds_words(labels, reading, name):
         return {part: np.asarray(values, np.float64) for part, values in labels.items()}, ()
     levels = levels_of(labels, reading, name)
-    refuse_dates(labels, levels, reading, name, file)
+    refuse_dates(labels, reading, name, file)
     column = Column(name=name, kind="ordinal", words=tuple(levels))
     try:
         return {part: column.codes(values) for part, values in labels.items()}, column.words
