@@ -10,6 +10,7 @@ from kfeat.data.cache import Folder, cache_folder
 from kfeat.data.coding import Coding
 from kfeat.data.columns import advice_unnamed, as_numbers, listed, unnamed
 from kfeat.data.dataset import Raw
+from kfeat.data.files import check_regular
 from kfeat.data.formats import MODULES
 from kfeat.data.loading import load_files
 from kfeat.data.models import Model, Task
@@ -67,6 +68,7 @@ class FileReport(Model):
 def inspect(source: FileSource, cache: Folder = None) -> FileReport:
     """Return what a file holds; raises DataError where it cannot be read in its format at all."""
     reading, path = source.reading, source.files["train"]
+    check_regular(path)
     name = format_of(path, reading)
     table = OPTIONS[name] >= COLUMN_OPTIONS
     reader = import_module(f"kfeat.data.formats.{MODULES.get(name, name)}")
