@@ -53,6 +53,7 @@ def adult_row(cache: str) -> Row:
         "kfeat_s": seconds["kfeat"],
         "other_s": seconds["sklearn"],
         "ratio": seconds["sklearn"] / seconds["kfeat"],
+        "spread": seconds.spread("sklearn", "kfeat"),
     }
 
 

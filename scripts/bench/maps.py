@@ -82,6 +82,7 @@ def tensor_sketch(threads: int) -> Iterable[Row]:
             "kfeat_s": kfeat,
             "other_s": other,
             "ratio": other / kfeat,
+            "spread": seconds.spread("other", "kfeat", share),
             "floor_s": floor,
             "target": f">= {target:g}x, <= 2x the floor",
             "met": other / kfeat >= target and seconds["filling"] / floor <= 2,
@@ -191,6 +192,7 @@ def beside(
         "kfeat_s": seconds["kfeat"],
         "other_s": seconds["other"],
         "ratio": ratio,
+        "spread": seconds.spread("other", "kfeat"),
         **judged(ratio, target),
     }
 

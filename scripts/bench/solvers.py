@@ -25,7 +25,7 @@ from kfeat.kernels import Polynomial
 from kfeat.maps import TensorSketch
 from kfeat.solvers import Liblinear, Libsvm, Newton
 from kfeat.solvers.native.nodes import node_rows
-from scripts.bench.harness import side_by_side
+from scripts.bench.harness import Timings, side_by_side
 
 Row = dict[str, Any]
 BYTES = {"scale": {"divide": 255}}
@@ -87,7 +87,7 @@ def problems() -> Iterable[Row]:
     yield built("LIBSVM problem from CSR : package's", "mnist, 60,000 x 784", seconds, 10, None)
 
 
-def built(what: str, shape: str, seconds: dict[str, float], share: float, target: float | None) -> Row:
+def built(what: str, shape: str, seconds: Timings, share: float, target: float | None) -> Row:
     """Return the row of a problem that was built, the package's seconds scaled up by `share`.
 
     From CSR, the package is less than 20 times slower than writing the bytes: the floor alone is the target.
@@ -100,6 +100,7 @@ def built(what: str, shape: str, seconds: dict[str, float], share: float, target
         "kfeat_s": seconds["kfeat"],
         "other_s": other,
         "ratio": ratio,
+        "spread": seconds.spread("other", "kfeat", share),
         "floor_s": seconds["floor"],
         "target": "<= 2 floors" + (f", >= {target:g}x" if target else ""),
         "met": bool(over <= 2 and (target is None or ratio >= target)),
@@ -129,6 +130,7 @@ def predictions() -> Iterable[Row]:
             "shape": f"{name}, {m:,} rows, {len(ours.support_):,} support vectors",
             "kfeat_s": seconds["kfeat"],
             "other_s": seconds["other"],
+            "spread": seconds.spread("other", "kfeat"),
             **judged(seconds["other"] / seconds["kfeat"], 5),
             "note": "same labels" if same else "OTHER LABELS",
         }
