@@ -25,11 +25,12 @@ HEADINGS = {
     "note": "note",
 }
 LEGEND = """\
-Each row is one comparison. Both sides take turns in one process, after a round that is thrown away. *kfeat (s)*
-and *the other (s)* are median wall seconds over the rounds, *times as quick* is the second over the first, and
-*over the rounds* the least and the largest such ratio of a single round. *floor (s)* is the time of what nobody
-can leave out, such as bare FFTs or the writing of the bytes; the text above the table says which. *met* tells
-whether the target, which was set before the measurement, is met; a dash means that the row has none."""
+Each row is one comparison. Both sides take turns in one process, after a round that is thrown away.
+*kfeat (s)* and *the other (s)* are median wall seconds over the rounds, *times as quick* is the second over
+the first, and *over the rounds* the least and the largest such ratio of a single round. *floor (s)* is the
+time of what nobody can leave out, such as bare FFTs or the writing of the bytes; the text above the table or
+the note says which. *met* tells whether the target, which was set before the measurement, is met; a dash
+means that the row has none."""
 
 
 def record(about: str, rows: list[dict[str, Any]], seconds: float) -> Record:
