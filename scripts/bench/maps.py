@@ -91,7 +91,7 @@ def tensor_sketch(threads: int) -> Iterable[Row]:
             "spread": seconds.spread("other", "kfeat", share),
             "floor_s": seconds["floor"],
             **judged(other / kfeat, 6),
-            "note": f"floor: {work(n, d, D, p)}; {seconds['filling'] / seconds['floor']:.2f} floors where the "
+            "note": f"floor: {work(n, d, D, p)}; {seconds['filling'] / seconds['floor']:.2f} of it where the "
             f"output is there; domain = frequency {other / seconds['frequency']:.3g}x as quick"
             + f"; other on 1/{share}"
             * (share > 1),
