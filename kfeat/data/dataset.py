@@ -4,12 +4,15 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.models import Task
+
+if TYPE_CHECKING:
+    from kfeat.data.preparation import Preparation
 
 Matrix: TypeAlias = Any  # a NumPy array or a scipy.sparse.csr_array, which has no types to check against
 Indices: TypeAlias = NDArray[np.int64]  # of rows, counted through the train and on through the test part
@@ -96,6 +99,7 @@ class Dataset:
     X_train (n_train, d) and X_test (n_test, d) are dense arrays or `scipy.sparse.csr_array`s of the
     protocol's dtype. Class labels are integers (or floats) as the file has them, +1 and -1 once binarised;
     targets are float64. `verified` says that the files or the parsed arrays equal pinned hashes.
+    `preparation` makes of other raw rows what X_train is of those that train.
     """
 
     name: str
@@ -107,6 +111,7 @@ class Dataset:
     fingerprint: str
     verified: bool
     label_names: tuple[str, ...] = ()
+    preparation: "Preparation | None" = None
 
 
 def take(X: Matrix, rows: Indices) -> Matrix:
