@@ -18,11 +18,12 @@ from kfeat.errors import DataError
 class Preparation:
     """Columns chosen, then scaled by a chain of transformers, then converted to `dtype`.
 
-    `columns` are the positions of the features that stay (None: all of them). `sparse` says that rows were
+    Raw rows have `n_features`; `columns` are the positions of those that stay (None: all). `sparse` says that rows were
     sparse and stay so. Where labels were made binary, `classes` are those that there were and `positive`
     those that became +1, while all others became -1.
     """
 
+    n_features: int
     columns: Indices | None
     chain: tuple[Transformer, ...]
     sparse: bool
@@ -33,8 +34,10 @@ class Preparation:
     def rows(self, X: Matrix) -> Matrix:
         """Return raw rows (n, d), dense or CSR, as training had them.
 
-        Raises DataError for a value that is too large for `dtype`.
+        Raises DataError for another number of features, and for a value that is too large for `dtype`.
         """
+        if X.shape[1] != self.n_features:
+            raise DataError(f"expected rows of {self.n_features} features, got {X.shape[1]}")
         with refusing_large_values("the data", self.dtype):
             return self.block(X if self.columns is None else X[:, self.columns])
 
@@ -60,6 +63,7 @@ class Preparation:
 
 def learn_preparation(
     protocol: Protocol,
+    n_features: int,
     columns: Indices | None,
     blocks: Callable[[], Iterable[Matrix]],
     sparse: bool,
@@ -69,7 +73,7 @@ def learn_preparation(
     """Return what a protocol learns from blocks of training rows, float64, that have the chosen columns."""
     chain = tuple(learn_chain(protocol.scale, blocks))
     stays_sparse = sparse and not any(map(shifts, chain))
-    return Preparation(columns, chain, stays_sparse, protocol.dtype, classes, positive)
+    return Preparation(n_features, columns, chain, stays_sparse, protocol.dtype, classes, positive)
 
 
 @contextmanager

@@ -68,6 +68,7 @@ def learn(raw: Raw, protocol: Protocol, train: Indices, positive: NDArray[Any] |
     columns = varying_columns(raw, train) if drops else np.arange(raw.n_features)
     return learn_preparation(
         protocol,
+        raw.n_features,
         columns if len(columns) < raw.n_features else None,
         lambda: raw.blocks(train, columns),
         raw.sparse,
