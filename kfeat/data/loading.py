@@ -60,7 +60,8 @@ def load(
             f"{raw.name} is unverified: no published hash is known; "
             f"the fingerprint to pin is {raw.fingerprint}",
         )
-    return prepare(raw, rules, random_state, cache_folder(cache) if on_disk else None)
+    data = prepare(raw, rules, random_state, cache_folder(cache) if on_disk else None)
+    return replace(data, coding=raw.coding)
 
 
 def load_raw(

@@ -17,7 +17,8 @@ from kfeat.parameters import check_parameters
 
 FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
 DTYPES = {
-    np.dtype(code).str: np.dtype(code) for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+    np.dtype(code).str: np.dtype(code)
+    for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 }
 
 

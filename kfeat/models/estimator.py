@@ -17,8 +17,8 @@ from kfeat.batches import batch_edges
 from kfeat.data import Protocol, Raw
 from kfeat.data.coding import Coding
 from kfeat.data.dataset import Part
-from kfeat.data.prepare import learn
 from kfeat.data.preparation import Preparation
+from kfeat.data.prepare import learn
 from kfeat.data.sources import validated
 from kfeat.errors import ModelError
 from kfeat.kernels.operands import canonical
@@ -87,7 +87,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        map: FeatureMap | None = None,  # noqa: A002 (the word of a config)
+        map: FeatureMap | None = None,
         solver: Solver | None = None,
         scale: Any = "none",
         constant_features: Literal["keep", "drop"] = "keep",

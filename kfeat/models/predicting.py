@@ -19,8 +19,10 @@ from kfeat.solvers.base import classifies
 TITLES = {"decision_function": "score", "predict_proba": "probability"}
 
 
-def rows_of(model: KernelModel, path: Path) -> Iterator[Rows]:
+def rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
     """Yield a file's rows in blocks, coded as training had them, read as those were if the format is theirs.
+
+    Their labels are read where `labels` are asked for and there are any.
 
     Raises DataError for rows that the model cannot take, and for a file that has none.
     """
@@ -33,7 +35,7 @@ def rows_of(model: KernelModel, path: Path) -> Iterator[Rows]:
         task="classification" if classifies(model.solver_) else "regression",
         width=int(model.n_features_in_),
     )
-    return read_rows(path, reading if same else Reading(), coding)
+    return read_rows(path, reading if same else Reading(), coding, labels=labels)
 
 
 def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], out: IO[str]) -> int:
@@ -44,7 +46,7 @@ def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], ou
     check_methods(model, methods)
     writer = csv.writer(out, lineterminator="\n")
     n = 0
-    for rows in rows_of(model, path):
+    for rows in rows_of(model, path, labels=False):
         found = model.outputs_of_numbers(rows.X, methods)
         if not n:
             writer.writerow([title for method in methods for title in titles(model, method, found[method])])
@@ -90,7 +92,7 @@ def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
     Raises DataError for a file without the target, for a label that the model does not know, and bad rows.
     """
     predicted, expected = [], []
-    for rows in rows_of(model, path):
+    for rows in rows_of(model, path, labels=True):
         if rows.y is None:
             target = model.coding.target if model.coding else None
             what = f"the column {target}" if target is not None else "labels"

@@ -48,7 +48,9 @@ def _part(estimator: Any) -> dict[str, Any]:
     """Return the class of a map or solver, its parameters that are plain, and what took the place of others."""
     given = estimator.get_params(deep=False)
     shown = {key: repr(value) if hasattr(value, "get_params") else value for key, value in given.items()}
-    small = {key: plain(value) for key, value in shown.items() if key not in ("kernel", "random_state", "n_jobs")}
+    small = {
+        key: plain(value) for key, value in shown.items() if key not in ("kernel", "random_state", "n_jobs")
+    }
     return {
         "name": type(estimator).__name__,
         **{key: value for key, value in small.items() if not hasattr(value, "shape")},

@@ -58,29 +58,47 @@ def test_every_solver(name: str, n_classes: int, tmp_path: Path) -> None:
     y = TARGETS if solver.task == "regression" else np.minimum(LABELS, n_classes - 1)
     loaded = same_after_a_round_trip(KernelModel(solver=solver, scale="zscore").fit(X, y), tmp_path)
     assert loaded.solver_.subproblems_  # how the solve went is kept too
-    assert loaded.solver_.converged_ is KernelModel(solver=solver, scale="zscore").fit(X, y).solver_.converged_
+    assert (
+        loaded.solver_.converged_ is KernelModel(solver=solver, scale="zscore").fit(X, y).solver_.converged_
+    )
 
 
 @pytest.mark.parametrize("name", KERNELS)
 def test_every_kernel_in_an_exact_machine(name: str, tmp_path: Path) -> None:
-    same_after_a_round_trip(KernelModel(solver=Libsvm(KERNELS[name]()), scale={"divide": 4.0}).fit(X, LABELS), tmp_path)
+    same_after_a_round_trip(
+        KernelModel(solver=Libsvm(KERNELS[name]()), scale={"divide": 4.0}).fit(X, LABELS), tmp_path
+    )
 
 
 @pytest.mark.parametrize(
     "model",
     [
         KernelModel(Nystrom(Gaussian("median"), landmarks=csr_array(X[:9])), Liblinear(7)),
-        KernelModel(Stacked(Sum([Polynomial(2), Laplacian()]), [TensorSketch(), RandomFourier()], 0), Newton()),
         KernelModel(
-            MAPS["compositional_maclaurin"](Compositional(Exponential(), Gaussian()), random_state=1), Newton()
+            Stacked(Sum([Polynomial(2), Laplacian()]), [TensorSketch(), RandomFourier()], 0), Newton()
+        ),
+        KernelModel(
+            MAPS["compositional_maclaurin"](Compositional(Exponential(), Gaussian()), random_state=1),
+            Newton(),
         ),
         KernelModel(solver=Libsvm(solver_type=3)),
-        KernelModel(solver=Libsvm(Polynomial(3, coef0=1), max_iter=10_000, class_weight={0: 1.0, 1: 2.0, 2: 3.0})),
+        KernelModel(
+            solver=Libsvm(Polynomial(3, coef0=1), max_iter=10_000, class_weight={0: 1.0, 1: 2.0, 2: 3.0})
+        ),
         KernelModel(solver=KernelRidge(Laplacian("median"))),
         KernelModel(solver=Newton(), scale=["minmax_symmetric", "unit_rows", {"divide": 3.0}, "global_norm"]),
         KernelModel(solver=Newton(class_weight="balanced"), constant_features="drop"),
     ],
-    ids=["given landmarks", "stacked", "compositional", "svr", "limited", "kernel ridge", "scaled", "dropped"],
+    ids=[
+        "given landmarks",
+        "stacked",
+        "compositional",
+        "svr",
+        "limited",
+        "kernel ridge",
+        "scaled",
+        "dropped",
+    ],
 )
 def test_what_else_a_model_may_hold(model: KernelModel, tmp_path: Path) -> None:
     solver = model.solver
