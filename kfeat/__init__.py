@@ -4,7 +4,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """Return `__version__` or `load_model`; each takes longer than all else that the command line starts with."""
+    """Return `__version__` or `load_model`, which take longer than all that the command line starts with."""
     if name == "__version__":
         from importlib.metadata import version
 

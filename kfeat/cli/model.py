@@ -30,7 +30,7 @@ _threads = click.option(
 @options.chooses_method
 @click.option("--all-rows", is_flag=True, help="Train on all rows, test rows too; then there is no score.")
 @click.option("--probabilities", is_flag=True,
-              help="Calibrate a classifier that has no probabilities of its own, by five more fits.")  # fmt: skip
+              help="Calibrate a classifier without probabilities of its own; five more fits.")  # fmt: skip
 @_threads
 @options.access
 @options.verbosity

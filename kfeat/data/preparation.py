@@ -18,9 +18,9 @@ from kfeat.errors import DataError
 class Preparation:
     """Columns chosen, then scaled by a chain of transformers, then converted to `dtype`.
 
-    Raw rows have `n_features`; `columns` are the positions of those that stay (None: all). `sparse` says that rows were
-    sparse and stay so. Where labels were made binary, `classes` are those that there were and `positive`
-    those that became +1, while all others became -1.
+    Raw rows have `n_features`; `columns` are the positions of those that stay (None: all). `sparse` says that
+    rows were sparse and stay so. Where labels were made binary, `classes` are those that there were and
+    `positive` those that became +1, while all others became -1.
     """
 
     n_features: int

@@ -35,8 +35,9 @@ def read_rows(
 ) -> Iterator[Rows]:
     """Yield the rows of a file in blocks of at most `size`, coded as `coding` says, whatever their number.
 
-    The file may lack the target column, which is not looked at unless `labels` are asked for, and its columns may have another order. One block is in memory at a
-    time for csv, tsv, svmlight and parquet; arff, idx, mat and npz files are read as a whole.
+    The file may lack the target column, which is not looked at unless `labels` are asked for, and its columns
+    may have another order. One block is in memory at a time for csv, tsv, svmlight and parquet; arff, idx,
+    mat and npz files are read as a whole.
     Raises DataError naming the file, and row and column of an unknown word or a missing cell.
     """
     name = format_of(path, reading)

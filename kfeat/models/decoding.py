@@ -1,6 +1,6 @@
 """From JSON and arrays back to objects; every value is checked, and only known classes are made."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -16,10 +16,8 @@ from kfeat.models.sound import check_sound
 from kfeat.parameters import check_parameters
 
 FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
-DTYPES = {
-    np.dtype(code).str: np.dtype(code)
-    for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
-}
+CODES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
+DTYPES = {np.dtype(code).str: np.dtype(code) for code in CODES}
 
 
 class Decoder:
@@ -35,7 +33,7 @@ class Decoder:
         if not isinstance(value, dict):
             return value
         kind = value.get("is")
-        makers = {
+        makers: dict[Any, Callable[[Any], Any]] = {
             "array": self._array,
             "coding": lambda of: Coding.model_validate_json(_json(of["value"])),
             "csr_array": self._csr,
@@ -64,7 +62,7 @@ class Decoder:
         made = cls(**parameters)
         if is_dataclass(cls):
             if missing := {field.name for field in fields(cls)} - parameters.keys() or learnt:
-                raise ModelError(f"it has a damaged {cls.__name__}: {', '.join(sorted(missing))}")
+                raise ModelError(f"it has a damaged {value['is']}: {', '.join(sorted(missing))}")
         elif cls.__module__.startswith("kfeat."):
             check_parameters(made)
         for key, item in learnt.items():

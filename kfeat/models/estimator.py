@@ -39,7 +39,7 @@ def _has_probabilities(model: "KernelModel") -> bool:
 
 
 class KernelModel(TransformerMixin, BaseEstimator):
-    """What `kfeat fit` trains and `kfeat.load_model` returns: raw rows -> coded -> scaled -> mapped -> solver.
+    """What `kfeat fit` trains and `kfeat.load_model` returns: rows are coded, scaled, mapped, and predicted.
 
     Rows are arrays (n, d), dense or sparse, or data frames; with a `coding`, frames whose columns are those
     of the training file, in any order, with its words. Predictions map a block of rows at a time, so that the

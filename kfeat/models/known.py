@@ -1,4 +1,4 @@
-"""The classes whose objects a model file may hold, by the names that they have in it; it can make no others."""
+"""The classes whose objects a model file may hold, by their names in it; it can make no others."""
 
 from functools import cache
 from typing import Any

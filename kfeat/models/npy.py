@@ -1,4 +1,4 @@
-"""NumPy's .npy format from and to streams, hashed on the way, with every size known before it is allocated."""
+"""NumPy's .npy format in streams: hashed on the way, and every size known before it is allocated."""
 
 import hashlib
 from math import prod
@@ -50,7 +50,7 @@ def read_npy(stream: IO[bytes], size: int) -> tuple[NDArray[Any], str]:
         raise ModelError(f"it has an array of {dtype} {shape} where {size:,} bytes are kept")
     array = np.empty(shape[::-1] if fortran else shape, dtype)
     if array.nbytes:
-        left = memoryview(array.reshape(-1).view(np.uint8))
+        left = array.reshape(-1).view(np.uint8).data
         while left and (n := stream.readinto(left)):  # type: ignore[attr-defined]
             source.sha256.update(left[:n])
             left = left[n:]

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.models.estimator import KernelModel
-from kfeat.parameters import plain
+from kfeat.parameters import HANDED_IN, plain
 from kfeat.solvers.base import classifies
 
 
@@ -45,15 +45,16 @@ def told(model: KernelModel, path: Path) -> dict[str, Any]:
 
 
 def _part(estimator: Any) -> dict[str, Any]:
-    """Return the class of a map or solver, its parameters that are plain, and what took the place of others."""
+    """Return the class of a map or solver, its parameters, and what took the place of those left out."""
     given = estimator.get_params(deep=False)
     shown = {key: repr(value) if hasattr(value, "get_params") else value for key, value in given.items()}
-    small = {
-        key: plain(value) for key, value in shown.items() if key not in ("kernel", "random_state", "n_jobs")
-    }
     return {
         "name": type(estimator).__name__,
-        **{key: value for key, value in small.items() if not hasattr(value, "shape")},
+        **{
+            key: plain(value)
+            for key, value in shown.items()
+            if key not in HANDED_IN and not hasattr(value, "shape")
+        },
         **({"learnt": learnt} if (learnt := estimator.learnt_parameters()) else {}),
     }
 

@@ -39,7 +39,7 @@ def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, 
         raise ModelError(f"--probabilities: {why}; leave the option out")
     protocol = trial.protocol
     model = KernelModel(
-        map=trial.map and trial.map.build(kernel=kernel, random_state=trial.seeds["map"]),
+        map=None if trial.map is None else trial.map.build(kernel=kernel, random_state=trial.seeds["map"]),
         solver=solver,
         scale=[step if isinstance(step, str) else step.model_dump() for step in protocol.scale],
         constant_features=protocol.constant_features,
@@ -115,7 +115,7 @@ def as_config(trial: Trial) -> dict[str, Any]:
     """Return a config, as YAML has it, whose one method is that of the trial."""
     solvers = {"exact" if trial.map is None else "mapped": _entry(trial.solver)}
     protocol = trial.protocol.model_dump(mode="json", exclude_defaults=True)
-    config = {
+    return {
         "title": f"A model of {dataset_name(trial.source)}",
         "dataset": described(trial.source) or trial.source,
         "protocol": protocol,
@@ -126,7 +126,6 @@ def as_config(trial: Trial) -> dict[str, Any]:
         "seed": trial.seed,
         **({} if trial.memory == "in_core" else {"memory": trial.memory}),
     }
-    return config
 
 
 def _entry(component: Component | None) -> dict[str, Any]:

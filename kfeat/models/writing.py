@@ -31,5 +31,6 @@ def new_file(path: Path, what: str) -> Iterator[IO[bytes]]:
                 beside.unlink()
     except OSError as error:
         raise ModelError(
-            f"{path}: {what} cannot be written ({error.strerror or error}); make room, or choose another folder"
+            f"{path}: {what} cannot be written ({error.strerror or error}); "
+            "make room, or choose another folder"
         ) from None
