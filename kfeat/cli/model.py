@@ -46,7 +46,8 @@ def fit(
     from kfeat.experiments.load import load_experiment
     from kfeat.models import save_model
     from kfeat.models.choosing import only_trial
-    from kfeat.models.training import train, working_with
+    from kfeat.models.training import train
+    from kfeat.models.working import working_with
 
     names = options.map_names(maps)
     experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
@@ -89,7 +90,7 @@ def predict(
     """
     from kfeat.models import load_model
     from kfeat.models.predicting import write_predictions
-    from kfeat.models.training import working_with
+    from kfeat.models.working import working_with
     from kfeat.models.writing import new_file
 
     chosen = {"predict": True, "decision_function": scores, "predict_proba": probabilities}
@@ -117,7 +118,7 @@ def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
     """Compare predictions with the labels in the file DATA: the accuracy, or a regression's errors."""
     from kfeat.models import load_model
     from kfeat.models.predicting import score_file
-    from kfeat.models.training import working_with
+    from kfeat.models.working import working_with
 
     with working_with(threads):
         scores, n = score_file(load_model(file), data)

@@ -6,8 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import StratifiedKFold
 
 FOLDS = 5
 
@@ -40,6 +38,9 @@ def calibrated(solver: Any, Z: Any, y: NDArray[Any]) -> tuple[Any, Calibration]:
     The curves are scikit-learn's (`CalibratedClassifierCV`), fitted to the values of rows that the solver has
     not seen, in 5 stratified folds. Raises scikit-learn's ValueError for a class with fewer rows than folds.
     """
+    from sklearn.calibration import CalibratedClassifierCV  # which takes as long as all of kfeat to import
+    from sklearn.model_selection import StratifiedKFold
+
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     fitted = CalibratedClassifierCV(solver, method="sigmoid", cv=folds, ensemble=False).fit(Z, y)
     (whole,) = fitted.calibrated_classifiers_

@@ -40,9 +40,13 @@ def _on_all_rows(trial: Trial) -> Trial:
 def _choices(trials: Sequence[Trial]) -> list[str]:
     """Return the keys in which trials differ, each with its values."""
     flats = [trial.describe() for trial in trials]
-    found = []
+    found, named = [], set[str]()
     for key in dict.fromkeys(key for flat in flats for key in flat):
+        part, _, parameter = key.partition(".")
+        if parameter and part in named:  # of components that are not even the same
+            continue
         values = list(dict.fromkeys(str(flat[key]) for flat in flats if key in flat))
         if len(values) > 1:
+            named |= {key} if key in ("kernel", "map", "solver") else set()
             found.append(f"{key}: {', '.join(values[:SHOWN])}{', ...' * (len(values) > SHOWN)}")
     return found

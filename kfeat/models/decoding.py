@@ -40,6 +40,7 @@ class Decoder:
             "dict": lambda of: {self(key): self(item) for key, item in of["items"]},
             "dtype": lambda of: DTYPES[of["value"]],
             "float": lambda of: FLOATS[of["value"]],
+            "names": lambda of: np.array([str(item) for item in of["items"]], dtype=object),
             "scalar": lambda of: DTYPES[of["dtype"]].type(self(of["value"])),
             "tuple": lambda of: tuple(self(item) for item in of["items"]),
         }

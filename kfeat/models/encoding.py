@@ -51,6 +51,8 @@ class Encoder:
         return self._of_items(value, place)
 
     def _of_numpy(self, value: Any, place: str) -> Any:
+        if value.dtype == object and value.ndim == 1 and all(type(item) is str for item in value):
+            return {"is": "names", "items": value.tolist()}
         if value.dtype.kind not in ARRAY_KINDS or value.dtype.itemsize == 0:
             raise ModelError(f"{place}: a model file cannot hold an array of {value.dtype}")
         if isinstance(value, np.generic):

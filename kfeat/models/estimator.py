@@ -6,9 +6,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
+from sklearn import config_context, metrics
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
@@ -191,7 +190,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy (classification) or the coefficient of determination (regression)."""
-        measure = accuracy_score if classifies(_solver(self)) else r2_score
+        measure = metrics.accuracy_score if classifies(_solver(self)) else metrics.r2_score
         return float(measure(y, self.predict(X)))
 
     def transform(self, X: Any) -> NDArray[Any]:

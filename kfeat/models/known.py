@@ -3,8 +3,6 @@
 from functools import cache
 from typing import Any
 
-from sklearn.preprocessing import MinMaxScaler, StandardScaler
-
 from kfeat.data.preparation import Preparation
 from kfeat.data.scaling import DivideBy, GlobalNorm, UnitRows
 from kfeat.kernels import KERNELS
@@ -21,10 +19,8 @@ OTHERS: dict[str, type] = {
     "divide_by": DivideBy,
     "given_kernel": GivenKernel,
     "global_norm": GlobalNorm,
-    "minmax_scaler": MinMaxScaler,
     "native_kernel": NativeKernel,
     "preparation": Preparation,
-    "standard_scaler": StandardScaler,
     "subproblem": Subproblem,
     "support_vectors": SupportVectors,
     "truncated_series": TruncatedSeries,
@@ -35,11 +31,14 @@ OTHERS: dict[str, type] = {
 @cache
 def known_classes() -> dict[str, Any]:
     """Return the classes by name: `kernel gaussian`, `map nystrom`, `solver newton`, and those above."""
+    from sklearn import preprocessing
+
     from kfeat.models.estimator import KernelModel
 
+    scalers = {"minmax_scaler": preprocessing.MinMaxScaler, "standard_scaler": preprocessing.StandardScaler}
     parts: dict[str, dict[str, Any]] = {"kernel": KERNELS, "map": MAPS, "solver": SOLVERS}
     registered = {f"{part} {name}": cls for part, classes in parts.items() for name, cls in classes.items()}
-    return {**registered, **OTHERS, "model": KernelModel}
+    return {**registered, **OTHERS, **scalers, "model": KernelModel}
 
 
 @cache

@@ -1,7 +1,5 @@
 """From a trial of a config to a trained model, with what is known of its training."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -16,7 +14,7 @@ from kfeat.data.registry import entry
 from kfeat.errors import ModelError, SolverError
 from kfeat.experiments.component import Component, each
 from kfeat.experiments.machine import environment
-from kfeat.experiments.plan import Trial, dataset_name, described
+from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.models.estimator import KernelModel
 
 
@@ -113,11 +111,11 @@ def reading_of(source: Source) -> Reading:
 
 def as_config(trial: Trial) -> dict[str, Any]:
     """Return a config, as YAML has it, whose one method is that of the trial."""
-    solvers = {"exact" if trial.map is None else "mapped": _entry(trial.solver)}
+    source, solvers = trial.source, {"exact" if trial.map is None else "mapped": _entry(trial.solver)}
     protocol = trial.protocol.model_dump(mode="json", exclude_defaults=True)
     return {
         "title": f"A model of {dataset_name(trial.source)}",
-        "dataset": described(trial.source) or trial.source,
+        "dataset": source if isinstance(source, str) else source.model_dump(mode="json", exclude_none=True),
         "protocol": protocol,
         "kernel": _entry(trial.kernel),
         **({} if trial.map is None else {"maps": [_entry(trial.map)]}),
@@ -131,13 +129,3 @@ def as_config(trial: Trial) -> dict[str, Any]:
 def _entry(component: Component | None) -> dict[str, Any]:
     assert component is not None
     return {"name": component.name, **{key: each(value, _entry) for key, value in component.given.items()}}
-
-
-@contextmanager
-def working_with(number: int) -> Iterator[None]:
-    """Let maps and BLAS use so many threads."""
-    from joblib import parallel_config
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(number), parallel_config(backend="threading", n_jobs=number):
-        yield
