@@ -63,7 +63,10 @@ def transformer_of(step: Step) -> Transformer:
         "unit_rows": UnitRows,
         "global_norm": GlobalNorm,
     }
-    return kinds[step]()
+    transformer = kinds[step]()
+    if shifts(transformer):  # a scaler of scikit-learn, whose blocks stay arrays whatever the user has set
+        transformer.set_output(transform="default")
+    return transformer
 
 
 def shifts(transformer: Transformer) -> bool:

@@ -232,12 +232,10 @@ class KernelModel(TransformerMixin, BaseEstimator):
         """Return raw rows as a matrix of numbers, their columns those of training."""
         if self.coding is None:
             floats = [np.float64, np.float32]
-            X = validate_data(self, canonical(X), accept_sparse="csr", dtype=floats, reset=reset)
-        else:
-            X = self.coding.matrix(X)
-        if not X.shape[0]:
+            return validate_data(self, canonical(X), accept_sparse="csr", dtype=floats, reset=reset)
+        if not (X.shape[0] if hasattr(X, "shape") else len(X)):
             raise ModelError("expected rows, got none")
-        return X
+        return self.coding.matrix(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
