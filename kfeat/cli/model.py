@@ -48,7 +48,9 @@ def fit(
     from kfeat.models.choosing import only_trial
     from kfeat.models.training import train
     from kfeat.models.working import working_with
+    from kfeat.models.writing import check_place
 
+    check_place(file, "the model")
     names = options.map_names(maps)
     experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}

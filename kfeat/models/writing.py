@@ -16,10 +16,8 @@ def new_file(path: Path, what: str) -> Iterator[IO[bytes]]:
     Raises ModelError, which names `what` was to be written, where the system refuses.
     """
     place = Path(os.path.realpath(path))
-    beside = place.with_name(f".{place.name[:100]}.{os.getpid()}.part")
+    beside = _beside(path, place, what)
     try:
-        if place.exists() and not place.is_file():
-            raise ModelError(f"{path}: expected the name of a file for {what}, got a folder or a device")
         try:
             with beside.open("xb") as file:
                 yield file
@@ -30,7 +28,27 @@ def new_file(path: Path, what: str) -> Iterator[IO[bytes]]:
             with suppress(OSError):
                 beside.unlink()
     except OSError as error:
-        raise ModelError(
-            f"{path}: {what} cannot be written ({error.strerror or error}); "
-            "make room, or choose another folder"
-        ) from None
+        raise _refused(path, what, error) from None
+
+
+def check_place(path: Path, what: str) -> None:
+    """Raise ModelError where `new_file` would: before hours of work, not after them."""
+    place = Path(os.path.realpath(path))
+    beside = _beside(path, place, what)
+    try:
+        beside.open("xb").close()
+        beside.unlink()
+    except OSError as error:
+        raise _refused(path, what, error) from None
+
+
+def _beside(path: Path, place: Path, what: str) -> Path:
+    if place.exists() and not place.is_file():
+        raise ModelError(f"{path}: expected the name of a file for {what}, got a folder or a device")
+    return place.with_name(f".{place.name[:100]}.{os.getpid()}.part")
+
+
+def _refused(path: Path, what: str, error: OSError) -> ModelError:
+    return ModelError(
+        f"{path}: {what} cannot be written ({error.strerror or error}); make room, or choose another folder"
+    )
