@@ -2,7 +2,9 @@
 
 import io
 import json
+import signal
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from kfeat.cli import options
 from kfeat.saying import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _FILE: Any = click.Path(path_type=Path)
 _model = click.option("--model", "file", type=_FILE, required=True, metavar="FILE",
@@ -55,12 +57,22 @@ def fit(
     experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     trial = only_trial(experiment, all_rows, **access)
-    with working_with(threads):
+    with working_with(threads), _ended_by_ctrl_c():
         model = train(trial, all_rows=all_rows, probabilities=probabilities, **access)
-        save_model(model, file)
+    save_model(model, file)
     if not quiet:
         click.echo(plain(_trained(model.about_)))
         click.echo(plain(f"model -> {file}"))
+
+
+@contextmanager
+def _ended_by_ctrl_c() -> "Iterator[None]":
+    """Let Ctrl-C end the process at once: the callback of a solver in C would swallow an exception."""
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _trained(about: "Mapping[str, Any]") -> str:

@@ -20,6 +20,7 @@ from kfeat.models.decoding import Decoder
 from kfeat.models.encoding import Encoder
 from kfeat.models.estimator import KernelModel
 from kfeat.models.npy import read_npy, write_npy
+from kfeat.models.probe import answers, check_answers
 from kfeat.models.writing import new_file
 
 FORMAT = "kfeat model"
@@ -46,6 +47,7 @@ def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
         "version": VERSION,
         "kfeat": kfeat.__version__,
         "model": encoder(model),
+        "answers": answers(model).tolist(),
         "arrays": {},
     }
     with new_file(Path(path), "the model") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -67,9 +69,7 @@ def load_model(path: str | os.PathLike[str]) -> KernelModel:
     check_regular(path)
     try:
         with path.open("rb") as file:
-            model = _read(file, path)
-        _try(model)
-        return model
+            return _read(file, path)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from None
     except OSError as error:
@@ -101,6 +101,7 @@ def _read(file: IO[bytes], path: Path) -> KernelModel:
     model = Decoder(arrays)(content["model"])
     if not isinstance(model, KernelModel):
         raise ModelError(f"it holds a {type(model).__name__}, not a model; {GET_AGAIN}")
+    check_answers(model, content["answers"], content["kfeat"])
     return model
 
 
@@ -138,11 +139,3 @@ def _checked(entries: dict[str, zipfile.ZipInfo], archive: zipfile.ZipFile) -> d
     if version != VERSION or content.pop("sha256", None) != sha256_of(content):
         raise ModelError(f"its {JSON} is not the one that was written; {GET_AGAIN}")
     return content
-
-
-def _try(model: KernelModel) -> None:
-    """Predict one row of zeros, which fails where the parts of the model do not belong together."""
-    from scipy.sparse import csr_array
-
-    for Z in model.blocks(csr_array((1, model.preparation_.n_features))):
-        model.solver_.predict(Z)

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import IO
 
 from kfeat.errors import ModelError
@@ -45,7 +46,7 @@ def check_place(path: Path, what: str) -> None:
 def _beside(path: Path, place: Path, what: str) -> Path:
     if place.exists() and not place.is_file():
         raise ModelError(f"{path}: expected the name of a file for {what}, got a folder or a device")
-    return place.with_name(f".{place.name[:100]}.{os.getpid()}.part")
+    return place.with_name(f".{place.name[:100]}.{token_hex(6)}.part")
 
 
 def _refused(path: Path, what: str, error: OSError) -> ModelError:

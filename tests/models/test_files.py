@@ -227,6 +227,21 @@ def test_content_that_no_model_has_is_refused(
     assert "\n" not in str(raised.value)
 
 
+def test_a_kfeat_that_understands_the_arrays_otherwise_refuses_them(
+    whole: bytes, forged: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = forged(whole, lambda content, arrays: content.update(kfeat="0.0.9"))
+    real = TensorSketch._block_mapper
+
+    def other(self: TensorSketch, dtype: Any) -> Any:
+        mapper = real(self, dtype)
+        return lambda X, out: mapper(X[:, ::-1], out)
+
+    monkeypatch.setattr(TensorSketch, "_block_mapper", other)
+    with pytest.raises(ModelError, match=r"otherwise here than where it was written, by kfeat 0\.0\.9: use"):
+        load_model(path)
+
+
 @pytest.mark.parametrize(
     ("name", "array"),
     [
