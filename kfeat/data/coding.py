@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.columns import Column, listed
-from kfeat.data.finite import check_finite_matrix
+from kfeat.data.finite import check_finite_labels, check_finite_matrix
 from kfeat.data.models import Matrix, Model, Task
 from kfeat.errors import DataError
 
@@ -95,8 +95,12 @@ class Coding(Model):
         cells = frame[found[self.target]]
         if self.label_names:
             return Column(name=self.target, kind="ordinal", words=self.label_names).codes(cells, start)
-        y = Column(name=self.target).numbers(cells, start)
-        return as_labels(y) if self.task == "classification" else y
+        return self.typed_labels(Column(name=self.target).numbers(cells, start), start)
+
+    def typed_labels(self, y: NDArray[Any], start: int = 0) -> NDArray[Any]:
+        """Return numbers (n,) in the type that labels or targets have; raises DataError for infinity."""
+        check_finite_labels(y, "", start)
+        return as_labels(y) if self.task == "classification" else y.astype(np.float64)
 
 
 def check_columns(found: Sequence[str], wanted: Sequence[str], beside: set[str | None]) -> None:

@@ -10,6 +10,7 @@ from kfeat.data.models import Matrix, Model
 from kfeat.errors import DataError
 
 MOST_LISTED = 12  # names, words or rows that a message lists
+UNNAMED = "Unnamed: "  # what pandas calls a column without a name, followed by its number
 
 
 class Column(Model):
@@ -87,8 +88,8 @@ class Column(Model):
         if self.fill is None:
             raise DataError(
                 f"{rows_listed(missing, start)}, column {self.name}: expected a value, got a missing cell; "
-                "fill it in or leave the row out: what stands for missing cells of this column was not learnt "
-                "(`missing: mean` or `most_frequent` does that)"
+                "fill it in or leave the row out: what stands for missing cells of this column was not "
+                "learnt (`missing: mean` or `most_frequent` does that)"
             )
         return self.fill
 
@@ -119,6 +120,19 @@ def listed(names: Sequence[str]) -> str:
     """Return names for a message, cut to a dozen."""
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return ", ".join(names[:MOST_LISTED]) + more
+
+
+def unnamed(names: Sequence[str]) -> list[str]:
+    """Return the columns that a header leaves without a name, by the name that pandas gives them."""
+    return [name for name in names if name.startswith(UNNAMED)]
+
+
+def advice_unnamed(name: str) -> str:
+    """Return the sentence on a column without a name."""
+    return (
+        f"{name}: this column has no name in the header, like the row numbers that spreadsheets and pandas "
+        f"write; if it is no feature, leave it out with `drop: ['{name}']`"
+    )
 
 
 def is_number(value: Any) -> bool:

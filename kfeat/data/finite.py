@@ -33,11 +33,11 @@ def check_finite_matrix(X: Matrix, place: str, start: int = 0) -> None:
             raise not_finite(place, start + row + 1, column + 1, X[row, column])
 
 
-def check_finite_labels(y: NDArray[Any], place: str) -> None:
+def check_finite_labels(y: NDArray[Any], place: str, start: int = 0) -> None:
     """Raise DataError naming the row (from 1) of the first NaN or infinity among n labels."""
     bad = np.flatnonzero(~np.isfinite(y))
     if len(bad):
-        raise not_finite(place, int(bad[0]) + 1, "of the labels", y[bad[0]])
+        raise not_finite(place, start + int(bad[0]) + 1, "of the labels", y[bad[0]])
 
 
 def not_finite(place: str, row: int, column: int | str, value: float) -> DataError:

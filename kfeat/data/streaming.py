@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from kfeat.data.coding import Coding, as_labels
+from kfeat.data.coding import Coding
 from kfeat.data.formats import MODULES
 from kfeat.data.models import Matrix
 from kfeat.data.reading import Reading, format_of
@@ -62,5 +62,5 @@ def coded_rows(X: Any, y: Any, coding: Coding, start: int) -> Rows:
     if y is None and coding.target is not None and coding.target in getattr(X, "columns", ()):
         y = coding.labels(X, start)
     elif y is not None:
-        y = as_labels(y) if coding.task == "classification" else y.astype(float)
+        y = coding.typed_labels(y, start)
     return Rows(coding.matrix(X, start), y, start)

@@ -22,6 +22,11 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
     return coded(frames, reading.model_copy(update={"levels": levels}), str(files["train"]))
 
 
+def read_frame(path: Path, reading: Reading) -> Any:
+    """Return one file as a data frame, NaN where a cell is missing (`?`)."""
+    return read_typed(path)[0]
+
+
 def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Any, None]]:
     """Yield one file as data frames of at most so many rows; the file is read as a whole."""
     frame = read_typed(path)[0]

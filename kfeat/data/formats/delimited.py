@@ -23,17 +23,12 @@ from kfeat.data.formats.tables import coded, coded_beside, dropped_columns
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
-UNNAMED = "Unnamed: "  # what pandas calls a column without a name, followed by its number
-
 
 def read(files: Mapping[str, Path], reading: Reading) -> Contents:
     """Return the parts of delimited text files; labels are the target column, or a file beside."""
     frames = {role: read_frame(path, reading) for role, path in files.items() if "labels" not in role}
     file = str(files["train"])
-    columns = list(frames["train"].columns)
-    if len(columns) == 1 and "train_labels" not in files:
-        refuse_one_column(files["train"], reading)
-    dropped = dropped_columns(columns, reading, file)
+    dropped = dropped_columns(list(frames["train"].columns), reading, file)
     for role, frame in frames.items():
         check_cells(files[role], frame.drop(columns=dropped, errors="ignore"), reading, dropped)
     if "train_labels" not in files:
@@ -51,7 +46,7 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
 def read_labels(path: Path) -> Any:
     """Return the labels of a file with one per line."""
     reading = Reading(format="csv", header=False, delimiter=",")
-    labels = read_frame(path, reading)
+    labels = parsed(path, reading)
     check_cells(path, labels, reading)
     if labels.shape[1] != 1:
         raise DataError(f"{path}: expected one label per line, got {labels.shape[1]}")
@@ -60,6 +55,14 @@ def read_labels(path: Path) -> Any:
 
 def read_frame(path: Path, reading: Reading) -> Any:
     """Return one file as a data frame, NaN where a cell is missing; raises DataError for what is no table."""
+    frame = parsed(path, reading)
+    if len(frame.columns) == 1:
+        refuse_one_column(path, reading)
+    return frame
+
+
+def parsed(path: Path, reading: Reading) -> Any:
+    """Return one file as a data frame, as pandas parses it."""
     import pandas as pd
 
     header = has_header(reading)
@@ -193,8 +196,3 @@ def check_cells(path: Path, frame: Any, reading: Reading, dropped: Sequence[str]
         raise DataError(f"{path}: expected a finite number or word in every cell, got a missing value")
     if lacking:
         check_lengths(path, reading)
-
-
-def unnamed(columns: Sequence[str]) -> list[str]:
-    """Return the columns that the header leaves without a name, by the name that pandas gives them."""
-    return [name for name in columns if name.startswith(UNNAMED)]

@@ -1,7 +1,7 @@
 """What is learnt of a column when files are read: whether it holds words, which, and what fills its gaps."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
@@ -27,7 +27,7 @@ def learn_column(name: str, cells: Mapping[str, Any], reading: Reading, file: st
     if not holds_words(cells, reading, name):
         return Column(name=name, fill=number_fill(cells["train"], reading, name, file))
     words = levels_of(cells, reading, name)
-    refuse_dates(cells, words, reading, name, file)
+    refuse_dates(cells, reading, name, file)
     if reading.categorical is None:
         raise words_error(cells["train"], reading, name, file)
     fill = word_fill(cells["train"], reading, name, file)
@@ -37,12 +37,20 @@ def learn_column(name: str, cells: Mapping[str, Any], reading: Reading, file: st
 def holds_words(cells: Mapping[str, Any], reading: Reading, name: str) -> bool:
     """Return whether a column holds words in any part, or is declared to by its levels."""
     declared = reading.levels is not None and name in reading.levels
-    return declared or not all(is_numeric_dtype(column) or only_truths(column) for column in cells.values())
+    return declared or not all(map(are_numbers, cells.values()))
 
 
-def only_truths(column: Any) -> bool:
-    """Return whether a column with missing cells holds True and False besides, which are 1 and 0."""
-    return column.dtype == object and all(isinstance(value, bool) for value in column.dropna())
+def are_numbers(cells: Any) -> bool:
+    """Return whether cells hold numbers; True and False beside missing cells are 1 and 0."""
+    truths = cells.dtype == object and all(isinstance(value, bool) for value in cells.dropna())
+    return truths or is_numeric_dtype(cells)
+
+
+def are_dates(cells: Any) -> bool:
+    """Return whether cells that are not missing are dates or times, or most of their words spell some."""
+    some = cells.dropna().drop_duplicates()[:LOOKED_AT].map(str)
+    spelt = sum(DATE.fullmatch(word.strip()) is not None for word in some)
+    return is_datetime64_any_dtype(cells) or 2 * spelt > len(some)
 
 
 def levels_of(cells: Mapping[str, Any], reading: Reading, name: str) -> list[str]:
@@ -88,7 +96,7 @@ def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError
     row = next((i for i, value in enumerate(cells) if numbers[i] != numbers[i]), 0)
     value, known = cells.iloc[row], sum(numbers == numbers)
     place = f"{file}, row {row + 1}, column {name}: expected numbers, got '{value}'"
-    if reading.decimal is None and all(map(COMMA_NUMBER.fullmatch, cells.map(str)[:LOOKED_AT])):
+    if reading.decimal is None and comma_numbers(cells.dropna().map(str)[:LOOKED_AT]):
         return DataError(f"{place}; where the decimal sign is a comma, set `decimal: ','`")
     share = f" ({known} of {len(cells)} rows are numbers)" if known else ""
     return DataError(
@@ -97,17 +105,21 @@ def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError
     )
 
 
-def refuse_dates(cells: Mapping[str, Any], words: list[str], reading: Reading, name: str, file: str) -> None:
+def comma_numbers(words: Iterable[str]) -> bool:
+    """Return whether all words are numbers as they are written where the decimal sign is a comma."""
+    return all(map(COMMA_NUMBER.fullmatch, words))
+
+
+def refuse_dates(cells: Mapping[str, Any], reading: Reading, name: str, file: str) -> None:
     """Raise DataError for a column of dates or times, unless its words are declared by `levels`."""
     if reading.levels is not None and name in reading.levels:
         return
-    typed = any(is_datetime64_any_dtype(column) for column in cells.values())
-    some = words[:LOOKED_AT]
-    dates = [word for word in some if DATE.fullmatch(word.strip())]
-    if typed or len(dates) > len(some) / 2:
+    if any(map(are_dates, cells.values())):
+        words = cells["train"].dropna().map(str)
+        dates = [word for word in words if DATE.match(word.strip())]
         raise DataError(
             f"{file}, column {name}: expected numbers or words, got dates or times such as "
-            f"'{dates[0] if dates else some[0]}'; write what matters of them as numbers (the days since some "
+            f"'{next(iter(dates), '')}'; write what matters of them as numbers (the days since some "
             f"day, the month, the hour) into columns of their own, and leave this one out with "
             f"`drop: [{name}]`"
         )

@@ -42,6 +42,10 @@ def coded_beside(
 ) -> Contents:
     """Return the parts of tables whose labels are beside them; `target` is what the labels are called."""
     frames = {part: frame.drop(columns=dropped) for part, frame in frames.items()}
+    for part, frame in frames.items():
+        if len(labels[part]) != len(frame):
+            got = f"got {len(labels[part])} labels"
+            raise DataError(f"{file}: expected a label for each of its {len(frame)} rows, {got}")
     if reading.n_train is not None:
         frames, labels = cut(frames, reading.n_train, file), cut(labels, reading.n_train, file)
     n_missing = {name: sum(int(f[name].isna().sum()) for f in frames.values()) for name in frames["train"]}
@@ -78,8 +82,6 @@ def whole_rows(frame: Any, labels: Any, reading: Reading, file: str) -> tuple[An
     unlabelled = labels.isna().to_numpy()
     if not (lacking.any() or unlabelled.any()):
         return frame, labels
-    if len(lacking) != len(unlabelled):
-        return frame, labels  # what is told of them is that their lengths differ
     if reading.missing == "drop":
         keep = ~(lacking | unlabelled)
         if not keep.any():
@@ -144,7 +146,7 @@ def coded_labels(
     if not holds_words(labels, reading, name):
         return {part: np.asarray(values, np.float64) for part, values in labels.items()}, ()
     levels = levels_of(labels, reading, name)
-    refuse_dates(labels, levels, reading, name, file)
+    refuse_dates(labels, reading, name, file)
     column = Column(name=name, kind="ordinal", words=tuple(levels))
     try:
         return {part: column.codes(values) for part, values in labels.items()}, column.words
