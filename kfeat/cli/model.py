@@ -4,6 +4,7 @@ import io
 import json
 import signal
 import sys
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +58,7 @@ def fit(
     experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     trial = only_trial(experiment, all_rows, **access)
-    with working_with(threads), _ended_by_ctrl_c():
+    with working_with(threads), _ended_by_ctrl_c(), _warnings_as_sentences():
         model = train(trial, all_rows=all_rows, probabilities=probabilities, **access)
     save_model(model, file)
     if not quiet:
@@ -73,6 +74,16 @@ def _ended_by_ctrl_c() -> "Iterator[None]":
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _warnings_as_sentences() -> "Iterator[None]":
+    """Print what maps and solvers warn of like everything else, and without the place in the source."""
+    with warnings.catch_warnings(record=True, action="default") as met:
+        yield
+    about_data = [one for one in met if issubclass(one.category, RuntimeWarning | UserWarning)]
+    for message in dict.fromkeys(str(one.message) for one in about_data):
+        click.echo(plain(f"kfeat: {message}"), err=True)
 
 
 def _trained(about: "Mapping[str, Any]") -> str:

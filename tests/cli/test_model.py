@@ -153,6 +153,15 @@ def test_a_regression(tmp_path: Path) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-4)
 
 
+def test_what_a_map_warns_of_is_a_sentence() -> None:
+    path = own()
+    path.write_text(path.read_text().replace("random_fourier, n_components: 100", "nystrom, rank: 90"))
+    result = kfeat("fit", path, "--model", "m", "--set", "kernel={name: polynomial, degree: 1}")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("kfeat: Nystrom: the kernel has the numerical rank")
+    assert result.stderr.count("\n") == 1
+
+
 def test_all_rows_leave_none_to_score() -> None:
     assert "no test rows are left" in said("fit", own(), "--model", "m", "--all-rows")
     model = load_model("m")
