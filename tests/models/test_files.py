@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import re
 import resource
 import signal
 import zipfile
@@ -147,20 +148,20 @@ def header(descr: str, shape: tuple[int, ...]) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "array",
+    ("array", "told"),
     [
-        header("<f8", (10**12,)),
-        header("<f8", (10**12,)) + bytes(80),
-        header("|O", (1,)) + pickle.dumps([print], protocol=2),
-        b"\x93NUMPY\x03\x00" + bytes(20),
-        b"not an array",
+        (header("<f8", (10**12,)), "an array of float64 (1000000000000,) where 128 bytes are kept"),
+        (header("<f8", (10,)) + bytes(72), "an array of float64 (10,) where 200 bytes are kept"),
+        (header("|O", (1,)) + bytes(8), "an array of object (1,)"),
+        (b"\x93NUMPY\x03\x00" + bytes(20), "a version of .npy that kfeat does not write"),
+        (b"not an array", "it is damaged"),
     ],
-    ids=["huge", "huge and short", "pickle", "another version", "nothing"],
+    ids=["huge", "short", "pickle", "another version", "nothing"],
 )
 def test_arrays_are_checked_before_they_are_allocated(
-    array: bytes, whole: bytes, forged: Callable[..., Path]
+    array: bytes, told: str, whole: bytes, forged: Callable[..., Path]
 ) -> None:
-    with pytest.raises(ModelError):
+    with pytest.raises(ModelError, match=re.escape(told)):
         load_model(forged(whole, lambda content, arrays: arrays.update(array0=array)))
 
 
@@ -210,21 +211,39 @@ def hash_outside_of_the_sketch(content: Content, arrays: Arrays) -> None:
     arrays[name] = out.getvalue()
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        unknown_class, unknown_parameter, parameter_out_of_range, method_replaced, widths_that_differ,
-        array_that_is_not_there, missing_part, no_model, deep, hash_outside_of_the_sketch,
-    ],
-)  # fmt: skip
+CHANGES: dict[Change, str] = {
+    unknown_class: "an object of the class 'os.system', which this kfeat does not know",
+    unknown_parameter: "unexpected keyword argument 'command'",
+    parameter_out_of_range: "n_components: input should be greater than or equal to 1",
+    method_replaced: "a TensorSketch with the attribute 'transform', which none has",
+    widths_that_differ: "expecting 4 features",
+    array_that_is_not_there: "array99",
+    missing_part: "solver_",
+    no_model: "it holds a TensorSketch, not a model",
+    deep: "it is damaged",
+    hash_outside_of_the_sketch: "it is damaged",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_content_that_no_model_has_is_refused(
-    change: Callable[[Content, Arrays], None], whole: bytes, forged: Callable[..., Path]
+    change: Change, whole: bytes, forged: Callable[..., Path]
 ) -> None:
     path = forged(whole, change)
     with pytest.raises(ModelError) as raised:
         load_model(path)
     assert str(raised.value).startswith(f"{path}: it ")
+    assert CHANGES[change] in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_changed_text_is_refused(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    with zipfile.ZipFile(io.BytesIO(whole)) as old, zipfile.ZipFile(path, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, old.read(name).replace(b'"n_train", 60', b'"n_train", 61'))
+    with pytest.raises(ModelError, match=r"its model\.json is not the one that was written"):
+        load_model(path)
 
 
 def test_a_kfeat_that_understands_the_arrays_otherwise_refuses_them(
