@@ -4,9 +4,13 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """Return `__version__`, which takes longer to find than all else that the command line starts with."""
+    """Return `__version__` or `load_model`, which take longer than all that the command line starts with."""
     if name == "__version__":
         from importlib.metadata import version
 
         return version("kfeat")
+    if name == "load_model":
+        from kfeat.models import load_model
+
+        return load_model
     raise AttributeError(f"module 'kfeat' has no attribute '{name}'")

@@ -36,5 +36,9 @@ class StoreError(KfeatError):
     """Rows on disk cannot be read, written or understood."""
 
 
+class ModelError(KfeatError, ValueError):
+    """A trained model, or the file of one, cannot be written, read, understood or used."""
+
+
 class EngineError(KfeatError):
     """What carries out the trials cannot start, or was lost."""

@@ -178,14 +178,20 @@ _set = click.option(
 )
 configs = options(_configs(required=True), _set)
 
+_maps = click.option(
+    "--maps",
+    metavar="A,B",
+    help="Run these maps only; `exact` among them is the exact kernel machine.",
+)
+_no_exact = click.option("--no-exact", is_flag=True, help="Leave the exact kernel machine out.")
 _changes = options(
     _set,
     click.option("--repeats", type=click.IntRange(min=1),
                  help="Repeat each map this often, and the exact kernel machine at most so often."),
-    click.option("--maps", metavar="A,B",
-                 help="Run these maps only; `exact` among them is the exact kernel machine."),
-    click.option("--no-exact", is_flag=True, help="Leave the exact kernel machine out."),
+    _maps,
+    _no_exact,
 )  # fmt: skip
+chooses_method = options(_set, _maps, _no_exact)
 
 
 def selects_experiments(command: Command) -> Command:

@@ -18,6 +18,7 @@ from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.data import data
 from kfeat.cli.explain import explain
+from kfeat.cli.model import fit, info, predict, score
 from kfeat.cli.plan import plan, show_plan
 from kfeat.cli.postponed import postpone
 from kfeat.cli.protocol import protocol
@@ -71,9 +72,13 @@ def main() -> None:
 main.add_command(check)
 main.add_command(data)
 main.add_command(explain)
+main.add_command(fit)
+main.add_command(info)
 main.add_command(plan)
+main.add_command(predict)
 main.add_command(protocol)
 main.add_command(rows)
+main.add_command(score)
 
 
 @main.command()

@@ -14,6 +14,7 @@ from kfeat.data.models import Task
 
 if TYPE_CHECKING:
     from kfeat.data.coding import Coding
+    from kfeat.data.preparation import Preparation
 
 Indices: TypeAlias = NDArray[np.int64]  # of rows, counted through the train and on through the test part
 BLOCK_VALUES = 1 << 20  # values taken from a dataset at a time: 8 MB in float64
@@ -102,6 +103,7 @@ class Dataset:
     protocol's dtype. Class labels are integers (or floats) as the file has them, +1 and -1 once binarised;
     targets are float64. `verified` says that the files or the parsed arrays equal pinned hashes. `coding`
     says how the files' columns became features, before the protocol; None where no file was read.
+    `preparation` makes of other raw rows what X_train is of those that train.
     """
 
     name: str
@@ -114,6 +116,7 @@ class Dataset:
     verified: bool
     label_names: tuple[str, ...] = ()
     coding: "Coding | None" = None
+    preparation: "Preparation | None" = None
 
 
 def take(X: Matrix, rows: Indices) -> Matrix:

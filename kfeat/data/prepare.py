@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.dataset import Dataset, Indices, Matrix, Raw
+from kfeat.data.preparation import Preparation, learn_preparation, refusing_large_values
 from kfeat.data.protocol import Against, Protocol, RandomHalf
-from kfeat.data.scaling import apply_chain, learn_chain, shifts
 from kfeat.data.splits import shuffled, split_indices
 from kfeat.errors import DataError
 from kfeat.mapped_files import release, unnamed_file
@@ -24,21 +24,17 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | Non
     Raises DataError when the split asks for too many rows, the training rows hold a single class, or a value
     is too large for the protocol's dtype.
     """
-    try:
-        with np.errstate(over="raise"):
-            return prepared(raw, protocol, random_state, scratch)
-    except FloatingPointError:
-        raise DataError(
-            f"{raw.name}: expected values that {protocol.dtype} can hold once they are scaled, "
-            "got larger ones; scale them another way, or set `dtype` to float64"
-        ) from None
+    with refusing_large_values(raw.name, protocol.dtype):
+        return prepared(raw, protocol, random_state, scratch)
 
 
 def prepared(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | None) -> Dataset:
     """Return the dataset; raises FloatingPointError for a value that is too large."""
     train, test = split_indices(protocol.split, raw, random_state)
-    y = labels_under(protocol, raw, train)
-    X_train, X_test = scaled_parts(raw, protocol, train, test, scratch)
+    positive = positive_classes(raw, protocol)
+    y = labels_under(raw, positive, train)
+    preparation = learn(raw, protocol, train, positive)
+    X_train, X_test = prepared_parts(raw, preparation, train, test, scratch)
     return Dataset(
         name=raw.name,
         X_train=X_train,
@@ -48,17 +44,16 @@ def prepared(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | No
         task=raw.task,
         fingerprint=raw.fingerprint,
         verified=raw.verified,
-        label_names=raw.label_names if protocol.binarise == "none" else (),
+        label_names=raw.label_names if positive is None else (),
+        preparation=preparation,
     )
 
 
-def labels_under(protocol: Protocol, raw: Raw, train: Indices) -> NDArray[Any]:
-    """Return the labels of all rows under a protocol, or the targets of a regression as they are."""
+def labels_under(raw: Raw, positive: NDArray[Any] | None, train: Indices) -> NDArray[Any]:
+    """Return the labels of all rows, +1 for `positive` ones; the targets of a regression as they are."""
     if raw.task == "regression":
-        if protocol.binarise != "none":
-            raise DataError(f"{raw.name} is a regression task; its targets have no classes to make binary")
         return raw.y
-    y = binarised(raw, protocol)
+    y = raw.y if positive is None else np.where(np.isin(raw.y, positive), 1, -1)
     if len(np.unique(y[train])) < 2:
         raise DataError(
             f"{raw.name}: expected two classes or more in the training rows, got one; "
@@ -67,30 +62,41 @@ def labels_under(protocol: Protocol, raw: Raw, train: Indices) -> NDArray[Any]:
     return y
 
 
-def scaled_parts(
-    raw: Raw, protocol: Protocol, train: Indices, test: Indices, scratch: Path | None = None
+def learn(raw: Raw, protocol: Protocol, train: Indices, positive: NDArray[Any] | None) -> Preparation:
+    """Return what the protocol learns from the training rows."""
+    drops = protocol.constant_features == "drop"
+    columns = varying_columns(raw, train) if drops else np.arange(raw.n_features)
+    return learn_preparation(
+        protocol,
+        raw.n_features,
+        columns if len(columns) < raw.n_features else None,
+        lambda: raw.blocks(train, columns),
+        raw.sparse,
+        None if positive is None else np.unique(raw.y),
+        positive,
+    )
+
+
+def prepared_parts(
+    raw: Raw, preparation: Preparation, train: Indices, test: Indices, scratch: Path | None = None
 ) -> tuple[Matrix, Matrix]:
     """Return X of the training and test rows after the protocol's selection of columns and its scaling."""
-    columns = np.arange(raw.n_features)
-    if protocol.constant_features == "drop":
-        columns = varying_columns(raw, train)
-    chain = learn_chain(protocol.scale, lambda: raw.blocks(train, columns))
-    sparse = raw.sparse and not any(map(shifts, chain))
+    chain, dtype = preparation.chain, preparation.dtype
+    columns = np.arange(raw.n_features) if preparation.columns is None else preparation.columns
 
-    def scaled(rows: Indices) -> Iterator[Matrix]:
-        for block in raw.blocks(rows, columns, "float64" if chain else protocol.dtype):
-            yield apply_chain(chain, block, dense=not sparse).astype(protocol.dtype, copy=False)
+    def blocks(rows: Indices) -> Iterator[Matrix]:
+        return map(preparation.block, raw.blocks(rows, columns, "float64" if chain else dtype))
 
     def joined(rows: Indices) -> Matrix:
-        if sparse:
-            return stacked(scaled(rows))
+        if preparation.sparse:
+            return stacked(blocks(rows))
         if scratch is None:
-            return written(scaled(rows), np.empty((len(rows), len(columns)), protocol.dtype))
-        unchanged = not chain and len(columns) == raw.n_features
-        lying = raw.lying(rows, protocol.dtype) if unchanged else None
+            return written(blocks(rows), np.empty((len(rows), len(columns)), dtype))
+        unchanged = not chain and preparation.columns is None
+        lying = raw.lying(rows, dtype) if unchanged else None
         if lying is not None:
             return lying
-        return written(scaled(rows), unnamed_file((len(rows), len(columns)), protocol.dtype, scratch))
+        return written(blocks(rows), unnamed_file((len(rows), len(columns)), dtype, scratch))
 
     parts = joined(train), joined(test)
     if scratch is not None:
@@ -133,16 +139,16 @@ def varying_columns(raw: Raw, rows: Indices) -> Indices:
     return columns
 
 
-def binarised(raw: Raw, protocol: Protocol) -> NDArray[Any]:
-    """Return labels +1 and -1 as the protocol asks, or the labels as they are."""
+def positive_classes(raw: Raw, protocol: Protocol) -> NDArray[Any] | None:
+    """Return the classes that become +1, or None where labels stay as they are."""
     if protocol.binarise == "none":
-        return raw.y
+        return None
+    if raw.task == "regression":
+        raise DataError(f"{raw.name} is a regression task; its targets have no classes to make binary")
     classes = np.unique(raw.y)
     if isinstance(protocol.binarise, Against):
-        positive = np.array([code_of(protocol.binarise.positive, raw, classes)])
-    else:
-        positive = random_half(classes, protocol.binarise)
-    return np.where(np.isin(raw.y, positive), 1, -1)
+        return np.array([code_of(protocol.binarise.positive, raw, classes)])
+    return random_half(classes, protocol.binarise)
 
 
 def code_of(label: int | float | str, raw: Raw, classes: NDArray[Any]) -> Any:

@@ -1,6 +1,7 @@
 """Scaling: a chain of transformers, each learnt from blocks of training rows, then applied to any block."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from kfeat.data.dataset import Matrix
@@ -10,11 +11,33 @@ Blocks: TypeAlias = Callable[[], Iterable[Matrix]]  # starts a new pass over the
 Transformer: TypeAlias = Any  # transforms blocks; where it learns, it has scikit-learn's `partial_fit`
 
 
+@dataclass(frozen=True)
+class DivideBy:
+    """x / number."""
+
+    number: float
+
+    def transform(self, block: Matrix) -> Matrix:
+        """Return block / number."""
+        return block / self.number
+
+
+@dataclass(frozen=True)
+class UnitRows:
+    """x / ||x||; a zero row stays as it is."""
+
+    def transform(self, block: Matrix) -> Matrix:
+        """Return the rows, each divided by its norm."""
+        from sklearn.preprocessing import normalize
+
+        return normalize(block)
+
+
+@dataclass
 class GlobalNorm:
     """x / max_i ||x_i||, the largest norm of a training row; x if all are zero."""
 
-    def __init__(self) -> None:
-        self.largest = 0.0
+    largest: float = 0.0
 
     def partial_fit(self, block: Matrix) -> None:
         """Update the largest norm."""
@@ -29,18 +52,21 @@ class GlobalNorm:
 
 def transformer_of(step: Step) -> Transformer:
     """Return a fresh transformer for one step of a protocol."""
-    from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, StandardScaler, normalize
+    from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
     if isinstance(step, Divide):
-        return FunctionTransformer(lambda block: block / step.divide)
+        return DivideBy(step.divide)
     kinds: dict[str, Callable[[], Transformer]] = {
         "minmax": MinMaxScaler,
         "minmax_symmetric": lambda: MinMaxScaler(feature_range=(-1, 1)),
         "zscore": StandardScaler,
-        "unit_rows": lambda: FunctionTransformer(normalize),
+        "unit_rows": UnitRows,
         "global_norm": GlobalNorm,
     }
-    return kinds[step]()
+    transformer = kinds[step]()
+    if shifts(transformer):  # a scaler of scikit-learn, whose blocks stay arrays whatever the user has set
+        transformer.set_output(transform="default")
+    return transformer
 
 
 def shifts(transformer: Transformer) -> bool:

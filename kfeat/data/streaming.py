@@ -30,11 +30,14 @@ class Rows:
     start: int
 
 
-def read_rows(path: Path, reading: Reading, coding: Coding, size: int = ROWS) -> Iterator[Rows]:
+def read_rows(
+    path: Path, reading: Reading, coding: Coding, size: int = ROWS, labels: bool = True
+) -> Iterator[Rows]:
     """Yield the rows of a file in blocks of at most `size`, coded as `coding` says, whatever their number.
 
-    The file may lack the target column, and its columns may have another order. One block is in memory at a
-    time for csv, tsv, svmlight and parquet; arff, idx, mat and npz files are read as a whole.
+    The file may lack the target column, which is not looked at unless `labels` are asked for, and its columns
+    may have another order. One block is in memory at a time for csv, tsv, svmlight and parquet; arff, idx,
+    mat and npz files are read as a whole.
     Raises DataError naming the file, and row and column of an unknown word or a missing cell.
     """
     name = format_of(path, reading)
@@ -42,7 +45,7 @@ def read_rows(path: Path, reading: Reading, coding: Coding, size: int = ROWS) ->
     start = 0
     try:
         for X, y in module.blocks(path, reading, coding, size):
-            yield coded_rows(X, y, coding, start)
+            yield coded_rows(X, y, coding, start) if labels else Rows(coding.matrix(X, start), None, start)
             start += X.shape[0]
     except KfeatError as error:
         told = printable(error)

@@ -1,0 +1,188 @@
+"""`kfeat fit`, `predict`, `score` and `info`: a config's method trained, kept in a file, and at work."""
+
+import io
+import json
+import signal
+import sys
+import warnings
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kfeat.cli import options
+from kfeat.saying import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_FILE: Any = click.Path(path_type=Path)
+_model = click.option("--model", "file", type=_FILE, required=True, metavar="FILE",
+                      help="The model's file, which `kfeat fit` writes.")  # fmt: skip
+_data = click.argument("data", type=_FILE)
+_as = click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+_threads = click.option(
+    "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads to work with."
+)
+
+
+@click.command()
+@click.argument("config", type=_FILE)
+@click.option("--model", "file", type=_FILE, required=True, metavar="FILE", help="The file to write.")
+@options.chooses_method
+@click.option("--all-rows", is_flag=True, help="Train on all rows, test rows too; then there is no score.")
+@click.option("--probabilities", is_flag=True,
+              help="Calibrate a classifier without probabilities of its own; five more fits.")  # fmt: skip
+@_threads
+@options.access
+@options.verbosity
+def fit(
+    config: Path, file: Path, overrides: tuple[str, ...], maps: str | None, no_exact: bool, all_rows: bool,
+    probabilities: bool, threads: int, mirror: str | None, offline: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Train the method of CONFIG and keep it in a model file, with the score on its test rows.
+
+    CONFIG has one dataset, kernel, map and solver; of a config with more, choose by --maps, --no-exact and
+    --set. It is trained as `kfeat run` trains its first repeat.
+    """
+    from kfeat.experiments.load import load_experiment
+    from kfeat.models import save_model
+    from kfeat.models.choosing import only_trial
+    from kfeat.models.training import train
+    from kfeat.models.working import working_with
+    from kfeat.models.writing import check_place
+
+    check_place(file, "the model")
+    names = options.map_names(maps)
+    experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
+    access: dict[str, Any] = {"mirror": mirror, "offline": offline}
+    trial = only_trial(experiment, all_rows, **access)
+    with working_with(threads), _ended_by_ctrl_c(), _warnings_as_sentences():
+        model = train(trial, all_rows=all_rows, probabilities=probabilities, **access)
+    save_model(model, file)
+    if not quiet:
+        click.echo(plain(_trained(model.about_)))
+        click.echo(plain(f"model -> {file}"))
+
+
+@contextmanager
+def _ended_by_ctrl_c() -> "Iterator[None]":
+    """Let Ctrl-C end the process at once: the callback of a solver in C would swallow an exception."""
+    before = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _warnings_as_sentences() -> "Iterator[None]":
+    """Print what maps and solvers warn of like everything else, and without the place in the source."""
+    with warnings.catch_warnings(record=True, action="default") as met:
+        yield
+    about_data = [one for one in met if issubclass(one.category, RuntimeWarning | UserWarning)]
+    for message in dict.fromkeys(str(one.message) for one in about_data):
+        click.echo(plain(f"kfeat: {message}"), err=True)
+
+
+def _trained(about: "Mapping[str, Any]") -> str:
+    rows = f"trained on {about['n_train']:,} rows in {about['seconds']:.2f} s"
+    if about["scores"] is None:
+        return f"{rows}; no test rows are left to score"
+    return f"{rows}; {_scored(about['scores'])} on {about['n_test']:,} test rows"
+
+
+def _scored(scores: "Mapping[str, float]") -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in scores.items())
+
+
+@click.command()
+@_model
+@_data
+@click.option("--out", type=_FILE, metavar="FILE", help="Write here, not to the standard output.")
+@click.option("--scores", is_flag=True, help="Add the decision values of a classifier.")
+@click.option("--probabilities", is_flag=True, help="Add the probabilities of the classes.")
+@_threads
+@options.verbosity
+def predict(
+    file: Path, data: Path, out: Path | None, scores: bool, probabilities: bool, threads: int, quiet: bool
+) -> None:
+    """Predict each row of the file DATA, as CSV with a header: a label, or a value, per line.
+
+    DATA has the columns of the training file, in any order, with or without the target. Rows are read,
+    predicted and written a block at a time, so that their number does not matter.
+    """
+    from kfeat.models import load_model
+    from kfeat.models.predicting import write_predictions
+    from kfeat.models.working import working_with
+    from kfeat.models.writing import new_file
+
+    chosen = {"predict": True, "decision_function": scores, "predict_proba": probabilities}
+    methods = [method for method, wanted in chosen.items() if wanted]
+    model = load_model(file)
+    with working_with(threads):
+        if out is None:
+            write_predictions(model, data, methods, sys.stdout)
+            return
+        with new_file(out, "the predictions") as raw:
+            text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
+            n = write_predictions(model, data, methods, text)
+            text.detach()
+    if not quiet:
+        click.echo(plain(f"{n:,} predictions -> {out}"))
+
+
+@click.command()
+@_model
+@_data
+@_as
+@_threads
+@options.verbosity
+def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
+    """Compare predictions with the labels in the file DATA: the accuracy, or a regression's errors."""
+    from kfeat.models import load_model
+    from kfeat.models.predicting import score_file
+    from kfeat.models.working import working_with
+
+    with working_with(threads):
+        scores, n = score_file(load_model(file), data)
+    click.echo(json.dumps({**scores, "rows": n}) if form == "json" else f"{_scored(scores)} on {n:,} rows")
+
+
+@click.command()
+@click.argument("file", type=_FILE)
+@click.option("--config", "as_config", is_flag=True, help="Print the config it was trained from, as YAML.")
+@_as
+def info(file: Path, as_config: bool, form: str) -> None:
+    """Show all about the model in FILE: config, data, map, kernel, solver, sizes, scores, versions."""
+    from kfeat.errors import ModelError
+    from kfeat.models import load_model
+    from kfeat.models.telling import told
+
+    model = load_model(file)
+    if as_config:
+        import yaml
+
+        if "config" not in model.about_:
+            raise ModelError(f"{file}: it was trained in Python, not from a config; leave --config out")
+        click.echo(yaml.safe_dump(model.about_["config"], sort_keys=False, allow_unicode=True).rstrip())
+        return
+    found = told(model, file)
+    if form == "json":
+        click.echo(json.dumps(found, indent=1))
+        return
+    del found["config"]
+    for key, value in found.items():
+        for line in _lines(key, value):
+            click.echo(plain(line))
+
+
+def _lines(key: str, value: Any, margin: str = "") -> list[str]:
+    """Return an entry as `key  value`, a mapping's entries below it."""
+    title = f"{margin}{key.replace('_', ' ')}"
+    if isinstance(value, dict):
+        return [title, *(line for item in value.items() for line in _lines(*item, margin + "  "))]
+    if isinstance(value, list):
+        value = ", ".join(str(item) for item in value[:20]) + ", ..." * (len(value) > 20)
+    return [] if value is None else [f"{title:<20} {value}"]

@@ -1,0 +1,89 @@
+"""What a protocol learnt from training rows: it makes of any raw rows what maps and solvers are given."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kfeat.data.dataset import Indices, Matrix
+from kfeat.data.protocol import Protocol
+from kfeat.data.scaling import Transformer, apply_chain, learn_chain, shifts
+from kfeat.errors import DataError
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """Columns chosen, then scaled by a chain of transformers, then converted to `dtype`.
+
+    Raw rows have `n_features`; `columns` are the positions of those that stay (None: all). `sparse` says that
+    rows were sparse and stay so. Where labels were made binary, `classes` are those that there were and
+    `positive` those that became +1, while all others became -1.
+    """
+
+    n_features: int
+    columns: Indices | None
+    chain: tuple[Transformer, ...]
+    sparse: bool
+    dtype: str
+    classes: NDArray[Any] | None = None
+    positive: NDArray[Any] | None = None
+
+    def rows(self, X: Matrix) -> Matrix:
+        """Return raw rows (n, d), dense or CSR, as training had them.
+
+        Raises DataError for another number of features, and for a value that is too large for `dtype`.
+        """
+        if X.shape[1] != self.n_features:
+            raise DataError(f"expected rows of {self.n_features} features, got {X.shape[1]}")
+        with refusing_large_values("the data", self.dtype):
+            return self.block(X if self.columns is None else X[:, self.columns])
+
+    def block(self, X: Matrix) -> Matrix:
+        """Return rows that have the chosen columns only; raises FloatingPointError where one is too large."""
+        X = X.astype("float64" if self.chain else self.dtype, copy=False)
+        return apply_chain(self.chain, X, dense=not self.sparse).astype(self.dtype, copy=False)
+
+    def labels(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return labels +1 and -1 where training had them so, otherwise the labels as they are.
+
+        Raises DataError, which names the row, for a label that the data did not have.
+        """
+        if self.classes is None or self.positive is None:
+            return y
+        known = np.isin(y, self.classes)
+        if not known.all():
+            row = int(np.argmin(known))
+            classes = ", ".join(str(label) for label in self.classes.tolist())
+            raise DataError(f"row {row + 1}: expected one of the labels {classes}, got {y[row]}")
+        return np.where(np.isin(y, self.positive), 1, -1)
+
+
+def learn_preparation(
+    protocol: Protocol,
+    n_features: int,
+    columns: Indices | None,
+    blocks: Callable[[], Iterable[Matrix]],
+    sparse: bool,
+    classes: NDArray[Any] | None = None,
+    positive: NDArray[Any] | None = None,
+) -> Preparation:
+    """Return what a protocol learns from blocks of training rows, float64, that have the chosen columns."""
+    chain = tuple(learn_chain(protocol.scale, blocks))
+    stays_sparse = sparse and not any(map(shifts, chain))
+    return Preparation(n_features, columns, chain, stays_sparse, protocol.dtype, classes, positive)
+
+
+@contextmanager
+def refusing_large_values(name: str, dtype: str) -> Iterator[None]:
+    """Raise DataError where a value overflows while rows are scaled."""
+    try:
+        with np.errstate(over="raise"):
+            yield
+    except FloatingPointError:
+        raise DataError(
+            f"{name}: expected values that {dtype} can hold once they are scaled, "
+            "got larger ones; scale them another way, or set `dtype` to float64"
+        ) from None

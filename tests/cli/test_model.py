@@ -1,0 +1,264 @@
+"""`kfeat fit`, `predict`, `score` and `info`, as a user of own data meets them."""
+
+import csv
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kfeat.data import load
+from kfeat.experiments.load import load_experiment
+from kfeat.experiments.run import planned
+from kfeat.experiments.trial import run_trial
+from kfeat.models import KernelModel, load_model
+from tests.cli.test_run import kfeat
+
+Write = Callable[..., Path]
+rng = np.random.default_rng(0)
+N = 400
+FRAME = pd.DataFrame(
+    {
+        "age": rng.integers(18, 80, N),
+        "city": rng.choice(["Bonn, West", "Oslo", "Rome"], N),
+        "income": rng.normal(3000, 900, N).round(2),
+    }
+)
+BUYS = np.where((FRAME.age - 50) ** 2 / 300 + (FRAME.city == "Rome") < 1.4, "yes", "no")
+COST = FRAME.income / 100 + FRAME.age**2 / 100
+CONFIG = """\
+title: Own data
+dataset: {path: own.csv, target: TARGET, categorical: one_hot}
+protocol: {scale: zscore, split: {kind: fraction, train: 0.7, seed: 0}}
+kernel: {name: gaussian, gamma: median}
+maps: [{name: random_fourier, n_components: 100}]
+solvers: {mapped: {name: SOLVER}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def own(target: str = "buys", solver: str = "liblinear, C: 1", more: str = "") -> Path:
+    """Write the data and a config for them."""
+    FRAME.assign(buys=BUYS, cost=COST.round(3)).drop(columns={"buys": "cost", "cost": "buys"}[target]).to_csv(
+        "own.csv", index=False, lineterminator="\r\n", encoding="utf-8-sig"
+    )
+    path = Path("own.yaml")
+    path.write_text(CONFIG.replace("TARGET", target).replace("SOLVER", solver) + more)
+    return path
+
+
+def said(*arguments: str | Path) -> str:
+    """Return what a command that succeeds prints."""
+    result = kfeat(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def refused(*arguments: str | Path) -> str:
+    """Return the one sentence of a command that refuses."""
+    result = kfeat(*arguments)
+    assert result.exit_code == 2, result.output
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_a_config_with_several_methods_says_what_to_choose_from(write: Write) -> None:
+    told = refused("fit", write(), "--model", "m")
+    assert "3 combinations: map: tensor_sketch, random_maclaurin, exact; solver: liblinear, libsvm;" in told
+    assert "solver.C" not in told  # of solvers that are not even the same
+    assert not Path("m").exists()
+    several = write(**{"n_components: 64": "n_components: [32, 64]"})
+    told = refused("fit", several, "--model", "m", "--maps", "tensor_sketch")
+    assert "2 combinations: map.n_components: 32, 64; choose" in told
+    told = refused("fit", write(**{"  mapped": "  # mapped", "  exact": "  # exact"}), "--model", "m")
+    assert "small.yaml" in told
+
+
+@pytest.mark.parametrize("method", ["tensor_sketch", "exact"])
+def test_a_model_scores_as_the_row_of_a_run(method: str, write: Write) -> None:
+    path = write()
+    first = planned(load_experiment(path, maps=[method]))[0]
+    row = run_trial(first, threads=1, alone=True, mirror=None, offline=False)
+    out = said("fit", path, "--model", "m", "--maps", method)
+    assert f"accuracy {row['accuracy']:.4g} on 200 test rows" in out
+    model = load_model("m")
+    assert model.about_["trial"] == row["id"]
+    assert model.about_["fingerprint"] == row["fingerprint"]
+    data = load("digits", model.about_["config"]["protocol"])
+    predicted = model.predict(data.X_test * 16)  # raw rows, which the model scales itself
+    assert hashlib.sha256(predicted.tobytes()).hexdigest()[:16] == row["predictions"]
+
+
+def test_from_a_csv_to_predictions_of_another(tmp_path: Path) -> None:
+    config = own()
+    out = said("fit", config, "--model", "m", "--probabilities", "--threads", "2")
+    assert "trained on 280 rows in" in out
+    assert "accuracy 0.9" in out
+    assert "120 test rows" in out
+    FRAME[["income", "age", "city"]].to_csv("new.csv", index=False)
+    assert said("predict", "--model", "m", "new.csv", "--out", "p.csv") == "400 predictions -> p.csv\n"
+    assert sorted(os.listdir()) == ["m", "new.csv", "own.csv", "own.yaml", "p.csv"]
+    shown = said("predict", "--model", "m", "new.csv", "--scores", "--probabilities")
+    header, *lines = csv.reader(shown.splitlines())
+    assert header == ["prediction", "score yes", "probability no", "probability yes"]
+    assert [line[0] for line in lines] == [
+        line.strip() for line in Path("p.csv").read_text().splitlines()[1:]
+    ]
+    model = load_model("m")
+    np.testing.assert_array_equal(model.predict(FRAME), [line[0] for line in lines])
+    np.testing.assert_array_equal(model.decision_function(FRAME), [float(line[1]) for line in lines])
+    np.testing.assert_array_equal(model.predict_proba(FRAME), [list(map(float, line[2:])) for line in lines])
+    scored = json.loads(said("score", "--model", "m", "own.csv", "--format", "json"))
+    assert scored == {"accuracy": model.score(FRAME, BUYS), "rows": 400}
+
+
+def test_predictions_of_many_rows_are_made_a_block_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    said("fit", own(), "--model", "m")
+    many = pd.concat([FRAME] * 50)
+    many.to_csv("many.csv", index=False)
+    met: list[int] = []
+    real = KernelModel.outputs_of_numbers
+
+    def watched(self: KernelModel, X: Any, methods: Any) -> Any:
+        met.append(X.shape[0])
+        return real(self, X, methods)
+
+    monkeypatch.setattr(KernelModel, "outputs_of_numbers", watched)
+    said("predict", "--model", "m", "many.csv", "--out", "p.csv")
+    assert sum(met) == 20_000
+    assert max(met) < 10_000
+    assert (pd.read_csv("p.csv")["prediction"] == load_model("m").predict(many)).all()
+
+
+def test_a_regression(tmp_path: Path) -> None:
+    config = own("cost", "ridge_cv")
+    out = said("fit", config, "--model", "m")
+    assert "relative error" in out
+    scored = json.loads(said("score", "--model", "m", "own.csv", "--format", "json"))
+    assert scored["relative_error"] < 0.05
+    assert "a regression has values alone" in refused("predict", "--model", "m", "own.csv", "--scores")
+    assert "a regression has none" in refused("fit", config, "--model", "n", "--probabilities")
+    batches = own("cost", "ridge_cv", "memory: out_of_core\n")
+    assert "relative error" in said("fit", batches, "--model", "n")
+    ours, theirs = (load_model(name).predict(FRAME) for name in "mn")
+    np.testing.assert_allclose(ours, theirs, rtol=1e-4)
+
+
+def test_what_a_map_warns_of_is_a_sentence() -> None:
+    path = own()
+    path.write_text(path.read_text().replace("random_fourier, n_components: 100", "nystrom, rank: 90"))
+    result = kfeat("fit", path, "--model", "m", "--set", "kernel={name: polynomial, degree: 1}")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("kfeat: Nystrom: the kernel has the numerical rank")
+    assert result.stderr.count("\n") == 1
+
+
+def test_all_rows_leave_none_to_score() -> None:
+    assert "no test rows are left" in said("fit", own(), "--model", "m", "--all-rows")
+    model = load_model("m")
+    assert model.about_["n_train"] == N
+    assert model.about_["scores"] is None
+    assert "scores" not in said("info", "m").split()
+
+
+def test_labels_made_binary_are_so_in_the_file_to_score(write: Write) -> None:
+    digits = load("digits", {"split": "all"})
+    frame = pd.DataFrame(digits.X_train[:400]).assign(digit=digits.y_train[:400])
+    frame.to_csv("digits.csv", index=False, header=[*(f"c{i}" for i in range(64)), "digit"])
+    path = write(
+        **{
+            "dataset: digits": "dataset: {path: digits.csv, target: digit}",
+            "n_test: 200, seed: 0}": "seed: 0}, binarise: {positive: 3}, constant_features: drop",
+        }
+    )
+    said("fit", path, "--model", "m", "--maps", "tensor_sketch")
+    assert json.loads(said("score", "--model", "m", "digits.csv", "--format", "json"))["accuracy"] > 0.95
+    frame.assign(digit=11).to_csv("other.csv", index=False, header=[*(f"c{i}" for i in range(64)), "digit"])
+    assert "row 1: expected one of the labels 0, 1, 2, 3" in refused("score", "--model", "m", "other.csv")
+
+
+def test_the_config_within_a_model_trains_it_again() -> None:
+    said("fit", own(solver="newton, C: 0.5"), "--model", "m")
+    Path("again.yaml").write_text(said("info", "m", "--config"))
+    said("fit", "again.yaml", "--model", "n")
+    one, other = load_model("m"), load_model("n")
+    assert one.about_["trial"] == other.about_["trial"]
+    np.testing.assert_array_equal(one.decision_function(FRAME), other.decision_function(FRAME))
+
+
+def test_info_tells_all() -> None:
+    said("fit", own(), "--model", "m")
+    told = json.loads(said("info", "m", "--format", "json"))
+    assert told["data"]["columns"] == ["age", "city", "income"]
+    assert told["data"]["features"] == 5
+    assert told["labels"] == ["no", "yes"]
+    assert told["map"]["name"] == "RandomFourier"
+    assert told["map"]["columns"] == 100
+    assert told["solver"]["C"] == 1.0
+    assert told["probabilities"] == "none"
+    assert told["scores"]["accuracy"] > 0.9
+    shown = said("info", "m")
+    for word in ("age, city, income", "Gaussian(gamma=", told["data"]["fingerprint"], "scikit-learn"):
+        assert word in shown
+
+
+FAULTS = {
+    "income,city,colour\n1,Rome,2\n": "missing: age; not known: colour",
+    "income,city,age\n1,Paris,2\n": "row 1, column city: expected one of Bonn, West, Oslo, Rome, got 'Paris'",
+    "income,city,age\n": "expected lines of data below the header, got none",
+    "": "got an empty file",
+}
+
+
+@pytest.mark.parametrize("content", FAULTS)
+def test_files_that_a_model_cannot_take_are_told(content: str) -> None:
+    said("fit", own(), "--model", "m")
+    Path("new.csv").write_text(content)
+    assert FAULTS[content] in refused("predict", "--model", "m", "new.csv", "--out", "p.csv")
+    assert not Path("p.csv").exists()
+
+
+def test_files_with_and_without_labels() -> None:
+    said("fit", own(), "--model", "m")
+    FRAME.to_csv("new.csv", index=False)
+    assert "expected the column buys to compare" in refused("score", "--model", "m", "new.csv")
+    FRAME.assign(buys="maybe").to_csv("maybe.csv", index=False)
+    told = refused("score", "--model", "m", "maybe.csv")
+    assert "row 1, column buys: expected one of no, yes, got 'maybe'" in told
+    assert said("predict", "--model", "m", "maybe.csv") == said("predict", "--model", "m", "new.csv")
+    told = refused("predict", "--model", "m", "new.csv", "--probabilities")
+    assert "train with `kfeat fit --probabilities`" in told
+    assert "no such file" in refused("predict", "--model", "m", "nothing.csv")
+    assert "no such file" in refused("info", "nothing")
+    assert "got another file" in refused("info", "new.csv")
+
+
+def test_svmlight_files_have_the_features_of_training(write: Write) -> None:
+    Path("a.svm").write_text("".join(f"{i % 2 * 2 - 1} 1:{i % 2} 3:{i / 9}\n" for i in range(60)))
+    path = write(
+        **{
+            "dataset: digits": "dataset: {path: a.svm}",
+            "n_train: 300, n_test: 200": "n_train: 40",
+        }
+    )
+    said("fit", path, "--model", "m", "--maps", "tensor_sketch")
+    assert "accuracy 1 on 60 rows" in said("score", "--model", "m", "a.svm")
+    Path("b.svm").write_text("1 1:1\n-1 4:1\n")
+    assert "feature indices up to 3 as in training, got 4" in refused("predict", "--model", "m", "b.svm")
+    Path("c.svm").write_text("7 1:1\n")
+    assert said("predict", "--model", "m", "c.svm") == "prediction\n1\n"
+    assert "labels that the model knows, -1, 1, got 7" in refused("score", "--model", "m", "c.svm")
+
+
+def test_a_place_that_takes_no_file_is_refused_before_the_training(write: Write) -> None:
+    told = refused("fit", write(), "--model", "no/such/folder/m", "--maps", "tensor_sketch")
+    assert "no/such/folder/m: the model cannot be written" in told
