@@ -18,6 +18,7 @@ from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.data import data
 from kfeat.cli.explain import explain
+from kfeat.cli.new import new
 from kfeat.cli.plan import plan, show_plan
 from kfeat.cli.postponed import postpone
 from kfeat.cli.protocol import protocol
@@ -71,6 +72,7 @@ def main() -> None:
 main.add_command(check)
 main.add_command(data)
 main.add_command(explain)
+main.add_command(new)
 main.add_command(plan)
 main.add_command(protocol)
 main.add_command(rows)
