@@ -23,6 +23,7 @@ from kfeat.cli.plan import plan, show_plan
 from kfeat.cli.postponed import postpone
 from kfeat.cli.protocol import protocol
 from kfeat.cli.rows import rows
+from kfeat.cli.tune import tune
 from kfeat.errors import EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
@@ -76,6 +77,7 @@ main.add_command(new)
 main.add_command(plan)
 main.add_command(protocol)
 main.add_command(rows)
+main.add_command(tune)
 
 
 @main.command()

@@ -1,4 +1,4 @@
-"""What a person must know of a table before it can be read: its delimiter, columns, words and missing values."""
+"""What must be known of a table before it can be read: its delimiter, columns, words and missing values."""
 
 import warnings
 from dataclasses import dataclass

@@ -7,6 +7,7 @@ import numpy as np
 import yaml
 
 from kfeat.data.dataset import Raw
+from kfeat.saying import plain
 from kfeat.tuning.columns import Columns
 from kfeat.tuning.first_choices import Choice
 
@@ -33,7 +34,7 @@ def config_text(
     protocol = {"scale": choices["scale"].value, "split": choices["split"].value}
     solver, exact = choices["solver"], _exact(raw)
     lines = [
-        f"# {raw.name}: {_size(raw)}; {_task(raw, target)}.",
+        plain(f"# {raw.name}: {_size(raw)}; {_task(raw, target)}."),
         *_remarks(columns, target),
         f"# `kfeat run {path}` computes it, `kfeat tune {path} --budget 5m` looks for better choices.",
         f"title: {flow(_title(raw.name))}",
@@ -86,22 +87,23 @@ def _remarks(columns: Columns | None, target: str | None) -> list[str]:
     """Return a comment on columns of words and on missing values, where there are any."""
     if columns is None:
         return []
-    words = [f"{name} ({n:,})" for name, n in columns.words.items() if name != target]
-    missing = [f"{name} ({n:,})" for name, n in columns.missing.items()]
     said = []
+    words = {name: n for name, n in columns.words.items() if name != target}
     if words:
-        said.append(
-            f"# Columns of words, with how many each has: {', '.join(words[:10])}{', ...' * (len(words) > 10)}."
-        )
-    if missing:
-        said.append(
-            f"# Missing values: {', '.join(missing[:10])}{', ...' * (len(missing) > 10)}; `missing` fills them."
-        )
+        said.append(f"# Columns of words, with how many each has: {_counted(words)}.")
+    if columns.missing:
+        said.append(f"# Missing values: {_counted(columns.missing)}; `missing` says what takes their place.")
     if unique := columns.identifying(target):
+        names = ", ".join(unique)
         said.append(
-            f"# Nearly every row has a word of its own in {', '.join(unique)}: leave such a column out of the file."
+            f"# Nearly every row has a word of its own in {names}: leave such columns out of the file."
         )
-    return [line.replace("\n", " ") for line in said]
+    return [plain(line) for line in said]
+
+
+def _counted(counts: dict[str, int]) -> str:
+    shown = [f"{name} ({n:,})" for name, n in counts.items()]
+    return ", ".join(shown[:10]) + ", ..." * (len(shown) > 10)
 
 
 def _exact(raw: Raw) -> tuple[dict[str, Any], str]:
