@@ -13,7 +13,10 @@ from kfeat.maps import maps_for
 Entry = dict[str, Any]
 Loss = Literal["squared_hinge", "logistic", "squares"]
 GOLDEN = 0.6180339887498949  # of steps that cover an interval evenly, however many there are
-GAMMA_DECADES = (-2.0, 4.0)  # around the median heuristic's gamma: bandwidths from 10 times to a hundredth
+# Around the median heuristic's gamma: Gaussian bandwidths from 10 times to a hundredth of it; with many
+# columns to a tenth, below which hardly a row is near another.
+DECADES_BELOW, DECADES_ABOVE, DECADES_ABOVE_MANY = 2.0, 4.0, 2.0
+MANY_COLUMNS = 10
 DEGREES = (1, 2, 3, 4)
 SIZES = (64, 128, 256, 512, 1024)  # of D
 MAPS = {
@@ -95,10 +98,11 @@ def _far(i: int, facts: Facts, seed: int) -> Entry:
     if kind == "polynomial":
         degree = DEGREES[(i // 5 * 2 + i % 5 // 3 + 1) % len(DEGREES)]
         return {"name": kind, "degree": degree, "gamma": _rounded(1 / facts.square), "coef0": 1}
-    low, high = GAMMA_DECADES
+    few = kind == "gaussian" and facts.n_features <= MANY_COLUMNS
+    high = DECADES_ABOVE if few else DECADES_ABOVE_MANY
     at = (seed * GOLDEN**2 + 0.4 + i * GOLDEN) % 1
     middle = facts.gamma if kind == "gaussian" else facts.laplacian_gamma
-    return {"name": kind, "gamma": _rounded(middle * 10 ** (low + at * (high - low)))}
+    return {"name": kind, "gamma": _rounded(middle * 10 ** (at * (DECADES_BELOW + high) - DECADES_BELOW))}
 
 
 def _near(kernel: Entry, rng: np.random.Generator) -> Entry:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from kfeat.tuning.candidates import Candidate
 
 ETA = 3
-SMALLEST = 500  # rows of the first rung
+SMALLEST = 300  # rows of the first rung
 MOST = 300  # candidates of one search
 
 
@@ -34,7 +34,7 @@ class Scored:
 
 
 def rungs(n_train: int) -> list[int]:
-    """Return how many training rows each rung has: 500, 1500, 4500 ... and all."""
+    """Return how many training rows each rung has: all, a third of them, a ninth ..., at least 300."""
     found = [n_train]
     while found[0] / ETA >= SMALLEST:
         found.insert(0, found[0] // ETA)
