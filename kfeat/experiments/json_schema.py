@@ -33,6 +33,7 @@ def experiment_schema() -> Schema:
     defs: Schema = {}
     shared = _of_settings(defs)
     own = _properties(ExperimentKeys, defs)
+    _loosen(defs)
     setting = {"type": "object", "properties": shared, "additionalProperties": False}
     own["settings"] = {"type": "array", "minItems": 1, "items": setting}
     own["figure"] = {"anyOf": [{"enum": ["methods", "curves", "ratios"]}, own["figure"]]}
@@ -45,6 +46,16 @@ def experiment_schema() -> Schema:
         "additionalProperties": False,
         "$defs": defs,
     }
+
+
+def _loosen(defs: Schema) -> None:
+    """Allow the short forms that a file has beside what the models hold."""
+    defs["Reported"].pop("required")  # a file that it includes may have the rest
+    column, layout = defs["Column"]["properties"], defs["FigureLayout"]["properties"]
+    column["show"] = {"anyOf": [{"type": "string"}, column["show"]]}
+    words = column["printed"]["additionalProperties"]
+    column["printed"]["additionalProperties"] = {"anyOf": [{"type": "string"}, words]}
+    layout["log"] = {"anyOf": [{"type": "boolean"}, layout["log"]]}
 
 
 def _of_settings(defs: Schema) -> Schema:
@@ -67,7 +78,7 @@ def _of_settings(defs: Schema) -> Schema:
 
 
 def _protocol(defs: Schema) -> Schema:
-    """Return the schema of a protocol: a chain of one step needs no list, a split without options its name."""
+    """Return the schema of a protocol: a single step needs no list, a split without options only its name."""
     within: Schema = {}
     made = _nested(Protocol, within)
     defs |= {name: _with_axes(each) for name, each in within.items()}
