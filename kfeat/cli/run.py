@@ -16,6 +16,7 @@ import click
 
 from kfeat.cli import options
 from kfeat.cli.check import check
+from kfeat.cli.compare import compare
 from kfeat.cli.data import data
 from kfeat.cli.explain import explain
 from kfeat.cli.lists import kernels, maps, solvers
@@ -73,6 +74,7 @@ def main() -> None:
 
 
 main.add_command(check)
+main.add_command(compare)
 main.add_command(data)
 main.add_command(explain)
 main.add_command(kernels)
