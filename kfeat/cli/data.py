@@ -1,5 +1,7 @@
 """The `kfeat data` commands: what datasets there are, what is here, and whether it is what it should be."""
 
+import json
+import os
 import sys
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -117,12 +119,68 @@ def verify(ctx: click.Context, names: tuple[str, ...], every: bool, quiet: bool)
 
 
 @data.command()
-@click.argument("name")
-def info(name: str) -> None:
-    """Show what is known of one dataset: shape, labels, source, licence, citation, files, fingerprint."""
-    from kfeat.data import describe
+@click.argument("name", metavar="NAME|FILE")
+@click.option("--target", metavar="COLUMN", help="Of a FILE: the labels, by name or number (-1: the last).")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Of a FILE: how it is read, as `dataset` in a config: --set missing=mean; repeatable.",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.pass_context
+def info(ctx: click.Context, name: str, target: str | None, settings: tuple[str, ...], form: str) -> None:
+    """Show what is known of one dataset, or what a file of your own holds.
 
+    Of a registered NAME: shape, labels, source, licence, citation, files, fingerprint. Of a FILE: rows,
+    columns, what they hold and become, missing cells, and with --target the classes. The exit status is 2
+    where the file cannot be read as it is.
+    """
+    from kfeat.data import describe
+    from kfeat.data.registry import registry
+
+    if name not in registry() and (os.path.exists(name) or "." in name or os.sep in name):
+        _show_file(ctx, name, target, settings, form)
+        return
     status = describe(name)
+    if target is not None or settings:
+        raise ConfigError(f"--target and --set belong to files of your own; {name} is a known dataset")
+    if form == "json":
+        click.echo(json.dumps(_described(status), indent=1))
+        return
+    _show_dataset(status)
+
+
+def _show_file(
+    ctx: click.Context, path: str, target: str | None, settings: tuple[str, ...], form: str
+) -> None:
+    from kfeat.cli.file_info import lines_of, report_of
+
+    report = report_of(path, target, settings)
+    if form == "json":
+        click.echo(report.model_dump_json(indent=1))
+    else:
+        for line in lines_of(report):
+            click.echo(line)
+    if report.problem:
+        click.echo(f"kfeat: {report.problem}", err=True)
+        ctx.exit(2)
+
+
+def _described(status: "Status") -> dict[str, Any]:
+    """Return what is known of a registered dataset, as JSON has it."""
+    told = {"title", "task", "shape", "labels", "stand_in_for", "licence", "citation"}
+    entry = status.entry.model_dump(mode="json", include=told)
+    files = [
+        {"path": str(path), "cached": present, "sha256": file.sha256, "urls": list(file.urls)}
+        for file, path, present in status.files
+    ]
+    known = {"fetched": status.fetched, "verified": status.verified, "fingerprint": status.fingerprint}
+    return {"name": status.name, **entry, **known, "files": files}
+
+
+def _show_dataset(status: "Status") -> None:
     entry = status.entry
     click.echo(f"{status.name}: {entry.title}")
     if entry.stand_in_for:

@@ -1,19 +1,25 @@
 """Datasets: registry, download, formats, scaling and splits."""
 
 from kfeat.data.catalogue import Status, clean, describe, fetch, list_datasets, path, verify
+from kfeat.data.coding import Coding
 from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.generators import GeneratorSource
 from kfeat.data.loading import fingerprint, load, load_raw
 from kfeat.data.protocol import Protocol
+from kfeat.data.reading import Reading
 from kfeat.data.sources import FileSource, PinnedSource, Source
+from kfeat.data.streaming import Rows, read_rows
 
 __all__ = [
+    "Coding",
     "Dataset",
     "FileSource",
     "GeneratorSource",
     "PinnedSource",
     "Protocol",
     "Raw",
+    "Reading",
+    "Rows",
     "Source",
     "Status",
     "clean",
@@ -24,5 +30,6 @@ __all__ = [
     "load",
     "load_raw",
     "path",
+    "read_rows",
     "verify",
 ]

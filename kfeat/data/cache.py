@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from pydantic_core import to_jsonable_python
 
 from kfeat.data.arrays import load_notes, load_parts, save_parts
+from kfeat.data.coding import Coding
 from kfeat.data.dataset import Raw
 from kfeat.data.files import check_regular, file_state, hashed_content, local_path
 from kfeat.errors import DataError, KfeatError
@@ -130,6 +131,7 @@ def parse_and_keep(folder: Path, files: Mapping[str, Path], parse: Callable[[], 
         "fingerprint": raw.fingerprint,
         "task": raw.task,
         "label_names": list(raw.label_names),
+        "coding": None if raw.coding is None else raw.coding.model_dump_json(),
     }
     save_parts(folder, raw.parts, notes)
     del raw
@@ -157,7 +159,10 @@ def read_kept(folder: Path, files: Mapping[str, Path]) -> Raw | None:
     if notes is None or notes["states"] != states_of(files):
         return None
     parts = load_parts(folder, notes)
-    return Raw(folder.name, notes["task"], parts, tuple(notes["label_names"]), notes["fingerprint"])
+    kept = notes.get("coding")
+    coding = None if kept is None else Coding.model_validate_json(kept)
+    names = tuple(notes["label_names"])
+    return Raw(folder.name, notes["task"], parts, names, notes["fingerprint"], coding=coding)
 
 
 def known_fingerprint(folder: Path, files: Mapping[str, Path]) -> str | None:
@@ -176,5 +181,5 @@ def states_of(files: Mapping[str, Path]) -> dict[str, list[int] | None]:
 
 def arrays_folder(parent: Path, stem: str, determined_by: Any) -> Path:
     """Return the folder of arrays for what determines them: files, how they are read, reader version."""
-    text = json.dumps([to_jsonable_python(determined_by), READER_VERSION], sort_keys=True)
+    text = json.dumps([to_jsonable_python(determined_by, exclude_none=True), READER_VERSION], sort_keys=True)
     return parent / f"{stem[:MOST_OF_A_NAME]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

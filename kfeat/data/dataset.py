@@ -4,14 +4,17 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from kfeat.data.models import Matrix as Matrix
 from kfeat.data.models import Task
 
-Matrix: TypeAlias = Any  # a NumPy array or a scipy.sparse.csr_array, which has no types to check against
+if TYPE_CHECKING:
+    from kfeat.data.coding import Coding
+
 Indices: TypeAlias = NDArray[np.int64]  # of rows, counted through the train and on through the test part
 BLOCK_VALUES = 1 << 20  # values taken from a dataset at a time: 8 MB in float64
 DIGEST_ROWS = 4096  # rows made sparse together for the fingerprint
@@ -31,7 +34,8 @@ class Raw:
 
     `parts` has "train" and perhaps "test". Class labels are integers (or floats) as in the file; words are
     the codes 0, 1, ... of `label_names`. `recorded` is the fingerprint where it is known without reading the
-    numbers. `verified` says that the files or the arrays equal pinned hashes.
+    numbers. `verified` says that the files or the arrays equal pinned hashes. `coding` says how the columns
+    became features and labels; it is None for data that were generated, or made from others.
     """
 
     name: str
@@ -40,6 +44,7 @@ class Raw:
     label_names: tuple[str, ...] = ()
     recorded: str | None = None
     verified: bool = False
+    coding: "Coding | None" = None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -95,7 +100,8 @@ class Dataset:
 
     X_train (n_train, d) and X_test (n_test, d) are dense arrays or `scipy.sparse.csr_array`s of the
     protocol's dtype. Class labels are integers (or floats) as the file has them, +1 and -1 once binarised;
-    targets are float64. `verified` says that the files or the parsed arrays equal pinned hashes.
+    targets are float64. `verified` says that the files or the parsed arrays equal pinned hashes. `coding`
+    says how the files' columns became features, before the protocol; None where no file was read.
     """
 
     name: str
@@ -107,6 +113,7 @@ class Dataset:
     fingerprint: str
     verified: bool
     label_names: tuple[str, ...] = ()
+    coding: "Coding | None" = None
 
 
 def take(X: Matrix, rows: Indices) -> Matrix:

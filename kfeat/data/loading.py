@@ -16,6 +16,7 @@ from kfeat.data.cache import (
     load_kept,
     parsed_once,
 )
+from kfeat.data.columns import advice_unnamed, unnamed
 from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import read_files
@@ -60,7 +61,8 @@ def load(
             f"{raw.name} is unverified: no published hash is known; "
             f"the fingerprint to pin is {raw.fingerprint}",
         )
-    return prepare(raw, rules, random_state, cache_folder(cache) if on_disk else None)
+    data = prepare(raw, rules, random_state, cache_folder(cache) if on_disk else None)
+    return replace(data, coding=raw.coding)
 
 
 def load_raw(
@@ -88,6 +90,8 @@ def load_files(source: FileSource, cache: Path) -> Raw:
         own_folder(source, cache), files, lambda: read_files(files, source.reading, source.task)
     )
     raw = replace(raw, name=source.name)
+    for name in unnamed(raw.coding.names if raw.coding else ()):
+        say_once(logging.WARNING, f"{source.name}, {advice_unnamed(name)}")
     return raw if source.fingerprint is None else with_pin(raw, source.fingerprint)
 
 

@@ -1,12 +1,13 @@
 """The base of every specification in kfeat.data, and the limits and types that they share."""
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
 MOST_SIDE = 100_000_000  # rows or columns of a matrix; the widest data published as svmlight have 55 million
 MOST_SEED = 2**64  # a seed is a number of 64 bits at most
 Task: TypeAlias = Literal["classification", "regression"]
+Matrix: TypeAlias = Any  # a NumPy array or a scipy.sparse.csr_array, which has no types to check against
 
 
 class Model(BaseModel):

@@ -9,7 +9,7 @@ from pydantic import model_validator
 from kfeat.data.models import MOST_SIDE, Model
 from kfeat.errors import DataError
 
-Format = Literal["svmlight", "idx", "csv", "tsv", "arff", "mat", "npz"]
+Format = Literal["svmlight", "idx", "csv", "tsv", "arff", "parquet", "mat", "npz"]
 ENDINGS = {
     ".svm": "svmlight",
     ".svmlight": "svmlight",
@@ -17,18 +17,21 @@ ENDINGS = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".arff": "arff",
+    ".parquet": "parquet",
+    ".pq": "parquet",
     ".mat": "mat",
     ".npz": "npz",
     ".idx": "idx",
 }
-COLUMN_OPTIONS = frozenset({"target", "categorical", "levels"})
-TEXT_OPTIONS = COLUMN_OPTIONS | {"header", "delimiter", "columns"}
+COLUMN_OPTIONS = frozenset({"target", "drop", "categorical", "levels", "missing"})
+TEXT_OPTIONS = COLUMN_OPTIONS | {"header", "delimiter", "decimal", "columns"}
 OPTIONS: dict[str, frozenset[str]] = {
     "svmlight": frozenset({"n_features"}),
     "idx": frozenset(),
     "csv": TEXT_OPTIONS,
     "tsv": TEXT_OPTIONS,
     "arff": COLUMN_OPTIONS,
+    "parquet": COLUMN_OPTIONS,
     "mat": frozenset({"variables", "samples_in_columns"}),
     "npz": frozenset({"variables"}),
 }
@@ -47,22 +50,33 @@ class Reading(Model):
     """A file format and its options; without `format`, the ending of the file's name decides.
 
     svmlight: `n_features`, the width, where the highest index of the file falls short of it.
-    csv, tsv, arff: `target`, the labels' column by name, or by number from 0 (-1: the last); `categorical`,
-    how columns of words are coded; `levels`, the words of a column in order (else sorted).
+    csv, tsv, arff, parquet: `target`, the labels' column by name, or by number from 0 (-1: the last); `drop`,
+    columns to leave out, named the same way; `categorical`, how columns of words are coded; `levels`, the
+    words of a column in order (else sorted); `missing`, what to do about missing cells (see below).
     csv, tsv: `header`, whether the first line names the columns; `columns`, their names where it does not;
-    `delimiter`, where it is not the format's own (`whitespace`: any run of blanks).
+    `delimiter`, where it is not the format's own (`whitespace`: any run of blanks); `decimal`, the decimal
+    sign where it is a comma.
     mat, npz: `variables`, the names of the arrays; mat: `samples_in_columns`.
     All: `n_train`, the number of a single file's first rows that train, while the others test.
+
+    `missing: drop` leaves out the rows with a missing cell, labels included. `mean` puts the mean of the
+    column in its place, `most_frequent` the value that is met most (of several, the least); words always get
+    the most frequent word. Both are learnt from the rows of the training file that have the cell (from the
+    first `n_train` rows, where they are cut off), before a protocol splits them: rows that the protocol draws
+    from that file to test have their share in them. Missing labels are never made up.
     """
 
     format: Format | None = None
     n_features: Annotated[int, Ge(1), Le(MOST_SIDE)] | None = None
     target: Annotated[int, Ge(-MOST_SIDE), Le(MOST_SIDE)] | str | None = None
+    drop: list[int | str] | None = None
     categorical: Literal["ordinal", "one_hot"] | None = None
     levels: dict[str, list[str]] | None = None
+    missing: Literal["drop", "mean", "most_frequent"] | None = None
     header: bool | None = None
     columns: list[str] | None = None
     delimiter: Annotated[str, MinLen(1)] | None = None
+    decimal: Literal[".", ","] | None = None
     variables: Variables | None = None
     samples_in_columns: bool | None = None
     n_train: Annotated[int, Ge(1), Le(MOST_SIDE)] | None = None

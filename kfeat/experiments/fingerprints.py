@@ -49,7 +49,8 @@ def _pinned(source: Source) -> str | None:
 
 
 def _named(name: str, source: dict[str, Any] | None) -> str:
-    return f"{name} {source}"
+    """Return a key of the source; an option that is not set, and may be of a newer kfeat, does not count."""
+    return f"{name} {source and {key: value for key, value in source.items() if value is not None}}"
 
 
 def _named_by(named: Mapping[str, str], source: Source) -> str | None:

@@ -134,7 +134,7 @@ def test_cut_and_foreign_files(tmp_path: Path, kind: str) -> None:
     [
         ({"format": "svmlight", "target": 1}, "target: no option of the format svmlight"),
         ({"format": "npz", "delimiter": ","}, "delimiter: no option of the format npz"),
-        ({"format": "parquet"}, "svmlight"),
+        ({"format": "xlsx"}, "svmlight"),
         ({"format": "csv", "categorical": "binary"}, "ordinal"),
         ({"n_features": 0}, "greater than or equal to 1"),
     ],

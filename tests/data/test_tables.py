@@ -155,7 +155,11 @@ def test_every_double_survives(tmp_path: Path) -> None:
         ("a,b,y\n1,2,0\n1,?,0\n", {}, "line 3, column b: .* got '\\?'"),
         ("a,b,y\n1,2,0\n-inf,3,0\n", {}, "line 3, column a: .* got '-inf'"),
         ("a,b,y\n1,2,0\n1,3,nan\n", {}, "line 3, column y"),
-        ("a,b,y\n1,2,0\n1,two,0\n", {}, "column b: expected numbers, got 'two'; set `categorical`"),
+        (
+            "a,b,y\n1,2,0\n1,two,0\n",
+            {},
+            "row 2, column b: .* 'two' \\(1 of 2 rows are numbers\\); set `cat",
+        ),
         ("a,b,income\n1,2,0\n", {"target": "incom"}, "no column 'incom' \\(did you mean 'income'\\?\\)"),
         ("a,b,y\n1,2,0\n", {"target": 3}, "target below 3"),
         ("a,b,y\n1,2,0\n", {"target": None}, "expected `target`.* columns a, b, y"),
@@ -186,7 +190,7 @@ def test_arff(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("30,red,high", "?,red,high", "row 1, column 1: expected a finite number"),
+        ("30,red,high", "?,red,high", "row 1, column age: expected a finite number or word"),
         ("40.5,blue", "40.5,?", "row 2, column colour"),
         ("40.5,blue", "40.5,pink", "pink"),
         ("{low, high}", "string", "cannot be read"),

@@ -39,6 +39,7 @@ def rows(separator: str) -> bytes:
 
 
 NAMES = ["a", "b", "'c c'", "d", "e", "f", "y"]
+OWN = b"\xef\xbb\xbfa,w,,y\r\n" + b'1,red,0,yes\r\n,blue,1,no\r\n2.5,"red",2,yes\r\n?,,3,no\r\n' * 3
 TYPES = ["numeric"] * 5 + ["{blue,red}", "{0,1}"]
 ARFF = "".join(f"@attribute {name} {kind}\n" for name, kind in zip(NAMES, TYPES, strict=True)).encode()
 SVMLIGHT = b"+1 1:0.5 3:-2e1 # c\n-1 2:1\n1 qid:3 1:1\n" * 3
@@ -48,6 +49,7 @@ WORDS: dict[str, Any] = {"target": "y", "categorical": "one_hot"}
 FILES: dict[str, tuple[bytes, dict[str, Any]]] = {
     "svmlight": (SVMLIGHT, {"format": "svmlight"}),
     "csv": (b"a,b,c,d,e,f,y\n" + rows(","), {"format": "csv", **WORDS}),
+    "own.csv": (OWN, {"format": "csv", "missing": "mean", "drop": [2], **WORDS}),
     "numbers.csv": (b"1,2,0\n4,5,1\n7,8,0\n", {"format": "csv", "target": -1, "header": False}),
     "blanks": (rows(" "), {"format": "csv", "columns": NAMES, "delimiter": "whitespace", **WORDS}),
     "tsv": (rows("\t"), {"format": "tsv", "header": False, "target": -1, "categorical": "ordinal"}),

@@ -9,7 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.arrays import canonical
+from kfeat.data.coding import Coding, as_labels
 from kfeat.data.dataset import Part, Raw
+from kfeat.data.finite import check_finite_labels, check_finite_matrix
+from kfeat.data.formats.contents import Contents
+from kfeat.data.formats.cut import cut
 from kfeat.data.models import Task
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError, KfeatError
@@ -17,7 +21,6 @@ from kfeat.saying import printable
 
 MODULES = {"csv": "delimited", "tsv": "delimited", "npz": "named_arrays"}  # others have their own name
 MOST_CLASSES = 20  # whole-number labels of more kinds than this are taken for regression targets
-CHECKED_ROWS = 4096  # looked at together, so that a check costs no second copy of the data
 
 
 def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = None) -> Raw:
@@ -30,9 +33,10 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     name = format_of(files["train"], reading)
     module = import_module(f"kfeat.data.formats.{MODULES.get(name, name)}")
     try:
-        parts, label_names = module.read(files, reading)
-        if reading.n_train is not None:
-            parts = cut(parts, reading.n_train, str(files["train"]))
+        contents: Contents = module.read(files, reading)
+        parts = contents.parts
+        if reading.n_train is not None and not contents.columns:  # tables are cut before anything is learnt
+            parts = cut_parts(parts, reading.n_train, str(files["train"]))
         for role, part in parts.items():
             check_part(part, str(files.get(role, files["train"])), parts["train"].X.shape[1])
     except KfeatError as error:
@@ -40,21 +44,33 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     # The readers are other libraries' parsers: what they raise on damaged bytes is open-ended.
     except Exception as error:
         raise DataError(f"{files['train']}: cannot be read as {name} ({printable(error)})") from error
-    labels, task = encoded({role: part.y for role, part in parts.items()}, label_names, task)
-    if task == "regression" and label_names:
+    labels, task = encoded({role: part.y for role, part in parts.items()}, contents.label_names, task)
+    if task == "regression" and contents.label_names:
         raise DataError(f"{files['train']}: expected numbers as targets of a regression, got words")
     parts = canonical({role: Part(part.X, labels[role]) for role, part in parts.items()})
-    return Raw(files["train"].name, task, parts, label_names)
+    coding = coding_of(contents, parts["train"], task)
+    return Raw(files["train"].name, task, parts, contents.label_names, coding=coding)
 
 
-def cut(parts: Mapping[str, Part], n_train: int, file: str) -> dict[str, Part]:
+def coding_of(contents: Contents, train: Part, task: Task) -> Coding:
+    """Return how the columns became features and labels."""
+    return Coding(
+        task=task,
+        width=len(contents.columns) or train.X.shape[1],
+        columns=contents.columns,
+        target=contents.target,
+        label_names=contents.label_names,
+        dropped=contents.dropped,
+        n_dropped=contents.n_dropped,
+        sparse=not isinstance(train.X, np.ndarray),
+    )
+
+
+def cut_parts(parts: Mapping[str, Part], n_train: int, file: str) -> dict[str, Part]:
     """Return a single part cut in two: its first n_train rows, and the others as the test part."""
-    if "test" in parts:
-        raise DataError(f"{file}: expected `n_train` or test rows of their own, got both")
-    X, y = parts["train"].X, parts["train"].y
-    if n_train >= len(y):
-        raise DataError(f"{file}: expected more than n_train = {n_train} rows, got {len(y)}")
-    return {"train": Part(X[:n_train], y[:n_train]), "test": Part(X[n_train:], y[n_train:])}
+    X = cut({role: part.X for role, part in parts.items()}, n_train, file)
+    y = cut({role: part.y for role, part in parts.items()}, n_train, file)
+    return {role: Part(X[role], y[role]) for role in X}
 
 
 def encoded(
@@ -71,14 +87,6 @@ def encoded(
     return (typed if task == "classification" else {role: y.astype(float) for role, y in typed.items()}), task
 
 
-def as_labels(y: NDArray[Any]) -> NDArray[Any]:
-    """Return class labels as int64 where all are whole numbers, as float64 otherwise."""
-    if np.issubdtype(y.dtype, np.integer):
-        return y.astype(np.int64)
-    whole = np.all(np.isfinite(y)) and np.all(y == np.rint(y)) and np.all(np.abs(y) < 2**53)
-    return y.astype(np.int64 if whole else np.float64)
-
-
 def check_part(part: Part, file: str, width: int) -> None:
     """Raise DataError unless X and y are finite, not empty, as long as one another, and X of this width."""
     n, d = part.X.shape
@@ -88,33 +96,5 @@ def check_part(part: Part, file: str, width: int) -> None:
         raise DataError(f"{file}: expected a label for each of its {n} rows, got {len(part.y)} labels")
     if n == 0 or d == 0:
         raise DataError(f"{file}: expected rows and columns of data, got {n} rows and {d} columns")
-    check_finite(part, file)
-
-
-def check_finite(part: Part, file: str) -> None:
-    """Raise DataError naming the file, row and column (from 1) of the first NaN or infinity in X or y."""
-    from scipy.sparse import issparse
-    from sklearn.utils import gen_batches
-
-    if issparse(part.X):
-        bad = np.flatnonzero(~np.isfinite(part.X.data))
-        if len(bad):
-            row = int(np.searchsorted(part.X.indptr, bad[0], side="right"))
-            raise not_finite(file, row, int(part.X.indices[bad[0]]) + 1, part.X.data[bad[0]])
-    else:
-        for batch in gen_batches(len(part.X), CHECKED_ROWS):
-            found = np.argwhere(~np.isfinite(part.X[batch]))
-            if len(found):
-                row, column = batch.start + int(found[0, 0]), int(found[0, 1])
-                raise not_finite(file, row + 1, column + 1, part.X[row, column])
-    bad = np.flatnonzero(~np.isfinite(part.y))
-    if len(bad):
-        raise not_finite(file, int(bad[0]) + 1, "of the labels", part.y[bad[0]])
-
-
-def not_finite(file: str, row: int, column: int | str, value: float) -> DataError:
-    """Return the error for one value that is not finite."""
-    return DataError(
-        f"{file}, row {row}, column {column}: expected a finite number, got {value}; "
-        "fill in or drop missing values before kfeat reads the file"
-    )
+    check_finite_matrix(part.X, f"{file}, ")
+    check_finite_labels(part.y, f"{file}, ")

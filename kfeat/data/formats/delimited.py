@@ -1,121 +1,198 @@
 """CSV, TSV and other tables of delimited text, with or without a header, with labels inside or beside."""
 
-import csv
-import io
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from kfeat.data.dataset import Part
+from kfeat.data.coding import Coding
+from kfeat.data.columns import is_number
 from kfeat.data.files import open_content
-from kfeat.data.formats.tables import coded, coded_features, coded_labels, is_number
-from kfeat.data.reading import Reading, format_of
+from kfeat.data.formats.contents import Contents
+from kfeat.data.formats.lines import (
+    check_lengths,
+    diagnose,
+    has_header,
+    named_records,
+    refuse_one_column,
+    separator_of,
+)
+from kfeat.data.formats.tables import coded, coded_beside, dropped_columns
+from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
-MISSING = {"", "na", "n/a", "nan", "-nan", "null", "none", "<na>", "?"}
 
-
-def read(files: Mapping[str, Path], reading: Reading) -> tuple[dict[str, Part], tuple[str, ...]]:
+def read(files: Mapping[str, Path], reading: Reading) -> Contents:
     """Return the parts of delimited text files; labels are the target column, or a file beside."""
     frames = {role: read_frame(path, reading) for role, path in files.items() if "labels" not in role}
     file = str(files["train"])
+    dropped = dropped_columns(list(frames["train"].columns), reading, file)
+    for role, frame in frames.items():
+        check_cells(files[role], frame.drop(columns=dropped, errors="ignore"), reading, dropped)
     if "train_labels" not in files:
         return coded(frames, reading, file)
     if reading.target is not None:
         raise DataError(f"{file}: expected `target` or a file of labels, got both")
-    columns = {}
+    labels = {}
     for part in frames:
         if f"{part}_labels" not in files:
             raise DataError(f"{files[part]}: expected a file of labels for the test file too")
-        labels = read_frame(files[f"{part}_labels"], Reading(format="csv", header=False, delimiter=","))
-        if labels.shape[1] != 1:
-            raise DataError(f"{files[f'{part}_labels']}: expected one label per line, got {labels.shape[1]}")
-        columns[part] = labels.iloc[:, 0]
-    y, label_names = coded_labels(columns, reading, "labels", file)
-    X = coded_features(frames, list(frames["train"].columns), reading, file)
-    return {part: Part(X[part], y[part]) for part in frames}, label_names
+        labels[part] = read_labels(files[f"{part}_labels"])
+    return coded_beside(frames, labels, reading, file, dropped)
+
+
+def read_labels(path: Path) -> Any:
+    """Return the labels of a file with one per line."""
+    reading = Reading(format="csv", header=False, delimiter=",")
+    labels = parsed(path, reading)
+    check_cells(path, labels, reading)
+    if labels.shape[1] != 1:
+        raise DataError(f"{path}: expected one label per line, got {labels.shape[1]}")
+    return labels.iloc[:, 0]
 
 
 def read_frame(path: Path, reading: Reading) -> Any:
-    """Return one file as a data frame; raises DataError naming line and column of what is wrong."""
+    """Return one file as a data frame, NaN where a cell is missing; raises DataError for what is no table."""
+    frame = parsed(path, reading)
+    if len(frame.columns) == 1:
+        refuse_one_column(path, reading)
+    return frame
+
+
+def parsed(path: Path, reading: Reading) -> Any:
+    """Return one file as a data frame, as pandas parses it."""
     import pandas as pd
 
-    separator = separator_of(path, reading)
-    header = reading.columns is None if reading.header is None else reading.header
-    # Before 3.1, pandas needs to be asked for the float64 nearest to the text; since then it always is.
-    old = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
-    exact: Any = {"float_precision": "round_trip"} if old else {}
+    header = has_header(reading)
+    words = [int(name) if not header and name.isdigit() else name for name in reading.levels or {}]
     try:
         with open_content(path) as content, warnings.catch_warnings():
             warnings.simplefilter("error")
             frame = pd.read_csv(
-                content,
-                sep=r"\s+" if separator == " " else separator,
-                header=0 if header else None,
-                names=reading.columns,
-                index_col=False,
-                skipinitialspace=True,
-                low_memory=False,
-                na_values=["?"],
-                encoding="utf-8-sig",
-                **exact,
+                content, **options(path, reading), names=reading.columns, dtype=as_text(words)
             )
     except DataError:
         raise
     except (ValueError, OverflowError, Warning) as error:
-        diagnose(path, reading, header)
-        raise DataError(f"{path}: cannot be read as delimited text ({error})") from error
+        raise unreadable(path, reading, error) from error
+    return checked(frame, path, reading)
+
+
+def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Any, None]]:
+    """Yield one file as data frames of at most so many rows, of which one is in memory at a time."""
+    import pandas as pd
+
+    names = names_without_header(path, reading, coding)
+    words = [column.name for column in coding.columns if column.words]
+    if coding.target is not None and coding.label_names:
+        words.append(coding.target)
+    whole = False  # whether the lines have been found to be equally long
+    try:
+        with open_content(path) as content:
+            reader: Any = None
+            while True:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("error")
+                    if reader is None:
+                        text = {**options(path, reading), "dtype": as_text(words), "chunksize": rows}
+                        reader = pd.read_csv(content, **text, names=names)
+                    frame = next(reader, None)
+                if frame is None:
+                    return
+                checked(frame, path, reading)
+                if not whole and frame.iloc[:, -1].isna().any():
+                    check_lengths(path, reading)
+                    whole = True
+                yield frame, None
+    except DataError:
+        raise
+    except (ValueError, OverflowError, Warning) as error:
+        raise unreadable(path, reading, error) from error
+
+
+def names_without_header(path: Path, reading: Reading, coding: Coding) -> list[str] | None:
+    """Return the names of a file's columns where its header does not tell them; the target may be missing.
+
+    Raises DataError where the number of columns fits neither the rows with the target nor those without.
+    """
+    if (has_header(reading) and reading.columns is None) or not coding.columns:
+        return None
+    beside = len(coding.dropped) + (coding.target is not None)
+    everything = reading.columns or [str(number) for number in range(coding.width + beside)]
+    without = [name for name in everything if name != coding.target]
+    given = reading.model_copy(update={"columns": None})
+    n = len(named_records(path, given)[0])
+    for names in (everything, without, coding.names):
+        if len(names) == n:
+            return names
+    raise DataError(
+        f"{path}: expected rows of {len(everything)} columns as in training, or {len(without)} without the "
+        f"target, got {n}"
+    )
+
+
+def options(path: Path, reading: Reading) -> dict[str, Any]:
+    """Return pandas' options for a file."""
+    import pandas as pd
+
+    separator = separator_of(path, reading)
+    # Before 3.1, pandas needs to be asked for the float64 nearest to the text; since then it always is.
+    old = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
+    exact: dict[str, Any] = {"float_precision": "round_trip"} if old else {}
+    return {
+        "sep": r"\s+" if separator == " " else separator,
+        "decimal": reading.decimal or ".",
+        "header": 0 if has_header(reading) else None,
+        "index_col": False,
+        "skipinitialspace": True,
+        "low_memory": False,
+        "na_values": ["?"],
+        "encoding": "utf-8-sig",
+        **exact,
+    }
+
+
+def as_text(words: Sequence[str | int]) -> dict[str | int, str] | None:
+    """Return pandas' option that keeps the cells of columns of words as they are written."""
+    return dict.fromkeys(words, "str") or None
+
+
+def unreadable(path: Path, reading: Reading, error: Exception | Warning) -> DataError:
+    """Return the error for a file that pandas does not read; raises the one that names line and column."""
+    diagnose(path, reading)
+    return DataError(f"{path}: cannot be read as delimited text ({error})")
+
+
+def checked(frame: Any, path: Path, reading: Reading) -> Any:
+    """Return the frame, its columns named by text; raises DataError for no rows, or a header of numbers."""
     if not len(frame):
         raise DataError(f"{path}: expected lines of data below the header, got none")
     frame.columns = [str(name) for name in frame.columns]
-    if header and reading.header is None and all(is_number(name) for name in frame.columns):
+    if has_header(reading) and reading.header is None and looks_like_data(list(frame.columns)):
         raise DataError(
             f"{path}: its first line looks like data, not like names; set `header` to true or false"
         )
-    if frame.isna().any(axis=None) or (frame.select_dtypes("number").abs() == math.inf).any(axis=None):
-        diagnose(path, reading, header)
-        raise DataError(f"{path}: expected a finite number or word in every cell, got a missing value")
     return frame
 
 
-def separator_of(path: Path, reading: Reading) -> str:
-    """Return the delimiter given, or that of the format; `whitespace` and a blank mean any run of blanks."""
-    if reading.delimiter is not None:
-        return " " if reading.delimiter == "whitespace" else reading.delimiter
-    return "\t" if format_of(path, reading) == "tsv" else ","
+def looks_like_data(names: list[str]) -> bool:
+    """Return whether names are all numbers, or half of them are and do not count from one to the next."""
+    numbers = [float(name) for name in names if is_number(name)]
+    count = all(after == before + 1 for before, after in pairwise(numbers))
+    return len(numbers) == len(names) or (2 * len(numbers) >= len(names) and not count)
 
 
-def diagnose(path: Path, reading: Reading, header: bool) -> None:
-    """Raise DataError for the first ragged line or missing value; slow, but only a failed read comes here."""
-    names: list[str] | None = None
-    for line, cells in records(path, separator_of(path, reading)):
-        if names is None:
-            names = reading.columns or (cells if header else [str(number) for number in range(len(cells))])
-            if header:
-                continue
-        if len(cells) != len(names):
-            raise DataError(f"{path}, line {line}: expected {len(names)} columns, got {len(cells)}")
-        for name, cell in zip(names, cells, strict=True):
-            word = cell.strip().lower()
-            if word in MISSING or word.lstrip("+-") in ("inf", "infinity"):
-                raise DataError(
-                    f"{path}, line {line}, column {name}: expected a finite number or word, got '{cell}'; "
-                    "fill in or drop missing values before kfeat reads the file"
-                )
-    if names is None:
-        raise DataError(f"{path}: expected lines of data, got an empty file")
+def check_cells(path: Path, frame: Any, reading: Reading, dropped: Sequence[str] = ()) -> None:
+    """Raise DataError naming line and column of infinity, of a missing cell or of a line that is too short.
 
-
-def records(path: Path, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and cells of each line that is not empty."""
-    with open_content(path) as content, io.TextIOWrapper(content, "utf-8-sig", newline="") as text:
-        try:
-            if separator == " ":
-                yield from ((number, line.split()) for number, line in enumerate(text, 1) if line.strip())
-            else:
-                reader = csv.reader(text, delimiter=separator, skipinitialspace=True)
-                yield from ((reader.line_num, cells) for cells in reader if cells)
-        except (csv.Error, UnicodeDecodeError, TypeError) as error:
-            raise DataError(f"{path}: expected UTF-8 text, delimited by '{separator}' ({error})") from None
+    Missing cells are left where `missing` says what to do about them, and in columns that are dropped.
+    """
+    lacking = bool(frame.isna().any(axis=None))
+    infinite = bool((frame.select_dtypes("number").abs() == math.inf).any(axis=None))
+    if infinite or (lacking and reading.missing is None):
+        diagnose(path, reading, dropped)
+        raise DataError(f"{path}: expected a finite number or word in every cell, got a missing value")
+    if lacking:
+        check_lengths(path, reading)

@@ -1,6 +1,6 @@
 """The IDX format of MNIST: two zero bytes, a type code, the number of axes, their lengths, the values."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.dataset import Part
+from kfeat.data.coding import Coding
+from kfeat.data.dataset import Matrix, Part
 from kfeat.data.files import open_content
+from kfeat.data.formats.contents import Contents
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
 TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
-def read(files: Mapping[str, Path], reading: Reading) -> tuple[dict[str, Part], tuple[str, ...]]:
+def read(files: Mapping[str, Path], reading: Reading) -> Contents:
     """Return dense parts: one row of pixels per image, the labels from the file beside it."""
     parts = {}
     for role in ("train", "test"):
@@ -31,7 +33,16 @@ def read(files: Mapping[str, Path], reading: Reading) -> tuple[dict[str, Part], 
         if y.ndim != 1 or X.ndim < 2:
             raise DataError(f"{files[role]}: expected an array and a label per row, got {X.shape}, {y.shape}")
         parts[role] = Part(X.reshape(len(X), prod(X.shape[1:])), y)
-    return parts, ()
+    return Contents(parts)
+
+
+def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Matrix, None]]:
+    """Yield the rows of pixels, so many at a time; the file is read as a whole."""
+    X = read_array(path)
+    if X.ndim < 2:
+        raise DataError(f"{path}: expected an array of two axes or more, got {X.shape}")
+    for start in range(0, len(X), rows):
+        yield X[start : start + rows].reshape(-1, prod(X.shape[1:])), None
 
 
 def read_array(path: Path) -> NDArray[Any]:

@@ -8,15 +8,17 @@ import io
 import json
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from kfeat.data.dataset import Part
+from kfeat.data.coding import Coding
+from kfeat.data.dataset import Matrix
 from kfeat.data.files import open_content
-from kfeat.data.formats.named_arrays import parts_of
+from kfeat.data.formats.contents import Contents
+from kfeat.data.formats.named_arrays import parts_of, slices
 from kfeat.data.models import MOST_SIDE
 from kfeat.data.reading import Reading, Variables
 from kfeat.errors import DataError
@@ -32,15 +34,26 @@ CHILD = (
 )
 
 
-def read(files: Mapping[str, Path], reading: Reading) -> tuple[dict[str, Part], tuple[str, ...]]:
+def read(files: Mapping[str, Path], reading: Reading) -> Contents:
     """Return the parts in a .mat file; cells, structs and objects are refused before anything is decoded."""
     path, names = files["train"], reading.variables or Variables()
     if len(files) > 1:
         raise DataError(f"{path}: a .mat file holds the test rows too; name their arrays in `variables`")
+    wanted = sorted(set(names.model_dump().values()))
+    return Contents(parts_of(arrays_of(path, wanted, reading), names, str(path)))
+
+
+def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Matrix, Any]]:
+    """Yield the rows of X and, where there is one, of y; the arrays are read as a whole."""
+    names = reading.variables or Variables()
+    yield from slices(arrays_of(path, [names.X, names.y], reading), names, str(path), rows)
+
+
+def arrays_of(path: Path, names: list[str], reading: Reading) -> dict[str, Any]:
+    """Return the named arrays of a file; one that is None is there, but not asked for."""
     with open_content(path) as content:
         stored = content.read()
-    wanted = sorted(set(names.model_dump().values()))
-    return parts_of(arrays_in(stored, wanted, bool(reading.samples_in_columns), path), names, str(path)), ()
+    return arrays_in(stored, names, bool(reading.samples_in_columns), path)
 
 
 def arrays_in(stored: bytes, names: list[str], transposed: bool, path: Path) -> dict[str, Any]:
@@ -64,7 +77,7 @@ def unpacked(packed: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     """Return the arrays by name, as the child packed them: by their index among the names."""
     from scipy.sparse import csr_array
 
-    arrays: dict[str, Any] = {}
+    arrays: dict[str, Any] = dict.fromkeys(packed["others"].tolist()) if "others" in packed else {}
     for index, name in enumerate(names):
         if f"{index}" in packed:
             arrays[name] = packed[f"{index}"]
@@ -88,20 +101,21 @@ def decode_stdin(names: list[str], transposed: bool) -> None:
 
 
 def decoded(stored: bytes, names: list[str], transposed: bool) -> dict[str, Any]:
-    """Return the named matrices by their index among the names, sparse ones as their CSR arrays."""
+    """Return the named matrices by their index among the names, sparse ones as CSR, and the other names."""
     from scipy.io import loadmat, whosmat
 
     file = io.BytesIO(stored)
     try:
-        kinds = {name: kind for name, _, kind in whosmat(file) if name in names}
+        everything = {name: kind for name, _, kind in whosmat(file)}
     except NotImplementedError:
         raise DataError("expected MATLAB version 7 or earlier, got 7.3; save it with -v7") from None
+    kinds = {name: kind for name, kind in everything.items() if name in names}
     for name, kind in kinds.items():
         if kind not in NUMERIC:
             raise DataError(f"expected {name} to be a numeric matrix, got a {kind} array")
     file.seek(0)
     found = loadmat(file, variable_names=sorted(kinds)) if kinds else {}
-    packed: dict[str, Any] = {}
+    packed: dict[str, Any] = {"others": np.array(sorted(everything.keys() - kinds.keys()), dtype="U")}
     for name in kinds:
         packed |= packed_matrix(found[name], str(names.index(name)), transposed)
     return packed

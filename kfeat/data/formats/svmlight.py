@@ -1,18 +1,23 @@
 """The svmlight / LIBSVM text format: `label index:value ...` per line, indices from 1 and rising."""
 
+import io
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
+from typing import IO, Any
 
-from kfeat.data.dataset import Part
+from kfeat.data.coding import Coding
+from kfeat.data.dataset import Matrix, Part
 from kfeat.data.files import open_content
+from kfeat.data.formats.contents import Contents
 from kfeat.data.models import MOST_SIDE
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
 
-def read(files: Mapping[str, Path], reading: Reading) -> tuple[dict[str, Part], tuple[str, ...]]:
+def read(files: Mapping[str, Path], reading: Reading) -> Contents:
     """Return CSR parts, all as wide as the widest or as `reading.n_features`."""
     parts = {role: read_one(path) for role, path in files.items()}
     width = max(part.X.shape[1] for part in parts.values())
@@ -23,27 +28,57 @@ def read(files: Mapping[str, Path], reading: Reading) -> tuple[dict[str, Part], 
                 f"got {width}; set n_features to {width} or more"
             )
         width = reading.n_features
-    for part in parts.values():
+    for role, part in parts.items():
+        if not part.X.nnz:
+            raise DataError(f"{files[role]}: expected lines of `label index:value ...`, got no values at all")
         part.X.resize((part.X.shape[0], width))
-    return parts, ()
+    return Contents(parts)
+
+
+def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Matrix, Any]]:
+    """Yield the rows of a file and their labels, so many at a time, as wide as in training.
+
+    Where the first line has no label, none has one.
+    """
+    with open_content(path) as content:
+        lines = (line for line in content if line.split(b"#", 1)[0].strip())
+        labelled: bool | None = None
+        while some := list(islice(lines, rows)):
+            if labelled is None:
+                labelled = b":" not in some[0].split()[0]
+            text = b"".join(some if labelled else [b"0 " + line for line in some])
+            part = parsed(path, io.BytesIO(text), labelled)
+            if part.X.shape[1] > coding.width:
+                raise DataError(
+                    f"{path}: expected feature indices up to {coding.width} as in training, "
+                    f"got {part.X.shape[1]}"
+                )
+            part.X.resize((part.X.shape[0], coding.width))
+            yield part.X, part.y if labelled else None
 
 
 def read_one(path: Path) -> Part:
     """Return one file's rows; raises DataError naming line and column of what is not svmlight."""
+    with open_content(path) as content:
+        return parsed(path, content)
+
+
+def parsed(path: Path, content: IO[bytes], labelled: bool = True) -> Part:
+    """Return the rows in a file or in some of its lines."""
     from scipy.sparse import csr_array
     from sklearn.datasets import load_svmlight_file
 
     try:
-        with open_content(path) as content:
-            X, y = load_svmlight_file(content, zero_based=False)
+        X, y = load_svmlight_file(content, zero_based=False)
     except DataError:
         raise
     except (ValueError, OverflowError) as error:
-        diagnose(path)
+        if labelled:
+            diagnose(path)
         raise DataError(f"{path}: cannot be read as svmlight ({error})") from error
     if X.shape[1] > MOST_SIDE:
         raise DataError(f"{path}: expected feature indices up to {MOST_SIDE:,}, got {X.shape[1]:,}")
-    if not X.nnz:
+    if not len(y):
         raise DataError(f"{path}: expected lines of `label index:value ...`, got no values at all")
     return Part(csr_array(X), y)
 

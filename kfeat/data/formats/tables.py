@@ -1,137 +1,154 @@
-"""Tables of named columns, numbers or words, become a matrix and labels."""
+"""Tables of named columns, numbers or words, become a matrix, labels, and the coding of both."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.dataset import Matrix, Part
+from kfeat.data.coding import coded_matrix
+from kfeat.data.columns import Column, listed, rows_listed
+from kfeat.data.dataset import Part
+from kfeat.data.formats.contents import Contents
+from kfeat.data.formats.cut import cut
+from kfeat.data.formats.learning import holds_words, learn_column, levels_of, refuse_dates
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
 
-Frames = Mapping[str, Any]  # pandas data frames by part
+Frames: TypeAlias = Mapping[str, Any]  # pandas data frames, or series of one column, by part
 
 
-def coded(frames: Frames, reading: Reading, file: str) -> tuple[dict[str, Part], tuple[str, ...]]:
-    """Return the parts of tables whose target is one of the columns, and the words behind label codes."""
-    columns = list(frames["train"].columns)
+def coded(frames: Frames, reading: Reading, file: str) -> Contents:
+    """Return the parts of tables whose target is one of the columns, and what was learnt of the columns."""
+    columns = [str(name) for name in frames["train"].columns]
     for frame in frames.values():
-        if list(frame.columns) != columns:
+        if [str(name) for name in frame.columns] != columns:
             raise DataError(f"{file}: expected the test file to have the same columns as the training file")
     target = target_column(columns, reading, file)
-    y, label_names = coded_labels(
-        {part: frame[target] for part, frame in frames.items()}, reading, target, file
+    labels = {part: frame[target] for part, frame in frames.items()}
+    return coded_beside(
+        {part: frame.drop(columns=target) for part, frame in frames.items()},
+        labels,
+        reading,
+        file,
+        dropped_columns(columns, reading, file),
+        target,
     )
-    X = coded_features(frames, [column for column in columns if column != target], reading, file)
-    return {part: Part(X[part], y[part]) for part in frames}, label_names
+
+
+def coded_beside(
+    frames: Frames, labels: Frames, reading: Reading, file: str, dropped: list[str], target: str | None = None
+) -> Contents:
+    """Return the parts of tables whose labels are beside them; `target` is what the labels are called."""
+    frames = {part: frame.drop(columns=dropped) for part, frame in frames.items()}
+    for part, frame in frames.items():
+        if len(labels[part]) != len(frame):
+            got = f"got {len(labels[part])} labels"
+            raise DataError(f"{file}: expected a label for each of its {len(frame)} rows, {got}")
+    if reading.n_train is not None:
+        frames, labels = cut(frames, reading.n_train, file), cut(labels, reading.n_train, file)
+    n_missing = {name: sum(int(f[name].isna().sum()) for f in frames.values()) for name in frames["train"]}
+    whole = {part: whole_rows(frames[part], labels[part], reading, file) for part in frames}
+    n_dropped = sum(len(frames[part]) - len(whole[part][0]) for part in frames)
+    frames, labels = ({part: each[i] for part, each in whole.items()} for i in (0, 1))
+    y, label_names = coded_labels(labels, reading, target or "labels", file)
+    learnt = [
+        learn_column(name, {part: frame[name] for part, frame in frames.items()}, reading, file)
+        for name in frames["train"].columns
+    ]
+    columns = tuple(column.model_copy(update={"n_missing": n_missing[column.name]}) for column in learnt)
+    parts = {part: Part(features(frame, columns, file), y[part]) for part, frame in frames.items()}
+    return Contents(parts, columns, target, label_names, tuple(dropped), n_dropped)
+
+
+def features(frame: Any, columns: tuple[Column, ...], file: str) -> Any:
+    """Return the matrix of one part; raises DataError naming the file."""
+    if not columns:
+        return np.empty((len(frame), 0))
+    try:
+        return coded_matrix(frame, columns)
+    except DataError as error:
+        raise DataError(f"{file}, {error}") from None
+
+
+def whole_rows(frame: Any, labels: Any, reading: Reading, file: str) -> tuple[Any, Any]:
+    """Return the rows that are used: all, or with `missing: drop` those without a missing cell.
+
+    Raises DataError naming rows where cells are missing and nothing is said of them, or a label is missing
+    that would have to be made up.
+    """
+    lacking = frame.isna().any(axis=1).to_numpy()
+    unlabelled = labels.isna().to_numpy()
+    if not (lacking.any() or unlabelled.any()):
+        return frame, labels
+    if reading.missing == "drop":
+        keep = ~(lacking | unlabelled)
+        if not keep.any():
+            raise DataError(f"{file}: expected rows without missing cells, got none; set `missing` to mean")
+        return frame[keep].reset_index(drop=True), labels[keep].reset_index(drop=True)
+    if unlabelled.any():
+        raise missing_error(unlabelled, "of the labels", file, "set `missing: drop`, or fill in the labels")
+    if reading.missing is None:
+        name = frame.columns[int(np.argmax(frame.isna().any(axis=0)))]
+        rows = frame[name].isna().to_numpy()
+        raise missing_error(rows, name, file, "set `missing` to drop, mean or most_frequent, or fill them in")
+    return frame, labels
+
+
+def missing_error(rows: NDArray[np.bool_], column: str, file: str, advice: str) -> DataError:
+    """Return the error for missing cells, naming their rows (from 1)."""
+    return DataError(
+        f"{file}, {rows_listed(rows)}, column {column}: expected a finite number or word in every cell, "
+        f"got a missing value; {advice}"
+    )
 
 
 def target_column(columns: list[str], reading: Reading, file: str) -> str:
     """Return the name of the target column; raises DataError when it is not given or does not exist."""
-    target = reading.target
-    if target is None:
-        raise DataError(f"{file}: expected `target`, the column with the labels; it has {listed(columns)}")
-    if isinstance(target, int):
-        if not -len(columns) <= target < len(columns):
-            raise DataError(f"{file}: expected a target below {len(columns)}, its columns, got {target}")
-        return columns[target]
-    if target not in columns:
-        near = did_you_mean(target, columns)
-        raise DataError(f"{file}: no column '{target}'{near}; it has {listed(columns)}")
-    return target
+    if reading.target is None:
+        raise DataError(f"{file}: expected `target`, the column with the labels; it has {named(columns)}")
+    if isinstance(reading.target, int) and not -len(columns) <= reading.target < len(columns):
+        raise DataError(f"{file}: expected a target below {len(columns)}, its columns, got {reading.target}")
+    return column_called(reading.target, columns, file)
 
 
-def listed(columns: list[str]) -> str:
+def dropped_columns(columns: list[str], reading: Reading, file: str) -> list[str]:
+    """Return the names of the columns that `drop` leaves out; raises DataError when one does not exist."""
+    dropped = []
+    for given in reading.drop or []:
+        if isinstance(given, int) and not -len(columns) <= given < len(columns):
+            raise DataError(f"{file}: expected `drop` below {len(columns)}, its columns, got {given}")
+        dropped.append(column_called(given, columns, file))
+    if reading.target is not None and target_column(columns, reading, file) in dropped:
+        raise DataError(f"{file}: expected the target to be kept, got it in `drop`")
+    return dropped
+
+
+def column_called(given: int | str, columns: list[str], file: str) -> str:
+    """Return the name of the column given by name, or by number from 0 (-1: the last)."""
+    if isinstance(given, int):
+        return columns[given]
+    if given not in columns:
+        raise DataError(f"{file}: no column '{given}'{did_you_mean(given, columns)}; it has {named(columns)}")
+    return given
+
+
+def named(columns: list[str]) -> str:
     """Return the names of columns for a message, cut to a dozen."""
-    more = f" and {len(columns) - 12} more" if len(columns) > 12 else ""
-    return "the columns " + ", ".join(columns[:12]) + more
+    return f"the columns {listed(columns)}"
 
 
 def coded_labels(
-    labels: Mapping[str, Any], reading: Reading, name: str, file: str
+    labels: Frames, reading: Reading, name: str, file: str
 ) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
     """Return labels as numbers: as they are, or words as codes 0, 1, ... beside the words."""
-    if not holds_words(labels.values(), reading, name):
+    if not holds_words(labels, reading, name):
         return {part: np.asarray(values, np.float64) for part, values in labels.items()}, ()
     levels = levels_of(labels, reading, name)
-    return {part: codes_of(values, levels, name, file) for part, values in labels.items()}, tuple(levels)
-
-
-def coded_features(frames: Frames, names: list[str], reading: Reading, file: str) -> dict[str, Matrix]:
-    """Return the matrix of each part; columns of words become one ordinal or several 0/1 columns."""
-    words = [name for name in names if holds_words([frame[name] for frame in frames.values()], reading, name)]
-    if not words:
-        return {part: frame[names].to_numpy(np.float64) for part, frame in frames.items()}
-    if reading.categorical is None:
-        example = next(value for value in frames["train"][words[0]] if not is_number(value))
-        raise DataError(
-            f"{file}, column {words[0]}: expected numbers, got '{example}'; "
-            "set `categorical` to ordinal or one_hot if it holds words"
-        )
-    blocks: dict[str, list[Matrix]] = {part: [] for part in frames}
-    for name in names:
-        values = {part: frame[name] for part, frame in frames.items()}
-        levels = levels_of(values, reading, name) if name in words else []
-        for part, column in values.items():
-            blocks[part].append(column_block(column, levels, name, reading, file))
-    return {part: joined(block) for part, block in blocks.items()}
-
-
-def column_block(column: Any, levels: list[str], name: str, reading: Reading, file: str) -> Matrix:
-    """Return one column of a table as the columns of a matrix, sparse for 0/1 columns."""
-    from scipy.sparse import csc_array
-
-    if not levels:
-        return np.asarray(column, np.float64)[:, None]
-    codes = codes_of(column, levels, name, file)
-    if reading.categorical == "ordinal":
-        return codes.astype(np.float64)[:, None]
-    n = len(codes)
-    return csc_array((np.ones(n), (np.arange(n), codes)), shape=(n, len(levels)))
-
-
-def joined(blocks: list[Matrix]) -> Matrix:
-    """Return the blocks side by side: dense if all are, CSR otherwise."""
-    from scipy.sparse import csr_array, hstack
-
-    if all(isinstance(block, np.ndarray) for block in blocks):
-        return np.hstack(blocks)
-    return csr_array(hstack(blocks, format="csr"))
-
-
-def levels_of(columns: Mapping[str, Any], reading: Reading, name: str) -> list[str]:
-    """Return the words of a column in the order given, or sorted."""
-    if reading.levels and name in reading.levels:
-        return reading.levels[name]
-    return sorted({str(value) for values in columns.values() for value in values})
-
-
-def codes_of(values: Any, levels: list[str], name: str, file: str) -> NDArray[np.int64]:
-    """Return the position of each word among the levels; raises DataError for one that is not there."""
-    position = {level: code for code, level in enumerate(levels)}
-    words = [str(value) for value in values]
-    codes = np.array([position.get(word, -1) for word in words], np.int64)
-    if (codes < 0).any():
-        row = int(np.argmin(codes))
-        allowed = ", ".join(levels)
-        raise DataError(
-            f"{file}, row {row + 1}, column {name}: expected one of {allowed}, got '{words[row]}'"
-        )
-    return codes
-
-
-def holds_words(columns: Iterable[Any], reading: Reading, name: str) -> bool:
-    """Return whether a column holds words in any part, or is declared to by its levels."""
-    declared = reading.levels is not None and name in reading.levels
-    return declared or any(np.asarray(values).dtype.kind not in "biuf" for values in columns)
-
-
-def is_number(value: Any) -> bool:
-    """Return whether one value of a column is, or spells, a number."""
+    refuse_dates(labels, reading, name, file)
+    column = Column(name=name, kind="ordinal", words=tuple(levels))
     try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
+        return {part: column.codes(values) for part, values in labels.items()}, column.words
+    except DataError as error:
+        raise DataError(f"{file}, {error}") from None

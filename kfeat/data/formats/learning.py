@@ -1,0 +1,125 @@
+"""What is learnt of a column when files are read: whether it holds words, which, and what fills its gaps."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
+
+from kfeat.data.columns import Column, as_numbers
+from kfeat.data.reading import Reading
+from kfeat.errors import DataError
+
+LOOKED_AT = 1000  # words of a column that tell whether it holds dates, or numbers with a decimal comma
+_DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2}"
+_MONTH = r"\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
+_TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?"
+DATE = re.compile(rf"(({_DAY}|{_MONTH})([T ]{_TIME})?|{_TIME})")
+COMMA_NUMBER = re.compile(r"[+-]?\d{1,3}(\.?\d{3})*,\d+|[+-]?\d+,\d+([eE][+-]?\d+)?|[+-]?\d+")
+
+
+def learn_column(name: str, cells: Mapping[str, Any], reading: Reading, file: str) -> Column:
+    """Return the coding of one column, given its cells by part.
+
+    The words are those of all parts; what fills missing cells is learnt from the part "train" alone. Raises
+    DataError for words where `categorical` is not set, for dates, and for a column without any value.
+    """
+    if not holds_words(cells, reading, name):
+        return Column(name=name, fill=number_fill(cells["train"], reading, name, file))
+    words = levels_of(cells, reading, name)
+    refuse_dates(cells, reading, name, file)
+    if reading.categorical is None:
+        raise words_error(cells["train"], reading, name, file)
+    fill = word_fill(cells["train"], reading, name, file)
+    return Column(name=name, kind=reading.categorical, words=tuple(words), fill=fill)
+
+
+def holds_words(cells: Mapping[str, Any], reading: Reading, name: str) -> bool:
+    """Return whether a column holds words in any part, or is declared to by its levels."""
+    declared = reading.levels is not None and name in reading.levels
+    return declared or not all(map(are_numbers, cells.values()))
+
+
+def are_numbers(cells: Any) -> bool:
+    """Return whether cells hold numbers; True and False beside missing cells are 1 and 0."""
+    truths = cells.dtype == object and all(isinstance(value, bool) for value in cells.dropna())
+    return truths or is_numeric_dtype(cells)
+
+
+def are_dates(cells: Any) -> bool:
+    """Return whether cells that are not missing are dates or times, or most of their words spell some."""
+    some = cells.dropna().drop_duplicates()[:LOOKED_AT].map(str)
+    spelt = sum(DATE.fullmatch(word.strip()) is not None for word in some)
+    return is_datetime64_any_dtype(cells) or 2 * spelt > len(some)
+
+
+def levels_of(cells: Mapping[str, Any], reading: Reading, name: str) -> list[str]:
+    """Return the words of a column in the order given, or sorted."""
+    if reading.levels and name in reading.levels:
+        return reading.levels[name]
+    return sorted({str(value) for column in cells.values() for value in column.dropna().unique()})
+
+
+def number_fill(cells: Any, reading: Reading, name: str, file: str) -> float | None:
+    """Return what stands for missing numbers: the mean or the most frequent one (of several, the least)."""
+    if reading.missing not in ("mean", "most_frequent"):
+        return None
+    import pandas as pd
+
+    values = pd.Series(as_numbers(cells)).dropna()
+    if values.empty:
+        raise nothing_there(name, file)
+    return float(values.mean() if reading.missing == "mean" else values.mode()[0])
+
+
+def word_fill(cells: Any, reading: Reading, name: str, file: str) -> str | None:
+    """Return what stands for missing words: the most frequent one (of several, the first in the alphabet)."""
+    if reading.missing not in ("mean", "most_frequent"):
+        return None
+    words = cells.dropna().map(str)
+    if words.empty:
+        raise nothing_there(name, file)
+    return str(words.mode()[0])
+
+
+def nothing_there(name: str, file: str) -> DataError:
+    """Return the error for a column without any value in the training rows."""
+    return DataError(
+        f"{file}, column {name}: expected a value in some training row, got missing cells only; "
+        f"leave the column out with `drop: [{name}]`"
+    )
+
+
+def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError:
+    """Return the error for a column of words where nothing is said of them."""
+    numbers = as_numbers(cells)
+    row = next((i for i, value in enumerate(cells) if numbers[i] != numbers[i]), 0)
+    value, known = cells.iloc[row], sum(numbers == numbers)
+    place = f"{file}, row {row + 1}, column {name}: expected numbers, got '{value}'"
+    if reading.decimal is None and comma_numbers(cells.dropna().map(str)[:LOOKED_AT]):
+        return DataError(f"{place}; where the decimal sign is a comma, set `decimal: ','`")
+    share = f" ({known} of {len(cells)} rows are numbers)" if known else ""
+    return DataError(
+        f"{place}{share}; set `categorical` to ordinal or one_hot if it holds words, "
+        f"or leave the column out with `drop: [{name}]`"
+    )
+
+
+def comma_numbers(words: Iterable[str]) -> bool:
+    """Return whether all words are numbers as they are written where the decimal sign is a comma."""
+    return all(map(COMMA_NUMBER.fullmatch, words))
+
+
+def refuse_dates(cells: Mapping[str, Any], reading: Reading, name: str, file: str) -> None:
+    """Raise DataError for a column of dates or times, unless its words are declared by `levels`."""
+    if reading.levels is not None and name in reading.levels:
+        return
+    if any(map(are_dates, cells.values())):
+        words = cells["train"].dropna().map(str)
+        dates = [word for word in words if DATE.match(word.strip())]
+        raise DataError(
+            f"{file}, column {name}: expected numbers or words, got dates or times such as "
+            f"'{next(iter(dates), '')}'; write what matters of them as numbers (the days since some "
+            f"day, the month, the hour) into columns of their own, and leave this one out with "
+            f"`drop: [{name}]`"
+        )

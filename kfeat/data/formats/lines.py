@@ -1,0 +1,127 @@
+"""The lines of delimited text, one by one: slow, and read only to say where a file is wrong."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+from kfeat.data.columns import listed
+from kfeat.data.files import open_content
+from kfeat.data.reading import Reading, format_of
+from kfeat.errors import DataError
+
+MISSING = {"", "na", "n/a", "nan", "-nan", "null", "none", "<na>", "?"}
+DELIMITERS = {
+    ";": "';'",
+    "\t": "'\\t'",
+    "|": "'|'",
+    ",": "','",
+    " ": "whitespace",
+}  # and how YAML writes them
+LOOKED_AT = 20  # lines that tell the delimiter
+Lines = Iterator[tuple[int, list[str]]]
+
+
+def separator_of(path: Path, reading: Reading) -> str:
+    """Return the delimiter given, or that of the format; `whitespace` and a blank mean any run of blanks."""
+    if reading.delimiter is not None:
+        return " " if reading.delimiter == "whitespace" else reading.delimiter
+    return "\t" if format_of(path, reading) == "tsv" else ","
+
+
+def has_header(reading: Reading) -> bool:
+    """Return whether the first line names the columns."""
+    return reading.columns is None if reading.header is None else reading.header
+
+
+def named_records(path: Path, reading: Reading) -> tuple[list[str], Lines]:
+    """Return the columns' names and the lines of data; raises DataError for an empty file."""
+    lines = records(path, separator_of(path, reading))
+    first = next(lines, None)
+    if first is None:
+        raise DataError(f"{path}: expected lines of data, got an empty file")
+    if has_header(reading):
+        return reading.columns or first[1], lines
+    names = reading.columns or [str(number) for number in range(len(first[1]))]
+    return names, (line for part in ([first], lines) for line in part)
+
+
+def check_lengths(path: Path, reading: Reading) -> None:
+    """Raise DataError for the first line that has more or fewer cells than there are columns."""
+    names, lines = named_records(path, reading)
+    for line, cells in lines:
+        check_length(path, reading, line, cells, names)
+
+
+def check_length(path: Path, reading: Reading, line: int, cells: list[str], names: list[str]) -> None:
+    """Raise DataError for a line with another number of cells than there are columns."""
+    if len(cells) != len(names):
+        hint = hint_at_delimiter(path, reading) if len(names) == 1 else ""
+        raise DataError(f"{path}, line {line}: expected {len(names)} columns, got {len(cells)}{hint}")
+
+
+def diagnose(path: Path, reading: Reading, dropped: Sequence[str] = ()) -> None:
+    """Raise DataError for the first ragged line or infinity, else for missing cells, naming their lines.
+
+    Missing cells are passed over in the columns `dropped`, and where `missing` is set.
+    """
+    names, lines = named_records(path, reading)
+    missing: dict[int, tuple[str, str]] = {}
+    for line, cells in lines:
+        check_length(path, reading, line, cells, names)
+        for name, cell in zip(names, cells, strict=True):
+            word = cell.strip().lower()
+            if word.lstrip("+-") in ("inf", "infinity"):
+                raise DataError(
+                    f"{path}, line {line}, column {name}: expected a finite number or word, got '{cell}'"
+                )
+            if word in MISSING and line not in missing and name not in dropped:
+                missing[line] = name, cell
+    if missing and reading.missing is None:
+        line, (name, cell) = next(iter(missing.items()))
+        raise DataError(
+            f"{path}, line {line}, column {name}: expected a finite number or word, got '{cell}'; "
+            f"{counted(list(missing))}; set `missing` to drop, mean or most_frequent, or fill them in"
+        )
+
+
+def counted(lines: list[int]) -> str:
+    """Return how many lines have missing cells, and which."""
+    if len(lines) == 1:
+        return "no other line has missing cells"
+    return f"{len(lines)} lines have missing cells: {listed([str(line) for line in lines])}"
+
+
+def refuse_one_column(path: Path, reading: Reading) -> None:
+    """Raise DataError for a table of one column that another delimiter would part into several."""
+    hint = hint_at_delimiter(path, reading)
+    if hint:
+        raise DataError(f"{path}: expected several columns, got one in every line{hint}")
+
+
+def hint_at_delimiter(path: Path, reading: Reading) -> str:
+    """Return a hint at the delimiter that parts every line into the same number of cells, or nothing."""
+    for delimiter, written in DELIMITERS.items():
+        if delimiter != separator_of(path, reading):
+            widths = {len(cells) for _, cells in islice(records(path, delimiter), LOOKED_AT)}
+            if len(widths) == 1 and max(widths) > 1:
+                return f"; set `delimiter: {written}`, which parts each line into {max(widths)}"
+    return ""
+
+
+def records(path: Path, separator: str) -> Lines:
+    """Yield the number and cells of each line that is not empty."""
+    with open_content(path) as content, io.TextIOWrapper(content, "utf-8-sig", newline="") as text:
+        try:
+            if separator == " ":
+                yield from ((number, line.split()) for number, line in enumerate(text, 1) if line.strip())
+            else:
+                reader = csv.reader(text, delimiter=separator, skipinitialspace=True)
+                yield from ((reader.line_num, cells) for cells in reader if cells)
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{path}: expected UTF-8 text ({error}); save it again as UTF-8 (spreadsheets: `CSV UTF-8`)"
+            ) from None
+        except (csv.Error, TypeError) as error:
+            raise DataError(f"{path}: expected text delimited by '{separator}' ({error})") from None

@@ -1,0 +1,184 @@
+"""A look at a file before it is used: what its columns hold, what is missing, what reading makes of it."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+
+from kfeat.data.cache import Folder, cache_folder
+from kfeat.data.coding import Coding
+from kfeat.data.columns import advice_unnamed, as_numbers, listed, unnamed
+from kfeat.data.dataset import Raw
+from kfeat.data.files import check_regular
+from kfeat.data.formats import MODULES
+from kfeat.data.loading import load_files
+from kfeat.data.models import Model, Task
+from kfeat.data.reading import COLUMN_OPTIONS, OPTIONS, Reading, format_of
+from kfeat.data.sources import FileSource
+from kfeat.errors import KfeatError
+from kfeat.saying import printable
+
+MOST_WORDS = 10  # of a column that a report lists
+OWN_WORDS = 20  # a column of more words than this, and of more than half of the rows, names single rows
+
+
+class ColumnReport(Model):
+    """What one column of a table holds, in the rows of the training file.
+
+    `role` is its part in what is read; `words` are the most frequent ones, with how often each is met.
+    """
+
+    name: str
+    role: Literal["feature", "target", "dropped"]
+    holds: Literal["numbers", "words", "dates", "nothing"]
+    n_missing: int
+    n_distinct: int
+    least: float | None = None
+    mean: float | None = None
+    greatest: float | None = None
+    words: Mapping[str, int] = {}
+
+
+class FileReport(Model):
+    """What a file holds and what reading makes of it.
+
+    `columns` is empty for formats without named columns. `problem` is the sentence with which reading fails,
+    and `advice` are sentences on what to set. The fields from `task` on are None or empty where the file was
+    not read as a whole: it cannot be, or no target is named. `classes` counts the rows of each class by part;
+    `stored` is the share of the features' values that are not zero, where they are kept sparse.
+    """
+
+    file: str
+    format: str
+    n_bytes: int
+    n_rows: dict[str, int]
+    columns: tuple[ColumnReport, ...] = ()
+    advice: tuple[str, ...] = ()
+    problem: str | None = None
+    target: str | None = None
+    task: Task | None = None
+    n_features: int | None = None
+    classes: Mapping[str, Mapping[str, int]] = {}
+    stored: float | None = None
+    fingerprint: str | None = None
+    coding: Coding | None = None
+
+
+def inspect(source: FileSource, cache: Folder = None) -> FileReport:
+    """Return what a file holds; raises DataError where it cannot be read in its format at all."""
+    reading, path = source.reading, source.files["train"]
+    check_regular(path)
+    name = format_of(path, reading)
+    table = OPTIONS[name] >= COLUMN_OPTIONS
+    reader = import_module(f"kfeat.data.formats.{MODULES.get(name, name)}")
+    frame = reader.read_frame(path, reading) if table else None
+    known: dict[str, Any] = {"file": str(path), "format": name, "n_bytes": path.stat().st_size}
+    if frame is not None:
+        target, dropped = roles(frame, reading, str(path))
+        known["columns"] = columns = reports(frame, target, dropped)
+        known["n_rows"], known["target"] = {"train": len(frame)}, target
+        known["advice"] = tuple(advice(columns, reading, len(frame)))
+        if target is None and source.labels is None:
+            return FileReport(**known)
+    try:
+        raw = load_files(source, cache_folder(cache))
+    except KfeatError as error:
+        if frame is None:
+            raise
+        return FileReport(**known, problem=printable(error))
+    return FileReport(**known | of_raw(raw))
+
+
+def roles(frame: Any, reading: Reading, file: str) -> tuple[str | None, list[str]]:
+    """Return the target, None where none is named, and the columns that are dropped."""
+    from kfeat.data.formats.tables import dropped_columns, target_column
+
+    names = list(frame.columns)
+    target = None if reading.target is None else target_column(names, reading, file)
+    return target, dropped_columns(names, reading, file)
+
+
+def reports(frame: Any, target: str | None, dropped: Sequence[str]) -> tuple[ColumnReport, ...]:
+    """Return a report on each column."""
+
+    def role(name: str) -> Literal["feature", "target", "dropped"]:
+        if name == target:
+            return "target"
+        return "dropped" if name in dropped else "feature"
+
+    return tuple(
+        ColumnReport(name=name, role=role(name), **contents_of(frame[name])) for name in frame.columns
+    )
+
+
+def contents_of(cells: Any) -> dict[str, Any]:
+    """Return what a column holds, how much of it is missing, and its range or its words."""
+    from kfeat.data.formats.learning import are_dates, are_numbers
+
+    there = cells.dropna()
+    found: dict[str, Any] = {"n_missing": int(cells.isna().sum()), "n_distinct": int(there.nunique())}
+    if there.empty:
+        return {**found, "holds": "nothing"}
+    if are_numbers(there):
+        values = as_numbers(there)
+        values = values[np.isfinite(values)]
+        if len(values):
+            found |= {"least": values.min(), "mean": values.mean(), "greatest": values.max()}
+        return {**found, "holds": "numbers"}
+    words = {str(word): int(n) for word, n in there.map(str).value_counts()[:MOST_WORDS].items()}
+    return {**found, "holds": "dates" if are_dates(there) else "words", "words": words}
+
+
+def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> list[str]:
+    """Return sentences on what to set so that the file can be read, and read well."""
+    from kfeat.data.formats.learning import comma_numbers
+
+    used = [column for column in columns if column.role == "feature"]
+    commas = [column.name for column in used if column.holds == "words" and comma_numbers(column.words)]
+    words = [column.name for column in used if column.holds == "words" and column.name not in commas]
+    dates = [column.name for column in used if column.holds == "dates"]
+    missing = [column.name for column in columns if column.role != "dropped" and column.n_missing]
+    said = []
+    if reading.target is None:
+        said.append("name the target, the column of labels, by its name or number (-1: the last)")
+    if words and reading.categorical is None:
+        said.append(f"{listed(words)}: words; set `categorical` to one_hot or ordinal")
+    if commas and reading.decimal is None:
+        said.append(f"{listed(commas)}: numbers with a decimal comma; set `decimal: ','`")
+    if dates:
+        said.append(
+            f"{listed(dates)}: dates or times, which are no features; set `drop: [{', '.join(dates)}]`"
+        )
+    if missing and reading.missing is None:
+        said.append(f"{listed(missing)}: missing cells; set `missing` to drop, mean or most_frequent")
+    said += [
+        f"{column.name}: a word of its own in most rows; set `drop: [{column.name}]`"
+        for column in used
+        if column.holds == "words" and column.n_distinct > max(OWN_WORDS, n_rows // 2)
+    ]
+    said += map(advice_unnamed, unnamed([column.name for column in used]))
+    return said
+
+
+def of_raw(raw: Raw) -> dict[str, Any]:
+    """Return the fields of a report that are known once a file is read."""
+    X = raw.parts["train"].X
+    found: dict[str, Any] = {
+        "n_rows": {part: len(each.y) for part, each in raw.parts.items()},
+        "task": raw.task,
+        "n_features": raw.n_features,
+        "stored": None if isinstance(X, np.ndarray) else X.nnz / (X.shape[0] * X.shape[1]),
+        "fingerprint": raw.fingerprint,
+        "coding": raw.coding,
+    }
+    if raw.task == "classification":
+        found["classes"] = {part: class_counts(each.y, raw.label_names) for part, each in raw.parts.items()}
+    return found
+
+
+def class_counts(y: Any, label_names: Sequence[str]) -> dict[str, int]:
+    """Return how many rows each class has, by its word or number."""
+    labels, counts = np.unique(y, return_counts=True)
+    named = [label_names[int(label)] if label_names else f"{label:g}" for label in labels]
+    return dict(zip(named, counts.tolist(), strict=True))

@@ -1,0 +1,140 @@
+"""A coding does to any rows what training did to its own, by the names of the columns."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.sparse import csr_array, issparse
+
+from kfeat.data import Coding, Raw, load, load_raw
+from kfeat.errors import DataError
+from tests.data.files import write
+
+CSV = "age,colour,size,y\n1,red,S,yes\n2,blue,L,no\n4,red,M,yes\n"
+WORDS = {"target": "y", "categorical": "one_hot"}
+
+
+def loaded(folder: Path, text: str = CSV, **options: Any) -> Raw:
+    source = {"path": str(write(folder, text, "toy.csv")), **WORDS, **options}
+    return load_raw(source, cache=folder / "cache")
+
+
+def coding(folder: Path, text: str = CSV, **options: Any) -> Coding:
+    found = loaded(folder, text, **options).coding
+    assert found is not None
+    return found
+
+
+def frame(**columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(columns)
+
+
+def test_columns_are_matched_by_name(tmp_path: Path) -> None:
+    raw = loaded(tmp_path)
+    assert raw.coding is not None
+    rows = frame(size=["S", "L", "M"], y=["no"] * 3, colour=["red", "blue", "red"], age=[1, 2, 4])
+    assert_array_equal(raw.coding.matrix(rows), raw.parts["train"].X)
+    assert_array_equal(raw.coding.matrix(rows.drop(columns="y")), raw.parts["train"].X)
+    assert raw.coding.labels(rows).tolist() == [0, 0, 0]
+    assert raw.coding.n_features == raw.n_features == 6
+    assert raw.coding.feature_names == ["age", "colour=blue", "colour=red", "size=L", "size=M", "size=S"]
+
+
+def test_arrays_are_taken_in_the_order_of_training(tmp_path: Path) -> None:
+    raw = loaded(tmp_path)
+    assert raw.coding is not None
+    rows = np.array([[1, "red", "S"], [2, "blue", "L"], [4, "red", "M"]], dtype=object)
+    assert_array_equal(raw.coding.matrix(rows), raw.parts["train"].X)
+    with pytest.raises(DataError, match="expected rows of 3 columns as in training, got 2"):
+        raw.coding.matrix(rows[:, :2])
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ({"colour": ["red"], "hue": [1]}, "missing: age, size; not known: hue; leave them out"),
+        ({"age": [1], "colour": ["red"], "size": ["S"], "id": [1]}, "not known: id"),
+        ({"age": [1], "colour": ["green"], "size": ["S"]}, "row 1, column colour: expected one of blue, red"),
+        ({"age": [1, 2], "colour": ["red"] * 2, "size": ["S", "X"]}, "row 2, column size: .* got 'X'"),
+        ({"age": ["old"], "colour": ["red"], "size": ["S"]}, "row 1, column age: .* got 'old'"),
+        ({"age": [1, None], "colour": ["red"] * 2, "size": ["S"] * 2}, "row 2, column age: .* missing cell"),
+        ({"age": [1], "colour": [None], "size": ["S"]}, "row 1, column colour: .* missing cell"),
+        ({"age": [np.inf], "colour": ["red"], "size": ["S"]}, "row 1, column 1: expected a finite number"),
+        ({"age": pd.to_datetime(["2020-01-01"]), "colour": ["red"], "size": ["S"]}, "column age"),
+    ],
+)
+def test_what_training_did_not_meet_is_refused(tmp_path: Path, rows: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        coding(tmp_path).matrix(frame(**rows))
+
+
+def test_a_column_twice_is_refused(tmp_path: Path) -> None:
+    rows = frame(age=[1], colour=["red"], size=["S"])
+    with pytest.raises(DataError, match="each name once, got more of age"):
+        coding(tmp_path).matrix(pd.concat([rows, rows[["age"]]], axis=1))
+
+
+def test_rows_are_counted_from_where_the_block_begins(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="row 12, column colour"):
+        coding(tmp_path).matrix(frame(age=[1, 1], colour=["red", "x"], size=["S", "S"]), start=10)
+
+
+def test_whole_floats_stand_for_the_words_they_were(tmp_path: Path) -> None:
+    levels = {"rooms": ["1", "2", "more"]}
+    found = coding(tmp_path, "rooms,y\n1,0\n2,1\n2,1\n", levels=levels, categorical="ordinal", target="y")
+    assert found.matrix(frame(rooms=[1.0, 2.0])).tolist() == [[0], [1]]
+    assert found.matrix(frame(rooms=[2, 1])).tolist() == [[1], [0]]
+    assert found.matrix(frame(rooms=["more", "1"])).tolist() == [[2], [0]]
+
+
+def test_it_is_kept_with_the_arrays_and_as_json(tmp_path: Path) -> None:
+    first, again = loaded(tmp_path).coding, loaded(tmp_path).coding
+    assert first is not None
+    assert first == again == Coding.model_validate_json(first.model_dump_json())
+    assert [column.kind for column in first.columns] == ["number", "one_hot", "one_hot"]
+    assert (first.target, first.label_names, first.task) == ("y", ("no", "yes"), "classification")
+    source = {"path": str(tmp_path / "toy.csv"), **WORDS}
+    assert load(source, {"split": "all"}, cache=tmp_path / "cache").coding == first
+
+
+def test_features_are_sparse_where_training_had_them_sparse(tmp_path: Path) -> None:
+    text = "word,y\n" + "".join(f"w{i:02d},{i % 2}\n" for i in range(60))
+    raw = loaded(tmp_path, text)
+    assert raw.coding is not None
+    coded = raw.coding.matrix(frame(word=["w03", "w59"]))
+    assert issparse(coded)
+    assert issparse(raw.parts["train"].X)
+    assert coded.toarray().argmax(axis=1).tolist() == [3, 59]
+
+
+def test_formats_without_names_take_columns_as_they_are(tmp_path: Path) -> None:
+    X = np.array([[1.0, 2], [3, 0]])
+    np.savez(tmp_path / "toy.npz", X=X, y=[0, 1])
+    found = load_raw({"path": str(tmp_path / "toy.npz")}, cache=tmp_path / "cache").coding
+    assert found is not None
+    assert (found.names, found.n_features, found.sparse) == ([], 2, False)
+    for rows in (X, csr_array(X), X.tolist(), frame(a=[1, 3], b=[2, 0])):
+        coded = found.matrix(rows)
+        assert isinstance(coded, np.ndarray)
+        assert coded.tolist() == X.tolist()
+    with pytest.raises(DataError, match="expected rows of 2 columns as in training, got 3"):
+        found.matrix(np.ones((1, 3)))
+    with pytest.raises(DataError, match="row 1, column 2: expected a finite number, got nan"):
+        found.matrix(np.array([[1, np.nan]]))
+    with pytest.raises(DataError, match="a file of their own"):
+        found.labels(frame(y=[1]))
+
+
+def test_labels(tmp_path: Path) -> None:
+    found = coding(tmp_path)
+    with pytest.raises(DataError, match="row 2, column y: expected one of no, yes, got 'maybe'"):
+        found.labels(frame(y=["no", "maybe"]))
+    with pytest.raises(DataError, match="labels in a column y, got the columns a"):
+        found.labels(frame(a=[1]))
+    numbers = coding(tmp_path, "a,y\n1,3\n2,5\n")
+    assert numbers.labels(frame(y=[5.0, 3.0])).dtype == np.int64
+    with pytest.raises(DataError, match=r"row 1, column y: .* missing cell"):
+        numbers.labels(frame(y=[None, 3]))

@@ -1,0 +1,142 @@
+"""A look at a file says what is there, what to set, and what reading makes of it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from kfeat.cli import main
+from kfeat.data.inspection import FileReport, inspect
+from kfeat.data.sources import FileSource
+from kfeat.errors import DataError
+from tests.data.files import write
+
+CSV = ",age,colour,when,y\r\n0,1,red,2020-01-01,yes\r\n1,,blue,2020-01-02,no\r\n2,3,red,2020-03-03,yes\r\n"
+WHOLE = {"target": "y", "categorical": "one_hot", "missing": "mean", "drop": ["when"]}
+
+
+def look(folder: Path, content: str = CSV, **options: Any) -> FileReport:
+    path = write(folder, content, "toy.csv")
+    return inspect(FileSource(path=str(path), **options), folder / "cache")
+
+
+def test_columns_are_described_without_a_target(tmp_path: Path) -> None:
+    report = look(tmp_path)
+    kinds = {column.name: (column.holds, column.n_missing, column.n_distinct) for column in report.columns}
+    assert kinds == {
+        "Unnamed: 0": ("numbers", 0, 3),
+        "age": ("numbers", 1, 2),
+        "colour": ("words", 0, 2),
+        "when": ("dates", 0, 3),
+        "y": ("words", 0, 2),
+    }
+    age, colour = report.columns[1:3]
+    assert (age.least, age.mean, age.greatest) == (1, 2, 3)
+    assert colour.words == {"red": 2, "blue": 1}
+    assert (report.problem, report.task, report.n_rows) == (None, None, {"train": 3})
+    told = "\n".join(report.advice)
+    for said in ("name the target", "colour, y: words", "when: dates", "age: missing", "Unnamed: 0: this"):
+        assert said in told
+
+
+def test_what_reading_makes_of_it(tmp_path: Path) -> None:
+    report = look(tmp_path, **WHOLE)
+    assert [column.role for column in report.columns] == ["feature"] * 3 + ["dropped", "target"]
+    assert (report.task, report.n_features) == ("classification", 4)
+    assert report.classes == {"train": {"no": 1, "yes": 2}}
+    assert report.coding is not None
+    assert report.coding.columns[1].fill == 2
+    assert len(report.advice) == 1  # the column without a name
+    assert FileReport.model_validate_json(report.model_dump_json()) == report
+
+
+def test_why_it_cannot_be_read(tmp_path: Path) -> None:
+    report = look(tmp_path, **{**WHOLE, "missing": None})
+    assert report.problem is not None
+    assert "line 3, column age" in report.problem
+    assert report.classes == {}
+    with pytest.raises(DataError, match="no column 'z'"):
+        look(tmp_path, target="z")
+
+
+def test_advice_on_names_and_on_decimal_commas(tmp_path: Path) -> None:
+    people = "name,y\n" + "".join(f"p{i},{i % 2}\n" for i in range(50))
+    assert "name: a word of its own in most rows; set `drop: [name]`" in look(tmp_path, people).advice
+    commas = look(tmp_path, "a;y\n1,5;0\n2;1\n", delimiter=";", target="y")
+    assert commas.advice == ("a: numbers with a decimal comma; set `decimal: ','`",)
+
+
+def test_infinite_numbers_and_empty_columns_are_shown(tmp_path: Path) -> None:
+    report = look(tmp_path, "a,b,y\ninf,,0\n1,,1\n", target="y")
+    assert report.columns[0].greatest == 1
+    assert report.columns[1].holds == "nothing"
+    assert report.problem is not None
+
+
+def test_formats_without_names(tmp_path: Path) -> None:
+    np.savez(tmp_path / "toy.npz", X=np.eye(3), y=[0, 1, 1])
+    report = inspect(FileSource(path=str(tmp_path / "toy.npz")), tmp_path / "cache")
+    assert (report.columns, report.n_rows, report.n_features) == ((), {"train": 3}, 3)
+    assert report.classes == {"train": {"0": 1, "1": 2}}
+
+
+def info(*arguments: str) -> Result:
+    return CliRunner().invoke(main, ["data", "info", *arguments])
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("KFEAT_CACHE", str(tmp_path / "cache"))
+    return str(write(tmp_path, CSV, "toy.csv"))
+
+
+def test_the_command_shows_it(file: str) -> None:
+    result = info(file)
+    assert result.exit_code == 0
+    assert "3 train rows, 5 columns" in result.stdout
+    assert "1 to 3, mean 2" in result.stdout
+    settings = ("--set", "categorical=one_hot", "--set", "missing=mean", "--set", "drop=[when, 0]")
+    result = info(file, "--target", "y", *settings)
+    assert result.exit_code == 0
+    assert "2 classes (no: 1, yes: 2)" in result.stdout
+    assert "1 feature (number, missing: 2.0)" in result.stdout
+    assert "2 features (one_hot, missing: red)" in result.stdout
+    assert "note" not in result.stdout
+
+
+def test_the_command_says_what_stands_in_the_way(file: str) -> None:
+    result = info(file, "--target", "-1")
+    assert result.exit_code == 2
+    assert "colour" in result.stdout
+    assert "line 3, column age" in result.stderr
+    for arguments, said in (
+        ([file, "--set", "missing=all"], "missing: input should be"),
+        ([file, "--set", "missing"], "expected KEY=VALUE"),
+        ([file + "x"], "no such file"),
+        (["digits", "--target", "y"], "digits is a known dataset"),
+    ):
+        result = info(*arguments)
+        assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
+
+
+def test_signs_are_taken_as_they_are(file: str, tmp_path: Path) -> None:
+    path = str(write(tmp_path, "a;y\n1,5;0\n2;1\n", "signs.csv"))
+    result = info(path, "--target", "y", "--set", "delimiter=;", "--set", "decimal=,")
+    assert result.exit_code == 0, result.stderr
+    assert "1.5 to 2, mean 1.75" in result.stdout
+
+
+def test_json(file: str) -> None:
+    found = json.loads(info(file, "--format", "json").stdout)
+    assert [column["holds"] for column in found["columns"]] == [
+        "numbers",
+        "numbers",
+        "words",
+        "dates",
+        "words",
+    ]
+    known = json.loads(info("digits", "--format", "json").stdout)
+    assert (known["name"], known["shape"]["train"]) == ("digits", [1797, 64])

@@ -1,0 +1,131 @@
+"""Missing cells: named by line, left out, or filled with what was learnt from the training file."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kfeat.data import Raw, load_raw
+from kfeat.errors import DataError
+from tests.data.files import write
+
+CSV = "age,colour,y\n1,red,0\n,blue,1\n5,,0\n3,red,1\n5,blue,\n"
+WHOLE = CSV.replace("5,blue,\n", "5,red,1\n")
+
+
+def loaded(folder: Path, text: str, **options: Any) -> Raw:
+    path = write(folder, text, "toy.csv")
+    source = {"path": str(path), "target": "y", "categorical": "ordinal", **options}
+    return load_raw(source, cache=folder / "cache")
+
+
+def test_lines_with_missing_cells_are_named(tmp_path: Path) -> None:
+    with pytest.raises(DataError) as caught:
+        loaded(tmp_path, CSV)
+    assert str(caught.value).endswith(
+        "toy.csv, line 3, column age: expected a finite number or word, got ''; 3 lines have missing cells: "
+        "3, 4, 6; set `missing` to drop, mean or most_frequent, or fill them in"
+    )
+    with pytest.raises(DataError, match="no other line"):
+        loaded(tmp_path, "age,y\n1,0\n?,1\n")
+
+
+def test_drop(tmp_path: Path) -> None:
+    raw = loaded(tmp_path, CSV, missing="drop")
+    assert raw.parts["train"].X.tolist() == [[1, 0], [3, 0]]
+    assert raw.y.tolist() == [0, 1]
+    assert raw.coding is not None
+    assert raw.coding.n_dropped == 3
+    assert [column.n_missing for column in raw.coding.columns] == [1, 1]
+    rows = pd.DataFrame({"age": [1, None, None], "colour": ["red"] * 3})
+    with pytest.raises(DataError, match="rows 2, 3, column age: expected a value, got a missing cell"):
+        raw.coding.matrix(rows)
+    with pytest.raises(DataError, match="rows without missing cells, got none"):
+        loaded(tmp_path, "a,y\n,0\n1,\n", missing="drop")
+
+
+@pytest.mark.parametrize(
+    ("missing", "age", "filled"), [("mean", 3.5, [[1, 1], [3.5, 0], [5, 1]]), ("most_frequent", 5, [])]
+)
+def test_fill(tmp_path: Path, missing: str, age: float, filled: Any) -> None:
+    raw = loaded(tmp_path, WHOLE, missing=missing)
+    X = raw.parts["train"].X
+    assert X[1].tolist() == [age, 0]
+    assert X[2].tolist() == [5, 1]  # red is met more often than blue
+    assert raw.coding is not None
+    assert [column.fill for column in raw.coding.columns] == [age, "red"]
+    rows = pd.DataFrame({"colour": [None, "blue"], "age": [np.nan, 2]})
+    assert raw.coding.matrix(rows).tolist() == [[age, 1], [2, 0]]
+    with pytest.raises(
+        DataError, match=r"row 5, column of the labels: .* missing value; set `missing: drop`"
+    ):
+        loaded(tmp_path, CSV, missing=missing)
+
+
+def test_a_column_without_gaps_in_training_is_filled_all_the_same(tmp_path: Path) -> None:
+    found = loaded(tmp_path, "a,b,y\n1,2,0\n3,,1\n", missing="mean").coding
+    assert found is not None
+    assert found.matrix(pd.DataFrame({"a": [None], "b": [1]})).tolist() == [[2, 1]]
+
+
+def test_of_several_most_frequent_values_the_least_is_taken(tmp_path: Path) -> None:
+    found = loaded(tmp_path, "a,w,y\n7,b,0\n4,a,1\n,,0\n", missing="most_frequent").coding
+    assert found is not None
+    assert [column.fill for column in found.columns] == [4, "a"]
+
+
+def test_only_training_rows_are_learnt_from(tmp_path: Path) -> None:
+    cut = loaded(tmp_path, "a,y\n1,0\n,1\n3,0\n100,1\n,0\n", missing="mean", n_train=3)
+    assert cut.parts["train"].X.tolist() == [[1], [2], [3]]
+    assert cut.parts["test"].X.tolist() == [[100], [2]]
+    test = write(tmp_path, "a,y\n100,1\n,0\n", "test.csv")
+    beside = loaded(tmp_path, "a,y\n1,0\n,1\n3,0\n", missing="mean", test=str(test))
+    assert beside.parts["test"].X.tolist() == [[100], [2]]
+
+
+def test_rows_are_cut_off_before_any_is_dropped(tmp_path: Path) -> None:
+    raw = loaded(tmp_path, "a,y\n1,0\n,1\n3,0\n100,1\n", missing="drop", n_train=2)
+    assert raw.parts["train"].X.tolist() == [[1]]
+    assert raw.parts["test"].X.tolist() == [[3], [100]]
+
+
+def test_a_column_of_gaps_alone_is_refused_or_dropped(tmp_path: Path) -> None:
+    text = "a,b,y\n1,,0\n2,,1\n"
+    with pytest.raises(DataError, match=r"column b: .* missing cells only; .* `drop: \[b\]`"):
+        loaded(tmp_path, text, missing="mean")
+    assert loaded(tmp_path, text, drop=["b"]).parts["train"].X.tolist() == [[1], [2]]
+    assert loaded(tmp_path, text, drop=[1]).parts["train"].X.tolist() == [[1], [2]]
+
+
+@pytest.mark.parametrize("missing", ["drop", "mean"])
+def test_short_lines_are_not_taken_for_missing_cells(tmp_path: Path, missing: str) -> None:
+    with pytest.raises(DataError, match="line 3: expected 3 columns, got 2"):
+        loaded(tmp_path, "y,a,b\n0,1,2\n1,3\n0,1,\n", missing=missing)
+
+
+def test_true_and_false_with_gaps_stay_numbers(tmp_path: Path) -> None:
+    raw = loaded(tmp_path, "a,y\nTrue,0\nFalse,1\n,1\nTrue,0\n", missing="most_frequent")
+    assert raw.parts["train"].X.tolist() == [[1], [0], [1], [1]]
+
+
+def test_labels_beside_are_dropped_with_their_rows(tmp_path: Path) -> None:
+    labels = write(tmp_path, "7\n8\n9\n", "labels")
+    options = {"labels": str(labels), "target": None, "missing": "drop"}
+    raw = loaded(tmp_path, "a,b\n1,2\n,3\n4,5\n", **options)
+    assert raw.parts["train"].X.tolist() == [[1, 2], [4, 5]]
+    assert raw.y.tolist() == [7, 9]
+    write(tmp_path, "7\n8\n", "labels")
+    with pytest.raises(DataError, match="label for each of its 3 rows, got 2"):
+        loaded(tmp_path, "a,b\n1,2\n,3\n4,5\n", **options)
+
+
+def test_arff_and_its_question_marks(tmp_path: Path) -> None:
+    text = "@relation r\n@attribute a numeric\n@attribute w {x,z}\n@attribute y {0,1}\n@data\n"
+    path = write(tmp_path, text + "1,x,0\n?,z,1\n4,?,1\n1,z,0\n", "toy.arff")
+    source = {"path": str(path), "target": "y", "categorical": "ordinal"}
+    with pytest.raises(DataError, match=r"row 2, column a: .* missing value; set `missing` to drop"):
+        load_raw(source, cache=tmp_path / "cache")
+    raw = load_raw({**source, "missing": "mean"}, cache=tmp_path / "cache")
+    assert raw.parts["train"].X.tolist() == [[1, 0], [2, 1], [4, 1], [1, 1]]

@@ -1,0 +1,133 @@
+"""CSV as people have it: what is read as it is, and what is refused with a sentence that says what to set."""
+
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+
+from kfeat.data import Raw, load_raw
+from kfeat.data.formats import mat
+from kfeat.errors import ConfigError, DataError
+from tests.data.files import write
+from tests.fuzz.test_data_files import in_this_process
+
+
+def loaded(folder: Path, content: str | bytes, name: str = "toy.csv", **options: Any) -> Raw:
+    source = {"path": str(write(folder, content, name)), "target": "y", **options}
+    return load_raw(source, cache=folder / "cache")
+
+
+def test_a_spreadsheet_of_windows(tmp_path: Path) -> None:
+    text = '\ufeffage;"a, b";colour;y\r\n"1,5";2;"dark ""red""";yes\r\n-2,25;3;blue;no\r\n'
+    raw = loaded(tmp_path, text, delimiter=";", decimal=",", categorical="ordinal")
+    assert raw.parts["train"].X.tolist() == [[1.5, 2, 1], [-2.25, 3, 0]]
+    assert raw.coding is not None
+    assert raw.coding.names == ["age", "a, b", "colour"]
+    assert raw.coding.columns[2].words == ("blue", 'dark "red"')
+    assert raw.label_names == ("no", "yes")
+
+
+def test_a_decimal_comma_in_quotes_beside_commas(tmp_path: Path) -> None:
+    raw = loaded(tmp_path, 'a,y\n"1,5",0\n"2,5",1\n', decimal=",")
+    assert raw.parts["train"].X.tolist() == [[1.5], [2.5]]
+
+
+def test_lines_may_be_parted_by_carriage_returns_within_quotes(tmp_path: Path) -> None:
+    raw = loaded(tmp_path, 'a,w,y\n1,"two\r\nlines",0\n2,one,1\n', categorical="ordinal")
+    assert raw.coding is not None
+    assert raw.coding.columns[1].words == ("one", "two\r\nlines")
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("a;b;y\n1;2;0\n3;4;1\n", {}, r"got one in every line; set `delimiter: ';'`, .* into 3"),
+        ("a\tb\ty\n1\t2\t0\n", {}, r"set `delimiter: '\\t'`, .* into 3"),
+        ("a b y\n1 2 0\n3  4 1\n", {}, "set `delimiter: whitespace`, .* into 3"),
+        ("a;b;y\n1,5;2;0\n3,25;4;1\n", {}, "line 2: expected 1 columns, got 2; set `delimiter: ';'`"),
+        (
+            "a;b;y\n1,5;2;0\n3,25;4;1\n",
+            {"delimiter": ";"},
+            "row 1, column a: .* got '1,5'; .* `decimal: ','`",
+        ),
+        ("a,y\n2020-01-31,0\n2020-02-01,1\n", {"categorical": "one_hot"}, r"dates .* such as '2020-01-31'"),
+        ("a,y\n2020-01-31T12:00:05Z,0\n2020-02-01T00:00:00Z,1\n", {}, r"dates or times .* `drop: \[a\]`"),
+        ("a,y\n31.01.2020,0\n1.2.2020,1\n", {}, "dates or times"),
+        ("a,y\n1/31/2020 5:00 PM,0\n2/1/2020 6:00 AM,1\n", {}, "dates or times"),
+        ("a,y\n3 Mar 2020,0\n4 Apr 2020,1\n", {}, "dates or times"),
+        ("a,y\n12:30,0\n13:45:10,1\n", {}, "dates or times"),
+        ("a,y\n1,2020-01-31\n2,2020-02-01\n", {}, "column y: .* dates or times"),
+        ("5.1,3.5,setosa\n4.9,3.0,setosa\n", {"target": -1}, "first line looks like data.* set `header`"),
+        ("a,y\nGr\xf6\xdfe,1\n".encode("latin-1"), {}, "expected UTF-8 text .* save it again as UTF-8"),
+        ("a,y\n1,0\n", {"drop": ["b"]}, "no column 'b'; it has the columns a, y"),
+        ("a,y\n1,0\n", {"drop": ["y"]}, "the target to be kept, got it in `drop`"),
+        ("a,y\n1,0\n", {"drop": [7]}, "`drop` below 2"),
+        ("a,y\n1,0\n", {"drop": [0]}, "0 columns"),
+    ],
+)
+def test_sentences_that_say_what_to_set(tmp_path: Path, content: Any, options: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        loaded(tmp_path, content, **options)
+    assert str(tmp_path / "toy.csv") in str(caught.value)
+
+
+@pytest.mark.parametrize("word", ["12-B", "2020", "1.2.3", "room 5:30", "May", "10/3"])
+def test_words_that_are_no_dates(tmp_path: Path, word: str) -> None:
+    raw = loaded(tmp_path, f"a,y\n{word},0\nother,1\n", categorical="ordinal")
+    assert sorted(raw.parts["train"].X.ravel()) == [0, 1]
+
+
+def test_dates_that_are_declared_are_words(tmp_path: Path) -> None:
+    levels = {"a": ["2020-01-01", "2020-02-01"]}
+    raw = loaded(tmp_path, "a,y\n2020-02-01,0\n2020-01-01,1\n", categorical="ordinal", levels=levels)
+    assert raw.parts["train"].X.tolist() == [[1], [0]]
+
+
+@pytest.mark.parametrize("names", ["0,1,2,y", "2019,2020,2021,y", "x,y,1"])
+def test_headers_of_numbers_that_count_are_headers(tmp_path: Path, names: str) -> None:
+    row = ",".join("5" for _ in names.split(","))
+    assert loaded(tmp_path, f"{names}\n{row}\n{row}\n").n_features == len(names.split(",")) - 1
+
+
+def test_row_numbers_without_a_name_are_told_of_and_dropped(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = ",a,y\n0,5,0\n1,6,1\n"
+    with caplog.at_level(logging.WARNING, "kfeat"):
+        assert loaded(tmp_path, text).n_features == 2
+        loaded(tmp_path, text)  # from the cache
+    assert "toy.csv, Unnamed: 0: this column has no name in the header" in caplog.text
+    assert "`drop: ['Unnamed: 0']`" in caplog.text
+    caplog.clear()
+    for drop in (["Unnamed: 0"], [0]):
+        raw = loaded(tmp_path, text, name="other.csv", drop=drop)
+        assert raw.parts["train"].X.tolist() == [[5], [6]]
+    assert not caplog.text
+    assert raw.coding is not None
+    assert raw.coding.dropped == ("Unnamed: 0",)
+
+
+def test_columns_that_are_dropped_may_hold_anything(tmp_path: Path) -> None:
+    text = "name,a,when,y\nAnn,1,2020-01-01,0\n,2,,1\n"
+    assert loaded(tmp_path, text, drop=["name", "when"]).parts["train"].X.tolist() == [[1], [2]]
+
+
+def test_a_decimal_sign_is_a_point_or_a_comma(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"decimal: input should be '.' or ','"):
+        loaded(tmp_path, "a,y\n1,0\n", decimal=";")
+
+
+@pytest.mark.parametrize("kind", ["npz", "mat"])
+def test_arrays_that_are_there_are_named(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mat, "arrays_in", in_this_process)
+    arrays = {"features": np.eye(2), "label": np.array([0, 1])}
+    path = tmp_path / f"toy.{kind}"
+    np.savez(path, **arrays) if kind == "npz" else savemat(path, arrays)
+    with pytest.raises(DataError, match=r"an array X, got features, label; .* `variables: \{X: features"):
+        load_raw({"path": str(path)}, cache=tmp_path / "cache")
+    names = {"X": "features", "y": "labels"}
+    with pytest.raises(DataError, match=r"an array labels, got .*\(did you mean 'label'\?\)"):
+        load_raw({"path": str(path), "variables": names}, cache=tmp_path / "cache")

@@ -1,0 +1,190 @@
+"""Files for a model that exists are read block by block, and coded as its training rows were."""
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from scipy.io import savemat
+from scipy.sparse import issparse
+
+from kfeat.data import Coding, Reading, Rows, load_raw, read_rows
+from kfeat.data.formats import mat
+from kfeat.data.sources import FileSource
+from kfeat.errors import DataError
+from tests.data.files import write
+from tests.data.test_idx import idx
+from tests.fuzz.data_samples import FILES, Y
+from tests.fuzz.test_data_files import in_this_process
+
+CSV = "age,colour,y\n1,red,a\n2,blue,b\n,red,a\n4,,b\n5,red,a\n"
+OPTIONS: dict[str, Any] = {"target": "y", "categorical": "one_hot", "missing": "mean"}
+
+
+def learnt(folder: Path, content: str | bytes = CSV, name: str = "train.csv", **options: Any) -> Coding:
+    source = {"path": str(write(folder, content, name)), **options}
+    found = load_raw(source, cache=folder / "cache").coding
+    assert found is not None
+    return found
+
+
+def rows_of(path: Path, options: Any, coding: Coding, size: int = 2) -> list[Rows]:
+    return list(read_rows(path, Reading(**options), coding, size))
+
+
+def dense(X: Any) -> Any:
+    return X.toarray() if issparse(X) else X
+
+
+def joined(blocks: list[Rows]) -> Any:
+    return np.vstack([dense(block.X) for block in blocks])
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_every_format_gives_the_features_and_labels_of_training(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mat, "arrays_in", in_this_process)
+    content, options = FILES[kind]
+    path = write(tmp_path, content)
+    source: dict[str, Any] = {"path": str(path), **options}
+    if options["format"] == "idx":
+        source["labels"] = str(write(tmp_path, idx(Y), "labels"))
+    raw = load_raw(source, cache=tmp_path / "cache")
+    assert raw.coding is not None
+    blocks = rows_of(path, options, raw.coding, size=5)
+    n = len(raw.y)
+    assert [block.start for block in blocks] == list(range(0, n, 5))
+    assert_array_equal(joined(blocks), dense(raw.parts["train"].X))
+    assert {issparse(block.X) for block in blocks} == {raw.coding.sparse}
+    if options["format"] == "idx":
+        assert all(block.y is None for block in blocks)
+    else:
+        assert_array_equal(np.concatenate([block.y for block in blocks]), raw.y)
+
+
+def test_the_target_may_be_missing_and_columns_come_in_any_order(tmp_path: Path) -> None:
+    coding = learnt(tmp_path, **OPTIONS)
+    path = write(tmp_path, "colour,age\r\nred,7\r\n,\r\nblue,1\r\n", "new.csv")
+    blocks = rows_of(path, OPTIONS, coding)
+    assert joined(blocks).tolist() == [[7, 0, 1], [3, 0, 1], [1, 1, 0]]
+    assert [block.y for block in blocks] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("target", "text"), [(-1, "1,x,5\n2,z,6\n"), (0, "5,1,x\n6,2,z\n"), (1, "1,5,x\n2,6,z\n")]
+)
+def test_without_a_header_columns_are_known_by_place(tmp_path: Path, target: int, text: str) -> None:
+    options = {"header": False, "target": target, "categorical": "ordinal"}
+    coding = learnt(tmp_path, text, **options)
+    (whole,) = rows_of(write(tmp_path, text, "new.csv"), options, coding)
+    assert whole.X.tolist() == [[1, 0], [2, 1]]
+    assert whole.y is not None
+    assert whole.y.tolist() == [5, 6]
+    (without,) = rows_of(write(tmp_path, "1,x\n2,z\n", "new.csv"), options, coding)
+    assert (without.X.tolist(), without.y) == ([[1, 0], [2, 1]], None)
+    with pytest.raises(DataError, match="rows of 3 columns as in training, or 2 without the target, got 4"):
+        rows_of(write(tmp_path, "1,x,1,1\n", "new.csv"), options, coding)
+
+
+def test_names_in_the_config_serve_a_file_without_the_target(tmp_path: Path) -> None:
+    options = {"columns": ["y", "a", "b"], "target": "y"}
+    coding = learnt(tmp_path, "5,1,2\n6,3,4\n", **options)
+    (rows,) = rows_of(write(tmp_path, "1,2\n3,4\n", "new.csv"), options, coding)
+    assert (rows.X.tolist(), rows.y) == ([[1, 2], [3, 4]], None)
+
+
+def test_words_that_look_like_numbers_in_one_block_stay_words(tmp_path: Path) -> None:
+    options = {"target": "y", "categorical": "ordinal"}
+    text = "a,y\n" + "01,no\n" * 3 + "2.50,no\n" * 3 + "x,yes\n" * 3
+    coding = learnt(tmp_path, text, **options)
+    blocks = rows_of(tmp_path / "train.csv", options, coding, size=3)
+    assert joined(blocks).ravel().tolist() == [0] * 3 + [1] * 3 + [2] * 3
+
+
+def test_svmlight_without_labels(tmp_path: Path) -> None:
+    coding = learnt(tmp_path, "1 1:5 3:2\n-1 2:1 4:1\n1 1:1\n", name="train.svm")
+    (rows,) = rows_of(write(tmp_path, "1:5 # x\n\n2:7\n", "new.svm"), {}, coding)
+    assert dense(rows.X).tolist() == [[5, 0, 0, 0], [0, 7, 0, 0]]
+    assert rows.y is None
+    with pytest.raises(DataError, match="feature indices up to 4 as in training, got 9"):
+        rows_of(write(tmp_path, "1 9:5\n", "new.svm"), {}, coding)
+    with pytest.raises(DataError, match=r"new\.svm, line 2, column 3: expected index:value, got 'x'"):
+        rows_of(write(tmp_path, "1 1:5\n1 x\n", "new.svm"), {}, coding)
+
+
+@pytest.mark.parametrize("kind", ["npz", "mat"])
+def test_named_arrays_without_labels(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mat, "arrays_in", in_this_process)
+    path = tmp_path / f"train.{kind}"
+    save: Any = np.savez if kind == "npz" else lambda path, **arrays: savemat(path, arrays)
+    save(path, X=np.eye(3), y=np.arange(3))
+    coding = load_raw({"path": str(path)}, cache=tmp_path / "cache").coding
+    assert coding is not None
+    save(path, X=2 * np.eye(3), other=np.ones(1))
+    blocks = rows_of(path, {}, coding)
+    assert_array_equal(joined(blocks), 2 * np.eye(3))
+    assert [block.y for block in blocks] == [None, None]
+    save(path, X=np.eye(3), y=np.arange(2))
+    with pytest.raises(DataError, match="a label for each of 3 rows, got 2"):
+        rows_of(path, {}, coding)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("age,colour\n1,red\n2,green\n3,red\n4,pink\n", "row 2, column colour: .* got 'green'"),
+        ("age,colour\n1,red\n2,red\n3,red\n4,pink\n", "row 4, column colour: .* got 'pink'"),
+        ("age,colour\n1,red\n2,red\n3,red\nold,red\n", "row 4, column age: .* got 'old'"),
+        ("age,color\n1,red\n", "missing: colour; not known: color"),
+        ("age,colour\n1,red\n1,red\n1\n", "line 4: expected 2 columns, got 1"),
+        ("age,colour\n1,red\n1,red\n1,red,red\n", "line 4: expected 2 columns, got 3"),
+        ("age,colour,y\n1,red,c\n", "row 1, column y: expected one of a, b, got 'c'"),
+        ("age,colour,y\n1,red,\n", "row 1, column y: expected a value, got a missing cell"),
+        ("age,colour\ninf,red\n", "row 1, column 1: expected a finite number"),
+        ("age,colour\n", "lines of data below the header"),
+        ("", "empty file"),
+    ],
+)
+def test_faults_name_the_file_and_the_row(tmp_path: Path, text: str, message: str) -> None:
+    coding = learnt(tmp_path, **OPTIONS)
+    path = write(tmp_path, text, "new.csv")
+    with pytest.raises(DataError, match=message) as caught:
+        rows_of(path, OPTIONS, coding)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_compressed_files_and_other_formats_serve_the_same_model(tmp_path: Path) -> None:
+    options = {"target": "y"}
+    coding = learnt(tmp_path, "a,b,y\n1,2,0\n3,4,1\n", **options)
+    (packed,) = rows_of(write(tmp_path, gzip.compress(b"b,a\n2,1\n"), "new.csv.gz"), options, coding)
+    assert packed.X.tolist() == [[1, 2]]
+    np.savez(tmp_path / "new.npz", X=np.array([[1, 2]]))
+    (arrays,) = rows_of(tmp_path / "new.npz", {}, coding)
+    assert arrays.X.tolist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "end", "message"),
+    [
+        ("long.csv", "1.25,2.5\n", "1,2,3\n", "line 30002: expected 2 columns, got 3"),
+        ("long.svm", "1 1:1.25 2:2.5\n", "1 x\n", "line 30002, column 3: expected index:value"),
+    ],
+)
+def test_blocks_are_read_as_they_are_asked_for(
+    tmp_path: Path, name: str, line: str, end: str, message: str
+) -> None:
+    coding = learnt(tmp_path, "a,b,y\n1,2,0\n3,4,1\n", target="y")
+    path = write(tmp_path, ("a,b\n" if name.endswith("csv") else "1 1:1\n") + line * 30_000 + end, name)
+    blocks = read_rows(path, Reading(), coding, 1000)
+    assert next(blocks).X.shape == (1000, 2)  # the file as a whole cannot be read
+    with pytest.raises(DataError, match=message):
+        list(blocks)
+
+
+def test_the_reading_of_a_config_serves_as_it_is(tmp_path: Path) -> None:
+    coding = learnt(tmp_path, **OPTIONS)
+    source = FileSource(path=str(tmp_path / "train.csv"), **OPTIONS)
+    assert len(rows_of(source.files["train"], source.reading.model_dump(), coding)) == 3
