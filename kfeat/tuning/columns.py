@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from kfeat.data.columns import is_number
 from kfeat.data.files import open_content
-from kfeat.data.formats.tables import is_number
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError
 from kfeat.saying import printable
@@ -37,9 +37,15 @@ class Columns:
         found = [name for name in self.names if name.strip().lower() in USUAL_TARGETS]
         return found[0] if len(found) == 1 else None
 
-    def identifying(self, target: str | None) -> list[str]:
-        """Return the columns of words of which most rows have one of their own, such as names of persons."""
-        return [name for name, n in self.words.items() if name != target and n > max(20, self.n_rows // 2)]
+    def useless(self, target: str | None) -> list[str]:
+        """Return the columns that tell a row and nothing else: a written index, words that are all different.
+
+        An index is a first column without a name. Words are such where most rows have one of their own, as
+        names of persons are.
+        """
+        index = [name for name in self.names[:1] if not name.strip() or name.startswith("Unnamed: ")]
+        words = [name for name, n in self.words.items() if n > max(20, self.n_rows // 2)]
+        return [name for name in dict.fromkeys([*index, *words]) if name != target]
 
 
 def columns_of(path: Path) -> Columns | None:

@@ -93,11 +93,8 @@ def _remarks(columns: Columns | None, target: str | None) -> list[str]:
         said.append(f"# Columns of words, with how many each has: {_counted(words)}.")
     if columns.missing:
         said.append(f"# Missing values: {_counted(columns.missing)}; `missing` says what takes their place.")
-    if unique := columns.identifying(target):
-        names = ", ".join(unique)
-        said.append(
-            f"# Nearly every row has a word of its own in {names}: leave such columns out of the file."
-        )
+    if useless := columns.useless(target):
+        said.append(f"# Left out, since they tell the rows and nothing else: {', '.join(useless)} (`drop`).")
     return [plain(line) for line in said]
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from kfeat.data import load_raw
 from kfeat.data.registry import registry
-from kfeat.data.sources import FileSource
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.names import experiment_name
@@ -63,7 +62,7 @@ def new_config(
         dataset = _dataset(data, columns, target, test, task)
     raw = load_raw(dataset, **access)
     check_target(raw, target, task)
-    words = columns is not None and bool(set(columns.words) - {target})
+    words = isinstance(dataset, dict) and "categorical" in dataset
     text = config_text(raw, dataset, first_choices(raw, kernel, words), columns, path, target)
     with tempfile.TemporaryDirectory() as folder:  # what is given out is a config that kfeat reads
         tried = Path(folder) / "config.yaml"
@@ -112,20 +111,15 @@ def _dataset(
             found["delimiter"] = columns.delimiter
         if not columns.header:
             found["header"] = False
-        if set(columns.words) - {target}:
+        dropped = columns.useless(target)
+        if dropped:
+            found["drop"] = dropped if columns.header else [int(name) for name in dropped]
+        if set(columns.words) - {target, *dropped}:
             found["categorical"] = "one_hot"
-        found |= _missing(columns, data)
+        if columns.missing:  # labels are never made up: rows without one are left out
+            found["missing"] = "drop" if target in columns.missing else "mean"
     elif target is not None:
         found["target"] = target
     if task is not None:
         found["task"] = task
     return found
-
-
-def _missing(columns: Columns, data: str) -> dict[str, str]:
-    if not columns.missing:
-        return {}
-    if "missing" not in FileSource.model_fields:
-        shown = ", ".join(f"{name} ({n:,})" for name, n in list(columns.missing.items())[:10])
-        raise ConfigError(f"{data}: values are missing in {shown}; fill them or leave these rows out first")
-    return {"missing": "most_frequent" if set(columns.missing) & set(columns.words) else "mean"}
