@@ -46,6 +46,9 @@ def sentences(found: Found) -> list[str]:
         said.append(f"The config's own kernel and map score {of(found.before)} there, C chosen for them too.")
     elif found.before is not None:
         said.append("It is the config's own kernel and map.")
+    else:
+        own = [one.reason for one in found.scored if one.candidate.own and one.reason]
+        said.append(f"The config's own kernel and map have no score there{f' ({own[0]})' if own else ''}.")
     if found.exact is not None and found.beside is not None:
         said.append(
             f"On {found.exact.n:,} training rows the exact machine on its kernel scores {of(found.exact)}, "

@@ -22,7 +22,7 @@ from kfeat.tuning.candidates import Candidate, Entry, Facts
 FOLDS = 5
 # Of Newton's method while candidates are compared; what is trained in the end has its own, smaller tolerance.
 EPS, STEPS = 1e-2, 100
-PATIENCE = 2  # values of C that may be no better than the best before them
+PATIENCE, ENOUGH = 2, 1.0  # values of C that may be no better than the best before them; and above which
 
 
 class Bench:
@@ -111,7 +111,7 @@ def spread_order(y: NDArray[Any], classes: bool, seed: int) -> Indices:
 
     A row's place is (rank in its class + a uniform number) / size of its class.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng([seed, len(y)])
     uniform = rng.random(len(y))
     if not classes:
         return np.argsort(uniform, kind="stable")
@@ -128,8 +128,8 @@ def newton_scores(
 ) -> NDArray[np.float64]:
     """Return the accuracy on each held-out fold for values of C in rising order, (folds, values tried).
 
-    All folds take a value before the next one comes, each from its last solution. Once two values in a row
-    are no better than one before, the larger ones, which cost the most, are left out.
+    All folds take a value before the next one comes, each from its last solution. Once two values in a row,
+    the last above 1, are no better than one before, the larger ones, which cost the most, are left out.
     """
     splits = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
     folds = [(Z[seen], y[seen], Z[held_out], y[held_out]) for seen, held_out in splits]
@@ -143,7 +143,7 @@ def newton_scores(
             ]
         )
         means = np.mean(columns, axis=1)
-        if len(means) - 1 - int(means.argmax()) == PATIENCE:
+        if C > ENOUGH and len(means) - 1 - int(means.argmax()) >= PATIENCE:
             break
     return np.array(columns).T
 
