@@ -11,7 +11,7 @@ from kfeat.saying import plain
 
 NARROW = 80  # columns where the terminal does not say how many it has
 SHORT = {"fit": "map + train", "test": "test"}  # the names of times, which have long titles
-LINE = "  {:<16} {:>14} {:>14} {:>8}  {:<17} {}"
+LINE = "  {:<14} {:>13} {:>13} {:>8}  {:<17} {}"
 
 
 def render_two_runs(found: TwoRuns, width: int | None) -> str:

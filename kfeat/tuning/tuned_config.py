@@ -19,7 +19,7 @@ def check_place(path: Path) -> None:
     """Raise ConfigError for a path that cannot be a config, or has one that no search wrote."""
     experiment_name(path.resolve())
     try:
-        begins = path.open(encoding="utf-8").readline() if path.exists() else MARK
+        begins = path.read_text(encoding="utf-8") if path.exists() else MARK
     except (OSError, UnicodeDecodeError):
         begins = ""
     if not begins.startswith(MARK):
