@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.data import Protocol
+from kfeat.data.protocol import Validation, drawn
 from kfeat.errors import ConfigError
 from kfeat.experiments.names import experiment_name
 from kfeat.saying import plain
@@ -86,5 +87,8 @@ def _protocol(setup: Setup) -> dict[str, Any]:
     protocol: Protocol = setup.protocol
     given = protocol.model_dump(mode="json", exclude_defaults=True)
     if protocol.random:
-        given["split"] = {"kind": protocol.split.kind, **given.get("split", {}), "seed": setup.random_state}
+        split = {"kind": protocol.split.kind, **given.get("split", {}), "seed": setup.random_state}
+        if isinstance(protocol.split, Validation) and drawn(protocol.split.of):
+            split["of"] = {**split["of"], "seed": setup.random_state}
+        given["split"] = split
     return given
