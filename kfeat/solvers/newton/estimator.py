@@ -10,12 +10,10 @@ from pydantic import FiniteFloat
 
 from kfeat.parameters import Iterations
 from kfeat.solvers.base import LinearSolver, OutOfCore, Subproblem, Task, class_factors, finite
-from kfeat.solvers.liblinear.objective import linear_objective
 from kfeat.solvers.newton.batched_design import design
 from kfeat.solvers.newton.losses import LOSSES
-from kfeat.solvers.newton.method import Problem, minimise
-
-LIBLINEAR_TYPE = {"squared_hinge": 2, "logistic": 0}  # whose objective is minimised
+from kfeat.solvers.newton.method import Problem
+from kfeat.solvers.newton.stages import minimise
 
 
 class Newton(LinearSolver):
@@ -120,12 +118,9 @@ class Newton(LinearSolver):
         self.coef_ = np.ascontiguousarray(W[:, : X.shape[1]])
         self.intercept_ = self.bias * W[:, -1] if self.bias >= 0 else np.zeros(len(W))
         self._report([Subproblem("newton", state.iterations, state.stop_reason) for state in classes])
-        values = self._all_scores(X)
-        penalised = W[:, -1] if self.bias >= 0 else 0.0
-        self.objective_ = linear_objective(
-            LIBLINEAR_TYPE[self.loss], values, y, self.coef_, penalised, self.C, 0.0, weights
-        )
-        self.times_ = {"solve": solved - start, "evaluate": perf_counter() - solved}
+        self.objective_ = float(sum(state.objective for state in classes))
+        self.gap_ = max(0.0, 1 - float(sum(state.dual for state in classes)) / self.objective_)
+        self.times_ = {"solve": solved - start}
         return self
 
     def _start(self, n_columns: int) -> NDArray[np.float64] | None:

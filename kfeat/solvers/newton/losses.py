@@ -1,10 +1,10 @@
-"""Losses of a margin u = y <w, x>, with their gradients and Hessians in u."""
+"""Losses of a margin u = y <w, x>, with their gradients and Hessians in u, and the duals of their problems."""
 
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import entr, expit
 
 Values = NDArray[np.float64]
 
@@ -20,6 +20,13 @@ class Loss(Protocol):
 
     def hessian(self, u: Values) -> Values:
         """Return loss''(u), the generalised one where the gradient has a kink."""
+
+    def dual(self, u: Values, costs: Values, v: Values) -> float:
+        """Return a lower bound on min_w ||w||^2 / 2 + sum_i c_i loss(u_i), from any w's margins u.
+
+        It is the dual objective at alpha_i = -c_i loss'(u_i), of which v is sum_i alpha_i s_i x_i: then the
+        objective less this bound is ||grad f(w)||^2 / 2 at most.
+        """
 
 
 class SquaredHinge:
@@ -37,6 +44,13 @@ class SquaredHinge:
         """Return 2 where u < 1, otherwise 0."""
         return np.where(u < 1, 2.0, 0.0)
 
+    def dual(self, u: Values, costs: Values, v: Values) -> float:
+        """Return max over t >= 0 of t S - t^2 Q, S = sum alpha, Q = sum alpha^2 / (4 c) + ||v||^2 / 2."""
+        missing = np.maximum(1 - u, 0)
+        total = 2 * float(costs @ missing)
+        quadratic = float(costs @ missing**2) + float(v @ v) / 2
+        return total**2 / (4 * quadratic) if quadratic > 0 else 0.0
+
 
 class Logistic:
     """log(1 + exp(-u))."""
@@ -52,6 +66,10 @@ class Logistic:
     def hessian(self, u: Values) -> Values:
         """Return the product of both probabilities."""
         return expit(u) * expit(-u)
+
+    def dual(self, u: Values, costs: Values, v: Values) -> float:
+        """Return sum_i c_i H(alpha_i / c_i) - ||v||^2 / 2, H the entropy in nats, or 0, which alpha = 0 has."""
+        return max(0.0, float(costs @ (entr(expit(-u)) + entr(expit(u)))) - float(v @ v) / 2)
 
 
 LOSSES: dict[str, Loss] = {"squared_hinge": SquaredHinge(), "logistic": Logistic()}
