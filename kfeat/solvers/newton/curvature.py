@@ -56,15 +56,15 @@ class ExactCurvature(Curvature):
     gram: Vector | None = None
 
     def direction(self, design: Design, h: Vector, b: Vector) -> Vector:
-        """Return d with (I + X'hX) d = b for weights h (n,) and b (columns,); every call has the same rows."""
+        """Return d with (I + X'hX) d = b for weights h (n,) and b (columns,), calls having the same rows."""
         active = np.flatnonzero(h)
         changed = active if self.weights is None else np.flatnonzero(h != self.weights)
         few = min(len(changed), len(active))
-        between = dual_cost(len(active), design.shape[1]) if isinstance(design, DesignMatrix) else np.inf
+        few_rows = design if isinstance(design, DesignMatrix) and len(active) else None
+        between = dual_cost(len(active), design.shape[1]) if few_rows is not None else np.inf
         if min(MOST_CG, APART + len(changed)) > min(design.gram_cost(few), between) and len(changed):
-            if between < design.gram_cost(few) and len(active):
-                self.gram, rows = None, design.take(active)
-                self.factor = DualFactor.of(rows, h[active])
+            if few_rows is not None and between < design.gram_cost(few):
+                self.gram, self.factor = None, DualFactor.of(few_rows.take(active), h[active])
             else:
                 self.gram = self._gram(design, h, active, changed)
                 self.factor = hessian_factor(self.gram, 1.0, design.dtype)
@@ -82,5 +82,5 @@ class ExactCurvature(Curvature):
 
 
 def dual_cost(n: int, d: int) -> float:
-    """Return what the products of n rows of d columns and their factor cost, in products with one direction."""
+    """Return what the products of n rows and their factor cost, in products with one direction."""
     return (n**2 * d + n**3 / 2) / (SPEED * (n * d + d**2))

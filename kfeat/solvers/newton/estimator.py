@@ -20,14 +20,12 @@ class Newton(LinearSolver):
     """LIBLINEAR's -s 2 (`loss="squared_hinge"`) or -s 0 ("logistic") objective, minimised with BLAS.
 
     min over w of ||w||^2 / 2 + C sum_i loss(y_i <w, x_i>), one class against the rest, as LIBLINEAR has it.
-    Products are in X's precision (float32 is the fast one), sums over rows and everything else in double
-    precision.
+    A class is done when its duality gap is eps of its objective at most: then the objective is within a share
+    of eps of the optimum, whatever the scale of the features. Rows are first multiplied in X's precision
+    (float32 is the fast one); where that leaves a gap, those near the margin in double precision.
 
-    A class is done when |grad f(w)| <= eps * min(pos, neg) / n * |grad f(0)|, LIBLINEAR's own rule, and f
-    fell by 10 eps f at most in the last step; or when X's precision does not let f fall further
-    (`stop_reason_` "rounding"). Made for many more rows than features: where classes can be separated without
-    loss, LIBLINEAR's dual (-s 1) is the faster one. Raises DataError for fewer than two classes, SolverError
-    for sums that overflow.
+    Made for many more rows than features. Raises DataError for fewer than two classes, SolverError for sums
+    that overflow.
 
     Parameters
     ----------
@@ -36,7 +34,7 @@ class Newton(LinearSolver):
     C : float, default 1.0
         The cost of the losses, above 0.
     eps : float, default 1e-3
-        The tolerance, above 0.
+        The duality gap, as a share of the objective, at which a class is done; above 0.
     bias : float, default -1.0
         With 0 or more every row gets one more feature of this value, which is penalised; below 0 there is
         none.
@@ -53,6 +51,8 @@ class Newton(LinearSolver):
         The weights.
     intercept_ : ndarray of shape (subproblems,)
         The intercepts.
+    gap_ : float
+        The duality gap of all subproblems together, as a share of `objective_`.
 
     Examples
     --------
@@ -66,6 +66,7 @@ class Newton(LinearSolver):
     True
     """
 
+    algorithm_version: ClassVar[int] = 2
     out_of_core: ClassVar[OutOfCore] = "passes"
 
     def __init__(

@@ -2,8 +2,8 @@
 
 Each class has its f(w) = ||w||^2 / 2 + sum_i c_i loss(s_i <w, x_i>), s_i = +-1. A sweep is one product of X
 with all directions, an exact line search per class, and one product of X' with the gradients of the losses.
-That product is also v = sum_i alpha_i s_i x_i of the dual's alpha_i = -c_i loss'(u_i), so that a sweep ends with
-the duality gap. Directions are in `curvature`.
+That product is also v = sum_i alpha_i s_i x_i of the dual's alpha_i = -c_i loss'(u_i), so that a sweep ends
+with the duality gap. Directions are in `curvature`.
 See Keerthi and DeCoste, JMLR 6 (2005); Chapelle, Neural Computation 19 (2007).
 """
 
@@ -19,6 +19,7 @@ from kfeat.solvers.newton.losses import Loss
 from kfeat.solvers.newton.system import hessian_factor, solve
 
 Vector = NDArray[np.float64]
+LINE_EPS = 1e-4  # of the derivative along a direction is left by the line search
 WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as preconditioner
 
 
@@ -41,6 +42,7 @@ class Descent:
     objective: float = np.inf
     dual: float = 0.0  # a lower bound on the objective's minimum
     iterations: int = 0
+    length: float = 1.0  # of the last step, as a share of the whole Newton step
     stop_reason: str = ""
     gradient: Vector = field(default_factory=lambda: np.empty(0))
     curvature: Curvature = field(default_factory=Curvature)
@@ -56,12 +58,14 @@ class Limits:
     """When a descent ends: the gap, the steps, and what is left to a solution on fewer rows.
 
     With `rough_steps` a class is left ("rough") after so many steps where at most half of the rows are `near`
-    the margin, or after a step that lowered f by a share of eps at most.
+    the margin, or after a step that lowered f by a share of eps at most; with `shortest` ("short step")
+    after a step of which the line search left less than this share.
     """
 
     eps: float
     max_iter: int
     rough_steps: int | None = None
+    shortest: float = 0.0
 
 
 def from_zero(problem: Problem) -> list[Descent]:
@@ -122,15 +126,13 @@ def move(problem: Problem, classes: list[Descent], which: list[int], directions:
         state = classes[j]
         q = problem.signs[:, j] * changes[:, column]
         d = directions[:, column]
-        length = line_search(state, d, q, problem.costs[:, j], problem.loss)
-        state.w += length * d
-        state.u += length * q
+        state.length = line_search(state, d, q, problem.costs[:, j], problem.loss)
+        state.w += state.length * d
+        state.u += state.length * q
         state.iterations += 1
 
 
-def update_gradients(
-    problem: Problem, classes: list[Descent], which: list[int], limits: Limits
-) -> list[int]:
+def update_gradients(problem: Problem, classes: list[Descent], which: list[int], limits: Limits) -> list[int]:
     """Update gradients and gaps, note which classes are done and why, and return the others."""
     slopes = [problem.costs[:, j] * problem.loss.gradient(classes[j].u) for j in which]
     sums = problem.design.rmatvec(problem.signs[:, which] * np.stack(slopes, axis=1))
@@ -161,6 +163,8 @@ def stop_reason(problem: Problem, state: Descent, j: int, fell: float, limits: L
     # An objective that falls by less than this share may be rounding in the products alone.
     if fell <= 0.01 * float(np.finfo(problem.design.dtype).eps) * state.objective:
         return "rounding"
+    if state.length < limits.shortest:
+        return "short step"
     if limits.rough_steps is None:
         return ""
     few = near_margin(problem, state.u) <= len(state.u) / 2
@@ -190,7 +194,7 @@ def line_search(state: Descent, d: Vector, q: Vector, costs: Vector, loss: Loss)
     for _ in range(60):
         now = u + a * q
         derivative = wd + a * dd + float((costs * loss.gradient(now)) @ q)
-        if abs(derivative) <= 1e-4 * abs(at_start):
+        if abs(derivative) <= LINE_EPS * abs(at_start):
             break
         low, high = (low, a) if derivative > 0 else (a, high)
         next_a = a - derivative / (dd + float((costs * loss.hessian(now)) @ q**2))

@@ -28,9 +28,10 @@ from kfeat.solvers.newton.method import (
 )
 
 Vector = NDArray[np.float64]
+Rows = NDArray[np.intp]
 ROUGH_STEPS = 4  # over all rows from zero, before a class goes on with some of them
-DIRECT_STEPS = 8  # at the full cost; a class that takes more goes along a path of costs
-STAGE_EPS = 0.5  # gap that is enough on the way along the costs
+SHORT_STEP = 0.5  # at the full cost; a class that takes a shorter one goes along a path of costs
+STAGE_EPS = 0.02  # gap that is enough on the way along the costs
 GROWTH = 10.0
 
 
@@ -39,7 +40,7 @@ class Stage:
     """Where one class is on its path: the share of the full costs, and the rows in use (None: not chosen)."""
 
     level: float = 1.0
-    rows: NDArray[np.intp] | None = None
+    rows: Rows | None = None
     hard: bool = False
 
 
@@ -50,7 +51,7 @@ def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> l
     look_at_all_rows(problem, classes, list(range(len(classes))))
     going_on = [j for j, state in enumerate(classes) if state.gap > eps and state.iterations < max_iter]
     stages = {j: Stage() for j in going_on}
-    for j, state in enumerate(classes):
+    for state in classes:
         state.stop_reason = "tolerance" if state.gap <= eps else "iteration limit"
     while stages:
         solved = {j: on_some_rows(problem, classes[j], j, stages[j], eps, max_iter) for j in stages}
@@ -77,16 +78,20 @@ def look_at_all_rows(problem: Problem, classes: list[Descent], which: list[int])
         evaluate(problem, classes[j], j, sums[:, j])
 
 
-def on_some_rows(problem: Problem, state: Descent, j: int, stage: Stage, eps: float, max_iter: int) -> Descent:
+def on_some_rows(
+    problem: Problem, state: Descent, j: int, stage: Stage, eps: float, max_iter: int
+) -> Descent:
     """Return the class's solution on the rows near its margin, at the stage's level of costs."""
-    limits = Limits(eps / 2 if stage.level == 1 else STAGE_EPS, max_iter)
-    if not stage.hard:
-        limits = Limits(limits.eps, min(max_iter, state.iterations + DIRECT_STEPS))
+    limits = Limits(
+        eps / 2 if stage.level == 1 else STAGE_EPS, max_iter, shortest=0.0 if stage.hard else SHORT_STEP
+    )
     if stage.rows is None:
         stage.rows = nearest(problem, state.u)
-    part = Descent(state.w.copy(), state.u[stage.rows], iterations=state.iterations, curvature=ExactCurvature())
+    part = Descent(
+        state.w.copy(), state.u[stage.rows], iterations=state.iterations, curvature=ExactCurvature()
+    )
     descend(some_rows(problem, j, stage), [part], limits)
-    if stage.hard or part.stop_reason != "iteration limit" or part.iterations >= max_iter:
+    if stage.hard or part.stop_reason != "short step":
         return part
     penalty, losses = sizes(problem, state.w, state.u, j)
     stage.hard, stage.rows, stage.level = True, None, min(1.0, penalty / losses)
@@ -94,7 +99,7 @@ def on_some_rows(problem: Problem, state: Descent, j: int, stage: Stage, eps: fl
     return on_some_rows(problem, state, j, stage, eps, max_iter)
 
 
-def nearest(problem: Problem, u: Vector) -> NDArray[np.intp]:
+def nearest(problem: Problem, u: Vector) -> Rows:
     """Return the rows of smallest margin, rising; all where these are most."""
     count = near_margin(problem, u)
     if count >= WHOLE * len(u):
@@ -118,6 +123,7 @@ def judge(
     problem: Problem, state: Descent, j: int, stage: Stage, part: Descent, eps: float, max_iter: int
 ) -> bool:
     """Take over a solution on some rows, and tell whether it is the last; if not, set the next stage."""
+    assert stage.rows is not None
     penalty, losses = sizes(problem, part.w, state.u, j)
     state.w, state.iterations = part.w, part.iterations
     state.objective, state.dual = penalty + losses, part.dual  # smaller costs have a lower minimum

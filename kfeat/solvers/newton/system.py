@@ -17,7 +17,7 @@ MOST_CG = 100
 
 @dataclass(frozen=True)
 class DualFactor:
-    """(I + X'hX)^-1 = I - X' (XX' + 1/h)^-1 X over few rows X; `factor` is the Cholesky factor between them."""
+    """(I + X'hX)^-1 = I - X' (XX' + 1/h)^-1 X over few rows X; `factor` is of the products."""
 
     rows: DesignMatrix
     factor: Any
