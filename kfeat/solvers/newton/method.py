@@ -19,6 +19,7 @@ from kfeat.solvers.newton.losses import Loss
 from kfeat.solvers.newton.system import hessian_factor, solve
 
 Vector = NDArray[np.float64]
+SHORT_STEP = 0.5  # what the line search leaves of a Newton step where many rows cross the margin
 LINE_EPS = 1e-4  # of the derivative along a direction is left by the line search
 WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as preconditioner
 
@@ -57,15 +58,15 @@ class Descent:
 class Limits:
     """When a descent ends: the gap, the steps, and what is left to a solution on fewer rows.
 
-    With `rough_steps` a class is left ("rough") after so many steps where at most half of the rows are `near`
-    the margin, or after a step that lowered f by a share of eps at most; with `shortest` ("short step")
-    after a step of which the line search left less than this share.
+    With `rough_steps` a class is left ("rough") after so many steps where at most half of the rows are near
+    the margin or the last step was a short one, after three times as many anyway, or after a step that
+    lowered f by a share of eps at most; with `to_short_step` ("short step") after the first short step.
     """
 
     eps: float
     max_iter: int
     rough_steps: int | None = None
-    shortest: float = 0.0
+    to_short_step: bool = False
 
 
 def from_zero(problem: Problem) -> list[Descent]:
@@ -163,12 +164,13 @@ def stop_reason(problem: Problem, state: Descent, j: int, fell: float, limits: L
     # An objective that falls by less than this share may be rounding in the products alone.
     if fell <= 0.01 * float(np.finfo(problem.design.dtype).eps) * state.objective:
         return "rounding"
-    if state.length < limits.shortest:
+    if limits.to_short_step and state.length < SHORT_STEP:
         return "short step"
     if limits.rough_steps is None:
         return ""
     few = near_margin(problem, state.u) <= len(state.u) / 2
-    rough = (few and state.iterations >= limits.rough_steps) or fell <= limits.eps * state.objective
+    enough = limits.rough_steps if few or state.length < SHORT_STEP else 3 * limits.rough_steps
+    rough = state.iterations >= enough or fell <= limits.eps * state.objective
     return "rough" if rough else ""
 
 

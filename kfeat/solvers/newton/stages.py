@@ -6,8 +6,8 @@ gap, a class goes on in double precision with the rows near its margin only, by 
 Dropping rows lowers f everywhere, so the bound found on some rows holds on all of them.
 
 Where classes can (almost) be separated, Newton steps at once to the full cost creep along from kink to kink.
-Such a class takes a path of costs instead: from the one at which the rough solution's penalty equals its
-losses, tenfold each time, each from the solution before.
+Such a class takes a path of costs instead, tenfold each time, each from the solution before: from the one at
+which the rough solution's penalty equals its losses, or a smaller one at which the Hessian is mild.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from kfeat.solvers.newton.method import (
 Vector = NDArray[np.float64]
 Rows = NDArray[np.intp]
 ROUGH_STEPS = 4  # over all rows from zero, before a class goes on with some of them
-SHORT_STEP = 0.5  # at the full cost; a class that takes a shorter one goes along a path of costs
+MILD = 1e3  # mean eigenvalue of X'hX, all rows active, up to which Newton steps are long ones
 STAGE_EPS = 0.02  # gap that is enough on the way along the costs
 GROWTH = 10.0
 
@@ -82,9 +82,7 @@ def on_some_rows(
     problem: Problem, state: Descent, j: int, stage: Stage, eps: float, max_iter: int
 ) -> Descent:
     """Return the class's solution on the rows near its margin, at the stage's level of costs."""
-    limits = Limits(
-        eps / 2 if stage.level == 1 else STAGE_EPS, max_iter, shortest=0.0 if stage.hard else SHORT_STEP
-    )
+    limits = Limits(eps / 2 if stage.level == 1 else STAGE_EPS, max_iter, to_short_step=not stage.hard)
     if stage.rows is None:
         stage.rows = nearest(problem, state.u)
     part = Descent(
@@ -93,10 +91,17 @@ def on_some_rows(
     descend(some_rows(problem, j, stage), [part], limits)
     if stage.hard or part.stop_reason != "short step":
         return part
-    penalty, losses = sizes(problem, state.w, state.u, j)
-    stage.hard, stage.rows, stage.level = True, None, min(1.0, penalty / losses)
+    stage.hard, stage.rows, stage.level = True, None, first_level(problem, state, j)
     state.iterations = part.iterations
     return on_some_rows(problem, state, j, stage, eps, max_iter)
+
+
+def first_level(problem: Problem, state: Descent, j: int) -> float:
+    """Return the share of the costs at which the penalty equals the losses, and the Hessian is mild."""
+    penalty, losses = sizes(problem, state.w, state.u, j)
+    h = problem.costs[:, j] * problem.loss.hessian(np.zeros(len(state.u)))
+    eigenvalue = float(h.mean() * problem.design.squares().mean())
+    return min(1.0, penalty / losses if losses > 0 else 1.0, MILD / eigenvalue if eigenvalue > 0 else 1.0)
 
 
 def nearest(problem: Problem, u: Vector) -> Rows:
