@@ -22,9 +22,9 @@ NORM = 2000  # of the features below, about: with C = 1 their margins are all bu
 def hard():
     """Tensor Sketch features of large norm, of three classes that can be separated."""
     rng = np.random.default_rng(0)
-    X = 2 * rng.random((1200, 30)).astype(np.float32)
+    X = 2 * rng.random((700, 30)).astype(np.float32)
     scores = (X - 1) @ rng.standard_normal((30, 3)) + (X - 1) ** 2 @ rng.standard_normal((30, 3)) / 2
-    Z = TensorSketch(Polynomial(4, coef0=1.0), 400, random_state=0).fit(X).transform(X)
+    Z = TensorSketch(Polynomial(4, coef0=1.0), 250, random_state=0).fit(X).transform(X)
     assert abs(np.linalg.norm(Z, axis=1).mean() / NORM - 1) < 0.2
     return Z, scores.argmax(axis=1)
 
@@ -81,16 +81,11 @@ def test_two_solvers_of_one_objective_mean_the_same_gap(hard):
     assert linear_gap(2, Z, -1.0, 1.1 * values, y, solver.objective_, 1.0, np.ones(3)) > 0.01
 
 
-@pytest.mark.parametrize("eps", [1e-3, 1e-8])
-def test_a_hard_margin_has_one_solution_whatever_the_arithmetic(hard, eps):
+def test_a_hard_margin_has_one_solution_whatever_the_arithmetic(hard):
     Z, y = hard
-    fits = [
-        Newton(eps=eps).fit(rows, y)
-        for rows in (Z, Z.astype(float), csr_array(Z), csr_array(Z.astype(float)), ArrayBatches(Z))
-    ]
-    for threads in (1, 2):
-        with threadpool_limits(threads):
-            fits.append(Newton(eps=eps).fit(Z, y))
+    fits = [Newton(eps=eps).fit(rows, y) for rows in (Z, Z.astype(float), csr_array(Z), ArrayBatches(Z))]
+    with threadpool_limits(2):
+        fits.append(Newton(eps=eps).fit(Z, y))
     objectives = np.array([solver.objective_ for solver in fits])
     assert all(solver.converged_ and solver.gap_ <= eps for solver in fits)
     assert objectives.max() <= objectives.min() / (1 - eps)
