@@ -20,6 +20,7 @@ from kfeat.solvers.newton.system import hessian_factor, solve
 
 Vector = NDArray[np.float64]
 SHORT_STEP = 0.5  # what the line search leaves of a Newton step where many rows cross the margin
+FEW = 3  # rows per column
 LINE_EPS = 1e-4  # of the derivative along a direction is left by the line search
 WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as preconditioner
 
@@ -60,7 +61,8 @@ class Limits:
 
     With `rough_steps` a class is left ("rough") after so many steps where at most half of the rows are near
     the margin or the last step was a short one, after three times as many anyway, or after a step that
-    lowered f by a share of eps at most; with `to_short_step` ("short step") after the first short step.
+    lowered f by a share of eps at most; with `to_short_step` ("short step") after the first short step where
+    the classes are nearly separable.
     """
 
     eps: float
@@ -164,7 +166,7 @@ def stop_reason(problem: Problem, state: Descent, j: int, fell: float, limits: L
     # An objective that falls by less than this share may be rounding in the products alone.
     if fell <= 0.01 * float(np.finfo(problem.design.dtype).eps) * state.objective:
         return "rounding"
-    if limits.to_short_step and state.length < SHORT_STEP:
+    if limits.to_short_step and state.length < SHORT_STEP and nearly_separable(problem, state.u):
         return "short step"
     if limits.rough_steps is None:
         return ""
@@ -172,6 +174,11 @@ def stop_reason(problem: Problem, state: Descent, j: int, fell: float, limits: L
     enough = limits.rough_steps if few or state.length < SHORT_STEP else 3 * limits.rough_steps
     rough = state.iterations >= enough or fell <= limits.eps * state.objective
     return "rough" if rough else ""
+
+
+def nearly_separable(problem: Problem, u: Vector) -> bool:
+    """Tell whether few rows for so many columns have a loss."""
+    return bool(np.count_nonzero(problem.loss.hessian(u)) <= FEW * problem.design.shape[1])
 
 
 def near_margin(problem: Problem, u: Vector) -> int:
