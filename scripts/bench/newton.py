@@ -1,9 +1,9 @@
 """Newton beside LIBLINEAR -s 2 over the papers' problems: to its objective, and both at their defaults.
 
 Real data where KFEAT_MIRROR (or the cache) has them; features are Tensor Sketch's of (1 + <x, y>)^4.
-LIBLINEAR knows one thread only. "To its objective" is Newton with the fewest steps that bring its objective
-to at most 1.001 times that of LIBLINEAR at its default, or at Newton's own default where no fewer do. A gap is
-(primal - dual) / primal: what is missing at most.
+LIBLINEAR knows one thread only. "To its objective" is Newton with the fewest steps that bring its
+objective to at most 1.001 times that of LIBLINEAR at its default, or at Newton's own default where no
+fewer do. A gap is (primal - dual) / primal: what is missing at most.
 """
 
 from collections.abc import Iterable

@@ -135,10 +135,12 @@ def judge(
     full, at_level = stage.level == 1, penalty + stage.level * losses
     small = at_level - part.dual <= (eps if full else STAGE_EPS) * at_level
     beyond = np.setdiff1d(np.flatnonzero(problem.loss.hessian(state.u)), stage.rows)
-    if full and (small or not len(beyond)):
-        state.stop_reason = "tolerance" if small else "rounding"
+    if full and small:
+        state.stop_reason = "tolerance"
     elif state.iterations >= max_iter:
         state.stop_reason = "iteration limit"
+    elif full and not len(beyond):
+        state.stop_reason = "rounding"
     elif small or not len(beyond):
         stage.level, stage.rows = min(1.0, GROWTH * stage.level), None
     else:
