@@ -14,7 +14,7 @@ def say_once(level: int, message: str) -> None:
 
 def plain(text: str) -> str:
     r"""Return the text on one line, with signs that do not print as \x1b: no terminal acts on them."""
-    return "".join(map(_printed, text))
+    return text if text.isprintable() else "".join(map(_printed, text))
 
 
 def plain_lines(text: str) -> str:

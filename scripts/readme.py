@@ -1,11 +1,12 @@
 """Bring the tables of the README files up to date with results/: `python -m scripts.readme`.
 
-The blocks, each up to `<!-- end -->`: `<!-- scoreboard -->` over the published rows; `<!-- tallies FOLDER
--->` and `<!-- largest FOLDER -->`, the verdicts on the configs of a folder counted, and the printed numbers
-that ours are farthest from; `<!-- table NAME -->`, the first table of results/NAME/table.md; `<!-- printed
-NAME -->`, that of a config without rows: what the paper prints; `<!-- verdicts NAME -->`, its verdicts in
-short; `<!-- closing NAME -->`, the line that ends a run of its config; `<!-- benchmarks -->`, the ratios of
-results/bench/ over the shapes measured; `<!-- maps -->`, what every map can do, costs and is for.
+The blocks, each up to `<!-- end -->`: `<!-- scoreboard -->` over the published rows; `<!-- papers -->`, a
+line for each paper; `<!-- tallies FOLDER -->` and `<!-- largest FOLDER -->`, the verdicts on the configs of a
+folder counted, and the printed numbers that ours are farthest from; `<!-- table NAME -->`, the first table of
+results/NAME/table.md; `<!-- printed NAME -->`, that of a config without rows: what the paper prints;
+`<!-- verdicts NAME -->`, its verdicts in short; `<!-- closing NAME -->`, the line that ends a run of its
+config; `<!-- benchmarks -->`, the ratios of results/bench/ over the shapes measured; `<!-- maps -->`, what
+every map can do, costs and is for.
 """
 
 import json
@@ -22,14 +23,19 @@ from kfeat.experiments.load import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
 from kfeat.maps import MAPS, kernels_of
 from kfeat.render.closing import closing_line
-from kfeat.render.overview import markdown
+from kfeat.render.overview import markdown, papers
 from kfeat.render.page import bullets, largest_differences, summary, tally_lines
 from kfeat.render.table import render
 from kfeat.render.whole import cells_at_hand
 
 ROOT = Path(__file__).parents[1]
-READMES = [Path("README.md"), *sorted(path.relative_to(ROOT) for path in ROOT.glob("results/*/README.md"))]
-KINDS = "scoreboard|benchmarks|maps|tallies|largest|table|printed|verdicts|closing"
+READMES = [
+    Path("README.md"),
+    Path("configs/README.md"),
+    Path("kfeat/maps/README.md"),
+    *sorted(path.relative_to(ROOT) for path in ROOT.glob("results/**/README.md")),
+]
+KINDS = "scoreboard|papers|benchmarks|maps|tallies|largest|table|printed|verdicts|closing"
 BLOCK = re.compile(rf"<!-- ({KINDS})( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
 CONFIGS, RESULTS = Path("configs"), Path("results")
 
@@ -43,6 +49,8 @@ def _block(match: re.Match[str]) -> str:
     kind, name = match[1], (match[2] or "").strip()
     if kind == "scoreboard":
         content = markdown(standings(), RESULTS).strip()
+    elif kind == "papers":
+        content = papers(standings(), RESULTS)
     elif kind == "benchmarks":
         content = _benchmarks()
     elif kind == "maps":

@@ -66,7 +66,7 @@ def test_every_command_and_option_shown_exists() -> None:
 @pytest.mark.parametrize("page", READMES, ids=str)
 def test_every_link_leads_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text(encoding="utf-8"))
-    assert targets
+    assert targets or page.parent.name == "maps"
     for target in targets:
         assert "://" in target or (ROOT / page.parent / target).exists(), target
 
@@ -76,12 +76,13 @@ def test_its_tables_are_those_of_the_results(page: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(ROOT)
     text = page.read_text(encoding="utf-8")
     assert updated(text) == text, "run python -m scripts.readme"
-    for line in [line for line in text.splitlines() if line.startswith("|")][:1]:
+    in_blocks = re.findall(r"<!-- \w+[^\n]*-->\n(\|[^\n]*)", text)
+    for line in in_blocks[:1]:
         assert updated(text.replace(line, line.upper())) == text
 
 
 def test_the_page_of_a_paper_shows_everything_published() -> None:
-    for page in READMES[1:]:
+    for page in [page for page in READMES if page.parent.parent == Path("results")]:
         text = (ROOT / page).read_text(encoding="utf-8")
         for table in (ROOT / page).parent.glob("*/table.md"):
             assert f"]({table.parent.name}/table.md)" in text, table

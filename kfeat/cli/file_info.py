@@ -13,6 +13,7 @@ SIGNS = ("delimiter", "decimal")  # options whose value is taken as it is, where
 MOST_COLUMNS = 40  # of a file that are shown; --format json has all
 MOST_WORDS = 4  # of a column that are shown
 MOST_CLASSES = 12
+WIDEST = 36  # characters of a cell of the table
 
 
 def report_of(path: str, target: str | None, options: Sequence[str]) -> "FileReport":
@@ -70,9 +71,16 @@ def column_line(column: "ColumnReport", coded: "Column | None") -> list[str]:
     becomes = {"feature": "", "target": "target", "dropped": "dropped"}[column.role]
     if coded is not None:
         width = f"{coded.width} features" if coded.kind == "one_hot" else "1 feature"
-        fill = "" if coded.fill is None else f", missing: {coded.fill}"
+        gap = f"{coded.fill:g}" if isinstance(coded.fill, float) else coded.fill
+        fill = "" if gap is None else f", missing: {gap}"
         becomes = f"{width} ({coded.kind}{fill})"
-    return [plain(text) for text in (column.name, column.holds, f"{column.n_missing:,}", values, becomes)]
+    cells = (column.name, column.holds, f"{column.n_missing:,}", values, becomes)
+    return [cut(plain(text)) for text in cells]
+
+
+def cut(text: str) -> str:
+    """Return a cell of the table, cut where it would make the table too wide."""
+    return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
 
 
 def summary(report: "FileReport") -> Iterator[str]:

@@ -54,20 +54,20 @@ verbosity = options(
 _YEAR = 365 * 86400.0  # longer ones overflow what the system waits with
 
 
-def _seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+def seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """Return the seconds in a duration such as 90s, 30m or 2h."""
     from kfeat.experiments.rerun import seconds_of
 
-    seconds = None if value is None else seconds_of(value)
-    if seconds is not None and not 0 < seconds <= _YEAR:
+    found = None if value is None else seconds_of(value)
+    if found is not None and not 0 < found <= _YEAR:
         raise click.BadParameter("expected more than 0 seconds and at most 365 days", ctx, parameter)
-    return seconds
+    return found
 
 
 time_limit = click.option(
     "--time-limit",
     metavar="TIME",
-    callback=_seconds,
+    callback=seconds,
     help="Stop a trial whose own work takes more CPU time (90s, 30m, 2h); a longer limit, or none, runs it "
     "again.",
 )
@@ -176,6 +176,7 @@ _set = click.option(
     help="Change any key of the config in every setting that has it: --set maps.0.n_components=500 of the "
     "first map, maps.n_components=500 of all; repeatable.",
 )
+overrides = _set
 configs = options(_configs(required=True), _set)
 
 _maps = click.option(

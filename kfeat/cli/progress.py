@@ -180,18 +180,18 @@ def names(trials: Sequence[Trial]) -> dict[str, str]:
 
     So is what the protocol does otherwise to the same data.
     """
-    protocols = _protocols(trials)
-    settings = [
-        (dataset_name(trial.source), text, trial.kernel.formula)
-        for trial, text in zip(trials, protocols, strict=True)
-    ]
-    shown = [i for i in range(3) if len({setting[i] for setting in settings}) > 1]
-    return {
-        trial.id: plain(
-            ", ".join([*(setting[i] for i in shown if setting[i]), _method(trial), f"repeat {trial.repeat}"])
-        )
-        for trial, setting in zip(trials, settings, strict=True)
+    cells = {trial.cell: trial for trial in trials}  # a plan of many repeats is named quickly
+    protocols = _protocols(list(cells.values()))
+    settings = {
+        cell: (dataset_name(trial.source), text, trial.kernel.formula)
+        for (cell, trial), text in zip(cells.items(), protocols, strict=True)
     }
+    shown = [i for i in range(3) if len({setting[i] for setting in settings.values()}) > 1]
+    lines = {
+        cell: plain(", ".join([*(setting[i] for i in shown if setting[i]), _method(cells[cell])]))
+        for cell, setting in settings.items()
+    }
+    return {trial.id: f"{lines[trial.cell]}, repeat {trial.repeat}" for trial in trials}
 
 
 def _protocols(trials: Sequence[Trial]) -> list[str]:

@@ -16,13 +16,18 @@ import click
 
 from kfeat.cli import options
 from kfeat.cli.check import check
+from kfeat.cli.compare import compare
 from kfeat.cli.data import data
 from kfeat.cli.explain import explain
+from kfeat.cli.lists import kernels, maps, solvers
 from kfeat.cli.model import fit, info, predict, score
+from kfeat.cli.new import new
 from kfeat.cli.plan import plan, show_plan
 from kfeat.cli.postponed import postpone
 from kfeat.cli.protocol import protocol
 from kfeat.cli.rows import rows
+from kfeat.cli.schema import schema, show_configs
+from kfeat.cli.tune import tune
 from kfeat.errors import EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
@@ -69,16 +74,11 @@ def main() -> None:
     """Reproduce the papers on explicit random feature maps for kernel machines."""
 
 
-main.add_command(check)
-main.add_command(data)
-main.add_command(explain)
-main.add_command(fit)
-main.add_command(info)
-main.add_command(plan)
-main.add_command(predict)
-main.add_command(protocol)
-main.add_command(rows)
-main.add_command(score)
+for _command in (
+    *(check, compare, data, explain, fit, info, kernels, maps, new, plan, predict, protocol, rows, schema),
+    *(score, solvers, tune),
+):
+    main.add_command(_command)
 
 
 @main.command()
@@ -102,12 +102,15 @@ main.add_command(score)
               "shows ids.")  # fmt: skip
 @options.log
 @click.option("--dry-run", is_flag=True, help="Show the plan, run nothing.")
+@click.option("--print-config", is_flag=True,
+              help="Show each config as it is run, run nothing: includes, options and defaults filled in, "
+              "grids laid out. It is a config of the same trials.")  # fmt: skip
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
     results: Path, engine: "Callable[[], AbstractContextManager[Engine]]", memory: int | None, threads: int,
     again: "Again | None", timed_runs: int | None, time_limit: float | None, prefixes: tuple[str, ...],
-    log: Path | None, dry_run: bool,
+    log: Path | None, dry_run: bool, print_config: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
@@ -116,6 +119,9 @@ def run(
     from kfeat.cli.progress import observer
     from kfeat.experiments.worker import WorkerOptions
 
+    if print_config:
+        show_configs(experiments)
+        return
     if again and timed_runs:
         raise click.UsageError("--timed-runs N stands in the place of --retime and --force; leave one out")
     again = again or timed_runs or "nothing"
@@ -253,16 +259,3 @@ def publish(
                 "commit ends with +), so that nobody can run the same program; commit, and run them again",
                 err=True,
             )
-
-
-@main.command()
-def maps() -> None:
-    """List the feature maps: what each is, the kernels it approximates, its cost and variance, its use."""
-    from inspect import getdoc
-
-    from kfeat.maps import MAPS, kernels_of
-
-    for name, cls in sorted(MAPS.items()):
-        summary = (getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
-        facts = [f"{key}: {value}" for key, value in cls.facts._asdict().items()]
-        click.echo("\n  ".join([name, summary, f"kernels: {', '.join(kernels_of(cls))}", *facts]))

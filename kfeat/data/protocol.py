@@ -99,6 +99,41 @@ class KFold(Dealt):
         return self
 
 
+def as_kind(split: Any) -> Any:
+    """Return a split given by its name alone as a mapping."""
+    return {"kind": split} if isinstance(split, str) else split
+
+
+class Validation(Model):
+    """The training rows of another split `of`, cut in two: a random `share` of them tests, the others train.
+
+    The test rows of that split are left out: choices, such as of C, that are made on the share have not seen
+    them. The cut is drawn like the split's rows: by `seed`, or anew for each repeat.
+    """
+
+    kind: Literal["validation"]
+    share: Annotated[float, Gt(0), Lt(1)] = 0.2
+    of: Annotated[
+        Official | Fraction | Sample | InOrder | KFold,
+        Field(discriminator="kind"),
+        BeforeValidator(as_kind),
+    ] = Official()
+    seed: Seed | None = None
+
+    @property
+    def random(self) -> bool:
+        """Whether the random_state of a repeat has a part in it."""
+        return self.seed is None or drawn(self.of)
+
+
+def drawn(split: "Official | All | Fraction | Sample | InOrder | KFold") -> bool:
+    """Tell whether the rows of a split depend on the random_state of a repeat."""
+    if isinstance(split, InOrder):
+        return False
+    capped = split.max_train is not None or split.max_test is not None
+    return (capped or not isinstance(split, Official | All)) and split.seed is None
+
+
 class Against(Model):
     """One class becomes +1, all others -1."""
 
@@ -124,11 +159,6 @@ def as_chain(scale: Any) -> Any:
     return tuple(step for step in steps if step != "none")
 
 
-def as_kind(split: Any) -> Any:
-    """Return a split given by its name alone as a mapping."""
-    return {"kind": split} if isinstance(split, str) else split
-
-
 def step_tag(step: Any) -> str:
     """Return which kind of step is meant, so that errors are reported for that kind only."""
     return "divide" if isinstance(step, dict | Divide) else "name"
@@ -144,7 +174,7 @@ Binarise = Annotated[
 ]
 Chain = Annotated[tuple[Step, ...], BeforeValidator(as_chain)]
 AnySplit = Annotated[
-    Official | All | Fraction | Sample | InOrder | KFold,
+    Official | All | Fraction | Sample | InOrder | KFold | Validation,
     Field(discriminator="kind"),
     BeforeValidator(as_kind),
 ]
@@ -173,8 +203,4 @@ class Protocol(Model):
     @property
     def random(self) -> bool:
         """Whether the rows drawn depend on the random_state of a repeat."""
-        split = self.split
-        if isinstance(split, InOrder):
-            return False
-        capped = split.max_train is not None or split.max_test is not None
-        return (capped or not isinstance(split, Official | All)) and split.seed is None
+        return self.split.random if isinstance(self.split, Validation) else drawn(self.split)

@@ -23,6 +23,7 @@ ENDINGS = {
     ".npz": "npz",
     ".idx": "idx",
 }
+SHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 COLUMN_OPTIONS = frozenset({"target", "drop", "categorical", "levels", "missing"})
 TEXT_OPTIONS = COLUMN_OPTIONS | {"header", "delimiter", "decimal", "columns"}
 OPTIONS: dict[str, frozenset[str]] = {
@@ -103,6 +104,8 @@ def format_of(path: Path, reading: Reading) -> str:
         return reading.format
     endings = [ending for ending in path.suffixes if ending not in (".gz", ".bz2", ".xz")]
     if not endings or endings[-1].lower() not in ENDINGS:
+        if endings and endings[-1].lower() in SHEETS:
+            raise DataError(f"{path}: spreadsheets are not read; save the sheet as `CSV UTF-8`")
         formats = ", ".join(get_args(Format))
         raise DataError(f"{path}: its ending does not tell the format; give `format`: {formats}")
     name = ENDINGS[endings[-1].lower()]

@@ -12,9 +12,20 @@ from kfeat.data.cache import cache_folder, states_of
 from kfeat.data.catalogue import present_form
 from kfeat.data.generators import Generator
 from kfeat.data.loading import form_folder, own_folder
-from kfeat.data.protocol import All, AnySplit, Fraction, InOrder, KFold, Official, Protocol, StepName
+from kfeat.data.protocol import (
+    All,
+    AnySplit,
+    Fraction,
+    InOrder,
+    KFold,
+    Official,
+    Protocol,
+    StepName,
+    Validation,
+)
 from kfeat.data.registry import entry, registry
 from kfeat.data.sources import FileSource, Source
+from kfeat.data.splits import validation_size
 from kfeat.errors import DataError
 
 FILLS_ZEROS: frozenset[StepName] = frozenset({"minmax", "minmax_symmetric", "zscore"})
@@ -56,6 +67,9 @@ def shape_of(source: Source, protocol: Protocol) -> Shape | None:
 
 def split_sizes(split: AnySplit, n_train: int, n_test: int) -> tuple[int, int]:
     """Return how many rows train and test, of files of `n_train` and `n_test` rows."""
+    if isinstance(split, Validation):
+        rows = split_sizes(split.of, n_train, n_test)[0]
+        return rows - validation_size(split, rows), validation_size(split, rows)
     if isinstance(split, InOrder):
         return split.n_train, n_train + n_test - split.n_train if split.n_test is None else split.n_test
     n = n_train if not isinstance(split, Official) and split.file == "train" else n_train + n_test

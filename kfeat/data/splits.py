@@ -3,7 +3,7 @@
 import numpy as np
 
 from kfeat.data.dataset import Indices, Raw
-from kfeat.data.protocol import All, AnySplit, Fraction, InOrder, KFold, Official, Sample
+from kfeat.data.protocol import All, AnySplit, Fraction, InOrder, KFold, Official, Sample, Validation
 from kfeat.errors import DataError
 
 
@@ -23,6 +23,8 @@ def split_indices(split: AnySplit, raw: Raw, random_state: int) -> tuple[Indices
     DataError when there is no test file or there are fewer rows than the split asks for.
     """
     name = raw.name
+    if isinstance(split, Validation):
+        return validation(split, split_indices(split.of, raw, random_state)[0], random_state, name)
     if isinstance(split, InOrder):
         return in_order(split, len(raw.y), name)
     rng = np.random.default_rng(random_state if split.seed is None else split.seed)
@@ -36,6 +38,24 @@ def split_indices(split: AnySplit, raw: Raw, random_state: int) -> tuple[Indices
         left = f"{len(train)} to train, {len(test)} to test"
         raise DataError(f"{name}: {n} rows are too few for {split.kind}, which leaves {left}")
     return np.sort(train), np.sort(test)
+
+
+def validation(split: Validation, train: Indices, random_state: int, name: str) -> tuple[Indices, Indices]:
+    """Return the training rows of another split without a random share of them, and that share."""
+    # A stream of its own: what the other split draws from the same seed is independent of it.
+    rng = np.random.default_rng([random_state if split.seed is None else split.seed, 1])
+    n_test = validation_size(split, len(train))
+    if not 0 < n_test < len(train):
+        raise DataError(
+            f"{name}: {len(train)} training rows are too few for a share of {split.share:g} of them"
+        )
+    order = train[shuffled(rng, len(train))]
+    return np.sort(order[n_test:]), np.sort(order[:n_test])
+
+
+def validation_size(split: Validation, n_train: int) -> int:
+    """Return how many of the training rows of the other split test."""
+    return int(split.share * n_train + 1e-9)
 
 
 def in_order(split: InOrder, n: int, name: str) -> tuple[Indices, Indices]:

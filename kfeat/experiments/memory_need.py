@@ -92,7 +92,7 @@ def _solver(work: Workload, available: float) -> float:
     assert work.solver is not None
     n, d, k, size = work.shape.n_train, work.columns, work.subproblems, work.itemsize
     name = work.solver["name"]
-    if name == "libsvm":
+    if name in ("libsvm", "libsvm_cv"):
         return _libsvm(work, available)
     if name == "kernel_ridge":
         return DOUBLE * n * (n + 2 * d)

@@ -17,8 +17,21 @@ from kfeat.experiments.load import Experiment
 
 def digest(value: Any) -> str:
     """Return the SHA-256 of a value's canonical JSON, in hex."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _hash(canonical(value))
+
+
+def canonical(value: Any) -> str:
+    """Return a value as JSON in the one form whose hash is its identity."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _joined(items: Mapping[str, str]) -> str:
+    """Return the canonical JSON of a mapping whose values are canonical JSON."""
+    return "{" + ",".join(f'"{key}":{items[key]}' for key in sorted(items)) + "}"
 
 
 @dataclass(frozen=True)
@@ -67,21 +80,30 @@ class Trial:
     @cached_property
     def id(self) -> str:
         """Return the identity, 16 hex digits."""
-        return digest({**self._cell_identity, "repeat": self.repeat, "seed": self.seed})[:16]
+        return _hash(_joined(self._parts | {"repeat": str(self.repeat), "seed": str(self.seed)}))[:16]
 
     @cached_property
     def cell(self) -> str:
         """Return the identity of all repeats together, 16 hex digits."""
-        return digest(self._cell_identity)[:16]
+        return _hash(_joined(self._parts))[:16]
 
-    @property
-    def _cell_identity(self) -> dict[str, Any]:
-        identity = {
+    def at_repeat(self, repeat: int) -> "Trial":
+        """Return the same trial in another repeat; what repeats have in common is derived once for all."""
+        common = {"cell": self.cell, **vars(self), "repeat": repeat}
+        other = object.__new__(Trial)
+        vars(other).update({key: value for key, value in common.items() if key not in ("id", "seeds")})
+        return other
+
+    @cached_property
+    def _parts(self) -> dict[str, str]:
+        """Return what determines the numbers of all repeats, each part as canonical JSON."""
+        identity: dict[str, Any] = {
             "dataset": self.data_key,
             "protocol": {"version": self.protocol.algorithm_version, **self._switches},
             "kernel": self.kernel.identity(),
         }
-        return identity | {part: item and item.identity() for part, item in self.components.items()}
+        identity |= {part: item and item.identity() for part, item in self.components.items()}
+        return {part: canonical(value) for part, value in identity.items()}
 
     @property
     def components(self) -> dict[str, Component | None]:
@@ -143,15 +165,21 @@ def every_trial(experiment: Experiment, fingerprints: Mapping[Source, str]) -> I
     for here in experiment.settings:
         for source, protocol, kernel in product(here.datasets, here.protocols, here.kernels):
             common = (source, fingerprints.get(source), protocol, kernel)
-            for repeat in range(here.repeats):
-                for item, solver in product(here.maps, here.mapped_solvers):
-                    yield Trial(*common, item, solver, repeat, experiment.seed, memory=here.memory)
-                for item, measure in product(here.maps, here.measures):
-                    yield Trial(*common, item, None, repeat, experiment.seed, measure)
+            seed = experiment.seed
+            methods = [
+                Trial(*common, item, solver, 0, seed, memory=here.memory)
+                for item, solver in product(here.maps, here.mapped_solvers)
+            ]
+            methods += [
+                Trial(*common, item, None, 0, seed, measure)
+                for item, measure in product(here.maps, here.measures)
+            ]
+            exact = [Trial(*common, None, solver, 0, seed) for solver in here.exact_solvers]
             # The exact machine has no draw: it repeats for its times, or once per split where these differ.
-            for repeat in range(here.repeats if protocol.random else here.exact_repeats):
-                for solver in here.exact_solvers:
-                    yield Trial(*common, None, solver, repeat, experiment.seed)
+            exact_repeats = here.repeats if protocol.random else here.exact_repeats
+            for group, repeats in ((methods, here.repeats), (exact, exact_repeats)):
+                for repeat, trial in product(range(repeats), group):
+                    yield trial.at_repeat(repeat)
 
 
 def _seed(value: Any) -> int:

@@ -7,7 +7,6 @@ gone, even by kill -9, ends by itself.
 import logging
 import multiprocessing
 import os
-import threading
 import warnings
 from dataclasses import dataclass
 from math import inf
@@ -18,7 +17,7 @@ import psutil
 from threadpoolctl import threadpool_limits
 
 from kfeat.errors import KfeatError
-from kfeat.experiments.child_start import interrupts_held_back, threads_capped
+from kfeat.experiments.child_start import end_with_parent, interrupts_held_back, threads_capped
 from kfeat.experiments.clock import TEST_PHASES, Phase
 from kfeat.experiments.machine import busy_seconds, was_idle
 from kfeat.experiments.plan import Trial
@@ -181,7 +180,7 @@ def handed_over(trial: Trial, idle: list[Worker], options: WorkerOptions) -> Wor
 
 
 def _serve(connection: Connection, options: WorkerOptions) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     limit_memory(options.memory)
     if options.folder and os.path.isdir(options.folder):
         os.chdir(options.folder)
@@ -212,10 +211,3 @@ def _serve(connection: Connection, options: WorkerOptions) -> None:
                 connection.send(("error", error))
             except Exception as error:
                 connection.send(("row", header(trial) | failure(error)))
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

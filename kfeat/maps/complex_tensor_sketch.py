@@ -5,13 +5,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import fft, ifft
+from scipy.fft import ifft
 from scipy.sparse import csr_array, issparse
 
 from kfeat.maps.base import BlockMapper, Facts, register
 from kfeat.maps.count_sketch import CountSketch, arranged
 from kfeat.maps.polynomial_sketch import PolynomialSketch
 from kfeat.maps.signs import FOURTH_ROOTS, random_fourth_roots
+from kfeat.maps.spectra import multiplied, product_is_quicker, product_with_roots, transform_of, with_ones
 from kfeat.parameters import Components, Jobs
 
 
@@ -97,16 +98,16 @@ class ComplexTensorSketch(PolynomialSketch):
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         scales, M = self._scales().astype(dtype), self._n_buckets()
-        tables = zip(self.buckets_, self.exponents_, strict=True)
-        sketches = [ComplexCountSketch(*table, scales, M) for table in tables]
-        arrange = doubled if self.n_features_in_ < self.n_components else arranged  # measured
+        tables = list(zip(self.buckets_, self.exponents_, strict=True))
+        if product_is_quicker(self.kernel_.degree, self.n_features_in_, self.n_components):
+            arrange: Any = with_ones
+            spectra = [product_with_roots(h, FOURTH_ROOTS[e] * scales, M, dtype) for h, e in tables]
+        else:
+            arrange = doubled if self.n_features_in_ < self.n_components else arranged  # measured
+            spectra = [transform_of(ComplexCountSketch(*table, scales, M), True) for table in tables]
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
-            block = arrange(X)
-            spectrum = fft(sketches[0](block), axis=1)
-            for sketch in sketches[1:]:
-                spectrum *= fft(sketch(block), axis=1)
-            self._write(spectrum, out)
+            self._write(multiplied(spectra, arrange(X)), out)
 
         return map_block
 

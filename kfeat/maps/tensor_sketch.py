@@ -4,12 +4,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft, rfft
+from scipy.fft import irfft
 from sklearn.base import clone
 
 from kfeat.maps.base import BlockMapper, Facts, register
 from kfeat.maps.count_sketch import CountSketch, arranged, random_tables, universal_tables
 from kfeat.maps.polynomial_sketch import PolynomialSketch
+from kfeat.maps.spectra import multiplied, product_is_quicker, product_with_roots, transform_of, with_ones
 from kfeat.parameters import Components, Jobs
 
 
@@ -22,7 +23,8 @@ class TensorSketch(PolynomialSketch):
     Var <z(x), z(y)> <= ((2^(p+1) - 2) / D + 2 (3^p - 2^(p+1) + 1) / D^2) ||x||^2p ||y||^2p (norms with the
     constant feature), for D > 1 at most (3^p - 1) ||x||^2p ||y||^2p / D (Avron, Nguyen & Woodruff 2014).
 
-    Cost: p + 1 real FFTs of length D per row are the floor; a prime D makes them about six times slower.
+    Cost: p + 1 real FFTs of length D per row are the floor; a prime D makes them about six times slower. For
+    few features a product with roots of unity takes the place of all but the last.
 
     Parameters
     ----------
@@ -62,6 +64,7 @@ class TensorSketch(PolynomialSketch):
     True
     """
 
+    min_rows: ClassVar[int] = 32  # measured: a tenth quicker than 64 at d = D = 5,000
     facts: ClassVar[Facts] = Facts(
         cost="p d + p D log D",
         variance="<= ((2^(p+1) - 2) / D + 2 (3^p - 2^(p+1) + 1) / D^2) ||x||^2p ||y||^2p",
@@ -95,19 +98,18 @@ class TensorSketch(PolynomialSketch):
         return self.n_components
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        scales = self._scales()
-        sketches = [
-            CountSketch(buckets, (signs * scales).astype(dtype), self.n_components)
-            for buckets, signs in zip(self.buckets_, self.signs_, strict=True)
-        ]
+        D, tables = self.n_components, zip(self.buckets_, self.signs_ * self._scales(), strict=True)
+        few = product_is_quicker(self.kernel_.degree, self.n_features_in_, D)
+        if few:
+            spectra = [product_with_roots(*table, D, dtype) for table in tables]
+        else:
+            sketches = [CountSketch(buckets, values.astype(dtype), D) for buckets, values in tables]
+            spectra = [transform_of(sketch) for sketch in sketches]
+        arrange = with_ones if few else arranged
         write = self._write_real if self.domain == "real" else self._write_frequency
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
-            block = arranged(X)
-            spectrum = rfft(sketches[0](block), axis=1)
-            for sketch in sketches[1:]:
-                spectrum *= rfft(sketch(block), axis=1)
-            write(spectrum, out)
+            write(multiplied(spectra, arrange(X)), out)
 
         return map_block
 

@@ -5,8 +5,11 @@ from pathlib import Path
 
 from tabulate import tabulate
 
+from kfeat.analysis import claims as claim_verdicts
+from kfeat.analysis import numbers as number_verdicts
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.standing import UNEXPLAINED, Standing
+from kfeat.analysis.tallies import KINDS, tallies
 from kfeat.render.page import bullets, tally_lines
 from kfeat.render.terminal import LONGEST, paragraph, table
 from kfeat.render.text import time
@@ -18,6 +21,22 @@ LEGEND = (
     "ask; cells: held against the published rows",
     "time: what the rows took, one after another; a row that several configs share counts in each",
 )
+NUMBER_SHARES = {
+    number_verdicts.WITHIN_ERROR: "agree",
+    number_verdicts.WITHIN_SLACK: "agree",
+    number_verdicts.OPEN: "open",
+    number_verdicts.EXPLAINED: "differ, explained",
+    number_verdicts.UNEXPLAINED: "differ, not explained",
+    number_verdicts.MISSING: "missing",
+}
+CLAIM_SHARES = {
+    claim_verdicts.REPRODUCED: "reproduced",
+    claim_verdicts.DIRECTION_ONLY: "in direction only",
+    claim_verdicts.OPEN: "open",
+    claim_verdicts.EXPLAINED: "not reproduced, explained",
+    claim_verdicts.UNEXPLAINED: "not reproduced, not explained",
+    claim_verdicts.MISSING: "missing",
+}
 
 
 def passes(standings: Sequence[Standing]) -> bool:
@@ -36,11 +55,16 @@ def terminal(standings: Sequence[Standing], width: int | None = None) -> str:
 
 
 def markdown(standings: Sequence[Standing], results: Path) -> str:
-    """Return the scoreboard for a Markdown file beside `results`, each line linked to its published table.
+    """Return the scoreboard for a Markdown file in `results`, each line linked to its published table.
 
     A column, and its part of the legend, is left out where it says nothing or the same of all.
     """
-    lines = [_line(item, _link(item, results)) for item in standings]
+    lines = [
+        [f"[{item.experiment.name}]({search}), a search", "–", "–", "–", "–", "–", "–"]
+        if (search := _search(item, results))
+        else _line(item, _link(item, results))
+        for item in standings
+    ]
     varying = [i for i in range(len(HEADERS)) if len({line[i] for line in lines} - {"–", "no rows"}) > 1]
     shown = [[line[i] for i in varying] for line in lines]
     headers = [HEADERS[i] for i in varying]
@@ -49,6 +73,34 @@ def markdown(standings: Sequence[Standing], results: Path) -> str:
     if named := not_explained(standings):
         parts += ["Not explained:", bullets(named)]
     return "\n\n".join(parts) + "\n"
+
+
+def papers(standings: Sequence[Standing], results: Path) -> str:
+    """Return a line for each paper with a page of its own, for a Markdown file beside `results`.
+
+    What is neither open nor missing agrees, within the error or the slack, or it differs; a claim is
+    reproduced or not, in between where it holds in direction alone.
+    """
+    lines = []
+    for page in sorted(results.glob("*/README.md")):
+        part = [one for one in standings if one.experiment.name.startswith(f"{page.parent.name}/")]
+        counts = {tally.what: tally.counts for tally in tallies(part)}
+        if "printed numbers" in counts or KINDS["paper"] in counts:
+            title = page.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ").partition(":")[0]
+            numbers, claims = counts.get("printed numbers", {}), counts.get(KINDS["paper"], {})
+            link = f"[{title}]({page.as_posix()})"
+            lines.append([link, _shared(numbers, NUMBER_SHARES), _shared(claims, CLAIM_SHARES)])
+    headers = ("paper", "printed numbers", "claims of the text")
+    return tabulate(lines, headers, tablefmt="github", disable_numparse=True)
+
+
+def _shared(counts: Mapping[str, int], shares: Mapping[str, str]) -> str:
+    """Return the total and how many there are of each kind of verdict, such as `52: 38 agree, 2 differ`."""
+    found: dict[str, int] = {}
+    for verdict, n in counts.items():
+        found[shares[verdict]] = found.get(shares[verdict], 0) + n
+    shown = ", ".join(f"{n} {kind}" for kind, n in found.items())
+    return f"{sum(found.values())}: {shown}" if found else "–"
 
 
 def not_explained(standings: Sequence[Standing]) -> list[str]:
@@ -70,10 +122,15 @@ def not_explained(standings: Sequence[Standing]) -> list[str]:
     ]
 
 
+def _search(standing: Standing, results: Path) -> str:
+    """Return where the ranking of a config lies that is there for a search over the protocol; or nothing."""
+    ranking = f"{standing.experiment.name}/search/ranking.md"
+    return ranking if not standing.has_rows and (results / ranking).exists() else ""
+
+
 def _link(standing: Standing, results: Path) -> str:
-    target = results / standing.experiment.name / "table.md"
     name = standing.experiment.name
-    return f"[{name}]({target.as_posix()})" if target.exists() else name
+    return f"[{name}]({name}/table.md)" if (results / name / "table.md").exists() else name
 
 
 def _line(standing: Standing, name: str) -> list[str]:

@@ -4,6 +4,7 @@ from kfeat.solvers.base import LinearSolver, Solver, Subproblem
 from kfeat.solvers.grid import grid_scores
 from kfeat.solvers.liblinear.dual_descent import DualDescent
 from kfeat.solvers.liblinear.estimator import Liblinear
+from kfeat.solvers.libsvm.cross_validated import LibsvmCV
 from kfeat.solvers.libsvm.estimator import Libsvm
 from kfeat.solvers.newton.cross_validated import NewtonCV
 from kfeat.solvers.newton.estimator import Newton
@@ -20,6 +21,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "ridge": Ridge,
     "ridge_cv": RidgeCV,
     "libsvm": Libsvm,
+    "libsvm_cv": LibsvmCV,
     "kernel_ridge": KernelRidge,
 }
 
@@ -29,6 +31,7 @@ __all__ = [
     "KernelRidge",
     "Liblinear",
     "Libsvm",
+    "LibsvmCV",
     "LinearSolver",
     "Newton",
     "NewtonCV",

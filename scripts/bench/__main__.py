@@ -1,58 +1,46 @@
-"""Run the benchmarks and print their tables: `python -m scripts.bench`, or some of `PARTS` by name.
+"""Run the benchmarks and print their tables: `python -m scripts.bench`, or some parts by name.
 
-Rows come as they are measured; with `--save DIR` they are written to DIR/<part>.json and .md too, with the
-machine they were measured on. Run it alone on the machine.
+A part is a file of this folder that has a function `run`. Its table comes as soon as it is measured; with
+`--save DIR` it is written to DIR/<part>.md, and as rows to DIR/<part>.json, with the machine it was measured
+on, and DIR/README.md is a summary of all parts that are there. Run it alone on the machine.
 """
 
-import json
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from time import perf_counter
 
 import click
-from tabulate import tabulate
 from threadpoolctl import threadpool_limits
 
-from kfeat.experiments.machine import environment
+from scripts.bench.report import Record, record, save_part, save_summary, table
 
-PARTS = ("maps", "fourier", "sketches", "solvers", "data")
-
-
-def show(rows: list[dict[str, Any]]) -> str:
-    """Return measured rows as a Markdown table."""
-    cells = [{key: _text(value) for key, value in row.items()} for row in rows]
-    return tabulate(cells, headers="keys", tablefmt="github", disable_numparse=True)
+PARTS = [path.stem for path in sorted(Path(__file__).parent.glob("*.py")) if "\ndef run(" in path.read_text()]
 
 
-def _text(value: object) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
+def measured(part: str, threads: tuple[int, ...]) -> Record:
+    """Return the rows of one part at each number of threads."""
+    module = import_module(f"scripts.bench.{part}")
+    start, rows = perf_counter(), []
+    for count in threads:
+        with threadpool_limits(count):
+            rows += [{"threads": count, **row} for row in module.run(count)]
+    return record(module.__doc__ or "", rows, perf_counter() - start)
 
 
 @click.command()
 @click.argument("parts", nargs=-1, type=click.Choice(PARTS))
 @click.option("--threads", type=click.IntRange(min=1), multiple=True, default=(2, 1), show_default=True)
-@click.option("--save", type=click.Path(path_type=Path), help="Write the rows below this folder too.")
+@click.option("--save", type=click.Path(path_type=Path), help="Write the tables below this folder too.")
 def bench(parts: tuple[str, ...], threads: tuple[int, ...], save: Path | None) -> None:
     """Measure kfeat beside what people use now, as ratios of medians taken in turn."""
     for part in parts or PARTS:
-        rows = []
-        for count in threads:
-            with threadpool_limits(count):
-                rows += [
-                    {"threads": count, **row} for row in import_module(f"scripts.bench.{part}").run(count)
-                ]
-        text = f"## {part}\n\n{show(rows)}\n"
-        click.echo(text)
+        found = measured(part, threads)
+        click.echo(f"## {part}\n\n{table(found['rows'])}\n\n{found['minutes']:.1f} minutes\n")
         if save is not None:
-            save.mkdir(parents=True, exist_ok=True)
-            record = {"environment": environment(), "rows": rows}
-            (save / f"{part}.json").write_text(json.dumps(record, indent=1) + "\n")
-            machine = ", ".join(f"{key} {value}" for key, value in environment().items() if key != "packages")
-            (save / f"{part}.md").write_text(f"{text}\nMeasured on: {machine}.\n")
+            save_part(part, found, save)
+    if save is not None:
+        save_summary(save)
 
 
-bench()
+if __name__ == "__main__":
+    bench()

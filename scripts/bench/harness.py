@@ -4,12 +4,26 @@ Machines are noisy, so what counts is a ratio of medians: the candidates take tu
 one round that is thrown away, so that drift in the machine's speed hits all of them alike.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from statistics import median
 from time import perf_counter
 
 
-def side_by_side(candidates: dict[str, Callable[[], object]], rounds: int = 5) -> dict[str, float]:
+class Timings(dict[str, float]):
+    """The median seconds of each candidate; `rounds` has the seconds of every round."""
+
+    def __init__(self, rounds: Mapping[str, list[float]]) -> None:
+        super().__init__({name: median(values) for name, values in rounds.items()})
+        self.rounds = rounds
+
+    def spread(self, other: str, ours: str, share: float = 1.0) -> str:
+        """Return the range over the rounds of `share` times the other's seconds divided by ours."""
+        pairs = zip(self.rounds[other], self.rounds[ours], strict=True)
+        ratios = [share * theirs / own for theirs, own in pairs]
+        return f"{min(ratios):.3g} to {max(ratios):.3g}"
+
+
+def side_by_side(candidates: dict[str, Callable[[], object]], rounds: int = 5) -> Timings:
     """Return the median wall seconds of each candidate over `rounds` rounds taken in turn."""
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
     for turn in range(rounds + 1):
@@ -18,4 +32,4 @@ def side_by_side(candidates: dict[str, Callable[[], object]], rounds: int = 5) -
             candidate()
             if turn:
                 seconds[name].append(perf_counter() - start)
-    return {name: median(values) for name, values in seconds.items()}
+    return Timings(seconds)

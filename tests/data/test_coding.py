@@ -136,5 +136,7 @@ def test_labels(tmp_path: Path) -> None:
         found.labels(frame(a=[1]))
     numbers = coding(tmp_path, "a,y\n1,3\n2,5\n")
     assert numbers.labels(frame(y=[5.0, 3.0])).dtype == np.int64
+    with pytest.raises(DataError, match="row 2, column of the labels: expected a finite number, got inf"):
+        numbers.labels(frame(y=[3, np.inf]))
     with pytest.raises(DataError, match=r"row 1, column y: .* missing cell"):
         numbers.labels(frame(y=[None, 3]))

@@ -102,12 +102,19 @@ def test_the_command_shows_it(file: str) -> None:
     result = info(file, "--target", "y", *settings)
     assert result.exit_code == 0
     assert "2 classes (no: 1, yes: 2)" in result.stdout
-    assert "1 feature (number, missing: 2.0)" in result.stdout
+    assert "1 feature (number, missing: 2)" in result.stdout
     assert "2 features (one_hot, missing: red)" in result.stdout
     assert "note" not in result.stdout
 
 
-def test_the_command_says_what_stands_in_the_way(file: str) -> None:
+def test_the_table_is_not_too_wide(file: str, tmp_path: Path) -> None:
+    text = f"{'long ' * 30},y\n" + "".join(f"{'word ' * 30}{i % 3},{i % 2}\n" for i in range(9))
+    shown = info(str(write(tmp_path, text, "wide.csv"))).stdout
+    assert max(map(len, shown.splitlines()[1:4])) < 110
+    assert "..." in shown
+
+
+def test_the_command_says_what_stands_in_the_way(file: str, tmp_path: Path) -> None:
     result = info(file, "--target", "-1")
     assert result.exit_code == 2
     assert "colour" in result.stdout
@@ -116,6 +123,7 @@ def test_the_command_says_what_stands_in_the_way(file: str) -> None:
         ([file, "--set", "missing=all"], "missing: input should be"),
         ([file, "--set", "missing"], "expected KEY=VALUE"),
         ([file + "x"], "no such file"),
+        ([str(write(tmp_path, "PK", "toy.xlsx"))], "save the sheet as `CSV UTF-8`"),
         (["digits", "--target", "y"], "digits is a known dataset"),
     ):
         result = info(*arguments)

@@ -80,6 +80,11 @@ def test_words_that_are_no_dates(tmp_path: Path, word: str) -> None:
     assert sorted(raw.parts["train"].X.ravel()) == [0, 1]
 
 
+def test_a_date_among_words_is_a_word(tmp_path: Path) -> None:
+    raw = loaded(tmp_path, "a,y\n2020-01-01,0\nnever,1\nunknown,1\n", categorical="ordinal")
+    assert raw.parts["train"].X.tolist() == [[0], [1], [2]]
+
+
 def test_dates_that_are_declared_are_words(tmp_path: Path) -> None:
     levels = {"a": ["2020-01-01", "2020-02-01"]}
     raw = loaded(tmp_path, "a,y\n2020-02-01,0\n2020-01-01,1\n", categorical="ordinal", levels=levels)
@@ -111,8 +116,10 @@ def test_row_numbers_without_a_name_are_told_of_and_dropped(
 
 
 def test_columns_that_are_dropped_may_hold_anything(tmp_path: Path) -> None:
-    text = "name,a,when,y\nAnn,1,2020-01-01,0\n,2,,1\n"
-    assert loaded(tmp_path, text, drop=["name", "when"]).parts["train"].X.tolist() == [[1], [2]]
+    text = ",a,when,y\nAnn,1,2020-01-01,0\n,2,,1\n"
+    assert loaded(tmp_path, text, drop=[0, "when"]).parts["train"].X.tolist() == [[1], [2]]
+    with pytest.raises(DataError, match=r"line 4, column a: .*; no other line has missing cells"):
+        loaded(tmp_path, text + ",,,0\n", drop=["Unnamed: 0", "when"])
 
 
 def test_a_decimal_sign_is_a_point_or_a_comma(tmp_path: Path) -> None:

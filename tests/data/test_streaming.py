@@ -89,6 +89,14 @@ def test_without_a_header_columns_are_known_by_place(tmp_path: Path, target: int
         rows_of(write(tmp_path, "1,x,1,1\n", "new.csv"), options, coding)
 
 
+def test_without_a_header_a_dropped_column_keeps_its_place(tmp_path: Path) -> None:
+    options = {"header": False, "target": 1, "drop": [0]}
+    coding = learnt(tmp_path, "9,5,1\n8,6,2\n", **options)
+    for text in ("9,5,1\n8,6,2\n", "9,1\n8,2\n", "1\n2\n"):  # whole, without the target, features alone
+        (rows,) = rows_of(write(tmp_path, text, "new.csv"), options, coding)
+        assert rows.X.tolist() == [[1], [2]]
+
+
 def test_names_in_the_config_serve_a_file_without_the_target(tmp_path: Path) -> None:
     options = {"columns": ["y", "a", "b"], "target": "y"}
     coding = learnt(tmp_path, "5,1,2\n6,3,4\n", **options)
@@ -113,6 +121,8 @@ def test_svmlight_without_labels(tmp_path: Path) -> None:
         rows_of(write(tmp_path, "1 9:5\n", "new.svm"), {}, coding)
     with pytest.raises(DataError, match=r"new\.svm, line 2, column 3: expected index:value, got 'x'"):
         rows_of(write(tmp_path, "1 1:5\n1 x\n", "new.svm"), {}, coding)
+    with pytest.raises(DataError, match=r"new\.svm: cannot be read as svmlight"):  # not: a label first
+        rows_of(write(tmp_path, "1:5\n2:x\n", "new.svm"), {}, coding)
 
 
 @pytest.mark.parametrize("kind", ["npz", "mat"])

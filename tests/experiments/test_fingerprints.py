@@ -46,6 +46,10 @@ def test_what_nobody_pinned_is_what_its_latest_row_names(write: Write) -> None:
     mine = row("1", dataset="my.csv", source=source, fingerprint="mine")
     other = row("2", dataset="my.csv", source={**source, "path": "other/my.csv"}, fingerprint="other")
     assert contents(write(), "{path: my.csv}", mine, other) == {"mine"}
+    older = {
+        key: value for key, value in source.items() if key != "missing"
+    }  # an option that it did not have
+    assert contents(write(), "{path: my.csv}", {**mine, "source": older}, other) == {"mine"}
     assert contents(write(), "{path: my.csv}", row("3", dataset="my.csv", fingerprint="no source")) == {
         "no source"
     }

@@ -114,7 +114,7 @@ CHANGES: dict[Change, str] = {
     missing_part: "solver_",
     no_model: "it holds a TensorSketch, not a model",
     deep: "it is damaged",
-    hash_outside_of_the_sketch: "it is damaged",
+    hash_outside_of_the_sketch: "it predicts otherwise here",
 }
 
 

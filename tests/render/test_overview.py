@@ -11,7 +11,7 @@ from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.paper import Claim
 from kfeat.experiments.plan import plan
 from kfeat.experiments.store import Row
-from kfeat.render.overview import markdown, not_explained, passes, terminal
+from kfeat.render.overview import markdown, not_explained, papers, passes, terminal
 from kfeat.render.page import tally_lines
 from kfeat.render.terminal import LONGEST
 from tests.cells import fake_row
@@ -114,10 +114,29 @@ def test_markdown_links_the_published_tables_there_are(standings: list[Standing]
     (tmp_path / "paper/first").mkdir(parents=True)
     (tmp_path / "paper/first/table.md").write_text("")
     text = markdown(standings, tmp_path)
-    assert f"| [paper/first]({tmp_path.as_posix()}/paper/first/table.md) | 2 within the error |" in text
+    assert "| [paper/first](paper/first/table.md) | 2 within the error |" in text
     assert "| paper/second " in text
     widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")}
     assert widths == {4}  # numbers, claims: what differs between the two
+
+
+def test_a_search_is_not_counted_as_missing(standings: list[Standing], tmp_path: Path) -> None:
+    (tmp_path / "paper/second/search").mkdir(parents=True)
+    (tmp_path / "paper/second/search/ranking.md").write_text("")
+    (line,) = (line for line in markdown(standings, tmp_path).splitlines() if "paper/second" in line)
+    assert line.startswith("| [paper/second](paper/second/search/ranking.md), a search")
+    assert "missing" not in line
+
+
+def test_a_line_per_paper_shares_numbers_and_claims_out(standings: list[Standing], tmp_path: Path) -> None:
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "paper/README.md").write_text("# A & B 2013: what came out\n")
+    line = papers(standings, tmp_path).splitlines()[-1]
+    assert [cell.strip() for cell in line.split("|")[1:-1]] == [
+        f"[A & B 2013]({tmp_path.as_posix()}/paper/README.md)",
+        "2: 2 agree",
+        "4: 1 reproduced, 1 in direction only, 1 not reproduced, explained, 1 missing",
+    ]
 
 
 def test_both_times_count_and_tell_equal_numbers_apart(write: Callable[..., Path]) -> None:

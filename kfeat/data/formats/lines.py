@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from kfeat.data.columns import listed
+from kfeat.data.columns import UNNAMED, listed
 from kfeat.data.files import open_content
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError
@@ -42,7 +42,7 @@ def named_records(path: Path, reading: Reading) -> tuple[list[str], Lines]:
     if first is None:
         raise DataError(f"{path}: expected lines of data, got an empty file")
     if has_header(reading):
-        return reading.columns or first[1], lines
+        return reading.columns or [name or f"{UNNAMED}{i}" for i, name in enumerate(first[1])], lines
     names = reading.columns or [str(number) for number in range(len(first[1]))]
     return names, (line for part in ([first], lines) for line in part)
 

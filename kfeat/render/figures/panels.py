@@ -68,8 +68,8 @@ def points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str, 
     of_data: str | None = None
     if layout.x == "n_features":
         hidden, of_data = ("n_components" if d_equals_D(cells) else None), "d"
-    elif layout.x == "n_train":
-        of_data = "n_train"
+    elif layout.x in ("n_train", "classes"):
+        of_data = layout.x
     elif layout.x != "n_components":
         pass
     elif unsized := [c.trial.map.name for c in cells if c.trial.map and n_components(c) is None]:

@@ -1,0 +1,59 @@
+"""`kfeat compare`: two runs, cell by cell."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from kfeat.cli import options
+from kfeat.errors import StoreError
+
+if TYPE_CHECKING:
+    from kfeat.experiments.row import Row
+
+
+@click.command()
+@click.argument("run_a", type=click.Path(path_type=Path))
+@click.argument("run_b", type=click.Path(path_type=Path))
+@options.out
+@options.results
+@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@click.option("--fail-on-difference", is_flag=True,
+              help="Exit with 1 where a score differs, or only one of the runs has a cell.")  # fmt: skip
+@click.pass_context
+def compare(
+    ctx: click.Context, run_a: Path, run_b: Path, out: Path, results: Path, form: str,
+    fail_on_difference: bool,
+) -> None:  # fmt: skip
+    """Hold RUN_A against RUN_B, cell by cell: scores, kernel errors and times, with intervals.
+
+    Each is a folder of rows, such as runs/adult_poly4 or results/adult_poly4, or a config, which stands for
+    its rows in --out, or in --results where there are none. Rows with the same seeds are compared in pairs.
+    """
+    from kfeat.analysis.two_runs import two_runs
+    from kfeat.render.terminal import terminal_width
+    from kfeat.render.two_runs import as_json, render_two_runs
+
+    found = two_runs(*(_rows(path, out, results) for path in (run_a, run_b)))
+    click.echo(as_json(found) if form == "json" else render_two_runs(found, terminal_width()))
+    ctx.exit(int(fail_on_difference and found.differ))
+
+
+def _rows(path: Path, out: Path, results: Path) -> "list[Row]":
+    """Return the rows of a folder or of a config; raises StoreError where there are none."""
+    import kfeat.experiments.measures  # noqa: F401 (they declare quantities)
+    from kfeat.analysis.at_hand import rows_at_hand
+    from kfeat.experiments.load import load_experiment
+    from kfeat.experiments.store import ROWS, read_rows
+
+    if path.is_dir():
+        rows, place = list(read_rows(path).values()), path / ROWS
+    elif not path.exists():
+        raise StoreError(f"{path}: neither a folder of rows nor a config is there")
+    else:
+        experiment = load_experiment(path)
+        rows, place = rows_at_hand(experiment, out, results)
+        place = place / experiment.name
+    if not any(row["status"] == "done" for row in rows):
+        raise StoreError(f"{place}: no rows; name a folder with a {ROWS}, or a config that has been run")
+    return rows

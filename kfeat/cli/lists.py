@@ -1,0 +1,93 @@
+"""`kfeat maps`, `kfeat kernels` and `kfeat solvers`: what a config can name, and what each is."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from kfeat.experiments.explained import Explained
+
+_name = click.argument("name", required=False)
+_KEYS = {"map": "maps:\n    - {}", "kernel": "kernel: {}", "mapped": "solvers:\n    mapped: {}",
+         "exact": "solvers:\n    exact: {}"}  # fmt: skip
+
+
+@click.command()
+@_name
+def maps(name: str | None) -> None:
+    """List the feature maps: what each is, the kernels it approximates, its cost and variance, its use.
+
+    With the NAME of one: all about it, and its parameters.
+    """
+    from inspect import getdoc
+
+    from kfeat.experiments.explained import explained_one
+    from kfeat.maps import MAPS, kernels_of
+
+    one = explained_one("map", name) if name else None
+    for each, cls in sorted(MAPS.items()) if one is None else [(one.name, MAPS[one.name])]:
+        summary = (getdoc(cls) or "").split("\n\n")[0].replace("\n", " ")
+        facts = [f"{key}: {value}" for key, value in cls.facts._asdict().items()]
+        lines = [f"kernels: {', '.join(kernels_of(cls))}", *facts]
+        if one is None:
+            click.echo("\n  ".join([each, summary, *lines]))
+        else:
+            _show(one, "map", lines)
+
+
+@click.command()
+@_name
+def kernels(name: str | None) -> None:
+    """List the kernels, and the maps that approximate each.
+
+    With the NAME of one: all about it, and its parameters.
+    """
+    from kfeat.experiments.explained import explained, explained_one
+    from kfeat.kernels import KERNELS
+    from kfeat.maps import maps_for
+
+    for one in [explained_one("kernel", name)] if name else explained("kernel").values():
+        lines = [f"maps: {', '.join(maps_for(KERNELS[one.name]()))}"]
+        if name:
+            _show(one, "kernel", lines)
+        else:
+            click.echo("\n  ".join([one.name, one.summary, *lines]))
+
+
+@click.command()
+@_name
+def solvers(name: str | None) -> None:
+    """List the solvers: of a linear machine on mapped features, or exact on the kernel.
+
+    With the NAME of one: all about it, and its parameters.
+    """
+    from kfeat.experiments.explained import explained, explained_one
+    from kfeat.solvers import SOLVERS
+
+    for one in [explained_one("solver", name)] if name else explained("solver").values():
+        cls = SOLVERS[one.name]
+        role = "exact" if cls.needs_kernel else "mapped"
+        lines = [f"stands under: solvers, {role}", f"out of core: {cls.out_of_core}"]
+        if name:
+            _show(one, role, lines)
+        else:
+            click.echo("\n  ".join([one.name, one.summary, *lines]))
+
+
+def _show(one: "Explained", key: str, lines: list[str]) -> None:
+    """Print all about one kernel, map or solver."""
+    from kfeat.render.terminal import paragraph, terminal_width
+    from kfeat.tuning.first_config import flow
+
+    width = terminal_width()
+    click.echo(one.name)
+    for block in one.text.split("\n\n"):
+        click.echo(paragraph(block, width=width) + "\n")
+    for line in lines:
+        click.echo(paragraph(line, width=width))
+    click.echo("\nParameters:" if one.parameters else "\nIt has no parameters.")
+    for parameter in one.parameters:
+        click.echo(f"  {', '.join(parameter.names)}: {parameter.kind}")
+        for text in parameter.meaning.split("\n"):
+            click.echo(paragraph(text, "      ", width))
+    click.echo(f"\nIn a config, with its defaults:\n  {_KEYS[key].format(flow(one.entry))}")

@@ -1,0 +1,73 @@
+"""The `kfeat new` command: a first config for data of one's own."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kfeat.cli import options
+from kfeat.errors import ConfigError
+from kfeat.saying import plain
+
+KERNELS = ("gaussian", "polynomial", "laplacian", "linear")
+
+
+@click.command()
+@click.argument("data", required=False)
+@click.option(
+    "--target", metavar="COLUMN", help="The column with the labels or targets, by name, or by number from 0."
+)
+@click.option("--test", metavar="FILE", help="A file with the test rows; else a fifth of the rows test.")
+@click.option("--task", type=click.Choice(["classification", "regression"]),
+              help="What to predict; words and up to 20 whole numbers are classes if left out.")  # fmt: skip
+@click.option("--kernel", type=click.Choice(KERNELS), help="The kernel.  [default: gaussian]")
+@click.option("--out", type=click.Path(path_type=Path), metavar="CONFIG",
+              help="The config to write; by default the name of DATA with .yaml, here.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace a config that exists.")
+@options.access
+@options.verbosity
+def new(
+    data: str | None, target: str | None, test: str | None, task: Any, kernel: str | None, out: Path | None,
+    force: bool, mirror: str | None, offline: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Write a commented config for DATA: a file of yours, or the name of a dataset.
+
+    Looks at the file (columns, target, task, classes, missing values, size), chooses scaling, kernel, map, D
+    and solver, and says why in a line each. `kfeat run`, `kfeat tune` and `kfeat fit` take the config as it
+    is. On a terminal it asks for what is not given.
+    """
+    from kfeat.tuning.new_config import new_config, questions
+
+    asking = sys.stdin.isatty() and sys.stdout.isatty()
+    if data is None:
+        if not asking:
+            raise ConfigError("no DATA: name a file of yours, or a dataset of `kfeat data list`")
+        data = click.prompt("File of data")
+    asked = questions(data, target)
+    if asked.columns and asking and target is None:
+        click.echo(plain(f"Columns: {', '.join(asked.columns)}"))
+        target = click.prompt("Column with the labels or targets", default=asked.likely or asked.columns[-1])
+    if asking and kernel is None:
+        kernel = click.prompt("Kernel", type=click.Choice(KERNELS), default=KERNELS[0])
+    path = out or Path(f"{asked.stem}.yaml")
+    if path.exists() and not force:
+        raise ConfigError(f"{path} exists; give another name with --out, or replace it with --force")
+    text = new_config(
+        data,
+        path,
+        target=target,
+        test=test,
+        task=task,
+        kernel=kernel or KERNELS[0],
+        mirror=mirror,
+        offline=offline,
+    )
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written ({error.strerror})") from None
+    if not quiet:
+        click.echo(
+            plain(f"{path}: `kfeat run {path}` computes it, `kfeat tune {path}` looks for better choices")
+        )

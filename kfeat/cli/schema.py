@@ -1,0 +1,31 @@
+"""`kfeat schema`: the JSON Schema of a config, for editors; and a config as it is run."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from kfeat.experiments.load import Experiment
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of a config: an editor completes keys by it, and marks wrong ones."""
+    import json
+
+    from kfeat.experiments.json_schema import experiment_schema
+
+    click.echo(json.dumps(experiment_schema(), indent=1))
+
+
+def show_configs(experiments: "list[Experiment]") -> None:
+    """Print each experiment as one YAML document, resolved."""
+    import yaml
+
+    from kfeat.experiments.resolved import resolved
+
+    documents = [
+        f"# {one.path}\n" + yaml.safe_dump(resolved(one), sort_keys=False, allow_unicode=True, width=100)
+        for one in experiments
+    ]
+    click.echo("---\n".join(documents), nl=False)

@@ -1,0 +1,81 @@
+"""The `kfeat tune` command: a better config within a budget of wall time."""
+
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kfeat.cli import options
+from kfeat.saying import plain
+
+if TYPE_CHECKING:
+    from kfeat.tuning.halving import Scored
+
+
+@click.command()
+@click.argument("config", type=click.Path(path_type=Path))
+@options.overrides
+@click.option("--budget", metavar="TIME", default="5m", show_default=True, callback=options.seconds,
+              help="The wall time that the whole command may take (30s, 10m, 2h).")  # fmt: skip
+@click.option("--out", type=click.Path(path_type=Path), metavar="TUNED",
+              help="The config to write; CONFIG's name with _tuned, beside it, if left out.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(min=0, max=2**31 - 1), default=0, show_default=True,
+              help="Of the order of rows, the folds and the candidates.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(min=1), help="Threads; all physical cores if left out.")
+@click.option("--runs", type=click.Path(path_type=Path), default=Path("runs"), show_default=True,
+              help="The folder in which the search is kept, below the config's name.")  # fmt: skip
+@options.access
+@options.verbosity
+def tune(
+    config: Path, overrides: tuple[str, ...], budget: float, out: Path | None, seed: int, threads: int | None,
+    runs: Path, mirror: str | None, offline: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Look for a better kernel, map, D, loss and C than CONFIG has, and write a config with the best.
+
+    Candidates are scored by cross-validation on subsamples of the training rows; the better third goes up to
+    three times as many rows (successive halving). The test rows are scored once, at the end. It stops at the
+    budget with the best so far; called again, it goes on from there.
+    """
+    start = monotonic()
+    from kfeat.experiments.engines.local import physical_cores
+    from kfeat.experiments.load import load_experiment
+    from kfeat.render.terminal import terminal_width
+    from kfeat.render.tuning import sentences, terminal, write_report
+    from kfeat.tuning.journal import Journal
+    from kfeat.tuning.process import Assistant
+    from kfeat.tuning.search import Search
+    from kfeat.tuning.setup import setup_of
+    from kfeat.tuning.tuned_config import check_place, tuned_config, write_config
+
+    place = out or config.with_name(f"{config.stem}_tuned.yaml")
+    check_place(place)
+    access: dict[str, Any] = {"mirror": mirror, "offline": offline}
+    setup = setup_of(load_experiment(config, overrides), seed, **access)
+    folder = runs / setup.folder
+    assistant = Assistant(threads or physical_cores(), **setup.bench(seed, access))
+    try:
+        with Journal(folder, setup.identity) as journal:
+            search = Search(assistant, journal, start, budget, seed, _ignore if quiet else _say)
+            found = search.run(setup.kernels, setup.maps, setup.loss)
+    finally:
+        assistant.end()
+    said = sentences(found)
+    write_config(place, tuned_config(setup, found, said))
+    write_report(found, f"{setup.experiment.title}: what was tried", folder)
+    click.echo(terminal(found, terminal_width()))
+    click.echo("\n" + plain(" ".join(said)))
+    if found.n_kept and not quiet:
+        click.echo(f"{found.n_kept} rows of earlier calls were used.")
+    click.echo(plain(f"{place}: the best; table and figure: {folder}/"))
+
+
+def _ignore(one: "Scored", best: "Scored") -> None:
+    """Say nothing."""
+
+
+def _say(one: "Scored", best: "Scored") -> None:
+    """Say on stderr what a candidate scored."""
+    score = "failed" if one.reason else f"{one.score:.4f}"
+    name = f"{one.candidate.kernel['name']}, {one.candidate.map['name']}"
+    click.echo(f"{one.n:>8,} rows  {score:>8}  {name:<30}  best so far {best.score:.4f}", err=True)

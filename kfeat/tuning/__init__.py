@@ -1,0 +1,1 @@
+"""A first config for data of one's own, and the search for a better one."""

@@ -1,0 +1,126 @@
+"""The choices of a first config: scaling, kernel, map, D and solver, each with its reason in a line."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kfeat.data.dataset import Raw
+from kfeat.errors import ConfigError
+
+DENSE_VALUES = 200_000_000  # n d up to which a sparse matrix may become dense: 0.8 GB in float32
+FOLDS = 5
+TRAIN = 0.8  # of the rows, where the data have no test file
+KERNELS = ("gaussian", "polynomial", "laplacian", "linear")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The value of one key of a config, and why."""
+
+    value: Any
+    why: str
+
+
+def first_choices(raw: Raw, kernel: str = "gaussian", words: bool = False) -> dict[str, Choice]:
+    """Return scale, split, kernel, map and solver for data as their files have them.
+
+    `words` says that columns of words have become columns of 0 and 1.
+    """
+    n, d = sum(len(part.y) for part in raw.parts.values()), raw.n_features
+    n_train = len(raw.parts["train"].y) if "test" in raw.parts else int(TRAIN * n)
+    scale = _scale(raw, n * d <= DENSE_VALUES, words)
+    return {
+        "scale": scale,
+        "split": _split(raw),
+        "kernel": _kernel(kernel, d, scale.value),
+        "map": _map(kernel, n_train, raw.sparse and scale.value == "unit_rows"),
+        "solver": _solver(raw, n_train),
+    }
+
+
+def check_target(raw: Raw, target: str | None, task: str | None) -> None:
+    """Raise ConfigError for a target of a single class, and for numbers that are no classes."""
+    kinds = np.unique(raw.y)
+    named = "target" if target is None else f"target '{target}'"
+    if len(kinds) < 2:
+        only = raw.label_names[0] if raw.label_names else f"{kinds[0]:g}"
+        raise ConfigError(
+            f"{raw.name}: the {named} has a single class, {only!r}, in all of its {len(raw.y):,} rows; "
+            "name another column with --target"
+        )
+    if task == "classification" and not raw.label_names and len(kinds) > max(20, len(raw.y) // 2):
+        raise ConfigError(
+            f"{raw.name}: the {named} has {len(kinds):,} different numbers in {len(raw.y):,} rows, "
+            "which are no classes; say --task regression"
+        )
+
+
+def _scale(raw: Raw, fits: bool, words: bool) -> Choice:
+    if raw.sparse and not (words and fits):
+        return Choice("unit_rows", "every row to length 1, which keeps sparse data sparse")
+    if words:
+        return Choice("minmax", "every column to [0, 1], as those of words are: rare words stay small")
+    return Choice("zscore", "every column to mean 0 and variance 1, so that none outweighs the others")
+
+
+def _split(raw: Raw) -> Choice:
+    if "test" in raw.parts:
+        return Choice("official", "the test file's rows are for the end: nothing is chosen by them")
+    share = f"{100 - 100 * TRAIN:g} %"
+    return Choice(
+        {"kind": "fraction", "train": TRAIN, "seed": 0},
+        f"{share} of the rows are for the end: the seed keeps them the same, nothing is chosen by them",
+    )
+
+
+def _kernel(name: str, d: int, scale: str) -> Choice:
+    if name == "polynomial":
+        gamma = 1.0 if scale == "unit_rows" else float(f"{1 / d:.2g}")
+        return Choice(
+            {"name": name, "degree": 2, "gamma": gamma, "coef0": 1},
+            "products of pairs of columns too; gamma keeps <x, y> near 1",
+        )
+    if name == "linear":
+        return Choice({"name": name}, "no products of columns: the baseline")
+    return Choice(
+        {"name": name, "gamma": "median"}, "rows are alike as far as they are near, by the median distance"
+    )
+
+
+def _map(kernel: str, n_train: int, sparse: bool) -> Choice:
+    most = int(np.clip(n_train // 4 // 50 * 50, 50, 1000))
+    if kernel == "gaussian" and not sparse:
+        return Choice(
+            {"name": "orf", "n_components": most},
+            "orthogonal random features; more of them are nearer to the kernel, and slower",
+        )
+    if kernel in ("gaussian", "laplacian"):
+        return Choice(
+            {"name": "random_fourier", "n_components": most},
+            "random Fourier features; more of them are nearer to the kernel, and slower",
+        )
+    if kernel == "polynomial":
+        return Choice(
+            {"name": "tensor_sketch", "n_components": most},
+            "Tensor Sketch; more features are nearer to the kernel, and slower",
+        )
+    return Choice(
+        {"name": "nystrom", "n_components": min(most, 500)},
+        "exact, where it has as many landmarks as columns",
+    )
+
+
+def _solver(raw: Raw, n_train: int) -> Choice:
+    if raw.task == "regression":
+        return Choice(
+            {"name": "ridge_cv"}, "ridge regression; alpha by cross-validation on the training rows"
+        )
+    rarest = int(np.unique(raw.parts["train"].y, return_counts=True)[1].min())
+    expected = rarest if "test" in raw.parts else rarest * TRAIN
+    if expected < 2 * FOLDS:
+        return Choice(
+            {"name": "newton", "C": 1},
+            f"a linear SVM; the rarest class has {rarest} rows, too few for cross-validation of C",
+        )
+    return Choice({"name": "newton_cv"}, "a linear SVM; C by cross-validation on the training rows")

@@ -1,0 +1,74 @@
+"""Successive halving as rows come in: which candidate is scored next, and on how many training rows.
+
+A candidate goes up a rung, to three times as many rows, once it is among the best third of those scored on
+its rung. No rung waits for another to be full, so that there is a best answer at any moment (Li, Jamieson,
+Rostamizadeh, Gonina, Ben-tzur, Hardt, Recht & Talwalkar, "A system for massively parallel hyperparameter
+tuning", MLSys 2020, Algorithm 2).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from kfeat.tuning.candidates import Candidate
+
+ETA = 3
+SMALLEST = 300  # rows of the first rung
+MOST = 300  # candidates of one search
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A candidate scored on `n` training rows: `value` is the best C or alpha, `score` its mean over folds.
+
+    The score is -inf of one that failed or took too long; `reason` says so.
+    """
+
+    candidate: Candidate
+    n: int
+    score: float
+    sd: float
+    value: float
+    seconds: float
+    reason: str = ""
+
+
+def rungs(n_train: int) -> list[int]:
+    """Return how many training rows each rung has: all, a third of them, a ninth ..., at least 300."""
+    found = [n_train]
+    while found[0] / ETA >= SMALLEST:
+        found.insert(0, found[0] // ETA)
+    return found
+
+
+def next_up(scored: Iterable[Scored], sizes: Sequence[int]) -> tuple[Scored, int] | None:
+    """Return who goes up a rung next, from the highest rung that has one, and to how many rows.
+
+    The config's own candidate follows when another one has gone up, so that the two can be compared.
+    """
+    by_size: dict[int, list[Scored]] = {n: [] for n in sizes}
+    for one in scored:
+        by_size[one.n].append(one)
+    for n, above in reversed(list(pairwise(sizes))):
+        up = {one.candidate.key for one in by_size[above]}
+        here = sorted(by_size[n], key=lambda one: (-one.score, one.seconds))
+        here = [one for one in here if not one.reason]
+        best = here[: len(by_size[n]) // ETA]
+        own = [one for one in here if one.candidate.own][:1] if up else []
+        for one in (*own, *best):
+            if one.candidate.key not in up:
+                return one, above
+    return None
+
+
+def winner(scored: Iterable[Scored]) -> Scored | None:
+    """Return the best on the largest number of rows that any has reached; of equal ones the quickest."""
+    good = [one for one in scored if not one.reason]
+    top = max((one.n for one in good), default=0)
+    return max((one for one in good if one.n == top), key=lambda one: (one.score, -one.seconds), default=None)
+
+
+def baseline(scored: Iterable[Scored], n: int) -> Scored | None:
+    """Return the best of the config's own candidates on n rows; None where none was scored there."""
+    own = [one for one in scored if one.candidate.own and one.n == n and not one.reason]
+    return max(own, key=lambda one: one.score, default=None)

@@ -1,0 +1,89 @@
+"""A child process that does the work of a search, so that it can be ended at any moment: the budget holds."""
+
+import logging
+import multiprocessing
+import warnings
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from time import monotonic
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from kfeat.errors import KfeatError
+from kfeat.experiments.child_start import end_with_parent, interrupts_held_back, threads_capped
+
+Answer = dict[str, Any]
+
+
+class Assistant:
+    """Answers questions to a `Bench` until a deadline; a question that is not answered in time ends it.
+
+    The next question then starts another process, which loads the data anew.
+    """
+
+    def __init__(self, threads: int, **bench: Any) -> None:
+        self._threads, self._bench = threads, {**bench, "threads": threads}
+        self._process: Any = None
+
+    def ask(self, method: str, deadline: float, **question: Any) -> Answer | None:
+        """Return the answer of a method of the bench; None if there is none before the deadline.
+
+        An answer with the key `failed` says why there is no number. Raises the KfeatError of data that
+        cannot be loaded.
+        """
+        if monotonic() >= deadline:
+            return None
+        if self._process is None:
+            self._start()
+        try:
+            self._connection.send((method, question))
+            if not self._connection.poll(max(deadline - monotonic(), 0)):
+                self.end()
+                return None
+            kind, answer = self._connection.recv()
+        except (EOFError, OSError):
+            self.end()
+            return {"failed": "the process died, most likely for want of memory"}
+        if kind == "error":
+            self.end()
+            raise answer
+        return {"failed": answer} if kind == "failed" else dict(answer)
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, self._bench), daemon=True)
+        with threads_capped(self._threads), interrupts_held_back():
+            self._process.start()
+        theirs.close()
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._connection.close()
+            self._process = None
+
+
+def _serve(connection: Connection, bench: dict[str, Any]) -> None:
+    from kfeat.tuning.bench import Bench
+
+    end_with_parent()
+    logging.basicConfig(level=logging.ERROR)
+    warnings.simplefilter("ignore")
+    with threadpool_limits(bench["threads"]), suppress(EOFError):
+        try:
+            at = Bench(**bench)
+        except KfeatError as error:
+            connection.recv()
+            connection.send(("error", error))
+            return
+        while True:
+            method, question = connection.recv()
+            try:
+                answer = getattr(at, method)(**question)
+                connection.send(("answer", answer if isinstance(answer, dict) else vars(answer)))
+            except Exception as error:  # a candidate may ask for what cannot be done: others go on
+                connection.send(("failed", f"{type(error).__name__}: {error}"))

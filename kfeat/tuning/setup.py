@@ -1,0 +1,75 @@
+"""What of a config a search is about: one dataset, one protocol, and the kernels and maps to begin with."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kfeat.data import Protocol, Source, load_raw
+from kfeat.errors import ConfigError
+from kfeat.experiments.component import Component
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.plan import Trial, digest
+from kfeat.tuning.bench import FOLDS
+from kfeat.tuning.candidates import Entry, Loss
+
+VERSION = 1  # of what a row of a search means: raised when the same candidate gives other numbers
+LOGISTIC = (0, 6, 7)  # of LIBLINEAR's -s
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One dataset under one protocol, the seed that draws its rows, and what the config itself runs on it."""
+
+    experiment: Experiment
+    source: Source
+    protocol: Protocol
+    random_state: int
+    kernels: list[Entry]
+    maps: list[Entry]
+    loss: Loss
+    identity: str
+
+    @property
+    def folder(self) -> Path:
+        """Where the search is kept, below the folder of rows."""
+        return Path(self.experiment.name) / "tune"
+
+    def bench(self, seed: int, access: dict[str, Any]) -> dict[str, Any]:
+        """Return what a `Bench` is made with."""
+        given = {"source": self.source, "protocol": self.protocol, "random_state": self.random_state}
+        return {**given, "seed": seed, "access": access}
+
+
+def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
+    """Return what a search of this config is about; reads the data.
+
+    Where each repeat draws a split of its own, the search has that of the first. Raises ConfigError where
+    there are several datasets or protocols.
+    """
+    sources = experiment.datasets
+    protocols = list(dict.fromkeys(one for each in experiment.settings for one in each.protocols))
+    for kind, found in (("dataset", sources), ("protocol", protocols)):
+        if len(found) != 1:
+            raise ConfigError(
+                f"{experiment.path}: expected one {kind} to tune for, got {len(found)}; choose one, as in "
+                f"--set {kind}=..., or write a config with one"
+            )
+    here = experiment.settings[0]
+    source, protocol = sources[0], protocols[0]
+    fingerprint = load_raw(source, **access).fingerprint
+    trial = Trial(source, fingerprint, protocol, here.kernels[0], None, None, 0, experiment.seed)
+    random_state = trial.seeds["data"]
+    return Setup(
+        experiment, source, protocol, random_state,
+        kernels=[one.draws() for one in here.kernels],
+        maps=[one.draws() for one in here.maps],
+        loss=_loss(here.mapped_solvers[0]) if here.mapped_solvers else "squared_hinge",
+        identity=digest([VERSION, FOLDS, fingerprint, protocol.model_dump_json(), random_state, seed])[:16],
+    )  # fmt: skip
+
+
+def _loss(solver: Component) -> Loss:
+    """Return the loss of a config's solver as the search takes it."""
+    given = solver.parameters
+    logistic = given.get("loss") == "logistic" or given.get("solver_type") in LOGISTIC
+    return "logistic" if logistic else "squared_hinge"

@@ -1,0 +1,94 @@
+"""The config of what a search has found, which `kfeat run` and `kfeat fit` take."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from kfeat.data import Protocol
+from kfeat.data.protocol import Validation, drawn
+from kfeat.errors import ConfigError
+from kfeat.experiments.names import experiment_name
+from kfeat.saying import plain
+from kfeat.tuning.first_config import flow
+from kfeat.tuning.search import Found
+from kfeat.tuning.setup import Setup
+
+MARK = "# Found by `kfeat tune "
+
+
+def check_place(path: Path) -> None:
+    """Raise ConfigError for a path that cannot be a config, or has one that no search wrote."""
+    experiment_name(path.resolve())
+    try:
+        begins = path.read_text(encoding="utf-8") if path.exists() else MARK
+    except (OSError, UnicodeDecodeError):
+        begins = ""
+    if not begins.startswith(MARK):
+        raise ConfigError(
+            f"{path}: is there, and `kfeat tune` did not write it; give another name with --out"
+        )
+
+
+def tuned_config(setup: Setup, found: Found, sentences: list[str]) -> str:
+    """Return the config's text: the winner on the data, with what is known of it as comments."""
+    best, experiment = found.best, setup.experiment
+    lines = [
+        f"{MARK}{plain(str(experiment.path))}`.",
+        *(f"# {plain(one)}" for one in sentences),
+        f"title: {flow(experiment.title + ', tuned')}",
+        f"dataset: {flow(_source(setup.source))}",
+        f"protocol: {flow(_protocol(setup))}",
+        f"kernel: {flow(best.candidate.kernel)}",
+        "maps:",
+        f"  - {flow(best.candidate.map)}",
+        "solvers:",
+        f"  mapped: {flow(solver_of(best.candidate.loss, best.value))}",
+        f"repeats: {experiment.settings[0].repeats}",
+        f"seed: {experiment.seed}",
+    ]
+    if experiment.settings[0].memory != "in_core":
+        lines.append(f"memory: {experiment.settings[0].memory}")
+    return "\n".join(lines) + "\n"
+
+
+def solver_of(loss: str, value: float) -> dict[str, Any]:
+    """Return the solver as a config's entry."""
+    if loss == "squares":
+        return {"name": "ridge", "alpha": value}
+    return {"name": "newton", **({"loss": loss} if loss == "logistic" else {}), "C": value}
+
+
+def write_config(path: Path, text: str) -> None:
+    """Write the config in one step: it is whole, or the old one."""
+    partial = path.with_name(f".{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _source(source: Any) -> Any:
+    if isinstance(source, str):
+        return source
+    return {**source.model_dump(mode="json", exclude_defaults=True), **_named(source)}
+
+
+def _named(source: Any) -> dict[str, str]:
+    """Return the name of generated data, which is a default of their model."""
+    return {"name": source.name} if "name" in type(source).model_fields else {}
+
+
+def _protocol(setup: Setup) -> dict[str, Any]:
+    """Return the protocol; a split that each repeat would draw anew is fixed as the search had it.
+
+    Otherwise the next repeat would test on rows by which something was chosen here.
+    """
+    protocol: Protocol = setup.protocol
+    given = protocol.model_dump(mode="json", exclude_defaults=True)
+    if protocol.random:
+        split = {"kind": protocol.split.kind, **given.get("split", {}), "seed": setup.random_state}
+        if isinstance(protocol.split, Validation) and drawn(protocol.split.of):
+            split["of"] = {**split["of"], "seed": setup.random_state}
+        given["split"] = split
+    return given

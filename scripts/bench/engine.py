@@ -1,0 +1,135 @@
+"""Running experiments: what a trial, a plan and a second call cost, and what a second process gains.
+
+Every row is of the `kfeat` command, in processes of their own with one thread each, on configs in a folder
+that vanishes. Trivial trials measure a map of two columns of ten rows, so that what they take is planning,
+dispatch and storage; their floor is the same work called as functions in one process. The main job's trials
+(configs/adult_poly4.yaml on Tensor Sketch, without the exact machine) show how much of a second core
+arrives. Dask's workers are processes of a cluster on this machine, which start before the first trial.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+Row = dict[str, Any]
+ROOT = Path(__file__).parents[2]
+MAIN_JOB = ("configs/adult_poly4.yaml", "--no-exact", "--maps", "tensor_sketch", "--repeats", "4", "--force")
+TRIVIAL = """\
+title: Trials in which nothing is to do
+dataset: {{name: dense, n: 10, d: 2}}
+protocol: {{split: all}}
+kernel: {{name: polynomial, degree: 2}}
+maps: [{{name: tensor_sketch, n_components: [2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}}]
+measure: {{name: map_size}}
+repeats: {repeats}
+"""
+
+
+class Taken(NamedTuple):
+    """What a process took: wall seconds, CPU seconds with its children, and its peak memory in MB."""
+
+    wall: float
+    cpu: float
+    memory_mb: float
+
+
+def run(threads: int) -> list[Row]:
+    """Return all rows of the table, which are of one thread per process."""
+    if threads != 1:
+        return []
+    with tempfile.TemporaryDirectory() as folder:
+        rows = [*plans(Path(folder)), *trivial_trials(Path(folder)), *second_calls(Path(folder))]
+        return [*rows, *two_processes(Path(folder))]
+
+
+def plans(folder: Path) -> Iterator[Row]:
+    """Yield the time and the memory of a plan of 100,000 trials."""
+    config = write(folder / "plan.yaml", 10_000)
+    taken = kfeat("plan", str(config), "--out", str(folder / "none"))
+    yield {
+        "what": "plan of 100,000 trials",
+        "shape": "10 maps, 10,000 repeats",
+        "kfeat_s": taken.wall,
+        "target": "<= 5 s, <= 1,000 MB",
+        "met": taken.wall <= 5 and taken.memory_mb <= 1000,
+        "note": f"{taken.memory_mb:.0f} MB; {taken.cpu:.1f} s of CPU time",
+    }
+
+
+def trivial_trials(folder: Path) -> Iterator[Row]:
+    """Yield the time per trial of 10,000 trials in which nothing is to do."""
+    config, n = write(folder / "trivial.yaml", 1_000), 10_000
+    taken = kfeat("run", str(config), "--jobs", "2", "--quiet", "--out", str(folder / "trivial"))
+    each = 1000 * taken.wall / n
+    yield {
+        "what": "overhead of a trial, of 10,000 trivial ones",
+        "shape": "kfeat run --jobs 2",
+        "kfeat_s": taken.wall,
+        "target": "< 20 ms a trial",
+        "met": each < 20,
+        "note": f"{each:.1f} ms a trial, with the plan, the table and the figure; {taken.memory_mb:.0f} MB",
+    }
+
+
+def second_calls(folder: Path) -> Iterator[Row]:
+    """Yield the time of `kfeat run` where all is done, and of `kfeat check` of one config."""
+    out = ("--out", str(folder / "quickstart"))
+    again = ("run", "configs/quickstart.yaml", "--no-exact", "--quiet", *out)
+    kfeat(*again)
+    check = ("check", "configs/quickstart.yaml", "--no-exact", *out)
+    for what, arguments in (("kfeat run of a finished config", again), ("kfeat check of one config", check)):
+        taken = sorted(kfeat(*arguments) for _ in range(5))
+        yield {
+            "what": what,
+            "shape": "configs/quickstart.yaml",
+            "kfeat_s": taken[2].wall,
+            "target": "< 1 s",
+            "met": taken[2].wall < 1,
+            "note": f"{taken[0].wall:.2f} to {taken[-1].wall:.2f} s in five calls",
+        }
+
+
+def two_processes(folder: Path) -> Iterator[Row]:
+    """Yield two processes beside one on trials of the main job, ours and Dask's."""
+    for title, engine in (("processes", ()), ("Dask workers", ("--engine", "dask"))):
+        seconds: dict[str, float] = {}
+        for jobs in ("1", "2"):
+            out = str(folder / f"main {title} {jobs}")
+            taken = kfeat("run", *MAIN_JOB, "--quiet", "--jobs", jobs, "--out", out, *engine)
+            seconds[jobs] = taken.wall
+        ratio = seconds["1"] / seconds["2"]
+        yield {
+            "what": f"two {title} : one",
+            "shape": "4 trials of configs/adult_poly4.yaml",
+            "kfeat_s": seconds["2"],
+            "other_s": seconds["1"],
+            "ratio": ratio,
+            "target": ">= 1.8x",
+            "met": ratio >= 1.8,
+            "note": "" if (os.cpu_count() or 1) > 1 else "this machine has one core",
+        }
+
+
+def write(path: Path, repeats: int) -> Path:
+    """Write the config of ten times `repeats` trivial trials."""
+    path.write_text(TRIVIAL.format(repeats=repeats))
+    return path
+
+
+def kfeat(*arguments: str) -> Taken:
+    """Return what a call of `kfeat` took; raises CalledProcessError where it failed."""
+    command = [sys.executable, "-m", "kfeat", *arguments]
+    start = perf_counter()
+    process = subprocess.Popen(
+        command, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL
+    )
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Taken(perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)

@@ -1,0 +1,100 @@
+"""Lists of what a config can name, the schema, a config as it is run, and two runs beside each other."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from kfeat.experiments.component import read_component, registries
+from kfeat.experiments.explained import explained
+from kfeat.experiments.json_schema import experiment_schema
+from kfeat.experiments.load import load_experiment
+from kfeat.experiments.plan import plan
+from kfeat.experiments.yaml_file import read_mapping
+from kfeat.parameters import parameter_model
+from tests.cli.test_run import kfeat
+
+Write = Callable[..., Path]
+CONFIGS = sorted(Path("configs").resolve().rglob("*.yaml"))
+VALIDATOR = Draft202012Validator(experiment_schema())
+
+
+@pytest.mark.parametrize("part", ["kernel", "map", "solver"])
+def test_every_class_is_explained_with_all_parameters_and_yaml_that_works(part: str) -> None:
+    for name, cls in registries()[part].items():
+        one = explained(part)[name]
+        assert [each for group in one.parameters for each in group.names] == list(
+            parameter_model(cls).model_fields
+        )
+        assert all(group.meaning and group.kind for group in one.parameters)
+        assert read_component(one.entry, part).given == {}
+
+
+def test_the_lists_name_everything_and_one_is_told_in_full() -> None:
+    for command, part in (("kernels", "kernel"), ("maps", "map"), ("solvers", "solver")):
+        shown = kfeat(command).stdout
+        assert {line for line in shown.splitlines() if not line.startswith(" ")} == set(registries()[part])
+    told = kfeat("solvers", "newton_cv").stdout
+    assert "C_min, C_max, C_factor: float" in told
+    assert "mapped: {name: newton_cv, C_min: 0.015625" in told
+    assert "exact: {name: libsvm, " in kfeat("solvers", "libsvm").stdout
+    wrong = kfeat("kernels", "gausian")
+    assert wrong.exit_code == 2
+    assert "did you mean 'gaussian'" in wrong.stderr
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_config_validates_against_the_schema(path: Path) -> None:
+    assert [error.message for error in VALIDATOR.iter_errors(read_mapping(path))] == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kernal": {"name": "gaussian"}},
+        {"kernel": {"name": "gausian"}},
+        {"kernel": {"name": "gaussian", "degree": 2}},
+        {"maps": [{"name": "orf", "n_components": 0}]},
+        {"solvers": {"mapped": {"name": "libsvm"}}},
+        {"protocol": {"scale": "zscores"}},
+        {"protocol": {"split": {"kind": "fraction", "train": 2}}},
+        {"repeats": 0},
+    ],
+)
+def test_the_schema_marks_what_is_wrong(change: dict[str, object]) -> None:
+    good = {"title": "t", "dataset": "digits", "kernel": {"name": "gaussian", "gamma": ["median", 1]}}
+    assert VALIDATOR.is_valid(good)
+    assert not VALIDATOR.is_valid({**good, **change})
+
+
+def test_a_config_as_it_is_run_is_a_config_of_the_same_trials(write: Write, tmp_path: Path) -> None:
+    path = write(**{"n_components: 64}\n  - {name: random": "n_components: [32, 64]}\n  - {name: random"})
+    shown = kfeat("run", path, "--set", "repeats=3", "--print-config")
+    assert shown.exit_code == 0
+    assert yaml.safe_load(shown.stdout)["solvers"]["mapped"][0]["solver_type"] == 1  # a default
+    again = tmp_path / "again.yaml"
+    again.write_text(shown.stdout)
+    plans = [
+        [trial.id for trial in plan(one, dict.fromkeys(one.datasets, "0"))]
+        for one in (load_experiment(path, ["repeats=3"]), load_experiment(again))
+    ]
+    assert len(plans[0]) == 3 * 3 + 1
+    assert plans[0] == plans[1]
+
+
+def test_printed_configs_of_papers_plan_the_same_trials(tmp_path: Path) -> None:
+    for name in ("pham_pagh_2013/table2", "chang_2017/table2", "bellet_2020/stacked"):
+        path = next(one for one in CONFIGS if str(one).endswith(f"{name}.yaml"))
+        again = tmp_path / "again.yaml"
+        again.write_text(kfeat("run", path, "--print-config").stdout)
+        old, new = load_experiment(path), load_experiment(again)
+        assert {t.id for t in plan(old, dict.fromkeys(old.datasets, "0"))} == {
+            t.id for t in plan(new, dict.fromkeys(new.datasets, "0"))
+        }
+
+
+def test_the_schema_is_json() -> None:
+    assert json.loads(kfeat("schema").stdout)["$schema"].endswith("2020-12/schema")

@@ -1,0 +1,48 @@
+"""The pages of `make bench`: what was measured beside what, its spread, and which targets were missed."""
+
+from pathlib import Path
+
+from scripts.bench.__main__ import PARTS
+from scripts.bench.harness import Timings
+from scripts.bench.report import record, save_part, save_summary, table
+
+ROWS = [
+    {"threads": 1, "what": "map : other", "kfeat_s": 0.5, "ratio": 4.0, "target": ">= 2x", "met": True},
+    {"threads": 1, "what": "map : slow one", "kfeat_s": 0.5, "ratio": 1.0, "target": ">= 2x", "met": False},
+    {"threads": 1, "what": "memory", "note": "12 MB", "own": "x"},
+]
+
+
+def test_the_spread_is_that_of_the_ratios_round_by_round() -> None:
+    found = Timings({"kfeat": [1.0, 2.0, 4.0], "other": [8.0, 4.0, 16.0]})
+    assert found == {"kfeat": 2.0, "other": 8.0}
+    assert found.spread("other", "kfeat") == "2 to 8"
+    assert found.spread("other", "kfeat", share=10) == "20 to 80"
+
+
+def test_a_table_has_the_columns_that_any_row_has_and_dashes_elsewhere() -> None:
+    head, _, *lines = table(ROWS).splitlines()
+    columns = [cell.strip() for cell in head.strip("|").split("|")]
+    assert columns == [
+        "threads", "what : beside whom", "kfeat (s)", "times as quick", "target", "met", "note", "own",
+    ]  # fmt: skip
+    assert [cell.strip() for cell in lines[2].strip("|").split("|")][2:] == ["–"] * 4 + ["12 MB", "x"]
+
+
+def test_the_summary_has_a_line_for_each_part_and_what_missed_its_target(tmp_path: Path) -> None:
+    save_part("maps", record("Maps beside\nothers.\n\nMore.", ROWS, 90), tmp_path)
+    save_part("data", record("Loading.", ROWS[:1], 30), tmp_path)
+    save_summary(tmp_path)
+    text = (tmp_path / "README.md").read_text()
+    lines = {line.split("|")[1].strip(): line for line in text.splitlines() if line.startswith("|")}
+    cells = [cell.strip() for cell in lines["[maps](maps.md)"].split("|")[2:-1]]
+    assert cells == ["Maps beside others.", "3", "2", "1 of 2", "1.5"]
+    missed = text[text.index("## Missed targets") : text.index("## How to read")]
+    assert "maps: map : slow one" in missed
+    assert "data" not in missed
+    assert "Maps beside" in (tmp_path / "maps.md").read_text()
+
+
+def test_a_part_is_a_file_with_a_function_run() -> None:
+    assert {"maps", "fourier", "sketches", "solvers", "data", "engine"} <= set(PARTS)
+    assert not {"harness", "report", "dp_rfs"} & set(PARTS)

@@ -1,0 +1,49 @@
+"""A bench asked in this process, and data with a planted answer."""
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kfeat.tuning.bench import Bench
+
+
+class Direct:
+    """Answers as `kfeat.tuning.process.Assistant` does, in this process; keeps the questions."""
+
+    questions: list[str]
+
+    def __init__(self, threads: int = 1, **bench: Any) -> None:
+        self.bench, self.questions = Bench(threads=threads, **bench), []
+
+    def ask(self, method: str, deadline: float, **question: Any) -> dict[str, Any]:
+        self.questions.append(method)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                answer = getattr(self.bench, method)(**question)
+        except Exception as error:
+            return {"failed": f"{type(error).__name__}: {error}"}
+        return answer if isinstance(answer, dict) else vars(answer)
+
+    def end(self) -> None:
+        """There is no process to end."""
+
+
+def write_data(path: Path, X: Any, y: Any) -> Path:
+    np.savez(path, X=X, y=y)
+    return path
+
+
+def config(folder: Path, kernel: str, X: Any, y: Any, solver: str = "{name: newton}") -> Path:
+    """Write data and a config with this kernel."""
+    data = write_data(folder / "data.npz", X, y)
+    path = folder / "planted.yaml"
+    path.write_text(
+        f"title: Planted\ndataset: {{path: {data}}}\n"
+        "protocol: {split: {kind: fraction, train: 0.8, seed: 0}}\n"
+        f"kernel: {kernel}\nmaps:\n  - {{name: nystrom, n_components: 64}}\n"
+        f"solvers: {{mapped: {solver}}}\n"
+    )
+    return path

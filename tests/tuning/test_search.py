@@ -1,0 +1,138 @@
+"""A search finds a planted answer, goes on from what is kept, and keeps its budget."""
+
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kfeat.errors import ConfigError
+from kfeat.experiments.load import load_experiment
+from kfeat.tuning import search as module
+from kfeat.tuning.candidates import Candidate
+from kfeat.tuning.journal import FILE, Journal
+from kfeat.tuning.process import Assistant
+from kfeat.tuning.search import Found, Search
+from kfeat.tuning.setup import setup_of
+from tests.tuning.asking import Direct, config
+
+
+def stripes(n: int = 400) -> tuple[Any, Any]:
+    """Two classes in 30 stripes: the bandwidth must be a thirtieth of the median distance."""
+    x = np.random.default_rng(7).random((n, 1))
+    return x, (np.floor(30 * x[:, 0]) % 2).astype(int)
+
+
+def product(n: int = 300) -> tuple[Any, Any]:
+    """The sign of x_1 x_2, which no linear function of x tells."""
+    X = np.random.default_rng(7).uniform(-1, 1, (n, 6))
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+def found(path: Path, folder: Path, most: int, patch: pytest.MonkeyPatch) -> tuple[Found, Direct]:
+    patch.setattr(module, "MOST", most)
+    setup = setup_of(load_experiment(path), 0)
+    asked = Direct(**setup.bench(0, {}))
+    with Journal(folder, setup.identity) as journal:
+        search = Search(asked, journal, monotonic(), 1000.0, 0)
+        return search.run(setup.kernels, setup.maps, setup.loss), asked
+
+
+def test_a_much_smaller_bandwidth_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = config(tmp_path, "{name: gaussian, gamma: median}", *stripes())
+    one, _ = found(path, tmp_path / "tune", 4, monkeypatch)
+    assert one.before is not None
+    assert one.test is not None
+    assert one.best.score > one.before.score + 0.25  # 0.5 is chance
+    assert one.test > 0.85
+    assert one.best.candidate.kernel["gamma"] > 50 * one.facts.gamma
+
+
+def test_a_degree_of_two_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = config(tmp_path, "{name: linear}", *product())
+    one, _ = found(path, tmp_path / "tune", 3, monkeypatch)
+    assert one.before is not None
+    assert one.best.score > one.before.score + 0.25
+    assert one.exact is not None
+    assert one.beside is not None
+    assert one.exact.n == one.beside.n
+    assert one.exact.score > 0.9
+
+
+def test_a_regression_is_tuned_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _ = product(300)
+    y = X[:, 0] * X[:, 1] + 0.01 * np.random.default_rng(1).standard_normal(300)
+    path = config(tmp_path, "{name: linear}", X, y, "{name: ridge}")
+    one, _ = found(path, tmp_path / "tune", 4, monkeypatch)
+    assert one.before is not None
+    assert one.test is not None
+    assert one.exact is not None
+    assert one.before.score < 0.2 < 0.9 < one.best.score  # R^2
+    assert one.test > 0.9
+    assert one.exact.score > 0.9
+
+
+def test_a_second_call_goes_on_and_a_torn_line_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, folder = config(tmp_path, "{name: linear}", *product(120)), tmp_path / "tune"
+    first, asked = found(path, folder, 1, monkeypatch)
+    assert asked.questions.count("score") == 2  # its own, and one more
+    with (folder / FILE).open("ab") as file:
+        file.write(b'{"search": "cut')
+    second, asked = found(path, folder, 2, monkeypatch)
+    assert asked.questions.count("score") == 1
+    assert second.n_kept >= len(first.scored) + 1
+    assert {one.candidate.key for one in first.scored} < {one.candidate.key for one in second.scored}
+    _, asked = found(path, folder, 2, monkeypatch)
+    assert asked.questions == []  # the test rows are not scored again either
+
+
+def test_rows_of_other_data_do_not_count(tmp_path: Path) -> None:
+    names = []
+    for n in (120, 130):
+        setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(n))), 0)
+        names.append(setup.identity)
+        with Journal(tmp_path / "tune", setup.identity) as journal:
+            assert journal.rows == {}
+            journal.append("facts", {"n": n})
+    assert len(set(names)) == 2
+    with Journal(tmp_path / "tune", names[0]) as journal:
+        assert journal.rows["facts"]["n"] == 120
+
+
+def test_a_budget_without_a_candidate_is_a_sentence(tmp_path: Path) -> None:
+    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
+    asked = Direct(**setup.bench(0, {}))
+    with Journal(tmp_path / "tune", setup.identity) as journal, pytest.raises(ConfigError, match="--budget"):
+        Search(asked, journal, monotonic() - 10, 5.0, 0).run(setup.kernels, setup.maps, setup.loss)
+    assert "score" not in asked.questions
+
+
+def test_several_datasets_are_refused(tmp_path: Path) -> None:
+    experiment = load_experiment(
+        config(tmp_path, "{name: linear}", *product(120)), ["dataset=[digits, adult]"]
+    )
+    with pytest.raises(ConfigError, match=r"one dataset .* got 2"):
+        setup_of(experiment, 0)
+
+
+def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path: Path) -> None:
+    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
+    assistant = Assistant(1, **setup.bench(0, {}))
+    try:
+        facts = assistant.ask("facts", monotonic() + 100)
+        assert facts is not None
+        assert facts["n_train"] == 96
+        wrong = Candidate({"name": "linear"}, {"name": "orf"}, "squared_hinge")
+        answer = assistant.ask("score", monotonic() + 100, candidate=wrong, n=90, values=[1.0])
+        assert answer is not None
+        assert "orf" in answer["failed"].lower()
+        slow = Candidate({"name": "linear"}, {"name": "nystrom", "n_components": 90}, "logistic")
+        began = monotonic()
+        values = [2.0**k for k in range(1000)]
+        assert assistant.ask("score", began + 0.02, candidate=slow, n=96, values=values) is None
+        assert monotonic() - began < 10
+    finally:
+        assistant.end()
