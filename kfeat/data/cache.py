@@ -181,5 +181,5 @@ def states_of(files: Mapping[str, Path]) -> dict[str, list[int] | None]:
 
 def arrays_folder(parent: Path, stem: str, determined_by: Any) -> Path:
     """Return the folder of arrays for what determines them: files, how they are read, reader version."""
-    text = json.dumps([to_jsonable_python(determined_by, exclude_none=True), READER_VERSION], sort_keys=True)
+    text = json.dumps([to_jsonable_python(determined_by), READER_VERSION], sort_keys=True)
     return parent / f"{stem[:MOST_OF_A_NAME]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

@@ -31,6 +31,8 @@ from kfeat.data.sources import FileSource, PinnedSource, Source, validated
 from kfeat.errors import DataError, DownloadError
 from kfeat.saying import say_once
 
+CODED = "coded"  # part of what determines arrays that were kept without their coding before there was one
+
 
 def load(
     source: Any,
@@ -178,12 +180,14 @@ def checked(name: str, form: Form, raw: Raw) -> Raw:
 
 def form_folder(name: str, form: Form, cache: Path) -> Path:
     """Return where the arrays of one form of a dataset are kept."""
-    return arrays_folder(cache / name, "arrays", [form.reading, form.recipe, sorted(form.files)])
+    determined_by = [form.reading.as_set, form.recipe, sorted(form.files)]
+    coded = [CODED] if form.reading.table else []
+    return arrays_folder(cache / name, "arrays", determined_by + coded)
 
 
 def own_folder(source: FileSource, cache: Path) -> Path:
     """Return where the arrays of the user's own files are kept."""
-    return arrays_folder(cache / OWN, source.name, [source.files, source.reading, source.task])
+    return arrays_folder(cache / OWN, source.name, [source.files, source.reading.as_set, source.task, CODED])
 
 
 def fingerprint(source: Any, cache: Folder = None) -> str | None:

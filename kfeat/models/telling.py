@@ -36,7 +36,7 @@ def told(model: KernelModel, path: Path) -> dict[str, Any]:
         },
         "probabilities": _probabilities(model),
         "scores": about.get("scores"),
-        "n_test": about.get("n_test", 0),
+        "n_test": about.get("n_test"),
         "seconds": about.get("seconds"),
         "trial": about.get("trial"),
         "environment": about.get("environment"),

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,18 @@ def test_fewer_repeats_on_the_command_line_limit_the_exact_machine_too(
 def test_repeats_of_an_exact_machine_that_is_left_out_change_nothing(write: Write) -> None:
     with pytest.raises(ConfigError, match="--set exact_repeats=3: changes nothing that is run"):
         load_experiment(write(), ["exact_repeats=3"], exact=False)
+
+
+def test_a_trial_in_another_repeat_is_the_one_that_is_made_from_scratch(write: Write) -> None:
+    for first in plan(load_experiment(write()), {"digits": "f"}):
+        assert first.id
+        assert first.seeds  # what is derived already must not be handed on
+        again, scratch = first.at_repeat(7), replace(first, repeat=7)
+        assert again == scratch
+        assert (again.id, again.cell, again.seeds) == (scratch.id, scratch.cell, scratch.seeds)
+        assert again.id != first.id
+        assert again.seeds != first.seeds
+        assert again.cell == first.cell
 
 
 def test_identity_is_content(write: Write) -> None:

@@ -254,6 +254,19 @@ def test_a_curve_along_a_parameter_of_the_kernel_joins_kernels(load: Callable[[s
     assert [list(one[0].get_xdata()) for one in figure.axes[0].containers] == [[0.5, 1, 2]] * 2
 
 
+def test_a_curve_along_the_number_of_classes_joins_data_of_other_numbers(
+    load: Callable[[str], Experiment],
+) -> None:
+    sources = ", ".join(f"{{name: sectors, n: 50, d: 9, classes: {k}}}" for k in (3, 6, 12))
+    keys = f"dataset: [{sources}]\nfigure: {{kind: curves, x: classes, y: [score], rows: [], columns: []}}\n"
+    text = KERNELS.replace("degree: [2, 3, 4], coef0: [0, 1]", "degree: 2").replace("[16, 64]", "16")
+    text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("dataset"))
+    experiment = load(text + SOLVERS.split(", exact")[0] + "}\n" + keys)
+    figure = drawn(experiment, cells_of(experiment))
+    assert legend(figure)[:2] == ["Tensor Sketch", "Random Maclaurin"]
+    assert [list(one[0].get_xdata()) for one in figure.axes[0].containers] == [[3, 6, 12]] * 2
+
+
 def test_methods_of_several_settings_have_axes_each(load: Callable[[str], Experiment]) -> None:
     experiment = load(KERNELS.replace("degree: [2, 3, 4]", "degree: 2").replace("[16, 64]", "16") + SOLVERS)
     figure = methods(cells_of(experiment))
