@@ -15,8 +15,9 @@ NOBODY: Mapping[str, str] = MappingProxyType({})  # stands in for any other data
 _ALWAYS_NAMED = {"h01"}
 _SYMBOLS = {"n_components": "D", "h01": "H0/1", "degree_law": "law", "solver_type": "-s"}
 _NAMES = {
-    "libsvm": "LIBSVM", "liblinear": "LIBLINEAR", "newton_cv": "Newton CV", "ridge_cv": "Ridge CV",
-    "orf": "ORF", "sorf": "SORF", "ses": "SES", "tensor_srht": "Tensor SRHT",
+    "libsvm": "LIBSVM", "svc": "SVC", "exact_svm": "Exact SVM", "liblinear": "LIBLINEAR",
+    "newton_cv": "Newton CV", "ridge_cv": "Ridge CV", "orf": "ORF", "sorf": "SORF", "ses": "SES",
+    "tensor_srht": "Tensor SRHT",
 }  # fmt: skip
 
 

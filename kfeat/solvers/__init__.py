@@ -1,10 +1,12 @@
 """Solvers: LIBLINEAR and LIBSVM at their full speed, Newton's method and ridge regression, one contract."""
 
 from kfeat.solvers.base import LinearSolver, Solver, Subproblem
+from kfeat.solvers.exact.estimator import ExactSvm
 from kfeat.solvers.grid import grid_scores
 from kfeat.solvers.liblinear.dual_descent import DualDescent
 from kfeat.solvers.liblinear.estimator import Liblinear
 from kfeat.solvers.libsvm.estimator import Libsvm
+from kfeat.solvers.libsvm.svc import Svc
 from kfeat.solvers.newton.cross_validated import NewtonCV
 from kfeat.solvers.newton.estimator import Newton
 from kfeat.solvers.regression_errors import regression_errors, relative_error
@@ -20,12 +22,15 @@ SOLVERS: dict[str, type[Solver]] = {
     "ridge": Ridge,
     "ridge_cv": RidgeCV,
     "libsvm": Libsvm,
+    "svc": Svc,
+    "exact_svm": ExactSvm,
     "kernel_ridge": KernelRidge,
 }
 
 __all__ = [
     "SOLVERS",
     "DualDescent",
+    "ExactSvm",
     "KernelRidge",
     "Liblinear",
     "Libsvm",
@@ -36,6 +41,7 @@ __all__ = [
     "RidgeCV",
     "Solver",
     "Subproblem",
+    "Svc",
     "grid_scores",
     "regression_errors",
     "relative_error",
