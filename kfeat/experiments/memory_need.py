@@ -7,6 +7,7 @@ BLOCKS = 16_000_000  # a map's working memory: blocks are cut to this
 DOUBLE, POINTER, NODE = 8, 8, 16
 CACHE_SHARE = 0.5  # of the memory that is there goes to LIBSVM's kernel cache, as its estimator has it
 LEAST_CACHE = 100 << 20
+WORKING_SET = 3072  # rows at most, of exact_svm
 NATIVE_KERNELS = frozenset({"linear", "polynomial", "gaussian"})  # LIBSVM has them; others need a Gram matrix
 ROUNDING = 7 * DOUBLE  # per feature, for arrays as large as the features while they are rounded to digits
 
@@ -92,8 +93,10 @@ def _solver(work: Workload, available: float) -> float:
     assert work.solver is not None
     n, d, k, size = work.shape.n_train, work.columns, work.subproblems, work.itemsize
     name = work.solver["name"]
-    if name == "libsvm":
+    if name in ("libsvm", "svc"):
         return _libsvm(work, available)
+    if name == "exact_svm":
+        return _working_sets(work, available)
     if name == "kernel_ridge":
         return DOUBLE * n * (n + 2 * d)
     if name in ("ridge", "ridge_cv"):
@@ -108,10 +111,31 @@ def _solver(work: Workload, available: float) -> float:
 
 
 def _libsvm(work: Workload, available: float) -> float:
-    """Return the bytes of LIBSVM's rows or Gram matrix, and of its cache for the largest problem."""
+    """Return the bytes of LIBSVM's rows or Gram matrix, and of its cache for the largest problem.
+
+    scikit-learn's SVC holds the rows in double precision, densely or as CSR.
+    """
     assert work.solver is not None
-    n, pair = work.shape.n_train, work.largest_pair
-    native = work.kernel["name"] in NATIVE_KERNELS and not work.solver.get("max_iter")
-    rows = NODE * n * work.shape.n_features * work.shape.stored if native else DOUBLE * n * n
+    n, svc = work.shape.n_train, work.solver["name"] == "svc"
+    native = work.kernel["name"] in NATIVE_KERNELS and (svc or not work.solver.get("max_iter"))
+    each = DOUBLE if svc and work.shape.stored == 1 else NODE
+    rows = each * n * work.shape.n_features * work.shape.stored if native else DOUBLE * n * n
+    return rows + _cache(work, available)
+
+
+def _working_sets(work: Workload, available: float) -> float:
+    """Return the bytes of two classes' rows, of their kernel rows, and of a working set's matrices.
+
+    A variable of the set may be two in LIBSVM, whose matrix is there in double and in single precision.
+    """
+    pair, d = work.largest_pair, work.shape.n_features
+    size = min(pair, WORKING_SET)
+    kept = max(_cache(work, available), 4 * pair * size)
+    return 2 * work.itemsize * pair * d + kept + DOUBLE * size**2 + (DOUBLE + 4) * (2 * size) ** 2
+
+
+def _cache(work: Workload, available: float) -> float:
+    """Return the bytes of kernel cache for the largest problem of two classes."""
+    pair = work.largest_pair
     fair = max(LEAST_CACHE, min(4 * pair**2 + 32 * pair, CACHE_SHARE * available))
-    return rows + (fair if work.cache is None else work.cache)
+    return fair if work.cache is None else work.cache

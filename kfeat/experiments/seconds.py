@@ -56,8 +56,10 @@ def _training(work: Workload, n: int) -> float:
     """Return the seconds of training on n rows, and of what an exact machine takes to predict."""
     assert work.solver is not None
     d, k, name = work.columns, work.subproblems, work.solver["name"]
-    if name == "libsvm":
+    if name in ("libsvm", "svc"):
         return KERNEL * d * n * (min(n, LIBSVM_ROWS) + work.shape.n_test / 10)
+    if name == "exact_svm":  # half of the rows of K are looked at, in several working sets each
+        return (PRODUCT * d + 2 * VALUE) * n * (n + work.shape.n_test / 10)
     if name == "kernel_ridge":
         return PRODUCT * n * (n * n / 3 + (n + work.shape.n_test) * (d + 20))
     if name in ("ridge", "ridge_cv"):

@@ -7,6 +7,7 @@ from kfeat.kernels import Gaussian, Laplacian
 from kfeat.solvers import (
     SOLVERS,
     DualDescent,
+    ExactSvm,
     KernelRidge,
     Liblinear,
     Libsvm,
@@ -15,6 +16,7 @@ from kfeat.solvers import (
     Ridge,
     RidgeCV,
     Solver,
+    Svc,
 )
 
 
@@ -35,6 +37,8 @@ from kfeat.solvers import (
         Libsvm(Gaussian(0.1)),
         Libsvm(solver_type=3),
         Libsvm(Laplacian(0.1), solver_type=3),
+        Svc(Gaussian(0.1)),
+        ExactSvm(Gaussian(0.1)),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

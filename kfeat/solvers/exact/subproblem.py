@@ -29,8 +29,11 @@ def improved(
     it starts with its first variables at their upper bounds. So (1) the linear terms c are the column of a
     variable that is fixed at 1, and what float32 loses of them the column of another: with a large negative
     diagonal these stay at their bound. And (2) a variable between its bounds is two, with the same row of H:
-    one of what it has now, full, and one of what it can still get, empty. LIBSVM then starts at x.
+    one of what it has now, full, and one of what it can still get, empty. LIBSVM then starts at x. In units
+    near the largest bound, powers of two, H changes and the gradient does not.
     """
+    unit = 2.0 ** np.frexp(upper.max())[1]
+    H, x, upper = H * unit, x / unit, upper / unit
     full, zero = np.flatnonzero(x >= upper), np.flatnonzero(x <= 0)
     free = np.flatnonzero((x > 0) & (x < upper))
     of = np.concatenate([full, free, free, zero])
@@ -41,7 +44,7 @@ def improved(
     Q[0, FIXED:] = c.astype(np.float32)
     Q[1, FIXED:] = c - Q[0, FIXED:]
     Q[FIXED:, :FIXED] = Q[:FIXED, FIXED:].T
-    Q[0, 0] = Q[1, 1] = -2 * np.abs(c).sum() * upper.max() - 1
+    Q[0, 0] = Q[1, 1] = -2 * np.abs(c).sum() - 1
     bounds = np.concatenate([np.ones(FIXED), room])
     share = min(1.0, (FIXED + x.sum()) / bounds.sum())
     machine = OneClassSVM(
@@ -58,4 +61,4 @@ def improved(
     solution = np.zeros(len(Q))
     solution[machine.support_] = machine.dual_coef_[0]
     better = np.bincount(of, solution[FIXED:], minlength=len(x)).astype(np.float64)
-    return np.where(better > upper * (1 - 1e-12), upper, better)
+    return unit * np.where(better > upper * (1 - 1e-12), upper, better)

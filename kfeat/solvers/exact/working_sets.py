@@ -15,7 +15,7 @@ LEAST_NEW = 64
 LOOSE = 0.1  # a working set is solved to this share of the violation that is left
 GROWTH = 8.0  # of the reach
 STALLED = 50  # working sets without a gain of GAIN in the objective
-GAIN = 1e-10
+GAIN = 1e-12
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def solve_dual(
     """
     n = len(signs)
     dual = Dual(signs, np.minimum(signs * costs, 0), np.maximum(signs * costs, 0), np.zeros(n), signs.copy())
-    new = min(NEW, max(LEAST_NEW, n // 16))
+    new = min(NEW, max(LEAST_NEW, n // 8))
     typical = float(np.median(diagonal))
     reach = 4.0 / typical if typical > 0 else np.inf
     past: deque[float] = deque([-np.inf] * STALLED, maxlen=STALLED)
