@@ -158,6 +158,14 @@ def test_a_row_that_is_not_finite_is_refused():
         rows.among(np.array([1]))
 
 
+def test_rows_beside_which_all_others_vanish_are_refused():
+    X = features(60, 4)
+    y = labels(X, 2)
+    X[0] *= 1e22
+    with pytest.raises(SolverError, match="scale the features down"):
+        ExactSvm().fit(X, y)
+
+
 @pytest.mark.parametrize("shift", [0.0, 1e7])  # linear terms of which float32 keeps no digit behind the point
 def test_a_working_set_goes_on_from_where_it_is(shift, monkeypatch):
     rng = np.random.default_rng(0)

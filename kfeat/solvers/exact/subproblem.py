@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import OneClassSVM
 
+from kfeat.errors import SolverError
 from kfeat.solvers.native.library import one_at_a_time
 
 ITERATIONS = 100_000  # of a working set; the next one goes on from there
@@ -30,9 +31,10 @@ def improved(
     variable that is fixed at 1, and what float32 loses of them the column of another: with a large negative
     diagonal these stay at their bound. And (2) a variable between its bounds is two, with the same row of H:
     one of what it has now, full, and one of what it can still get, empty. LIBSVM then starts at x. In units
-    near the largest bound, powers of two, H changes and the gradient does not.
+    near the largest bound, powers of two, H changes and the gradient does not. Raises SolverError where
+    LIBSVM's float32 does not hold all of H.
     """
-    unit = 2.0 ** np.frexp(upper.max())[1]
+    unit = 2.0 ** (np.frexp(upper.max())[1] - 1)
     H, x, upper = H * unit, x / unit, upper / unit
     full, zero = np.flatnonzero(x >= upper), np.flatnonzero(x <= 0)
     free = np.flatnonzero((x > 0) & (x < upper))
@@ -45,6 +47,8 @@ def improved(
     Q[1, FIXED:] = c - Q[0, FIXED:]
     Q[FIXED:, :FIXED] = Q[:FIXED, FIXED:].T
     Q[0, 0] = Q[1, 1] = -2 * np.abs(c).sum() - 1
+    if not np.abs(Q).max() <= np.finfo(np.float32).max:
+        raise SolverError("kernel values differ by too much for single precision: scale the features down")
     bounds = np.concatenate([np.ones(FIXED), room])
     share = min(1.0, (FIXED + x.sum()) / bounds.sum())
     machine = OneClassSVM(
