@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from kfeat.experiments.machine import environment
 
-PARTS = ("maps", "fourier", "sketches", "solvers", "data")
+PARTS = ("maps", "fourier", "sketches", "solvers", "exact", "data")
 
 
 def show(rows: list[dict[str, Any]]) -> str:
