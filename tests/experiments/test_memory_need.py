@@ -13,6 +13,7 @@ from kfeat.data.shapes import Shape
 from kfeat.experiments.machine import peak_memory_mb, reset_peak_memory
 from kfeat.experiments.memory_need import peak_bytes
 from kfeat.experiments.workload import Workload, columns_of, of_row
+from kfeat.solvers.exact.working_sets import LARGEST
 
 RESULTS = Path(__file__).parents[2] / "results"
 AVAILABLE = 20e9  # of the machine that made the rows
@@ -75,6 +76,16 @@ def test_libsvm_takes_the_gram_matrix_of_its_largest_problem_or_half_of_what_is_
         4 * (40_000**2 - 20_000**2), rel=0.01
     )
     assert peak_bytes(two, AVAILABLE) - peak_bytes(two, 2e9) == pytest.approx(4 * 40_000**2 - 1e9, rel=0.01)
+
+
+def test_svc_holds_dense_rows_and_working_sets_their_matrices() -> None:
+    libsvm, svc, exact = (
+        peak_bytes(work(None, {"name": name}, n_train=40_000, classes=(0.6, 0.4)), AVAILABLE)
+        for name in ("libsvm", "svc", "exact_svm")
+    )
+    assert libsvm - svc == 40_000 * 100 * 8  # nodes of 16 bytes, values of 8
+    matrices = 8 * LARGEST**2 + 12 * (2 * LARGEST) ** 2
+    assert exact - libsvm == 40_000 * 100 * (2 * 4 - 16) + matrices
 
 
 def test_features_on_the_disk_count_by_their_vectors_over_the_rows_alone() -> None:
