@@ -15,7 +15,7 @@ NOBODY: Mapping[str, str] = MappingProxyType({})  # stands in for any other data
 _ALWAYS_NAMED = {"h01"}
 _SYMBOLS = {"n_components": "D", "h01": "H0/1", "degree_law": "law", "solver_type": "-s"}
 _NAMES = {
-    "libsvm": "LIBSVM", "libsvm_cv": "LIBSVM CV",
+    "libsvm": "LIBSVM", "libsvm_cv": "LIBSVM CV", "svc": "SVC",
     "liblinear": "LIBLINEAR", "newton_cv": "Newton CV", "ridge_cv": "Ridge CV",
     "orf": "ORF", "sorf": "SORF", "ses": "SES", "tensor_srht": "Tensor SRHT",
 }  # fmt: skip

@@ -93,7 +93,7 @@ def _solver(work: Workload, available: float) -> float:
     assert work.solver is not None
     n, d, k, size = work.shape.n_train, work.columns, work.subproblems, work.itemsize
     name = work.solver["name"]
-    if name in ("libsvm", "libsvm_cv"):
+    if name in ("libsvm", "libsvm_cv", "svc"):
         return _libsvm(work, available)
     if name == "kernel_ridge":
         return DOUBLE * n * (n + 2 * d)
@@ -110,10 +110,20 @@ def _solver(work: Workload, available: float) -> float:
 
 
 def _libsvm(work: Workload, available: float) -> float:
-    """Return the bytes of LIBSVM's rows or Gram matrix, and of its cache for the largest problem."""
+    """Return the bytes of LIBSVM's rows or Gram matrix, and of its cache for the largest problem.
+
+    scikit-learn's SVC holds the rows in double precision, densely or as CSR.
+    """
     assert work.solver is not None
-    n, pair = work.shape.n_train, work.largest_pair
-    native = work.kernel["name"] in NATIVE_KERNELS and not work.solver.get("max_iter")
-    rows = NODE * n * work.shape.n_features * work.shape.stored if native else DOUBLE * n * n
+    n, svc = work.shape.n_train, work.solver["name"] == "svc"
+    native = work.kernel["name"] in NATIVE_KERNELS and (svc or not work.solver.get("max_iter"))
+    each = DOUBLE if svc and work.shape.stored == 1 else NODE
+    rows = each * n * work.shape.n_features * work.shape.stored if native else DOUBLE * n * n
+    return rows + _cache(work, available)
+
+
+def _cache(work: Workload, available: float) -> float:
+    """Return the bytes of kernel cache for the largest problem of two classes."""
+    pair = work.largest_pair
     fair = max(LEAST_CACHE, min(4 * pair**2 + 32 * pair, CACHE_SHARE * available))
-    return rows + (fair if work.cache is None else work.cache)
+    return fair if work.cache is None else work.cache

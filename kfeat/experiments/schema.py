@@ -72,6 +72,7 @@ class Strict(BaseModel):
 class Column(Strict):
     """A column of a mirrored table: the cell of the line's setting, or with `over` the ratio over / for.
 
+    With `quickest`, `over` may speak of several cells: it is the one that maps and trains in the least time.
     `show` is the quantity of this column alone, or a list of several. `printed` has the paper's words for a
     ratio, by line: one for each quantity that the column shows, in their order.
     """
@@ -79,6 +80,7 @@ class Column(Strict):
     title: Line
     cell: dict[str, Any] = Field(alias="for")
     over: dict[str, Any] | None = None
+    quickest: bool = False
     show: Annotated[list[QuantityName], MinLen(1)] | None = None
     printed: dict[str, Annotated[list[str], BeforeValidator(one_or_many)]] = {}
 
@@ -93,6 +95,8 @@ class Column(Strict):
             raise ValueError(
                 "`printed` is for a column with `over`; other columns print what stands in `reported`"
             )
+        if self.quickest and self.over is None:
+            raise ValueError("`quickest` chooses among the cells of `over`, and there is none")
         return self
 
     def quantities(self, lines: Sequence[str]) -> Sequence[str]:

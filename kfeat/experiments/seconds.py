@@ -56,8 +56,8 @@ def _training(work: Workload, n: int) -> float:
     """Return the seconds of training on n rows, and of what an exact machine takes to predict."""
     assert work.solver is not None
     d, k, name = work.columns, work.subproblems, work.solver["name"]
-    if name in ("libsvm", "libsvm_cv"):
-        times = 1 if name == "libsvm" else 1 + 6 * work.solver["folds"]
+    if name in ("libsvm", "libsvm_cv", "svc"):
+        times = 1 + 6 * work.solver["folds"] if name == "libsvm_cv" else 1
         return times * KERNEL * d * n * (min(n, LIBSVM_ROWS) + work.shape.n_test / 10)
     if name == "kernel_ridge":
         return PRODUCT * n * (n * n / 3 + (n + work.shape.n_test) * (d + 20))

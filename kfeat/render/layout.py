@@ -75,8 +75,18 @@ def _names(layout: TableLayout, cell: Cell, cells: Sequence[Cell]) -> tuple[str,
 
 
 def _choice(column: Column, peers: Sequence[Cell]) -> Choice:
-    over = None if column.over is None else _selected(column, "over", column.over, peers)
+    over = None
+    if column.over is not None:
+        rivals = _quickest(column.over, peers) if column.quickest else peers
+        over = _selected(column, "over", column.over, rivals)
     return Choice(_selected(column, "for", column.cell, peers), over)
+
+
+def _quickest(selector: Mapping[str, Any], peers: Sequence[Cell]) -> Sequence[Cell]:
+    """Return the cell that maps and trains in the least time, alone; none where none of them has a time."""
+    times = [(cell.of("fit", busy=True), cell) for cell in peers if matches(selector, cell.trial)]
+    known = [(found.mean, cell) for found, cell in times if found is not None]
+    return [min(known, key=lambda pair: pair[0])[1]] if known else []
 
 
 def _selected(column: Column, key: str, selector: Mapping[str, Any], peers: Sequence[Cell]) -> Cell | None:

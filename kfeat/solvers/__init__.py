@@ -6,6 +6,7 @@ from kfeat.solvers.liblinear.dual_descent import DualDescent
 from kfeat.solvers.liblinear.estimator import Liblinear
 from kfeat.solvers.libsvm.cross_validated import LibsvmCV
 from kfeat.solvers.libsvm.estimator import Libsvm
+from kfeat.solvers.libsvm.svc import Svc
 from kfeat.solvers.newton.cross_validated import NewtonCV
 from kfeat.solvers.newton.estimator import Newton
 from kfeat.solvers.regression_errors import regression_errors, relative_error
@@ -22,6 +23,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "ridge_cv": RidgeCV,
     "libsvm": Libsvm,
     "libsvm_cv": LibsvmCV,
+    "svc": Svc,
     "kernel_ridge": KernelRidge,
 }
 
@@ -39,6 +41,7 @@ __all__ = [
     "RidgeCV",
     "Solver",
     "Subproblem",
+    "Svc",
     "grid_scores",
     "regression_errors",
     "relative_error",

@@ -77,6 +77,14 @@ def test_libsvm_takes_the_gram_matrix_of_its_largest_problem_or_half_of_what_is_
     assert peak_bytes(two, AVAILABLE) - peak_bytes(two, 2e9) == pytest.approx(4 * 40_000**2 - 1e9, rel=0.01)
 
 
+def test_svc_holds_dense_rows() -> None:
+    libsvm, svc = (
+        peak_bytes(work(None, {"name": name}, n_train=40_000, classes=(0.6, 0.4)), AVAILABLE)
+        for name in ("libsvm", "svc")
+    )
+    assert libsvm - svc == 40_000 * 100 * 8  # nodes of 16 bytes, values of 8
+
+
 def test_features_on_the_disk_count_by_their_vectors_over_the_rows_alone() -> None:
     few, many = (
         replace(

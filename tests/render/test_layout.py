@@ -416,3 +416,32 @@ def test_a_column_has_a_word_and_a_line_for_each_of_its_quantities(
 ) -> None:
     with pytest.raises(ConfigError, match=re.escape(problem)):
         kar_and_karnick(tmp_path, KAR.replace(old, new))
+
+
+def test_a_ratio_may_be_against_the_quickest_of_several(two_kernels: Callable[..., Experiment]) -> None:
+    table = """
+table:
+  lines: kernel
+  show: [fit]
+  columns:
+    - {title: exact / TS, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, quickest: true}
+"""
+    exact = "solvers.exact=[{name: libsvm, C: 1}, {name: svc, C: 1}, {name: libsvm, C: 2}]"
+    experiment = two_kernels(table, exact)
+    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
+    seconds = {"libsvm": 600.0, "svc": 210.0}
+    rows = {
+        t.id: row(t)
+        if t.map
+        else fake_row(t, 0.9, seconds={"train": dict.fromkeys(("cpu", "wall"), seconds[t.solver.name])})
+        for t in trials
+    }
+    assert experiment.table
+    found = mirror(experiment.table, summarise(experiment, trials, rows)).lines
+    assert [line[1].split()[0] for line in found] == ["100×¹", "100×¹"]
+    unchosen = two_kernels(table.replace(", quickest: true", ""), exact)
+    assert unchosen.table
+    with pytest.raises(ConfigError, match="should select one cell"):
+        mirror(unchosen.table, summarise(unchosen, trials, rows))
+    with pytest.raises(ConfigError, match="chooses among the cells of `over`"):
+        two_kernels(table.replace("over: {map: exact}, ", ""), exact)

@@ -15,6 +15,7 @@ from kfeat.solvers import (
     Ridge,
     RidgeCV,
     Solver,
+    Svc,
 )
 
 
@@ -35,6 +36,7 @@ from kfeat.solvers import (
         Libsvm(Gaussian(0.1)),
         Libsvm(solver_type=3),
         Libsvm(Laplacian(0.1), solver_type=3),
+        Svc(Gaussian(0.1)),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 from kfeat.kernels import Gaussian, Laplacian
-from kfeat.solvers import DualDescent, Liblinear, Libsvm
+from kfeat.solvers import DualDescent, Liblinear, Libsvm, Svc
 from tests.solvers.problems import features, labels
 
 SOLVERS = [
@@ -21,6 +21,7 @@ SOLVERS = [
     DualDescent(random_state=0),
     Libsvm(Gaussian(0.3)),
     Libsvm(Laplacian(0.3), class_weight="balanced"),
+    Svc(Gaussian(0.3)),
 ]
 each_solver = pytest.mark.parametrize("solver", SOLVERS, ids=lambda s: type(s).__name__)
 
@@ -32,7 +33,7 @@ def test_a_fit_beside_others_is_the_fit_alone(solver):
 
     def fit(_):
         fitted = clone(solver).fit(X, y)
-        weights = fitted.dual_coef_ if isinstance(fitted, Libsvm) else fitted.coef_
+        weights = fitted.dual_coef_ if hasattr(fitted, "dual_coef_") else fitted.coef_
         return weights.tobytes(), fitted.objective_, fitted.n_iter_, fitted.predict(X).tobytes()
 
     alone = fit(0)

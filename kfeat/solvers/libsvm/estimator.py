@@ -2,10 +2,8 @@
 
 import ctypes
 import re
-from itertools import combinations
-from math import ceil
 from time import perf_counter
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt
@@ -13,33 +11,19 @@ from libsvm import svm as library
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 from sklearn import svm
-from sklearn.utils.multiclass import _ovr_decision_function
 
 from kfeat.errors import ParameterError, SolverError
-from kfeat.memory import available_memory
 from kfeat.parameters import Iterations
-from kfeat.solvers.base import (
-    Solver,
-    Subproblem,
-    Task,
-    available_when,
-    class_factors,
-    classifies,
-    finite,
-    resolved_kernel,
-)
+from kfeat.solvers.base import Subproblem, Task, finite
 from kfeat.solvers.libsvm.kernel import GivenKernel, LibsvmKernel, libsvm_kernel
 from kfeat.solvers.libsvm.limited import train_limited
+from kfeat.solvers.libsvm.machine import KernelMachine
 from kfeat.solvers.libsvm.model import SupportVectors, copy_model, kernel_fields
-from kfeat.solvers.libsvm.scale import kernel_scale
-from kfeat.solvers.native.library import c_array, check_sizes, solving, structure, thread_cap, weight_fields
+from kfeat.solvers.native.library import c_array, solving, structure, thread_cap, weight_fields
 from kfeat.solvers.native.nodes import NodeRows
 
-FIRST_VIOLATION = 2.0  # of the conditions of optimality, where C-SVC starts
-MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is given
 
-
-class Libsvm(Solver):
+class Libsvm(KernelMachine):
     """The exact kernel SVM by LIBSVM.
 
     min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel`. LIBSVM's own kernels stand
@@ -99,9 +83,6 @@ class Libsvm(Solver):
     (True, 'C-SVC')
     """
 
-    needs_kernel: ClassVar[bool] = True
-    resource_parameters: ClassVar[frozenset[str]] = frozenset({"cache_mb"})
-
     def __init__(
         self,
         kernel: Any = None,
@@ -132,18 +113,7 @@ class Libsvm(Solver):
     @finite
     def fit(self, X: Any, y: Any) -> "Libsvm":
         """Train on X (n, d) and y (n,)."""
-        X, y = self._check(X, y)
-        if self.task == "classification" and self.eps > FIRST_VIOLATION:
-            raise ParameterError(
-                f"Libsvm: eps: expected at most {FIRST_VIOLATION:g} for classification, which otherwise ends "
-                f"before it begins (got {self.eps})"
-            )
-        check_sizes("LIBSVM", rows_times_two=2 * X.shape[0], features=X.shape[1] + 1)
-        self.kernel_ = resolved_kernel(self.kernel, X)
-        self._weights = self._class_weights(y)
-        cost = self.C * max(self._weights.values(), default=1.0)
-        self._scale = kernel_scale(self.kernel_, X, cost, self.eps)
-        self.cache_mb_ = float(self.cache_mb or fair_cache_mb(max(self._sizes(y))))
+        X, y = self._begin(X, y)
         start = perf_counter()
         if self.max_iter is None:
             kernel = libsvm_kernel(self.kernel_, self._scale)
@@ -155,31 +125,11 @@ class Libsvm(Solver):
             gram = kernel.gram(X)
             built = perf_counter()
             trained = train_limited(gram, self._targets(y), self._limited())
-        self._kernel = kernel
-        self._keep(*trained, X, y)
+        model, iterations, objectives = trained
+        self._keep(kernel, model, X, self._subproblems(iterations, y))
+        self.objective_ = sum(objectives) / self._scale
         self.times_ = {"build": built - start, "solve": perf_counter() - built}
         return self
-
-    @available_when(classifies)
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the decision values: (n,) for two classes (positive: the last), or votes (n, classes).
-
-        Votes are refined by the summed decision values, as in scikit-learn's SVC with shape "ovr".
-        """
-        X = self._check_again(X)
-        values = self._model.decision_values(X, self._kernel)
-        order = self._model.order
-        if len(order) == 2:
-            return values[:, 0] if order[0] == 1 else -values[:, 0]
-        votes = _ovr_decision_function(values < 0, -values, len(order))
-        return votes[:, np.argsort(order)]
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return svm_predict's label, or value, for each row."""
-        X = self._check_again(X)
-        if self.task == "regression":
-            return self._model.decision_values(X, self._kernel)[:, 0]
-        return self.classes_[self._model.labels(X, self._kernel)]
 
     def _limited(self) -> "svm.SVC | svm.SVR":
         """Return scikit-learn's LIBSVM with these parameters, for a Gram matrix."""
@@ -223,12 +173,6 @@ class Libsvm(Solver):
             raise SolverError(f"LIBSVM returned no usable model; its messages were: {log[-500:]!r}")
         return copied, iterations, objectives
 
-    def _targets(self, y: NDArray[Any]) -> NDArray[np.float64]:
-        """Return y as LIBSVM shall see it: it treats the labels -1 and +1, and only these, specially."""
-        if self.task == "classification" and np.array_equal(self.classes_, [-1, 1]):
-            return 2.0 * y - 1
-        return y.astype(np.float64)
-
     def _parameter(self, kernel: LibsvmKernel) -> Any:
         return structure(
             library.svm_parameter,
@@ -242,45 +186,12 @@ class Libsvm(Solver):
             **weight_fields(self._weights),
         )
 
-    def _class_weights(self, y: NDArray[Any]) -> dict[int, float]:
-        """Return the factors of C by LIBSVM's labels: none in regression, or without `class_weight`."""
-        if self.task == "regression" or self.class_weight is None:
-            return {}
-        labels = np.unique(self._targets(y)).astype(int).tolist()
-        factors = class_factors(self.class_weight, self.classes_, y).tolist()
-        return dict(zip(labels, factors, strict=True))
-
-    def _sizes(self, y: NDArray[Any]) -> list[int]:
-        """Return how many rows each of LIBSVM's problems has, in no order: pairs of classes, or all rows."""
-        if self.task == "regression":
-            return [len(y)]
-        return [a + b for a, b in combinations(np.bincount(y).tolist(), 2)]
-
-    def _keep(
-        self, model: SupportVectors, iterations: list[int], objectives: list[float], X: Any, y: NDArray[Any]
-    ) -> None:
-        """Set the fitted attributes that tell about the model and the solve."""
-        self._model = model
-        model.take_rows(X, self._kernel)
-        model.coefficients /= self._scale
-        self.support_ = model.rows
-        self.n_support_ = model.counts[np.argsort(model.order)] if len(model.order) else model.counts
-        self.dual_coef_ = model.coefficients
-        self.intercept_ = -model.rho
-        self.objective_ = sum(objectives) / self._scale
-        # LIBSVM says on stderr, not here, that it gave up; epsilon-SVR has two variables per row.
+    def _subproblems(self, iterations: list[int], y: NDArray[Any]) -> list[Subproblem]:
+        """Return how each subproblem ended: LIBSVM says on stderr, not here, that it gave up."""
+        # epsilon-SVR has two variables per row.
         variables = 2 * len(y) if self.task == "regression" else max(self._sizes(y))
         limit = self.max_iter or max(10_000_000, 100 * variables)
         name = "epsilon-SVR" if self.task == "regression" else "C-SVC"
-        self._report(
-            [
-                Subproblem(name, done, "tolerance" if done < limit else "iteration limit")
-                for done in iterations
-            ]
-        )
-
-
-def fair_cache_mb(n: int) -> int:
-    """Return the MB of kernel cache for n rows: a whole Gram (float32), or half of the free memory."""
-    gram = n * n * 4 + n * 32  # 32: the cache's header per row
-    return max(100, ceil(min(gram, MEMORY_SHARE * available_memory()) / 2**20))
+        return [
+            Subproblem(name, done, "tolerance" if done < limit else "iteration limit") for done in iterations
+        ]

@@ -1,4 +1,4 @@
-"""LIBSVM that stops at a given number of iterations: the copy inside scikit-learn, on a Gram matrix."""
+"""The LIBSVM inside scikit-learn, which can stop at a given number of iterations, and its models."""
 
 import warnings
 from itertools import combinations
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
 
@@ -22,22 +23,32 @@ def train_limited(
     gram (n, n) are kernel values, targets (n,) labels or values, and `machine` an unfitted SVC or SVR with
     the precomputed kernel. Its classes are sorted. Raises SolverError where the model is not finite.
     """
+    model = trained(machine, gram, targets)
+    return model, np.ravel(machine.n_iter_).tolist(), _dual_objectives(gram, targets, model, machine)
+
+
+def trained(machine: "svm.SVC | svm.SVR", X: Any, targets: NDArray[np.float64]) -> SupportVectors:
+    """Fit the machine to X (n, d), or to a Gram matrix (n, n), and return its model, its classes sorted.
+
+    Raises SolverError where the model is not finite.
+    """
     with one_at_a_time(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # it is told by `stop_reason_`
         try:
-            machine.fit(gram, targets)
+            machine.fit(X, targets)
         except ValueError as error:
             raise SolverError(f"LIBSVM returned no usable model: {error}") from None
     classes = len(machine.classes_) if isinstance(machine, svm.SVC) else 0
     sign = -1 if classes == 2 else 1  # scikit-learn turns the signs of two classes round
-    model = SupportVectors(
+    coefficients = machine.dual_coef_
+    dense = coefficients.toarray() if issparse(coefficients) else coefficients
+    return SupportVectors(
         order=np.arange(classes),
         counts=np.array(machine.n_support_[: max(1, classes)], dtype=np.intp),
         rows=machine.support_.astype(np.intp),
-        coefficients=np.array(sign * machine.dual_coef_, dtype=np.float64),
+        coefficients=np.array(sign * dense, dtype=np.float64),
         rho=np.array(-sign * machine.intercept_, dtype=np.float64),
     )
-    return model, np.ravel(machine.n_iter_).tolist(), _dual_objectives(gram, targets, model, machine)
 
 
 def _dual_objectives(

@@ -51,6 +51,18 @@ class SupportVectors:
         """Return sum_i a_i K(x_i, x) - rho for each row and pair of classes, shape (n, pairs)."""
         return np.concatenate([values for _, values, _ in self._blocks(X, kernel)])
 
+    def dual_objective(self, kernel: LibsvmKernel) -> float:
+        """Return sum_i |a_i| - a' K a / 2, summed over the pairs of classes, in double precision."""
+        total = 0.0
+        for pair in self._pairs():
+            a, rows = self._pair_coefficients(*pair), self._pair_rows(*pair)
+            a, rows = a[a != 0], rows[a != 0]
+            for some in gen_batches(len(rows), max(1, BLOCK_VALUES // max(1, len(rows)))):
+                K, _ = kernel.values(self.vectors[rows[some]], self.vectors[rows])
+                total -= float(a[some] @ (K @ a)) / 2
+            total += float(np.abs(a).sum())
+        return total
+
     def _votes(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return each class's votes, the first of a pair getting it for a positive value: (n, classes)."""
         votes = np.zeros((len(values), len(self.order)), dtype=np.intp)
@@ -92,6 +104,11 @@ class SupportVectors:
         ends = np.concatenate([[0], np.cumsum(self.counts)])
         first, second = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
         return np.concatenate([self.coefficients[j - 1, first], self.coefficients[i, second]])
+
+    def _pair_rows(self, i: int, j: int) -> NDArray[np.intp]:
+        """Return which of the support vectors `_pair_coefficients` speak of, in their order."""
+        ends = np.concatenate([[0], np.cumsum(self.counts)])
+        return np.concatenate([np.arange(ends[i], ends[i + 1]), np.arange(ends[j], ends[j + 1])])
 
     def _ask_libsvm(self, X: Any, kernel: LibsvmKernel) -> NDArray[np.intp]:
         """Return svm_predict's own labels, as sorted positions, for the few rows of X."""

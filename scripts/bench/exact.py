@@ -1,0 +1,91 @@
+"""The exact kernel SVMs beside each other: scikit-learn's SVC and LIBSVM's package.
+
+Each trains to LIBSVM's default tolerance (1e-3) on the same rows; a row says by how much the dual objectives
+differ. Real data where KFEAT_MIRROR (or the cache) has them. Ratios are SVC's seconds over LIBSVM's: the
+median of the rounds, and the least to the largest. On several threads only the first problem of each data
+set is measured. Set KFEAT_BENCH_LONG=1 for all rows of Adult and MNIST too, once each (an hour).
+"""
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from kfeat.data import Protocol, load
+from kfeat.kernels import Gaussian, Kernel, Polynomial
+from kfeat.solvers import Libsvm, Svc
+from kfeat.solvers.libsvm.machine import KernelMachine
+from scripts.bench.harness import side_by_side
+
+Row = dict[str, Any]
+ROUNDS = 3
+POLY4 = Polynomial(4, 1.0, 1.0)
+BYTES = {"scale": {"divide": 255}}
+FRACTION = {"scale": "minmax", "split": {"kind": "fraction", "train": 0.6}}
+SAMPLE = {"split": {"kind": "sample", "n_train": 100_000, "n_test": 20_000, "seed": 0}}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The first n rows of a data set (None: all) under a kernel; a parity problem asks for y mod 2."""
+
+    data: str
+    protocol: dict[str, Any] = field(repr=False)
+    n: int | None
+    kernel: Kernel
+    parity: bool = False
+
+
+PROBLEMS = [
+    Problem("adult", {}, 8000, Gaussian(0.1)),
+    Problem("adult", {}, 8000, POLY4),
+    Problem("mnist", BYTES, 10_000, Gaussian(0.02), parity=True),
+    Problem("mnist", BYTES, 10_000, POLY4, parity=True),
+    Problem("mnist", BYTES, 6000, Gaussian(0.02)),
+    Problem("covertype", SAMPLE, 6000, Gaussian(1.0)),
+    Problem("spambase", FRACTION, None, Gaussian(1.0)),
+]
+LONG = [
+    Problem("adult", {}, None, Gaussian(0.1)),
+    Problem("adult", {}, None, POLY4),
+    Problem("mnist", BYTES, None, Gaussian(0.02)),
+    Problem("mnist", BYTES, None, POLY4),
+]
+
+
+def run(threads: int) -> Iterable[Row]:
+    """Yield all rows of the table, measured with this many threads."""
+    seen: set[str] = set()
+    for problem in PROBLEMS:
+        if threads == 1 or problem.data not in seen:
+            yield from compared(problem, ROUNDS)
+        seen.add(problem.data)
+    if os.environ.get("KFEAT_BENCH_LONG"):
+        for problem in LONG:
+            yield from compared(problem, 1)
+
+
+def compared(problem: Problem, rounds: int) -> Iterable[Row]:
+    """Yield LIBSVM's package beside SVC on one problem."""
+    data = load(problem.data, Protocol.model_validate(problem.protocol))
+    X, y = data.X_train[: problem.n], data.y_train[: problem.n]
+    y = y % 2 if problem.parity else y
+    fitted: dict[str, KernelMachine] = {}
+
+    def fit(machine: type[KernelMachine]) -> None:
+        fitted[machine.__name__] = machine(kernel=problem.kernel).fit(X, y)
+
+    seconds = side_by_side({"kfeat": lambda: fit(Libsvm), "other": lambda: fit(Svc)}, rounds)
+    share = X.nnz / (X.shape[0] * X.shape[1]) if hasattr(X, "nnz") else 1.0
+    what = ", odd or even" if problem.parity else ""
+    off = fitted["Libsvm"].objective_ / fitted["Svc"].objective_ - 1
+    yield {
+        "what": "Libsvm : Svc",
+        "shape": f"{problem.data}{what}, {X.shape[0]:,} x {X.shape[1]}, {share:.0%} stored",
+        "kernel": problem.kernel.formula,
+        "kfeat_s": seconds["kfeat"],
+        "other_s": seconds["other"],
+        "ratio": seconds["other"] / seconds["kfeat"],
+        "spread": seconds.spread("other", "kfeat"),
+        "note": f"dual objective {off:+.1e} beside SVC's; {len(fitted['Libsvm'].support_):,} support vectors",
+    }
