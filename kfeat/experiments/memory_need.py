@@ -8,7 +8,6 @@ DOUBLE, POINTER, NODE = 8, 8, 16
 CACHE_SHARE = 0.5  # of the memory that is there goes to LIBSVM's kernel cache, as its estimator has it
 LEAST_CACHE = 100 << 20
 NATIVE_KERNELS = frozenset({"linear", "polynomial", "gaussian"})  # LIBSVM has them; others need a Gram matrix
-WHOLE_IN_DOUBLE = 0.7  # share of the rows that Newton copies in double precision at most
 ROUNDING = 7 * DOUBLE  # per feature, for arrays as large as the features while they are rounded to digits
 
 
@@ -100,10 +99,9 @@ def _solver(work: Workload, available: float) -> float:
     if name in ("ridge", "ridge_cv"):
         return DOUBLE * d * d * (3 if name == "ridge" else 3 + (work.solver["folds"] or 0))
     if name in ("newton", "newton_cv"):
-        # A copy of most rows in their own precision, or of at most as many in double precision; the Gram
-        # matrix, its factor and their changes, a factor per class; and vectors over the rows per class.
-        copies = WHOLE_IN_DOUBLE * DOUBLE + (0 if name == "newton" else size)
-        return copies * n * d + (4 * DOUBLE + size * (1 + k)) * d * d + 8 * DOUBLE * n * k
+        # A copy of most rows, the Gram matrix, a factor of it per class; and vectors over the rows per class.
+        copies = 1.0 if name == "newton" else 2.0
+        return copies * size * n * d + (DOUBLE + size * (1 + k)) * d * d + 8 * DOUBLE * n * k
     rounding = ROUNDING * n * d if work.solver.get("significant_digits") else 0
     copy = DOUBLE * n * d if name == "dual_descent" else 0  # scikit-learn's, in double precision
     return NODE * n * (d + 1) + 4 * DOUBLE * d * k + copy + rounding

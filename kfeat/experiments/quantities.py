@@ -216,7 +216,6 @@ declare(
     Quantity("support_vectors", "support vectors", _n_support, spec=".0f", solved=True),
     Quantity("iterations", "iterations", at("solve", "n_iter"), spec=".0f", solved=True),
     Quantity("objective", "objective", at("solve", "objective"), spec=".6g", solved=True),
-    Quantity("gap", "duality gap", at("solve", "gap"), spec=".1e", solved=True),
 )  # fmt: skip
 
 _WORDS = {

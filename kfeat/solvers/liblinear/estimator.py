@@ -12,7 +12,7 @@ from kfeat.errors import SolverError
 from kfeat.solvers.base import LinearSolver, OutOfCore, Task, class_factors, finite
 from kfeat.solvers.liblinear.call import CRAMMER_SINGER, REGRESSION, Call, Settings, Trained
 from kfeat.solvers.liblinear.log import read_log
-from kfeat.solvers.liblinear.objective import DUALS, linear_gap, linear_objective
+from kfeat.solvers.liblinear.objective import linear_objective
 from kfeat.solvers.liblinear.rounding import round_significant
 from kfeat.solvers.native.library import check_sizes
 
@@ -61,9 +61,6 @@ class Liblinear(LinearSolver):
         The weights.
     intercept_ : ndarray of shape (subproblems,), or float in regression
         The intercepts.
-    gap_ : float or None
-        The duality gap of -s 0, 1, 2, 3 and 7, as a share of `objective_`: how far above the optimum that
-        is at most; None with `regularize_bias=False`. For -s 3 it is an upper bound.
     order_ : ndarray
         The positions in `classes_` of LIBLINEAR's own order of the classes.
     log_ : str
@@ -129,7 +126,7 @@ class Liblinear(LinearSolver):
         solved = perf_counter()
         self.order_ = np.searchsorted(np.unique(self._targets(y)), trained.labels)
         self._keep(trained, X.shape[1])
-        self._evaluate(X, y)
+        self.objective_ = self._objective(X, y)
         self.times_ = {
             "build": built - start,
             "solve": solved - built,
@@ -202,20 +199,12 @@ class Liblinear(LinearSolver):
             raise SolverError(f"LIBLINEAR returned no usable model; its messages were: {trained.log!r}")
         self._report(subproblems)
 
-    def _evaluate(self, X: Any, y: NDArray[Any]) -> None:
-        """Set the primal objective of all subproblems at the solution, and the duality gap, if known."""
-        values, factors = self._scores(X), self._factors(y)
+    def _objective(self, X: Any, y: NDArray[Any]) -> float:
+        """Return the primal objective of all subproblems at the solution."""
+        values = self._scores(X)
         penalised_b = self.intercept_ / self.bias if self.bias > 0 and self.regularize_bias else 0.0
         W = np.atleast_2d(self.coef_)
-        self.objective_ = linear_objective(
-            self.solver_type, values, y, W, penalised_b, self.C, self.p, factors
-        )
-        self.gap_ = None
-        if factors is not None and self.solver_type in DUALS and (self.bias <= 0 or self.regularize_bias):
-            X = self._rounded(X)
-            self.gap_ = linear_gap(
-                self.solver_type, X, self.bias, values, y, self.objective_, self.C, factors
-            )
+        return linear_objective(self.solver_type, values, y, W, penalised_b, self.C, self.p, self._factors(y))
 
     def _factors(self, y: NDArray[Any]) -> NDArray[np.float64] | None:
         """Return the factor of C for each class, None for regression."""

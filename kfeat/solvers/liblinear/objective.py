@@ -1,17 +1,9 @@
-"""The objectives that the linear solvers minimise, and their duality gaps, evaluated at a given solution."""
+"""The objectives that the linear solvers minimise, evaluated at a given solution."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from kfeat.solvers.newton.batched_design import design
-from kfeat.solvers.newton.losses import LOSSES, Dual, SmoothedHinge
-
-L2: list[Dual] = [LOSSES["squared_hinge"]]
-LOGISTIC: list[Dual] = [LOSSES["logistic"]]
-HINGE: list[Dual] = [SmoothedHinge(width) for width in (1e-3, 1e-2, 0.1, 0.3)]
-DUALS = {0: LOGISTIC, 1: L2, 2: L2, 3: HINGE, 7: LOGISTIC}  # losses by -s, whose gradients give multipliers
 
 
 def linear_objective(
@@ -36,46 +28,13 @@ def linear_objective(
         return float(R + C * (excess if solver_type == 13 else excess**2).sum())
     if solver_type == 4:
         return float(R * (2 if values.shape[1] == 1 else 1) + _crammer_singer(values, y, C * weights))
-    signs, cost = _against_rest(values, y, C, weights)
-    return float(R + (cost * _loss(solver_type, signs * values)).sum())
-
-
-def linear_gap(
-    solver_type: int,
-    X: Any,
-    bias: float,
-    values: NDArray[np.float64],
-    y: NDArray[Any],
-    objective: float,
-    C: float,
-    weights: NDArray[np.float64],
-) -> float:
-    """Return (primal - dual) / primal at a solution of -s 0, 1, 2, 3 or 7.
-
-    The dual's bound is made from the scores: the multipliers are alpha_i = -C_i loss'(u_i), times the best
-    common factor for the hinge losses. The hinge has no derivative at the margin, and LIBLINEAR does not
-    return its multipliers: the best of several smoothed hinges is taken, which bounds the gap from above.
-
-    `X` (n, d) are the features, `bias` the penalised feature beside them (below 0: none), `objective` the
-    primal, the rest as in `linear_objective`.
-    """
-    signs, cost = _against_rest(values, y, C, weights)
-    margins, bounds = signs * values, []
-    for loss in DUALS[solver_type]:
-        sums = design(X, bias).double().rmatvec(-signs * cost * loss.gradient(margins))
-        bounds.append([loss.dual(*one) for one in zip(margins.T, cost.T, sums.T, strict=True)])
-    dual = float(np.max(bounds, axis=0).sum())
-    return max(0.0, 1 - dual / objective) if objective > 0 else 0.0
-
-
-def _against_rest(
-    values: NDArray[np.float64], y: NDArray[Any], C: float, weights: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return signs and costs (n, subproblems): only the class itself is weighted, unless there are two."""
     if values.shape[1] == 1:
-        return np.where(y == 1, 1.0, -1.0)[:, None], C * weights[y][:, None]
-    own = y[:, None] == np.arange(values.shape[1])
-    return np.where(own, 1.0, -1.0), np.where(own, C * weights, C)
+        signs = np.where(y == 1, 1.0, -1.0)[:, None]
+        cost = C * weights[y][:, None]
+    else:
+        own = y[:, None] == np.arange(values.shape[1])
+        signs, cost = np.where(own, 1.0, -1.0), np.where(own, C * weights, C)
+    return float(R + (cost * _loss(solver_type, signs * values)).sum())
 
 
 def _loss(solver_type: int, margins: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,8 +1,6 @@
 """The design matrix over rows in batches: every product of Newton's method as one pass over them."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +20,6 @@ class BatchedDesign:
 
     batches: Batches
     bias: float = -1.0
-    precision: type | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -32,55 +29,46 @@ class BatchedDesign:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The precision of products with rows."""
-        return np.dtype(self.precision or self.batches.dtype)
+        return self.batches.dtype
 
     def take(self, rows: NDArray[np.intp]) -> "BatchedDesign":
         """Return some rising rows, without a copy."""
-        return replace(self, batches=self.batches.take(rows))
-
-    def double(self) -> "BatchedDesign":
-        """Return the same rows with products in double precision."""
-        return self if self.dtype == np.float64 else replace(self, precision=np.float64)
+        return BatchedDesign(self.batches.take(rows), self.bias)
 
     def matvec(self, W: Vector) -> Vector:
         """Return the scores <[x_i, bias], w> for w (columns,) or W (columns, k)."""
-        matrix, values, start = self._matrix, np.empty((self.shape[0], *W.shape[1:])), 0
-        for block in self.batches.each(lambda X: matrix(X).matvec(W)):
+        bias, values, start = self.bias, np.empty((self.shape[0], *W.shape[1:])), 0
+        for block in self.batches.each(lambda X: DesignMatrix(X, bias).matvec(W)):
             values[start : start + len(block)] = block
             start += len(block)
         return values
 
     def rmatvec(self, R: Vector) -> Vector:
         """Return sum_i [x_i, bias] r_i for r (n,) or R (n, k)."""
-        matrix = self._matrix
-        return self._sum(lambda X, r: matrix(X).rmatvec(r), R.shape[1:], R)
+        bias = self.bias
+        return self._sum(lambda X, r: DesignMatrix(X, bias).rmatvec(r), R.shape[1:], R)
 
     def hessian_product(self, h: Vector, p: Vector) -> Vector:
         """Return sum_i h_i [x_i, bias] <[x_i, bias], p>, in one pass."""
-        matrix = self._matrix
-        return self._sum(lambda X, g: matrix(X).hessian_product(g, p), (), h)
+        bias = self.bias
+        return self._sum(lambda X, g: DesignMatrix(X, bias).hessian_product(g, p), (), h)
 
     def squares(self) -> Vector:
         """Return the sum of each column's squares."""
-        matrix = self._matrix
-        return self._sum(lambda X: matrix(X).squares(), ())
+        bias = self.bias
+        return self._sum(lambda X: DesignMatrix(X, bias).squares(), ())
 
     def gram(self, weights: Vector | None = None) -> Vector:
         """Return sum_i h_i [x_i, bias] [x_i, bias]' over the rows whose weight h_i is not 0."""
-        matrix, columns = self._matrix, (self.shape[1],)
+        bias, columns = self.bias, (self.shape[1],)
         if weights is None:
-            return self._sum(lambda X: matrix(X).gram(), columns)
+            return self._sum(lambda X: DesignMatrix(X, bias).gram(), columns)
         active = np.flatnonzero(weights)
-        return self.take(active)._sum(lambda X, h: matrix(X).gram(h), columns, weights[active])
+        return self.take(active)._sum(lambda X, h: DesignMatrix(X, bias).gram(h), columns, weights[active])
 
     def gram_cost(self, n: int) -> float:
         """Return what `gram` over n rows costs, in steps of conjugate gradients: each is a pass too."""
         return (A_PASS + gram_cost(n, self.shape[1])) / (A_PASS + 1)
-
-    @property
-    def _matrix(self) -> Callable[[Any], DesignMatrix]:
-        """Return what makes the design of a batch; other processes get no more than that."""
-        return partial(DesignMatrix, bias=self.bias, precision=self.precision)
 
     def _sum(self, function: Any, rest: tuple[int, ...], *aligned: Vector) -> Vector:
         """Return the sum of a function over the batches, of shape (columns, *rest)."""

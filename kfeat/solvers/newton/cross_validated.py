@@ -1,7 +1,7 @@
 """Newton with the C that cross-validation chooses."""
 
 from time import perf_counter
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Gt
@@ -27,7 +27,7 @@ class NewtonCV(LinearSolver):
     loss : {"squared_hinge", "logistic"}, default "squared_hinge"
         The loss: the objective is that of LIBLINEAR's -s 2 or -s 0.
     eps : float, default 1e-3
-        The duality gap, as a share of the objective, at which a class is done; above 0.
+        The tolerance, above 0.
     bias : float, default -1.0
         With 0 or more every row gets one more feature of this value, which is penalised; below 0 there is
         none.
@@ -46,8 +46,6 @@ class NewtonCV(LinearSolver):
         The values that were tried.
     cv_scores_ : ndarray of shape (folds, values)
         The accuracies.
-    gap_ : float
-        The duality gap of the last training, as a share of `objective_`.
 
     Examples
     --------
@@ -58,8 +56,6 @@ class NewtonCV(LinearSolver):
     >>> solver.cv_scores_.shape, bool(solver.C_ in solver.Cs_)
     ((5, 3), True)
     """
-
-    algorithm_version: ClassVar[int] = 2
 
     def __init__(
         self,
@@ -118,8 +114,11 @@ class NewtonCV(LinearSolver):
         self.C_ = float(self.Cs_[np.argmax(self.cv_scores_.mean(axis=0))])
         searched = perf_counter()
         estimator = Newton(C=self.C_, **options).fit(X, y)
-        self.coef_, self.intercept_ = estimator.coef_, estimator.intercept_
-        self.objective_, self.gap_ = estimator.objective_, estimator.gap_
+        self.coef_, self.intercept_, self.objective_ = (
+            estimator.coef_,
+            estimator.intercept_,
+            estimator.objective_,
+        )
         self._report(estimator.subproblems_)
         self.times_ = {"search": searched - start, **estimator.times_}
         return self

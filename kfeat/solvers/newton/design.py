@@ -1,15 +1,13 @@
 """The design matrix: features with a constant column if there is a bias, and the products Newton needs."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.utils import gen_batches
 
 BLOCK = 4096  # rows in a product whose results are then added in double precision
-FILLED = 0.1  # share of non-zeros from which the product of an array is quicker than that of a CSR matrix
 SPEED = 55  # how much more work per second a matrix product does than a matrix-vector product (measured)
 
 Vector = NDArray[np.float64]
@@ -28,9 +26,6 @@ class Design(Protocol):
 
     def take(self, rows: NDArray[np.intp]) -> "Design":
         """Return some rising rows."""
-
-    def double(self) -> "Design":
-        """Return the same rows with products in double precision."""
 
     def matvec(self, W: Vector) -> Vector:
         """Return the scores <[x_i, bias], w> for w (columns,) or W (columns, k)."""
@@ -53,14 +48,10 @@ class Design(Protocol):
 
 @dataclass(frozen=True)
 class DesignMatrix:
-    """Rows [x_i, bias] in X's own precision (n, d), or another in which blocks of rows are multiplied.
-
-    Sums over rows are collected in double precision.
-    """
+    """Rows [x_i, bias] in X's own precision (n, d); sums over rows are collected in double precision."""
 
     X: Any
     bias: float = -1.0
-    precision: type | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -70,25 +61,16 @@ class DesignMatrix:
     @property
     def dtype(self) -> np.dtype[Any]:
         """The precision of products with rows."""
-        return np.dtype(self.precision or self.X.dtype)
+        return np.dtype(self.X.dtype)
 
     def take(self, rows: NDArray[np.intp]) -> "DesignMatrix":
-        """Return a copy of some rows, in the precision of products."""
-        return DesignMatrix(self._converted(self.X[rows]), self.bias)
-
-    def double(self) -> "DesignMatrix":
-        """Return the same rows with products in double precision; no more than a block is converted."""
-        return self if self.dtype == np.float64 else replace(self, precision=np.float64)
+        """Return a copy of some rows."""
+        return DesignMatrix(self.X[rows], self.bias)
 
     def matvec(self, W: Vector) -> Vector:
         """Return the scores <[x_i, bias], w> for w (columns,) or W (columns, k)."""
         d = self.X.shape[1]
-        if self.dtype == self.X.dtype:
-            values = (self.X @ W[:d].astype(self.dtype)).astype(np.float64)
-        else:
-            values = np.empty((self.shape[0], *W.shape[1:]))
-            for rows in gen_batches(self.shape[0], BLOCK):
-                values[rows] = self._converted(self.X[rows]) @ W[:d]
+        values = (self.X @ W[:d].astype(self.X.dtype)).astype(np.float64)
         return values + self.bias * W[d] if self.bias >= 0 else values
 
     def rmatvec(self, R: Vector) -> Vector:
@@ -97,7 +79,7 @@ class DesignMatrix:
         total = np.zeros((self.shape[1], *R.shape[1:]))
         for start in range(0, n, BLOCK):
             rows = slice(start, start + BLOCK)
-            total[:d] += self._converted(self.X[rows]).T @ R[rows].astype(self.dtype)
+            total[:d] += self.X[rows].T @ R[rows].astype(self.X.dtype)
         if self.bias >= 0:
             total[d] = self.bias * R.sum(axis=0)
         return total
@@ -125,42 +107,26 @@ class DesignMatrix:
         for start in range(0, len(chosen), BLOCK):
             rows = chosen[start : start + BLOCK]
             block = self.X[rows[0] : rows[-1] + 1] if len(rows) == rows[-1] - rows[0] + 1 else self.X[rows]
-            block = _filled(self._converted(block))
             root = np.ones(len(rows)) if weights is None else np.sqrt(weights[rows])
             if weights is not None:
                 block = _scaled(block, root)
             product = block.T @ block
             total[:d, :d] += product.toarray() if issparse(product) else product
             if self.bias >= 0:
-                edge = self.bias * np.asarray(block.T @ root.astype(self.dtype))
+                edge = self.bias * np.asarray(block.T @ root.astype(self.X.dtype))
                 total[d, :d] += edge
                 total[:d, d] += edge
                 total[d, d] += self.bias**2 * (root**2).sum()
         return total
 
-    def row_products(self) -> Vector:
-        """Return the products (n, n) of all rows with each other."""
-        X = _filled(self._converted(self.X))
-        product = X @ X.T
-        return np.asarray(product.toarray() if issparse(product) else product) + max(self.bias, 0.0) ** 2
-
     def gram_cost(self, n: int) -> float:
         """Return what `gram` over n rows and its factor cost, in steps of conjugate gradients."""
         return gram_cost(n, self.shape[1])
-
-    def _converted(self, X: Any) -> Any:
-        return X.astype(self.dtype, copy=False)
 
 
 def gram_cost(n: int, d: int) -> float:
     """Return what a Hessian of d columns over n rows and its factor cost, in products with one direction."""
     return (n * d**2 + d**3 / 2) / (SPEED * (n * d + d**2))
-
-
-def _filled(X: Any) -> Any:
-    """Return a CSR matrix with so many non-zeros as an array, the product of which with itself is quicker."""
-    many = issparse(X) and X.nnz > FILLED * X.shape[0] * X.shape[1]
-    return X.toarray() if many else X
 
 
 def _scaled(X: Any, factors: Vector) -> Any:

@@ -10,22 +10,26 @@ from pydantic import FiniteFloat
 
 from kfeat.parameters import Iterations
 from kfeat.solvers.base import LinearSolver, OutOfCore, Subproblem, Task, class_factors, finite
+from kfeat.solvers.liblinear.objective import linear_objective
 from kfeat.solvers.newton.batched_design import design
 from kfeat.solvers.newton.losses import LOSSES
-from kfeat.solvers.newton.method import Problem
-from kfeat.solvers.newton.stages import minimise
+from kfeat.solvers.newton.method import Problem, minimise
+
+LIBLINEAR_TYPE = {"squared_hinge": 2, "logistic": 0}  # whose objective is minimised
 
 
 class Newton(LinearSolver):
     """LIBLINEAR's -s 2 (`loss="squared_hinge"`) or -s 0 ("logistic") objective, minimised with BLAS.
 
     min over w of ||w||^2 / 2 + C sum_i loss(y_i <w, x_i>), one class against the rest, as LIBLINEAR has it.
-    A class is done when its duality gap is eps of its objective at most: then the objective is within a share
-    of eps of the optimum, whatever the scale of the features. Rows are first multiplied in X's precision
-    (float32 is the fast one); where that leaves a gap, those near the margin in double precision.
+    Products are in X's precision (float32 is the fast one), sums over rows and everything else in double
+    precision.
 
-    Made for many more rows than features. Raises DataError for fewer than two classes, SolverError for sums
-    that overflow.
+    A class is done when |grad f(w)| <= eps * min(pos, neg) / n * |grad f(0)|, LIBLINEAR's own rule, and f
+    fell by 10 eps f at most in the last step; or when X's precision does not let f fall further
+    (`stop_reason_` "rounding"). Made for many more rows than features: where classes can be separated without
+    loss, LIBLINEAR's dual (-s 1) is the faster one. Raises DataError for fewer than two classes, SolverError
+    for sums that overflow.
 
     Parameters
     ----------
@@ -34,7 +38,7 @@ class Newton(LinearSolver):
     C : float, default 1.0
         The cost of the losses, above 0.
     eps : float, default 1e-3
-        The duality gap, as a share of the objective, at which a class is done; above 0.
+        The tolerance, above 0.
     bias : float, default -1.0
         With 0 or more every row gets one more feature of this value, which is penalised; below 0 there is
         none.
@@ -51,8 +55,6 @@ class Newton(LinearSolver):
         The weights.
     intercept_ : ndarray of shape (subproblems,)
         The intercepts.
-    gap_ : float
-        The duality gap of all subproblems together, as a share of `objective_`.
 
     Examples
     --------
@@ -66,7 +68,6 @@ class Newton(LinearSolver):
     True
     """
 
-    algorithm_version: ClassVar[int] = 2
     out_of_core: ClassVar[OutOfCore] = "passes"
 
     def __init__(
@@ -119,9 +120,12 @@ class Newton(LinearSolver):
         self.coef_ = np.ascontiguousarray(W[:, : X.shape[1]])
         self.intercept_ = self.bias * W[:, -1] if self.bias >= 0 else np.zeros(len(W))
         self._report([Subproblem("newton", state.iterations, state.stop_reason) for state in classes])
-        self.objective_ = float(sum(state.objective for state in classes))
-        self.gap_ = max(0.0, 1 - float(sum(state.dual for state in classes)) / self.objective_)
-        self.times_ = {"solve": solved - start}
+        values = self._all_scores(X)
+        penalised = W[:, -1] if self.bias >= 0 else 0.0
+        self.objective_ = linear_objective(
+            LIBLINEAR_TYPE[self.loss], values, y, self.coef_, penalised, self.C, 0.0, weights
+        )
+        self.times_ = {"solve": solved - start, "evaluate": perf_counter() - solved}
         return self
 
     def _start(self, n_columns: int) -> NDArray[np.float64] | None:

@@ -1,27 +1,28 @@
 """Newton's method for regularised linear classifiers in the primal, all classes in the same matrix products.
 
 Each class has its f(w) = ||w||^2 / 2 + sum_i c_i loss(s_i <w, x_i>), s_i = +-1. A sweep is one product of X
-with all directions, an exact line search per class, and one product of X' with the gradients of the losses.
-That product is also v = sum_i alpha_i s_i x_i of the dual's alpha_i = -c_i loss'(u_i), so that a sweep ends
-with the duality gap. Directions are in `curvature`.
+with all directions, an exact line search per class, and one product of X' with the gradients of the losses. A
+direction solves (I + sum_i h_i x_i x_i') d = -grad f over the rows whose loss has a Hessian h_i > 0, by
+conjugate gradients that are preconditioned with the Cholesky factor of an older, or a fresh, Hessian.
 See Keerthi and DeCoste, JMLR 6 (2005); Chapelle, Neural Computation 19 (2007).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.errors import SolverError
-from kfeat.solvers.newton.curvature import Curvature
 from kfeat.solvers.newton.design import Design
 from kfeat.solvers.newton.losses import Loss
-from kfeat.solvers.newton.system import hessian_factor, solve
+from kfeat.solvers.newton.system import conjugate_gradients, hessian_factor, solve
 
 Vector = NDArray[np.float64]
-SHORT_STEP = 0.5  # what the line search leaves of a Newton step where many rows cross the margin
-FEW = 3  # rows per column
-LINE_EPS = 1e-4  # of the derivative along a direction is left by the line search
+WHOLE = 0.7  # share of rows with a Hessian above 0 from which all rows are used in place, without a copy
+FIRST_GUESS = 5  # conjugate gradient steps that the Hessian of all rows, scaled, needs as preconditioner
+SEPARABLE = 1e-5  # share of the objective at zero below which hardly any loss is left
+STAGE_EPS = 1e-2  # tolerance on the way along growing costs
 WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as preconditioner
 
 
@@ -41,85 +42,99 @@ class Descent:
 
     w: Vector
     u: Vector
+    scale: float  # the norm of the gradient at zero, times the share of the rarer label
     objective: float = np.inf
-    dual: float = 0.0  # a lower bound on the objective's minimum
+    enough: float = 0.0  # an objective below this ends the descent
     iterations: int = 0
-    length: float = 1.0  # of the last step, as a share of the whole Newton step
     stop_reason: str = ""
     gradient: Vector = field(default_factory=lambda: np.empty(0))
-    curvature: Curvature = field(default_factory=Curvature)
-
-    @property
-    def gap(self) -> float:
-        """The duality gap as a share of the objective, from 0 to 1."""
-        return max(0.0, 1 - self.dual / self.objective) if self.objective > 0 else 0.0
+    factor: Any = None
+    cg_steps: float = FIRST_GUESS
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When a descent ends: the gap, the steps, and what is left to a solution on fewer rows.
+def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> list[Descent]:
+    """Minimise from W (n_columns, k), or from zero, until two measures are small.
 
-    With `rough_steps` a class is left ("rough") after so many steps where at most half of the rows are near
-    the margin or the last step was a short one, after three times as many anyway, or after a step that
-    lowered f by a share of eps at most; with `to_short_step` ("short step") after the first short step where
-    the classes are nearly separable.
+    |grad f| <= eps * min(pos, neg) / n * |grad f(0)|, and the last sweep lowered f by 10 eps f at most (where
+    features outnumber rows, |grad f(0)| is so large that the former alone says little).
+
+    Newton steps from zero go by the least squares fit, which does not lead to the widest margin where
+    classes can be separated without loss: these are solved along a path of growing costs instead.
     """
+    classes = descend(problem, W, eps, max_iter, stop_at=SEPARABLE if W is None else 0.0)
+    separable = [j for j, state in enumerate(classes) if state.stop_reason == "separable"]
+    if separable:
+        part = replace(problem, signs=problem.signs[:, separable], costs=problem.costs[:, separable])
+        solved = along_costs(part, eps, max_iter)
+        for j, state in zip(separable, solved, strict=True):
+            state.iterations += classes[j].iterations
+            classes[j] = state
+    return classes
 
-    eps: float
-    max_iter: int
-    rough_steps: int | None = None
-    to_short_step: bool = False
+
+def along_costs(problem: Problem, eps: float, max_iter: int) -> list[Descent]:
+    """Minimise with costs that grow tenfold up to the problem's own, each from the solution before."""
+    design, costs = problem.design, problem.costs
+    # With costs this much smaller the Hessian is twice the identity at most: there a step suffices.
+    last = int(np.ceil(np.log10(max(2 * costs.max() * design.squares().sum(), 1.0))))
+    W, iterations = np.zeros((design.shape[1], problem.signs.shape[1])), 0
+    for smaller in range(last, -1, -1):
+        stage = replace(problem, costs=costs * 10.0**-smaller)
+        classes = descend(stage, W, eps if smaller == 0 else max(eps, STAGE_EPS), max_iter)
+        W = np.stack([state.w for state in classes], axis=1)
+        iterations += max(state.iterations for state in classes)
+    for state in classes:
+        state.iterations = iterations
+    return classes
 
 
-def from_zero(problem: Problem) -> list[Descent]:
-    """Return descents that begin at zero, or one step on where all classes can share its Hessian."""
-    n, n_columns = problem.design.shape
-    k = problem.signs.shape[1]
-    classes = [Descent(w=np.zeros(n_columns), u=np.zeros(n)) for _ in range(k)]
-    if problem.design.gram_cost(n) <= WITHOUT * k:
-        start_together(problem, classes)
+def descend(
+    problem: Problem, W: Vector | None, eps: float, max_iter: int, stop_at: float = 0.0
+) -> list[Descent]:
+    """Take Newton steps until every class is done, or its f below `stop_at` * f(0)."""
+    design, signs, costs, loss = problem.design, problem.signs, problem.costs, problem.loss
+    n, n_columns = design.shape
+    k = signs.shape[1]
+    nothing = np.zeros((n, 1))
+    at_zero = design.rmatvec(signs * costs * loss.gradient(nothing))
+    rarer = np.minimum((signs > 0).mean(axis=0), (signs < 0).mean(axis=0))
+    enough = stop_at * (costs * loss.value(nothing)).sum(axis=0)
+    classes = [
+        Descent(
+            w=np.zeros(n_columns) if W is None else W[:, j].copy(),
+            u=np.zeros(n),
+            scale=float(np.linalg.norm(at_zero[:, j]) * rarer[j]),
+            enough=float(enough[j]),
+        )
+        for j in range(k)
+    ]
+    if W is None and design.gram_cost(n) <= WITHOUT * k:
+        start_together(problem, classes, at_zero)
     else:
-        precondition(problem, classes)
+        scores = np.zeros((n, k)) if W is None else design.matvec(W)
+        squares = design.squares()
+        for j, state in enumerate(classes):
+            state.u = signs[:, j] * scores[:, j]
+            state.factor = 1 + float((costs[:, j] * loss.hessian(state.u)).mean()) * squares
+            state.cg_steps = WITHOUT
+    open_classes = update_gradients(problem, classes, list(range(k)), eps, max_iter)
+    while open_classes:
+        directions = np.stack([newton_direction(problem, classes[j], j) for j in open_classes], axis=1)
+        move(problem, classes, open_classes, directions)
+        open_classes = update_gradients(problem, classes, open_classes, eps, max_iter)
     return classes
 
 
-def from_solution(problem: Problem, W: Vector) -> list[Descent]:
-    """Return descents that begin at W (n_columns, k)."""
-    margins = problem.signs * problem.design.matvec(W)
-    classes = [Descent(w=W[:, j].copy(), u=margins[:, j]) for j in range(W.shape[1])]
-    precondition(problem, classes)
-    return classes
-
-
-def precondition(problem: Problem, classes: list[Descent]) -> None:
-    """Precondition each class with the diagonal of its Hessian, rows weighed alike."""
-    squares = problem.design.squares()
-    for j, state in enumerate(classes):
-        h = problem.costs[:, j] * problem.loss.hessian(state.u)
-        state.curvature = Curvature(1 + float(h.mean()) * squares, WITHOUT)
-
-
-def start_together(problem: Problem, classes: list[Descent]) -> None:
+def start_together(problem: Problem, classes: list[Descent], at_zero: Vector) -> None:
     """Take the first step of all classes from zero: there all rows have one Hessian, up to their costs."""
-    nothing = np.zeros((len(problem.costs), 1))
-    at_zero = problem.design.rmatvec(problem.signs * problem.costs * problem.loss.gradient(nothing))
     gram = problem.design.gram()
-    h = problem.costs * problem.loss.hessian(nothing)
+    h = problem.costs * problem.loss.hessian(np.zeros((len(problem.costs), 1)))
     dtype = problem.design.dtype
     factor = hessian_factor(gram, float(h.mean()), dtype)
     move(problem, classes, list(range(len(classes))), solve(factor, -at_zero))
     for j, state in enumerate(classes):
         h_now = problem.costs[:, j] * problem.loss.hessian(state.u)
-        state.curvature = Curvature(hessian_factor(gram, float(h_now.mean()), dtype))
-
-
-def descend(problem: Problem, classes: list[Descent], limits: Limits) -> None:
-    """Take Newton steps until every class has a `stop_reason`."""
-    open_classes = update_gradients(problem, classes, list(range(len(classes))), limits)
-    while open_classes:
-        directions = np.stack([newton_direction(problem, classes[j], j) for j in open_classes], axis=1)
-        move(problem, classes, open_classes, directions)
-        open_classes = update_gradients(problem, classes, open_classes, limits)
+        state.factor = hessian_factor(gram, float(h_now.mean()), dtype)
 
 
 def move(problem: Problem, classes: list[Descent], which: list[int], directions: Vector) -> None:
@@ -129,68 +144,59 @@ def move(problem: Problem, classes: list[Descent], which: list[int], directions:
         state = classes[j]
         q = problem.signs[:, j] * changes[:, column]
         d = directions[:, column]
-        state.length = line_search(state, d, q, problem.costs[:, j], problem.loss)
-        state.w += state.length * d
-        state.u += state.length * q
+        length = line_search(state, d, q, problem.costs[:, j], problem.loss)
+        state.w += length * d
+        state.u += length * q
         state.iterations += 1
 
 
-def update_gradients(problem: Problem, classes: list[Descent], which: list[int], limits: Limits) -> list[int]:
-    """Update gradients and gaps, note which classes are done and why, and return the others."""
-    slopes = [problem.costs[:, j] * problem.loss.gradient(classes[j].u) for j in which]
-    sums = problem.design.rmatvec(problem.signs[:, which] * np.stack(slopes, axis=1))
+def update_gradients(
+    problem: Problem, classes: list[Descent], which: list[int], eps: float, max_iter: int
+) -> list[int]:
+    """Update the gradients, note which classes are done and why, and return the others."""
+    gradients = np.stack(
+        [problem.signs[:, j] * problem.costs[:, j] * problem.loss.gradient(classes[j].u) for j in which],
+        axis=1,
+    )
+    sums = problem.design.rmatvec(gradients)
+    # An objective that falls by less than this share may be rounding in the products alone.
+    stall = 0.01 * float(np.finfo(problem.design.dtype).eps)
     for column, j in enumerate(which):
         state = classes[j]
         state.gradient = state.w + sums[:, column]
-        before = state.objective
-        evaluate(problem, state, j, -sums[:, column])
-        state.stop_reason = stop_reason(problem, state, j, before - state.objective, limits)
+        before, state.objective = state.objective, objective(problem, state, j)
+        if not np.isfinite(state.objective):
+            raise SolverError(f"scores overflow {problem.design.dtype}: scale the features down")
+        if state.objective < state.enough:
+            state.stop_reason = "separable"
+            continue
+        small = np.linalg.norm(state.gradient) <= eps * state.scale
+        if small and before - state.objective <= 10 * eps * state.objective:
+            state.stop_reason = "tolerance"
+        elif state.iterations >= max_iter:
+            state.stop_reason = "iteration limit"
+        elif before - state.objective <= stall * state.objective:
+            state.stop_reason = "rounding"
     return [j for j in which if not classes[j].stop_reason]
 
 
-def evaluate(problem: Problem, state: Descent, j: int, v: Vector) -> None:
-    """Set the objective and the dual's bound at the state's margins, with v = sum_i alpha_i s_i x_i."""
-    costs = problem.costs[:, j]
-    state.objective = float(state.w @ state.w / 2 + costs @ problem.loss.value(state.u))
-    state.dual = problem.loss.dual(state.u, costs, v)
-    if not np.isfinite(state.objective):
-        raise SolverError(f"scores overflow {problem.design.dtype}: scale the features down")
-
-
-def stop_reason(problem: Problem, state: Descent, j: int, fell: float, limits: Limits) -> str:
-    """Return why the descent ends here, or nothing."""
-    if state.gap <= limits.eps:
-        return "tolerance"
-    if state.iterations >= limits.max_iter:
-        return "iteration limit"
-    # An objective that falls by less than this share may be rounding in the products alone.
-    if fell <= 0.01 * float(np.finfo(problem.design.dtype).eps) * state.objective:
-        return "rounding"
-    if limits.to_short_step and state.length < SHORT_STEP and nearly_separable(problem, state.u):
-        return "short step"
-    if limits.rough_steps is None:
-        return ""
-    few = near_margin(problem, state.u) <= len(state.u) / 2
-    enough = limits.rough_steps if few or state.length < SHORT_STEP else 3 * limits.rough_steps
-    rough = state.iterations >= enough or fell <= limits.eps * state.objective
-    return "rough" if rough else ""
-
-
-def nearly_separable(problem: Problem, u: Vector) -> bool:
-    """Tell whether few rows for so many columns have a loss."""
-    return bool(np.count_nonzero(problem.loss.hessian(u)) <= FEW * problem.design.shape[1])
-
-
-def near_margin(problem: Problem, u: Vector) -> int:
-    """Return how many rows of smallest margin to take: those with a Hessian, and half as many or D more."""
-    active = int(np.count_nonzero(problem.loss.hessian(u)))
-    return active + max(problem.design.shape[1], active // 2)
+def objective(problem: Problem, state: Descent, j: int) -> float:
+    """Return f_j(w)."""
+    return float(state.w @ state.w / 2 + problem.costs[:, j] @ problem.loss.value(state.u))
 
 
 def newton_direction(problem: Problem, state: Descent, j: int) -> Vector:
     """Return d with (I + X'hX) d = -gradient, up to the forcing term."""
     h = problem.costs[:, j] * problem.loss.hessian(state.u)
-    return state.curvature.direction(problem.design, h, -state.gradient)
+    active = np.flatnonzero(h)
+    if state.cg_steps > problem.design.gram_cost(len(active)):
+        state.factor = hessian_factor(problem.design.gram(h), 1.0, problem.design.dtype)
+    if len(active) < WHOLE * len(h):
+        design, h = problem.design.take(active), h[active]
+    else:
+        design = problem.design
+    d, state.cg_steps = conjugate_gradients(design, h, -state.gradient, state.factor)
+    return d
 
 
 def line_search(state: Descent, d: Vector, q: Vector, costs: Vector, loss: Loss) -> float:
@@ -203,7 +209,7 @@ def line_search(state: Descent, d: Vector, q: Vector, costs: Vector, loss: Loss)
     for _ in range(60):
         now = u + a * q
         derivative = wd + a * dd + float((costs * loss.gradient(now)) @ q)
-        if abs(derivative) <= LINE_EPS * abs(at_start):
+        if abs(derivative) <= 1e-4 * abs(at_start):
             break
         low, high = (low, a) if derivative > 0 else (a, high)
         next_a = a - derivative / (dd + float((costs * loss.hessian(now)) @ q**2))

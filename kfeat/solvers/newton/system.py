@@ -1,6 +1,5 @@
 """Solving (I + X'hX) d = b: conjugate gradients, preconditioned with a Cholesky factor or a diagonal."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,41 +7,19 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from kfeat.errors import SolverError
-from kfeat.solvers.newton.design import Design, DesignMatrix
+from kfeat.solvers.newton.design import Design
 
 Vector = NDArray[np.float64]
 FORCING = 0.2  # of the preconditioned gradient is left by the conjugate gradients
 MOST_CG = 100
 
 
-@dataclass(frozen=True)
-class DualFactor:
-    """(I + X'hX)^-1 = I - X' (XX' + 1/h)^-1 X over few rows X; `factor` is of the products."""
-
-    rows: DesignMatrix
-    factor: Any
-
-    @classmethod
-    def of(cls, rows: DesignMatrix, h: Vector) -> "DualFactor":
-        """Return the factor for rows with weights h above 0."""
-        products = rows.row_products()
-        products[np.diag_indices(len(h))] += 1 / h
-        return cls(rows, cholesky(products, np.zeros(len(h)), np.dtype(np.float64)))
-
-    def solve(self, b: Vector) -> Vector:
-        """Return (I + X'hX)^-1 b."""
-        between = cho_solve(self.factor, self.rows.matvec(b), check_finite=False)
-        return np.asarray(b - self.rows.rmatvec(between))
-
-
-def conjugate_gradients(
-    design: Design, h: Vector, b: Vector, factor: Any, forcing: float = FORCING
-) -> tuple[Vector, int]:
+def conjugate_gradients(design: Design, h: Vector, b: Vector, factor: Any) -> tuple[Vector, int]:
     """Return d with (I + X'hX) d = b and the number of steps; `factor` preconditions."""
     d, r = np.zeros_like(b), b.copy()
     z = solve(factor, r)
     p, rz = z.copy(), float(r @ z)
-    goal = forcing**2 * rz
+    goal = FORCING**2 * rz
     steps = 0
     while rz > goal and steps < MOST_CG:
         steps += 1
@@ -60,16 +37,11 @@ def hessian_factor(gram: Vector, scale: float, dtype: Any) -> Any:
     """Return the Cholesky factor of I + scale * gram in `dtype`; rounding is outweighed on the diagonal."""
     if not np.isfinite(gram).all() or scale * gram.max(initial=0.0) > np.finfo(dtype).max:
         raise SolverError(f"sums of squares of the features overflow {dtype}: scale the features down")
-    return cholesky(scale * gram, np.ones(len(gram)), dtype)
-
-
-def cholesky(A: Vector, diagonal: Vector, dtype: Any) -> Any:
-    """Return the Cholesky factor of A + diag(diagonal) in `dtype`; rounding is outweighed on the diagonal."""
     jitter = 16 * float(np.finfo(dtype).eps)
     while True:
-        H = A.astype(dtype)
-        places = np.diag_indices(len(H))
-        H[places] += H[places] * dtype.type(jitter) + diagonal.astype(dtype)
+        H = (scale * gram).astype(dtype)
+        diagonal = np.diag_indices(len(H))
+        H[diagonal] += H[diagonal] * dtype.type(jitter) + 1
         try:
             return cho_factor(H.T, overwrite_a=True, check_finite=False)
         except LinAlgError:
@@ -77,9 +49,7 @@ def cholesky(A: Vector, diagonal: Vector, dtype: Any) -> Any:
 
 
 def solve(factor: Any, b: Vector) -> Vector:
-    """Solve with a Cholesky factor in its own precision, with that between rows, or with a diagonal."""
-    if isinstance(factor, DualFactor):
-        return factor.solve(b)
+    """Solve with a Cholesky factor in its own precision, or with a diagonal."""
     if isinstance(factor, np.ndarray):
         return b / factor
     return cho_solve(factor, b.astype(factor[0].dtype), check_finite=False).astype(np.float64)
