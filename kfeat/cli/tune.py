@@ -1,7 +1,6 @@
 """The `kfeat tune` command: a better config within a budget of wall time."""
 
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 @click.argument("config", type=click.Path(path_type=Path))
 @options.overrides
 @click.option("--budget", metavar="TIME", default="5m", show_default=True, callback=options.seconds,
-              help="The wall time that the whole command may take (30s, 10m, 2h).")  # fmt: skip
+              help="The wall time of the search, once the data are read (30s, 10m, 2h).")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), metavar="TUNED",
               help="The config to write; CONFIG's name with _tuned, beside it, if left out.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0, max=2**31 - 1), default=0, show_default=True,
@@ -37,7 +36,6 @@ def tune(
     three times as many rows (successive halving). The test rows are scored once, at the end. It stops at the
     budget with the best so far; called again, it goes on from there.
     """
-    start = monotonic()
     from kfeat.experiments.engines.local import physical_cores
     from kfeat.experiments.load import load_experiment
     from kfeat.render.terminal import terminal_width
@@ -56,7 +54,7 @@ def tune(
     assistant = Assistant(threads or physical_cores(), **setup.bench(seed, access))
     try:
         with Journal(folder, setup.identity) as journal:
-            search = Search(assistant, journal, start, budget, seed, _ignore if quiet else _say)
+            search = Search(assistant, journal, budget, seed, _ignore if quiet else _say)
             found = search.run(setup.kernels, setup.maps, setup.loss)
     finally:
         assistant.end()

@@ -20,6 +20,7 @@ MOST_EXACT = 2000  # rows on which the exact machine is scored, at most
 MOST_OWN = 6
 GROWTH = 4.0  # times that a candidate takes on three times the rows
 PATHS = {"C": [8.0**k for k in range(-3, 4)], "alpha": [10.0**k for k in range(-6, 4)]}
+PATIENCE = 86400.0  # seconds for reading the data
 STEPS = {"C": 4.0, "alpha": 10.0}
 
 
@@ -53,19 +54,24 @@ class Search:
     """One search: what there is to be asked, what is known, and until when."""
 
     def __init__(
-        self, asked: Asked, journal: Journal, start: float, budget: float, seed: int,
+        self, asked: Asked, journal: Journal, budget: float, seed: int,
         say: Callable[[Scored, Scored], None] = lambda one, best: None,
     ) -> None:  # fmt: skip
         self._asked, self._journal, self._seed, self._say = asked, journal, seed, say
-        self._ends = {share: start + share * budget for share in (BEGIN, SEARCH, TEST)}
-        self._end = start + max(budget - CLOSING, TEST * budget)
         self._longest = ONE_CANDIDATE * budget
         self._budget = budget
+
+    def _begin(self) -> None:
+        """Start the clock: what comes before, the start of a process and reading the data, has no limit."""
+        start, budget = monotonic(), self._budget
+        self._ends = {share: start + share * budget for share in (BEGIN, SEARCH, TEST)}
+        self._end = start + max(budget - CLOSING, TEST * budget)
 
     def run(self, kernels: Sequence[dict[str, Any]], maps: Sequence[dict[str, Any]], loss: Any) -> Found:
         """Return what was found; raises ConfigError where the budget ends before one candidate is scored."""
         n_kept = len(self._journal.rows)
         facts = self._facts()
+        self._begin()
         sizes = rungs(facts.n_train)
         own = own_candidates(kernels, maps, "squares" if facts.task == "regression" else loss, MOST_OWN)
         self._candidates(own, facts, sizes)
@@ -87,19 +93,10 @@ class Search:
         return Found(facts, scored, best, baseline(scored, best.n), exact, beside, test, n_kept)
 
     def _facts(self) -> Facts:
-        kept = self._journal.rows.get("facts")
-        answer = kept or self._asked.ask("facts", self._end)
+        answer = self._asked.ask("facts", monotonic() + PATIENCE)  # known or not: the process is ready then
         if answer is None or "failed" in answer:
-            why = (
-                answer["failed"]
-                if answer
-                else f"reading the data took the whole budget of {self._budget:g} s"
-            )
-            raise ConfigError(f"{why}; give a longer --budget" if answer is None else why)
-        facts = Facts(**{name: answer[name] for name in Facts.__dataclass_fields__})
-        if not kept:
-            self._journal.append("facts", asdict(facts))
-        return facts
+            raise ConfigError(f"the data cannot be used: {answer['failed'] if answer else 'no answer'}")
+        return Facts(**answer)
 
     def _candidates(self, own: Sequence[Candidate], facts: Facts, sizes: Sequence[int]) -> None:
         """Score candidates until time is over: who may go up a rung goes first, then comes a new one."""

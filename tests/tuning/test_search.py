@@ -35,7 +35,7 @@ def found(path: Path, folder: Path, most: int, patch: pytest.MonkeyPatch) -> tup
     setup = setup_of(load_experiment(path), 0)
     asked = Direct(**setup.bench(0, {}))
     with Journal(folder, setup.identity) as journal:
-        search = Search(asked, journal, monotonic(), 1000.0, 0)
+        search = Search(asked, journal, 1000.0, 0)
         return search.run(setup.kernels, setup.maps, setup.loss), asked
 
 
@@ -83,10 +83,10 @@ def test_a_second_call_goes_on_and_a_torn_line_does_not_matter(
         file.write(b'{"search": "cut')
     second, asked = found(path, folder, 2, monkeypatch)
     assert asked.questions.count("score") == 1
-    assert second.n_kept >= len(first.scored) + 1
+    assert second.n_kept >= len(first.scored)
     assert {one.candidate.key for one in first.scored} < {one.candidate.key for one in second.scored}
     _, asked = found(path, folder, 2, monkeypatch)
-    assert asked.questions == []  # the test rows are not scored again either
+    assert asked.questions == ["facts"]  # the test rows are not scored again either
 
 
 def test_rows_of_other_data_do_not_count(tmp_path: Path) -> None:
@@ -106,7 +106,7 @@ def test_a_budget_without_a_candidate_is_a_sentence(tmp_path: Path) -> None:
     setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
     asked = Direct(**setup.bench(0, {}))
     with Journal(tmp_path / "tune", setup.identity) as journal, pytest.raises(ConfigError, match="--budget"):
-        Search(asked, journal, monotonic() - 10, 5.0, 0).run(setup.kernels, setup.maps, setup.loss)
+        Search(asked, journal, 1e-6, 0).run(setup.kernels, setup.maps, setup.loss)
     assert "score" not in asked.questions
 
 
