@@ -22,6 +22,7 @@ from kfeat.cli.plan import plan, show_plan
 from kfeat.cli.postponed import postpone
 from kfeat.cli.protocol import protocol
 from kfeat.cli.rows import rows
+from kfeat.cli.site import site
 from kfeat.errors import EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
@@ -74,6 +75,7 @@ main.add_command(explain)
 main.add_command(plan)
 main.add_command(protocol)
 main.add_command(rows)
+main.add_command(site)
 
 
 @main.command()
