@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from kfeat.analysis.cells import Cell, setting
+from kfeat.analysis.cells import Cell, by_setting, setting
 from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.saying import plain
@@ -185,6 +185,16 @@ def cell_name(cell: Cell, cells: Sequence[Cell]) -> str:
     """Return the cell's place and method, as short as they can be without being ambiguous."""
     peers = [other for other in cells if setting(other) == setting(cell)]
     return ", ".join(part for part in (place(cell, cells), method(cell, peers)) if part)
+
+
+def cell_names(cells: Sequence[Cell]) -> dict[int, str]:
+    """Return the `cell_name` of each cell among all of them, by the id() of the cell."""
+    found = {}
+    for peers in by_setting(cells):
+        where = place(peers[0], cells)  # which all of a setting share
+        for cell in peers:
+            found[id(cell)] = ", ".join(part for part in (where, method(cell, peers)) if part)
+    return found
 
 
 def size(cell: Cell) -> int | None:

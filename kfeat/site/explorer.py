@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from kfeat.analysis.cells import Cell, by_setting
-from kfeat.analysis.names import cell_name, method
+from kfeat.analysis.names import cell_names, method
 from kfeat.analysis.standing import Standing
 from kfeat.experiments.load import EXACT
 from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import QUANTITIES, Quantity
-from kfeat.site.scripts import script
+from kfeat.site.scripts import packed_script
 
 # What can stand on an axis, those first that a page shows where nothing is chosen.
 AXES = (
@@ -29,6 +29,7 @@ def explorer_script(standings: Sequence[Standing]) -> str:
 
     points = []
     for one in standings:
+        names = cell_names(one.cells)
         for peers in by_setting(one.cells):
             for cell in peers:
                 if not cell.rows:
@@ -41,13 +42,9 @@ def explorer_script(standings: Sequence[Standing]) -> str:
                     at("maps", trial.map.name if trial.map else EXACT),
                     at("series", method(cell, peers, "n_components")),
                 ]
-                points.append([*places, cell.trial.cell, _label(cell, one), len(cell.rows), *_values(cell)])
+                points.append([*places, cell.trial.cell, names[id(cell)], len(cell.rows), *_values(cell)])
     axes = [[one.name, one.heading, one.better or ""] for one in _axes()]
-    return script("cells", {**lists, "axes": axes, "points": points})
-
-
-def _label(cell: Cell, standing: Standing) -> str:
-    return cell_name(cell, standing.cells)
+    return packed_script("cells", {**lists, "axes": axes, "points": points})
 
 
 def _axes() -> list[Quantity]:

@@ -1,15 +1,19 @@
 """Data for the pages' programs: scripts that a page loads, since a page in a file may fetch nothing.
 
-A script is `kfeat.put(NAME, JSON)`. The rows of a config stand by columns: one that has the same value in
-all rows says it once, one whose value depends on the cell only says it once per cell.
+A script is `kfeat.put(NAME, JSON)`; long data are their JSON deflated (RFC 1950), as base64. The rows of a
+config stand by columns: one that has the same value in all rows says it once, one whose value depends on the
+cell only says it once per cell.
 """
 
 import json
+import zlib
+from base64 import b64encode
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.names import cell_name
+from kfeat.analysis.names import cell_names
 from kfeat.analysis.standing import Standing
 from kfeat.experiments.row import Row
 from kfeat.render.explanation import row_sections
@@ -20,10 +24,19 @@ _PREFIX = 8  # hexadecimal digits of an id in the index
 
 def script(name: str, value: Any) -> str:
     """Return a script that hands over a value; no text in it can end the script or break a line."""
-    text = json.dumps([name, value], ensure_ascii=False, separators=(",", ":"))
+    text = _json([name, value])
     for sign in "<\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return f"kfeat.put.apply(null,{text});\n"
+    return f"kfeat.put(...{text});\n"
+
+
+def packed_script(name: str, value: Any) -> str:
+    """Return a script that hands over a long value in about a third of its size."""
+    return script(name, {"deflated": b64encode(zlib.compress(_json(value).encode(), 9)).decode()})
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def index_script(standings: Sequence[Standing]) -> str:
@@ -42,20 +55,20 @@ def index_script(standings: Sequence[Standing]) -> str:
 def rows_script(standing: Standing) -> str:
     """Return the rows of a config with all that they say, and what rests on each of its cells."""
     experiment = standing.experiment
-    cells = [cell for cell in standing.cells if cell.there]
+    cells, names = [cell for cell in standing.cells if cell.there], cell_names(standing.cells)
     value = {
         "title": experiment.title,
         "path": experiment.path.as_posix(),
         "page": links.section(experiment),
-        "cells": [[cell.trial.cell, cell_name(cell, standing.cells), len(cell.there)] for cell in cells],
+        "cells": [[cell.trial.cell, names[id(cell)], len(cell.there)] for cell in cells],
         "uses": _uses(standing, cells),
         "columns": _columns(cells),
     }
-    return script(f"rows {experiment.name}", value)
+    return packed_script(f"rows {experiment.name}", value)
 
 
 def _columns(cells: Sequence[Cell]) -> list[list[Any]]:
-    """Return each column as [section, key, how, values]; `how` is all, cell, row, or one of a list (some)."""
+    """Return each column as [section, key, how, values]; `how` is all, cell or row."""
     found: dict[tuple[str, str], list[Any]] = {}
     sizes = [len(cell.there) for cell in cells]
     rows = [row for cell in cells for row in cell.there]
@@ -78,13 +91,10 @@ def _flat(row: Row) -> dict[tuple[str, str], Any]:
 def _packed(values: list[Any], sizes: Sequence[int]) -> tuple[str, Any]:
     if len(set(values)) == 1:
         return "all", values[0]
-    starts = [sum(sizes[:i]) for i in range(len(sizes))]
+    starts = [end - size for end, size in zip(accumulate(sizes), sizes, strict=True)]
     parts = [values[start : start + size] for start, size in zip(starts, sizes, strict=True)]
     if all(len(set(part)) == 1 for part in parts):
         return "cell", [part[0] for part in parts]
-    known = list(dict.fromkeys(values))
-    if 4 * len(known) < len(values):
-        return "some", [known, [known.index(value) for value in values]]
     return "row", values
 
 

@@ -6,7 +6,7 @@ from math import ceil, floor, log10
 from statistics import median
 
 from kfeat.analysis.cells import Cell, by_setting, exact_of
-from kfeat.analysis.names import cell_name
+from kfeat.analysis.names import cell_names
 from kfeat.analysis.standing import Standing
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
@@ -45,12 +45,13 @@ def speed_ups(standings: Sequence[Standing]) -> Figure | None:
     """
     found: dict[str, tuple[float, float, str]] = {}
     for one in standings:
+        names = cell_names(one.cells)
         for peers in by_setting(one.cells):
+            exact = exact_of(peers[0], peers)
             for cell in peers:
-                point = _point(cell, exact_of(cell, peers))
+                point = _point(cell, exact)
                 if point:
-                    name = cell_name(cell, one.cells)
-                    said = f"{name}: {text.factor(point[0])} as quick, {point[1]:+.2f} points"
+                    said = f"{names[id(cell)]}: {text.factor(point[0])} as quick, {point[1]:+.2f} points"
                     found.setdefault(cell.trial.cell, (*point, said))
     return _figure(list(found.values())) if found else None
 

@@ -5,10 +5,16 @@ const kfeat = (() => {
   const waiting = new Map();
 
   // Receive the data of a script: scripts of data call this, and nothing is fetched.
-  function put(name, value) {
+  async function put(name, given) {
+    const value = given.deflated ? await inflated(given.deflated) : given;
     held.set(name, value);
     for (const resolve of waiting.get(name) || []) resolve(value);
     waiting.delete(name);
+  }
+
+  function inflated(text) {
+    const bytes = Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"))).json();
   }
 
   // Promise the data of a name; `source` is the script that hands it over, loaded once.

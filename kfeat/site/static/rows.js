@@ -9,7 +9,6 @@
   function reader([, , how, values], cellOf) {
     if (how === "all") return () => values;
     if (how === "cell") return (row) => values[cellOf[row]];
-    if (how === "some") return (row) => values[0][values[1][row]];
     return (row) => values[row];
   }
 
