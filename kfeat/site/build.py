@@ -62,8 +62,10 @@ def _texts(found: Sequence[Paper]) -> Iterator[tuple[str, str]]:
         "index.html", "index.html", board=front.scoreboard(found), reasons=front.reasons(found),
         figure=speed_up.speed_ups(standings),
     )  # fmt: skip
+    known = {one.experiment.name for one in standings}
     for paper in found:
-        yield page(paper.page, "paper.html", paper=paper, sections=[section(one) for one in paper.standings])
+        sections = [section(one, known) for one in paper.standings]
+        yield page(paper.page, "paper.html", paper=paper, sections=sections)
     yield page("maps.html", "maps.html")
     yield page("data.html", "datasets.html")
     for one in maps:

@@ -11,9 +11,10 @@ OWN = "kfeat"  # the page of configs that belong to no paper's folder
 
 
 def slug(name: str) -> str:
-    """Return a name for a file or an anchor: its letters, digits, `_`, `-` and `.`; distinct for distinct names."""
-    safe = re.sub(r"[^A-Za-z0-9_.-]+", "-", name.replace("/", "--")).strip(".-")[:80]
-    return safe if safe == name.replace("/", "--") else f"{safe}-{sha256(name.encode()).hexdigest()[:6]}"
+    """Return a name for a file or an anchor, distinct for distinct names: its ASCII letters and digits, `_-.`."""
+    flat = name.replace("/", "--")
+    safe = re.sub(r"[^A-Za-z0-9_.-]+", "-", flat).strip(".-")[:80]
+    return safe if safe == flat and "--" not in name else f"{safe}-{sha256(name.encode()).hexdigest()[:6]}"
 
 
 def folder(experiment: Experiment) -> str:

@@ -1,6 +1,6 @@
 """What a paper's page says of one config: its tables, its verdicts with their evidence, its protocol."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from kfeat.analysis.claims import REPRODUCED, Cited
@@ -76,11 +76,10 @@ class Section:
         ]
 
 
-def section(standing: Standing) -> Section:
-    """Return the section of a config."""
-    parts = [part for part in (_mirrored(standing), _numbers(standing), _beside(standing)) if part]
-    if standing.claims:
-        parts.append(_claims(standing))
+def section(standing: Standing, known: Collection[str]) -> Section:
+    """Return the section of a config; cited claims of the configs `known` by name are linked."""
+    found = (_mirrored(standing), _numbers(standing, known), _beside(standing), _claims(standing, known))
+    parts = [part for part in found if part]
     return Section(standing, parts, _protocol(standing))
 
 
@@ -96,7 +95,8 @@ def _mirrored(standing: Standing) -> Part | None:
 class _Notes:
     """Gathers what a config says of its verdicts, each once, and numbers it."""
 
-    def __init__(self, standing: Standing, kind: str) -> None:
+    def __init__(self, standing: Standing, kind: str, known: Collection[str]) -> None:
+        self._known = known
         self._start = f"{links.anchor(standing.experiment.name)}.{kind}"
         self._found: dict[tuple[str, tuple[Cited, ...]], Note] = {}
 
@@ -116,7 +116,10 @@ class _Notes:
         key = words, cited
         if key not in self._found:
             shown = [
-                Text(f"{one.citation} ({one.verdict})", links.claim(*one.citation), TONES.get(one.verdict, ""))
+                Text(
+                    f"{one.citation} ({one.verdict})",
+                    links.claim(*one.citation) if one.citation.experiment in self._known else "",
+                )
                 for one in cited
             ]
             self._found[key] = Note(f"{self._start}{len(self._found) + 1}", words, shown)
@@ -128,8 +131,8 @@ class _Notes:
         return list(self._found.values())
 
 
-def _numbers(standing: Standing) -> Part | None:
-    notes, lines = _Notes(standing, "n"), []
+def _numbers(standing: Standing, known: Collection[str]) -> Part | None:
+    notes, lines = _Notes(standing, "n", known), []
     for item, cell, (name, ours, *others, verdict, where) in number_entries(standing):
         why = notes.of(item.number, item.cited, verdict)
         href = links.rows(standing.experiment, cell) if cell.there else ""
@@ -148,8 +151,8 @@ def _beside(standing: Standing) -> Part | None:
     return Part(found, rules=beside_notes(standing))
 
 
-def _claims(standing: Standing) -> Part:
-    notes, lines = _Notes(standing, "c"), []
+def _claims(standing: Standing, known: Collection[str]) -> Part | None:
+    notes, lines = _Notes(standing, "c", known), []
     for i, (item, line) in enumerate(zip(standing.claims, claim_lines(standing), strict=True), start=1):
         claim, (said, *others, verdict) = item.claim, line
         why = "" if verdict == REPRODUCED else notes.of(claim, item.cited, verdict)
@@ -159,7 +162,7 @@ def _claims(standing: Standing) -> Part:
         anchor = links.anchor(standing.experiment.name, claim.id or f"claim-{i}")
         shown = Text(verdict, tone=TONES.get(verdict, ""), why=why)
         lines.append([Text(said, anchor=anchor), *others, shown])
-    return Part(table("Claims", CLAIM_HEADERS, lines), notes.all)
+    return Part(table("Claims", CLAIM_HEADERS, lines), notes.all) if lines else None
 
 
 def _protocol(standing: Standing) -> Table | None:

@@ -13,7 +13,7 @@ from kfeat.render import text
 from kfeat.render.ratios import ratio
 
 WIDTH, HEIGHT = 640, 320
-LEFT, RIGHT, TOP, BOTTOM = 48, 8, 10, 40  # the margins around the field of the figure
+LEFT, RIGHT, TOP, BOTTOM = 48, 26, 24, 40  # the margins around the field of the figure
 LEAST, MOST = -20.0, 5.0  # points of accuracy; what lies beyond stands at the edge
 NEAR = 1.0  # points of accuracy that count as no loss
 
@@ -79,7 +79,8 @@ def _figure(points: Sequence[tuple[float, float, str]]) -> Figure:
 
     dots = [Dot(across(x), upward(y), y >= -NEAR, name) for x, y, name in points]
     ticks = [(across(10.0**power), f"{10.0**power:g}×") for power in range(low, high + 1)]
-    heights = [(upward(y), f"{'≤ ' if y == LEAST else ''}{y:+g}") for y in (LEAST, -15.0, -10.0, -5.0, 0.0, MOST)]
+    levels = (LEAST, -15.0, -10.0, -5.0, 0.0, MOST)
+    heights = [(upward(y), f"{'≤ ' if y == LEAST else ''}{y:+g}" if y else "0") for y in levels]
     near = [x for x, y, _ in points if y >= -NEAR]
     said = f"{len(points)} methods beside exact LIBSVM on the same data: {_count(points)} are quicker"
     if near:

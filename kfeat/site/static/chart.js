@@ -3,7 +3,7 @@
 kfeat.chart = (() => {
   const SPACE = "http://www.w3.org/2000/svg";
   const WIDTH = 760, HEIGHT = 420;
-  const MARGIN = { left: 64, right: 14, top: 14, bottom: 46 };
+  const MARGIN = { left: 64, right: 14, top: 26, bottom: 46 };
   const SHAPES = {
     circle: "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0Z", square: "M-3.6,-3.6H3.6V3.6H-3.6Z", up: "M0,-5L4.6,3.6H-4.6Z",
     down: "M0,5L4.6,-3.6H-4.6Z", diamond: "M0,-5.2L5.2,0L0,5.2L-5.2,0Z", cross: "M-4,-4L4,4M4,-4L-4,4",
@@ -64,7 +64,7 @@ kfeat.chart = (() => {
     }
     draw("path", { class: "axis", d: `M${MARGIN.left},${MARGIN.top}V${bottom}H${right}` }, svg);
     draw("text", { x: right, y: HEIGHT - 8, "text-anchor": "end" }, svg, titles[0]);
-    draw("text", { x: MARGIN.left + 8, y: MARGIN.top + 10 }, svg, titles[1]);
+    draw("text", { x: MARGIN.left, y: 14 }, svg, titles[1]);
   }
 
   // Draw points {x, y, series, style: {colour, shape}, name}; return their marks in order, left to right.
