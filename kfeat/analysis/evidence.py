@@ -30,9 +30,7 @@ class Evidence:
         own = cache(partial(judge, experiment, cells))  # of an experiment that cites itself many times
         return partial(self._look_up, experiment, own)
 
-    def _look_up(
-        self, experiment: Experiment, own: Callable[[], list[Judged]], citation: Citation
-    ) -> Cited:
+    def _look_up(self, experiment: Experiment, own: Callable[[], list[Judged]], citation: Citation) -> Cited:
         """Return the cited claim with its verdict; raises ConfigError if there is no such claim."""
         if citation.experiment == experiment.name:
             claims = own()

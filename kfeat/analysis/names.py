@@ -161,9 +161,10 @@ def _whole(item: Component) -> str:
 def place(cell: Cell, cells: Sequence[Cell]) -> str:
     """Return the cell's dataset and kernel, without what all cells share; empty if they share both."""
     parts = []
-    shared = {id(other.trial.source): other.trial.source for other in cells}, {
-        id(other.trial.protocol): other.trial.protocol for other in cells
-    }  # by their ids first, since a hash over the content takes its time
+    shared = (
+        {id(other.trial.source): other.trial.source for other in cells},
+        {id(other.trial.protocol): other.trial.protocol for other in cells},
+    )  # by their ids first, since a hash over the content takes its time
     if any(len(set(one.values())) > 1 for one in shared):
         parts.append(dataset(cell, cells))
     kernels = {id(other.trial.kernel): other for other in cells}.values()

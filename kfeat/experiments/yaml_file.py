@@ -131,16 +131,19 @@ def _quick(text: str, origin: str) -> Any:
     if not yaml.__with_libyaml__:
         raise yaml.YAMLError("there is no libyaml")
 
-    class Loader(_StrictLoader, yaml.cyaml.CParser):
+    parser: Any = yaml.CSafeLoader  # whose first base is libyaml's parser
+    base: Any = parser.__bases__[0]
+
+    class Loader(_StrictLoader, base):
         check_event, peek_event, get_event = (
-            getattr(yaml.cyaml.CParser, name) for name in ("check_event", "peek_event", "get_event")
+            getattr(base, name) for name in ("check_event", "peek_event", "get_event")
         )
 
         def __init__(self) -> None:
-            yaml.cyaml.CParser.__init__(self, text)
+            base.__init__(self, text)
             _StrictLoader.__init__(self, "\n" * ("\n" in text), origin)
 
-    return Loader().get_single_data()  # type: ignore[no-untyped-call]
+    return Loader().get_single_data()
 
 
 def parse(text: str, origin: str) -> Any:

@@ -88,7 +88,8 @@ def _environment(shared: Mapping[str, Any]) -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
     environment.globals |= {
-        **shared, "links": links, "tones": TONES, "columns": list(zip(front.TITLES, front.COLUMN_TONES, strict=True)),
+        **shared, "links": links, "tones": TONES,
+        "columns": list(zip(front.TITLES, front.COLUMN_TONES, strict=True)),
         "size": (speed_up.WIDTH, speed_up.HEIGHT),
         "margins": (speed_up.LEFT, speed_up.RIGHT, speed_up.TOP, speed_up.BOTTOM),
     }  # fmt: skip

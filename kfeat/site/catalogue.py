@@ -163,7 +163,10 @@ def _best_lines(standing: Standing, peers: Sequence[Cell]) -> list[list[Text]]:
                 Text(best.trial.kernel.formula),
                 Text(method(best, peers, "n_components")),
                 Text(text.MISSING if size is None else str(size)),
-                Text(f"{best.named(SCORE).title} {text.alone(best, SCORE)}", links.rows(standing.experiment, best)),
+                Text(
+                    f"{best.named(SCORE).title} {text.alone(best, SCORE)}",
+                    links.rows(standing.experiment, best),
+                ),
                 Text(text.alone(best, "fit")),
                 Text(f"{len(best.rows)}/{len(best.trials)}"),
                 Text(standing.experiment.name, links.section(standing.experiment)),

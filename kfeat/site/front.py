@@ -73,9 +73,7 @@ def _counts(paper: Paper, kinds: Sequence[str]) -> list[int]:
 
 def reasons(papers: Sequence[Paper]) -> list[Reason]:
     """Return what is not reproduced and why, what nobody explains first, then by paper."""
-    found = [
-        _reason(paper, said, group) for paper in papers for said, group in alike(paper.standings, _TOLD)
-    ]
+    found = [_reason(paper, said, group) for paper in papers for said, group in alike(paper.standings, _TOLD)]
     return sorted(found, key=lambda one: one.tone != "bad")
 
 

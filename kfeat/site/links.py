@@ -11,7 +11,7 @@ OWN = "kfeat"  # the page of configs that belong to no paper's folder
 
 
 def slug(name: str) -> str:
-    """Return a name for a file or an anchor, distinct for distinct names: its ASCII letters and digits, `_-.`."""
+    """Return a name for a file or an anchor, distinct for distinct names: ASCII letters, digits, `_-.`."""
     flat = name.replace("/", "--")
     safe = re.sub(r"[^A-Za-z0-9_.-]+", "-", flat).strip(".-")[:80]
     return safe if safe == flat and "--" not in name else f"{safe}-{sha256(name.encode()).hexdigest()[:6]}"

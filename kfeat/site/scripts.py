@@ -40,7 +40,7 @@ def _json(value: Any) -> str:
 
 
 def index_script(standings: Sequence[Standing]) -> str:
-    """Return the index of rows: the beginnings of the ids of each config, one after the other, and its file."""
+    """Return the index of rows: for each config its file, and the beginnings of its ids, joined."""
     found = {
         one.experiment.name: [
             links.script(one.experiment.name),

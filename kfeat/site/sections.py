@@ -21,7 +21,7 @@ from kfeat.render.verdict_tables import (
     number_rules,
 )
 from kfeat.site import links
-from kfeat.site.tables import TONES, Table, Text, of_sheet, table
+from kfeat.site.tables import TONES, Table, Text, Value, of_sheet, table
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,8 @@ class _Notes:
 
 
 def _numbers(standing: Standing, known: Collection[str]) -> Part | None:
-    notes, lines = _Notes(standing, "n", known), []
+    notes = _Notes(standing, "n", known)
+    lines: list[list[Value]] = []
     for item, cell, (name, ours, *others, verdict, where) in number_entries(standing):
         why = notes.of(item.number, item.cited, verdict)
         href = links.rows(standing.experiment, cell) if cell.there else ""
@@ -152,13 +153,15 @@ def _beside(standing: Standing) -> Part | None:
 
 
 def _claims(standing: Standing, known: Collection[str]) -> Part | None:
-    notes, lines = _Notes(standing, "c", known), []
+    notes = _Notes(standing, "c", known)
+    lines: list[list[Value]] = []
     for i, (item, line) in enumerate(zip(standing.claims, claim_lines(standing), strict=True), start=1):
         claim, (said, *others, verdict) = item.claim, line
         why = "" if verdict == REPRODUCED else notes.of(claim, item.cited, verdict)
         if claim.bound_before:
-            before = f"Claim {i}: the bound was set after the rows were seen; before: {claim.bound_before}"
-            why = notes.add(before) if not why else why
+            said_before = f"the bound was set after the rows were seen; before: {claim.bound_before}"
+            before = notes.add(f"Claim {i}: {said_before}")
+            why = why or before
         anchor = links.anchor(standing.experiment.name, claim.id or f"claim-{i}")
         shown = Text(verdict, tone=TONES.get(verdict, ""), why=why)
         lines.append([Text(said, anchor=anchor), *others, shown])

@@ -1,4 +1,4 @@
-"""The figure of the front page: what each map gains in time beside the exact kernel SVM, and loses in accuracy."""
+"""The figure of the front page: what maps gain in time beside the exact kernel SVM, and lose in accuracy."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The pages as files: links resolve, texts of configs stay texts, data say what rows say, and all is small."""
+"""The pages as files: links resolve, texts of configs stay texts, data say what rows say, all is small."""
 
 import json
 import re
@@ -179,10 +179,16 @@ def test_it_serves_to_this_machine_only(site: Path) -> None:
 
 
 @pytest.mark.slow  # half a minute: all published rows
-def test_the_whole_site_is_small_and_its_links_resolve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_whole_site_is_small_and_its_links_resolve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(ROOT)
     start = time.process_time()
-    written = build([load_experiment(file) for file in config_files((Path("configs"),))], Path("results"), tmp_path / "pages")
+    written = build(
+        [load_experiment(file) for file in config_files((Path("configs"),))],
+        Path("results"),
+        tmp_path / "pages",
+    )
     assert time.process_time() - start < 60  # 20 s on an idle machine
     assert sum(path.stat().st_size for path in written) < 5e6
     assert assert_links_resolve(tmp_path / "pages") > 2000
