@@ -12,7 +12,7 @@ from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
 from kfeat.render.ratios import ratio
 
-WIDTH, HEIGHT = 640, 320
+WIDTH, HEIGHT = 640, 260
 LEFT, RIGHT, TOP, BOTTOM = 48, 26, 24, 40  # the margins around the field of the figure
 LEAST, MOST = -20.0, 5.0  # points of accuracy; what lies beyond stands at the edge
 NEAR = 1.0  # points of accuracy that count as no loss
