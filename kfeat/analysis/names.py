@@ -29,9 +29,8 @@ def dataset(
     for which others stand in; the name of such a one then says so.
     """
     trial = cell.trial
-    namesakes = [
-        other.trial for other in cells if dataset_name(other.trial.source) == dataset_name(trial.source)
-    ]
+    each = {(id(other.trial.source), id(other.trial.protocol)): other.trial for other in cells}.values()
+    namesakes = [other for other in each if dataset_name(other.source) == dataset_name(trial.source)]
     sources = [_source(other) for other in namesakes]
     protocols = [_protocol(other) for other in namesakes if other.source == trial.source]
     name = dataset_name(trial.source)
