@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "tuning": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments"},
     "analysis": {"errors", "saying", "experiments"},
     "render": {"errors", "saying", "experiments", "tuning", "analysis"},
+    "site": {"errors", "saying", "experiments", "analysis", "render", "maps", "data"},
     "cli": {
         "errors",
         "saying",
@@ -35,6 +36,7 @@ MAY_IMPORT = {
         "tuning",
         "analysis",
         "render",
+        "site",
         "kernels",
         "maps",
         "solvers",

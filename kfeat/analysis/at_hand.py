@@ -18,8 +18,8 @@ def standings_at_hand(experiments: Sequence[Experiment], out: Path, results: Pat
     """Return how each experiment stands: by its rows below `out`, or by the published ones in `results`."""
     cells, published, places = [], [], []
     for one in experiments:
-        trials = plan_at_hand(one, out, results)
         own, theirs = rows_of(one, out), read_rows(results / one.name)
+        trials = plan_from_rows(one, [*theirs.values(), *own.values()])
         mine = _are_there(trials, own)
         cells.append(summarise(one, trials, own if mine else theirs))
         # Published rows that stand in for our own are not compared with themselves.

@@ -72,7 +72,13 @@ class Cell:
         """Return one of the trials, for what they have in common."""
         return self.trials[0]
 
-    @property
+    @cached_property
+    def setting(self) -> tuple[str, str, str]:
+        """Return the dataset, the protocol and the kernel, as texts that tell them from others."""
+        protocol = f"{self.folds} {self.trial.protocol.model_dump_json()}"
+        return (self.trial.data_key, protocol, str(self.trial.kernel.identity()))
+
+    @cached_property
     def folds(self) -> int:
         """Return over how many splits its runs are a mean: 1, but for the mean over folds."""
         return len({trial.protocol for trial in self.trials})
@@ -197,9 +203,7 @@ def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str
 
 def setting(cell: Cell) -> tuple[str, str, str]:
     """Return what methods are compared on: dataset, protocol and kernel."""
-    trial = cell.trial
-    protocol = f"{cell.folds} {trial.protocol.model_dump_json()}"
-    return (trial.data_key, protocol, str(trial.kernel.identity()))
+    return cell.setting
 
 
 def by_setting(cells: Iterable[Cell]) -> list[list[Cell]]:

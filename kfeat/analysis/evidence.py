@@ -1,7 +1,7 @@
 """The claims that explanations cite, found by the name of their experiment and judged on its rows."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 from kfeat.analysis.cells import Cell, summarise
@@ -27,12 +27,13 @@ class Evidence:
 
     def within(self, experiment: Experiment, cells: Sequence[Cell]) -> LookUp:
         """Return how the citations of an experiment are looked up, whose own cells are these."""
-        return partial(self._look_up, experiment, cells)
+        own = cache(partial(judge, experiment, cells))  # of an experiment that cites itself many times
+        return partial(self._look_up, experiment, own)
 
-    def _look_up(self, experiment: Experiment, cells: Sequence[Cell], citation: Citation) -> Cited:
+    def _look_up(self, experiment: Experiment, own: Callable[[], list[Judged]], citation: Citation) -> Cited:
         """Return the cited claim with its verdict; raises ConfigError if there is no such claim."""
         if citation.experiment == experiment.name:
-            claims = judge(experiment, cells)
+            claims = own()
         else:
             claims = self._of(experiment, citation.experiment)
         for judged in claims:

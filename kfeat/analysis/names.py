@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from kfeat.analysis.cells import Cell, setting
+from kfeat.analysis.cells import Cell, by_setting, setting
 from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.saying import plain
@@ -30,9 +30,8 @@ def dataset(
     for which others stand in; the name of such a one then says so.
     """
     trial = cell.trial
-    namesakes = [
-        other.trial for other in cells if dataset_name(other.trial.source) == dataset_name(trial.source)
-    ]
+    each = {(id(other.trial.source), id(other.trial.protocol)): other.trial for other in cells}.values()
+    namesakes = [other for other in each if dataset_name(other.source) == dataset_name(trial.source)]
     sources = [_source(other) for other in namesakes]
     protocols = [_protocol(other) for other in namesakes if other.source == trial.source]
     name = dataset_name(trial.source)
@@ -162,7 +161,11 @@ def _whole(item: Component) -> str:
 def place(cell: Cell, cells: Sequence[Cell]) -> str:
     """Return the cell's dataset and kernel, without what all cells share; empty if they share both."""
     parts = []
-    if len({(other.trial.source, other.trial.protocol) for other in cells}) > 1:
+    shared = (
+        {id(other.trial.source): other.trial.source for other in cells},
+        {id(other.trial.protocol): other.trial.protocol for other in cells},
+    )  # by their ids first, since a hash over the content takes its time
+    if any(len(set(one.values())) > 1 for one in shared):
         parts.append(dataset(cell, cells))
     kernels = {id(other.trial.kernel): other for other in cells}.values()
     if len({kernel(other, cells) for other in kernels}) > 1:
@@ -183,6 +186,16 @@ def cell_name(cell: Cell, cells: Sequence[Cell]) -> str:
     """Return the cell's place and method, as short as they can be without being ambiguous."""
     peers = [other for other in cells if setting(other) == setting(cell)]
     return ", ".join(part for part in (place(cell, cells), method(cell, peers)) if part)
+
+
+def cell_names(cells: Sequence[Cell]) -> dict[int, str]:
+    """Return the `cell_name` of each cell among all of them, by the id() of the cell."""
+    found = {}
+    for peers in by_setting(cells):
+        where = place(peers[0], cells)  # which all of a setting share
+        for cell in peers:
+            found[id(cell)] = ", ".join(part for part in (where, method(cell, peers)) if part)
+    return found
 
 
 def size(cell: Cell) -> int | None:

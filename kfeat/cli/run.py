@@ -27,6 +27,7 @@ from kfeat.cli.postponed import postpone
 from kfeat.cli.protocol import protocol
 from kfeat.cli.rows import rows
 from kfeat.cli.schema import schema, show_configs
+from kfeat.cli.site import site
 from kfeat.cli.tune import tune
 from kfeat.errors import EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
@@ -76,7 +77,7 @@ def main() -> None:
 
 for _command in (
     *(check, compare, data, explain, fit, info, kernels, maps, new, plan, predict, protocol, rows, schema),
-    *(score, solvers, tune),
+    *(score, site, solvers, tune),
 ):
     main.add_command(_command)
 

@@ -25,7 +25,7 @@ def render_explanation(found: Explanation, out: Path, width: int | None = None) 
     parts = [_head(found)]
     if found.rows:
         row = found.rows[0][1]
-        parts += [_section(title, lines) for title, lines in _of_row(row).items() if lines]
+        parts += [_section(title, lines) for title, lines in row_sections(row).items() if lines]
     parts += ["\n".join(_of_use(use, width)) for use in found.uses] or [paragraph(NO_CONFIG, "", width)]
     if command := run_command(found, out):
         parts.append(f"to run exactly this trial:\n  {command}")
@@ -53,7 +53,7 @@ def _head(found: Explanation) -> str:
     return "\n".join(map(plain, lines))
 
 
-def _of_row(row: Row) -> dict[str, dict[str, str]]:
+def row_sections(row: Row) -> dict[str, dict[str, str]]:
     """Return what a row says, section by section."""
     environment = row["environment"]
     parameters = {**flat(row), "repeat": row["repeat"], "seed": row["seed"]}

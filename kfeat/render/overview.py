@@ -1,6 +1,6 @@
 """The scoreboard of `kfeat check --all`: one line per experiment, a total, and what differs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from tabulate import tabulate
@@ -8,7 +8,7 @@ from tabulate import tabulate
 from kfeat.analysis import claims as claim_verdicts
 from kfeat.analysis import numbers as number_verdicts
 from kfeat.analysis.names import cell_name
-from kfeat.analysis.standing import UNEXPLAINED, Standing
+from kfeat.analysis.standing import UNEXPLAINED, Difference, Standing
 from kfeat.analysis.tallies import KINDS, tallies
 from kfeat.render.page import bullets, tally_lines
 from kfeat.render.terminal import LONGEST, paragraph, table
@@ -108,18 +108,29 @@ def not_explained(standings: Sequence[Standing]) -> list[str]:
 
     What the config says the same of is one item.
     """
-    found: dict[str, str] = {}
-    alike: dict[str, list[str]] = {}
+    lines = []
+    for said, group in alike(standings, UNEXPLAINED):
+        named = "; ".join(f"{one.what}: ours {one.ours}; paper {one.paper}" for _, one in group)
+        lines.append(f"{named}. {said}".rstrip())
+    return lines
+
+
+def alike(
+    standings: Sequence[Standing], verdicts: Collection[str]
+) -> list[tuple[str, list[tuple[Standing, Difference]]]]:
+    """Return the differences of these verdicts, each once, by what the configs say of them.
+
+    Those of which a config says nothing are groups of one.
+    """
+    groups: dict[str, list[tuple[Standing, Difference]]] = {}
+    seen = set()
     for item in standings:
         for one in item.differences():
-            if one.verdict in UNEXPLAINED and one.what not in found:
+            if one.verdict in verdicts and one.what not in seen:
+                seen.add(one.what)
                 said = said_of(one.said, one.cited, one.verdict)
-                found[one.what] = f"{one.what}: ours {one.ours}; paper {one.paper}"
-                alike.setdefault(said or one.what, []).append(one.what)
-    return [
-        f"{'; '.join(found[what] for what in group)}. {'' if said in found else said}".rstrip()
-        for said, group in alike.items()
-    ]
+                groups.setdefault(said or f"\0{one.what}", []).append((item, one))
+    return [("" if said.startswith("\0") else said, group) for said, group in groups.items()]
 
 
 def _search(standing: Standing, results: Path) -> str:

@@ -5,6 +5,7 @@ from math import inf
 
 from tabulate import tabulate
 
+from kfeat.analysis.cells import Cell
 from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
@@ -23,7 +24,12 @@ KINDS = {"paper": "", "stand_in": "on stand-in data", "own": "kfeat's own"}
 
 def number_lines(standing: Standing) -> list[list[str]]:
     """Return a line per printed number and cell that it speaks of."""
-    lines = []
+    return [line for _, _, line in number_entries(standing)]
+
+
+def number_entries(standing: Standing) -> list[tuple[NumberVerdict, Cell, list[str]]]:
+    """Return each printed number with each cell that it speaks of, and its line under NUMBER_HEADERS."""
+    entries = []
     for item in standing.numbers:
         judged = {id(found.cell): found for found in item.reproductions}
         for cell in item.cells:
@@ -33,8 +39,9 @@ def number_lines(standing: Standing) -> list[list[str]]:
             ours = quantity.text(found.mean, found.sd) if found else MISSING
             runs, theirs = f"{len(cell.rows)}/{len(cell.trials)}", quantity.text(number.mean, number.sd)
             name = cell_name(cell, standing.cells)
-            lines.append([name, ours, runs, theirs, *difference, verdict, number.where])
-    return lines
+            line = [name, ours, runs, theirs, *difference, verdict, number.where]
+            entries.append((item, cell, line))
+    return entries
 
 
 def _compared(item: NumberVerdict, found: Reproduction | None) -> tuple[list[str], str]:
@@ -99,8 +106,15 @@ def number_notes(standing: Standing) -> list[str]:
         for item in standing.numbers
         if item.cells and (words := said_of(item.number, item.cited, item.verdict))
     ]
+    return [*(f"{name}: {words}" for name, words in said), *number_rules(standing)]
+
+
+def number_rules(standing: Standing) -> list[str]:
+    """Return when a number counts as reproduced, and what the plan lacks."""
+    reported = standing.experiment.reported
+    if reported is None or not standing.numbers:
+        return []
     return [
-        *(f"{name}: {words}" for name, words in said),
         f"within the error: the 95 % interval of the difference has 0 inside; within the slack: it has not, "
         f"but the difference is at most {_slack(reported)}, or two "
         f"of the printed standard deviations, of {reported.source}",

@@ -1,0 +1,67 @@
+"""Tables as pages show them: cells of text, each perhaps with a link and a verdict's colour."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kfeat.analysis import claims, numbers
+from kfeat.render.sheet import Sheet
+
+_NUMBER = re.compile(r"[~<>+\-−±\[]*\s*\d|–?$|∞")
+# What a verdict says in a word: pages have a colour and a sign for each.
+TONES = {
+    **dict.fromkeys((numbers.WITHIN_ERROR, numbers.ALIKE, claims.REPRODUCED, "quicker", "same"), "good"),
+    **dict.fromkeys((numbers.WITHIN_SLACK, claims.DIRECTION_ONLY), "half"),
+    **dict.fromkeys((numbers.OPEN, "narrower", "wider", "slower"), "open"),
+    **dict.fromkeys((numbers.EXPLAINED, claims.EXPLAINED, claims.REFUTED), "told"),
+    **dict.fromkeys((numbers.UNEXPLAINED, claims.UNEXPLAINED), "bad"),
+    numbers.MISSING: "none",
+}
+
+
+@dataclass(frozen=True)
+class Text:
+    """The text of a cell, where it leads, how it is coloured, and the anchor by which others lead to it."""
+
+    text: str
+    href: str = ""
+    tone: str = ""
+    anchor: str = ""
+    why: str = ""  # the anchor of what is said of the verdict
+
+
+Value = Text | str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A captioned table; `groups` are headers above the headers, each with its number of columns.
+
+    One with groups stands as the paper has it: it is neither sorted nor filtered.
+    """
+
+    caption: str
+    headers: Sequence[str]
+    lines: Sequence[Sequence[Text]]
+    groups: Sequence[tuple[str, int]] = ()
+
+    @property
+    def numeric(self) -> list[bool]:
+        """Tell of each column whether it holds numbers."""
+        columns = zip(*self.lines, strict=True) if self.lines else ([] for _ in self.headers)
+        return [all(_NUMBER.match(cell.text) for cell in column) for column in columns]
+
+
+def table(caption: str, headers: Sequence[str], lines: Sequence[Sequence[Value]]) -> Table:
+    """Return a table; plain words that are verdicts get their colour."""
+    return Table(caption, headers, [[_text(cell) for cell in line] for line in lines])
+
+
+def of_sheet(caption: str, sheet: Sheet) -> Table:
+    """Return the table of a sheet, with its groups of columns."""
+    lines = [[Text(cell) for cell in line] for line in sheet.lines]
+    return Table(caption, sheet.headers, lines, sheet.groups)
+
+
+def _text(value: Value) -> Text:
+    return value if isinstance(value, Text) else Text(value, tone=TONES.get(value, ""))
