@@ -2,7 +2,6 @@
 
 import os
 import re
-from contextlib import suppress
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Any
@@ -135,34 +134,8 @@ _StrictLoader.add_implicit_resolver(
 )
 
 
-def _quick(text: str, origin: str) -> Any:
-    """Return the value of one YAML document by libyaml's parser, in a quarter of the time.
-
-    Raises YAMLError or ValueError as the other parser does, whose words are better, and also where PyYAML
-    was built without libyaml.
-    """
-    if not yaml.__with_libyaml__:
-        raise yaml.YAMLError("there is no libyaml")
-
-    parser: Any = yaml.CSafeLoader  # whose first base is libyaml's parser
-    base: Any = parser.__bases__[0]
-
-    class Loader(_StrictLoader, base):
-        check_event, peek_event, get_event = (
-            getattr(base, name) for name in ("check_event", "peek_event", "get_event")
-        )
-
-        def __init__(self) -> None:
-            base.__init__(self, text)
-            _StrictLoader.__init__(self, "\n" * ("\n" in text), origin)
-
-    return Loader().get_single_data()
-
-
 def parse(text: str, origin: str) -> Any:
     """Return the value of one YAML document; raise ConfigError with `origin`, line and column."""
-    with suppress(yaml.YAMLError, ValueError):
-        return own_copy(_quick(text, origin))
     try:
         return own_copy(_StrictLoader(text, origin).get_single_data())
     except yaml.MarkedYAMLError as error:
