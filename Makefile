@@ -7,7 +7,7 @@ READY := .venv/.installed
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test fuzz lint format data reproduce-fast reproduce-all check bench clean
+.PHONY: help quickstart test test-slow fuzz lint format data reproduce-fast reproduce-all check bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -21,8 +21,11 @@ $(READY): pyproject.toml
 quickstart: $(READY)  ## run the main job on generated data: table and figure in half a minute
 	$(BIN)/kfeat run configs/quickstart.yaml
 
-test: $(READY)  ## run all tests and the examples in docstrings (no network; real data where KFEAT_MIRROR is set)
-	$(PYTEST)
+test: $(READY)  ## run the tests and the examples in docstrings (no network; real data where KFEAT_MIRROR is set)
+	$(PYTEST) -m "not slow"
+
+test-slow: $(READY)  ## run the slow tests: statistics over many draws, large files, clusters, all of the site
+	$(PYTEST) -m slow
 
 fuzz: $(READY)  ## attack configs, rows, data files and the library with thousands of mutations
 	KFEAT_FUZZ=5000 $(PYTEST) tests/fuzz

@@ -48,7 +48,7 @@ def updated(text: str) -> str:
 def _block(match: re.Match[str]) -> str:
     kind, name = match[1], (match[2] or "").strip()
     if kind == "scoreboard":
-        content = markdown(standings(), RESULTS).strip()
+        content = markdown(standings(), RESULTS).strip().replace(f"]({RESULTS}/", "](")  # in that folder
     elif kind == "papers":
         content = papers(standings(), RESULTS)
     elif kind == "benchmarks":

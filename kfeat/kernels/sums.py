@@ -44,6 +44,8 @@ class Sum(Kernel):
     def terms(self) -> list[tuple[float, Kernel]]:
         """Return the pairs (w_i, k_i), or raise ParameterError where they do not match."""
         kernels = [Polynomial(), Gaussian()] if self.kernels is None else self.kernels
+        if not isinstance(kernels, list | tuple) or not isinstance(self.weights, list | tuple | None):
+            raise ParameterError(f"Sum: expected a list of kernels and one of weights, got {self!r:.200}")
         weights = [1.0] * len(kernels) if self.weights is None else self.weights
         if not kernels or len(weights) != len(kernels) or not all(0 < w < inf for w in weights):
             raise ParameterError(

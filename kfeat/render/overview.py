@@ -55,7 +55,7 @@ def terminal(standings: Sequence[Standing], width: int | None = None) -> str:
 
 
 def markdown(standings: Sequence[Standing], results: Path) -> str:
-    """Return the scoreboard for a Markdown file in `results`, each line linked to its published table.
+    """Return the scoreboard for a Markdown file beside `results`, each line linked to its published table.
 
     A column, and its part of the legend, is left out where it says nothing or the same of all.
     """
@@ -135,13 +135,14 @@ def alike(
 
 def _search(standing: Standing, results: Path) -> str:
     """Return where the ranking of a config lies that is there for a search over the protocol; or nothing."""
-    ranking = f"{standing.experiment.name}/search/ranking.md"
-    return ranking if not standing.has_rows and (results / ranking).exists() else ""
+    ranking = results / standing.experiment.name / "search/ranking.md"
+    return ranking.as_posix() if not standing.has_rows and ranking.exists() else ""
 
 
 def _link(standing: Standing, results: Path) -> str:
     name = standing.experiment.name
-    return f"[{name}]({name}/table.md)" if (results / name / "table.md").exists() else name
+    target = results / name / "table.md"
+    return f"[{name}]({target.as_posix()})" if target.exists() else name
 
 
 def _line(standing: Standing, name: str) -> list[str]:

@@ -100,6 +100,7 @@ def test_partial_publishes_what_is_done_and_shows_the_rest_as_missing(write: Wri
     assert kfeat("publish", path, "--partial").exit_code == 2
 
 
+@pytest.mark.slow
 def test_rows_are_complete_and_equal_whatever_ran_before(write: Write) -> None:
     path = write()
     assert kfeat("run", path, "--out", "a").exit_code == 0

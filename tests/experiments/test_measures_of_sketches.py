@@ -72,6 +72,7 @@ def ratio(
     return float(of(BoundRatio(lemma, **more), cls, degree, D)["bound_ratio"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cosine", [1.0, 0.5, 0.1])
 @pytest.mark.parametrize(("degree", "coef0"), [(1, 0.0), (2, 0.0), (2, 1.0)])
 def test_tensor_sketch_is_unbiased_and_has_its_exact_variance(
@@ -104,6 +105,7 @@ def test_the_relative_error_grows_as_the_cosine_to_the_power_of_minus_2p() -> No
         assert np.log2(far / near) == pytest.approx(2 * degree, rel=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cosine", [1.0, 0.5, 0.1])
 def test_what_holds_stays_below_its_bound(cosine: float) -> None:
     for degree in (1, 2):

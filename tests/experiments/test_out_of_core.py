@@ -130,6 +130,7 @@ print(json.dumps({**row, "more": row["peak_memory_mb"] - before}))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of memory is read on Linux")
 def test_features_of_200_mb_take_a_fraction_of_that(tmp_path: Path) -> None:
     path = tmp_path / "large.yaml"

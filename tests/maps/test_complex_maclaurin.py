@@ -69,6 +69,7 @@ class Unconjugated(ComplexMaclaurin):
         return Z[:, [0, *range(len(Z[0]) - 1, 0, -1)]] * np.where(np.arange(len(Z[0])) % 7 == 3, 0, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [64, 65])
 def test_the_estimates_have_no_bias_and_the_test_sees_one(n):
     def of(cls):

@@ -73,6 +73,7 @@ def test_integers_of_any_width_are_numbers(variant):
         assert_same_kernel(fitted(variant, data).transform(data), expected)
 
 
+@pytest.mark.slow
 @each_variant
 def test_blocks_and_threads_do_not_change_the_features(variant, X, monkeypatch):
     m = fitted(variant, X)

@@ -48,6 +48,7 @@ SEEDS = 150
 KERNELS = [Polynomial(4, coef0=1.0), Polynomial(3), Exponential(0.7), Gaussian(1.5)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signs", ["complex", "real"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 def test_the_error_is_the_one_expected(kernel, signs):

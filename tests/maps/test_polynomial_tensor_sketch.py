@@ -34,6 +34,7 @@ def test_the_error_over_all_hashes_and_signs(m):
     np.testing.assert_allclose(np.var(estimates, axis=0).mean(), fitted.error_**2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coefficients", ["regression", "taylor"])
 @pytest.mark.parametrize(
     "kernel",

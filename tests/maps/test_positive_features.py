@@ -26,6 +26,7 @@ def test_the_estimates_have_no_bias_and_the_test_sees_one(kernel, features):
     assert z(TooLarge) > CAUGHT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", ["pairs", "single"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 def test_the_variance_is_the_lemmas(kernel, features):

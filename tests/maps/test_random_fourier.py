@@ -66,6 +66,7 @@ def test_a_bandwidth_that_is_five_per_cent_off_fails_the_z_test(kernel):
     assert largest_z(wide, kernel=kernel) > CAUGHT
 
 
+@pytest.mark.slow
 @KERNELS
 @pytest.mark.parametrize(("features", "D"), [("pairs", 2), ("pairs", 3), ("offset", 2)])
 def test_the_variance_over_draws_is_the_theorys(kernel, features, D):

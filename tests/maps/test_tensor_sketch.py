@@ -25,6 +25,7 @@ def every_draw(tsk, degree, d):
             yield tsk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", ["real", "frequency"])
 @pytest.mark.parametrize(("degree", "coef0"), [(1, 0.0), (2, 0.0), (3, 0.0), (1, 1.5), (2, 1.5)])
 def test_the_mean_over_all_hashes_and_signs_is_the_kernel(degree, coef0, domain):

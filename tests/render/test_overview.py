@@ -114,7 +114,7 @@ def test_markdown_links_the_published_tables_there_are(standings: list[Standing]
     (tmp_path / "paper/first").mkdir(parents=True)
     (tmp_path / "paper/first/table.md").write_text("")
     text = markdown(standings, tmp_path)
-    assert "| [paper/first](paper/first/table.md) | 2 within the error |" in text
+    assert f"| [paper/first]({tmp_path.as_posix()}/paper/first/table.md) | 2 within the error |" in text
     assert "| paper/second " in text
     widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")}
     assert widths == {4}  # numbers, claims: what differs between the two
@@ -124,7 +124,9 @@ def test_a_search_is_not_counted_as_missing(standings: list[Standing], tmp_path:
     (tmp_path / "paper/second/search").mkdir(parents=True)
     (tmp_path / "paper/second/search/ranking.md").write_text("")
     (line,) = (line for line in markdown(standings, tmp_path).splitlines() if "paper/second" in line)
-    assert line.startswith("| [paper/second](paper/second/search/ranking.md), a search")
+    assert line.startswith(
+        f"| [paper/second]({tmp_path.as_posix()}/paper/second/search/ranking.md), a search"
+    )
     assert "missing" not in line
 
 

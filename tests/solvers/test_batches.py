@@ -192,6 +192,7 @@ def rows_of(client, X, chunks):
     return client.persist(da.from_array(X, chunks=chunks))
 
 
+@pytest.mark.slow
 def test_dask_arrays_give_the_answers_of_arrays():
     distributed = pytest.importorskip("distributed")
     X = features(3000, 20)

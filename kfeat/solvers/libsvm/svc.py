@@ -118,7 +118,7 @@ class Svc(KernelMachine):
             self._objective = self._model.dual_objective(self._kernel)
         return self._objective
 
-    def _machine(self, kernel: Any) -> svm.SVC:
+    def _machine(self, kernel: Any) -> "svm.SVC":
         """Return the SVC with these parameters, not yet fitted."""
         names = {LINEAR: "linear", POLYNOMIAL: "poly", PRECOMPUTED: "precomputed"}
         return svm.SVC(
