@@ -89,7 +89,7 @@ def compared(problem: Problem, rounds: int) -> Iterable[Row]:
     what = ", odd or even" if problem.parity else ""
     off = fitted["Libsvm"].objective_ / fitted["Svc"].objective_ - 1
     yield {
-        "what": "Libsvm : Svc",
+        "what": "Libsvm : SVC",
         "shape": f"{problem.data}{what}, {X.shape[0]:,} x {X.shape[1]}, {share:.0%} stored",
         "kernel": problem.kernel.formula,
         "kfeat_s": seconds["kfeat"],

@@ -18,7 +18,6 @@ from liblinear import liblinear
 from libsvm import svm, svmutil
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
-from sklearn.svm import SVC
 
 from kfeat.data import Protocol, load
 from kfeat.kernels import Polynomial
@@ -39,7 +38,7 @@ SKETCHED = [  # data, protocol, degree, coef0, features
 
 def run(threads: int) -> list[Row]:
     """Return all rows of the table, measured with this many threads (LIBLINEAR: one)."""
-    return [*problems(), *predictions(), *exact_training(), *newton(threads)]
+    return [*problems(), *predictions(), *newton(threads)]
 
 
 def judged(ratio: float, target: float) -> Row:
@@ -132,32 +131,6 @@ def predictions() -> Iterable[Row]:
             "spread": seconds.spread("other", "kfeat"),
             **judged(seconds["other"] / seconds["kfeat"], 5),
             "note": "same labels" if same else "OTHER LABELS",
-        }
-
-
-def exact_training() -> Iterable[Row]:
-    """Yield exact training beside scikit-learn's SVC, which holds rows densely, on the same problem."""
-    for name, protocol, n in (("adult", {}, 8000), ("mnist", BYTES, 5000)):
-        data = load(name, Protocol.model_validate(protocol))
-        X, y = data.X_train[:n], data.y_train[:n]
-        dense = (X.toarray() if hasattr(X, "toarray") else X).astype(np.float64)
-        seconds = side_by_side(
-            {
-                "kfeat": lambda X=X, y=y: Libsvm(Polynomial(4, 1.0, 1.0), cache_mb=1000).fit(X, y),
-                "other": lambda X=dense, y=y: SVC(
-                    kernel="poly", degree=4, gamma=1.0, coef0=1.0, cache_size=1000
-                ).fit(X, y),
-            },
-            rounds=1,
-        )
-        share = np.count_nonzero(dense) / dense.size
-        yield {
-            "what": "Libsvm : SVC",
-            "shape": f"{name}, {n:,} x {dense.shape[1]}, {share:.0%} non-zero",
-            "kfeat_s": seconds["kfeat"],
-            "other_s": seconds["other"],
-            **judged(seconds["other"] / seconds["kfeat"], 0.9),
-            "note": "LIBSVM sums over non-zeros, SVC over all columns",
         }
 
 
