@@ -1,34 +1,16 @@
-"""The `kfeat` command: thin commands over experiments and reports.
+"""The commands that make rows, draw them and publish them: run, report, publish."""
 
-Everything heavy is imported inside the commands, so that `kfeat --help` answers at once.
-"""
-
-import logging
-import signal
 from dataclasses import replace
 from functools import partial
 from math import inf
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kfeat.cli import options
-from kfeat.cli.check import check
-from kfeat.cli.compare import compare
-from kfeat.cli.data import data
-from kfeat.cli.explain import explain
-from kfeat.cli.lists import kernels, maps, solvers
-from kfeat.cli.model import fit, info, predict, score
-from kfeat.cli.new import new
-from kfeat.cli.plan import plan, show_plan
-from kfeat.cli.postponed import postpone
-from kfeat.cli.protocol import protocol
-from kfeat.cli.rows import rows
-from kfeat.cli.schema import schema, show_configs
-from kfeat.cli.site import site
-from kfeat.cli.tune import tune
+from kfeat.cli.plan import show_plan
+from kfeat.cli.schema import show_configs
 from kfeat.errors import EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
@@ -45,44 +27,7 @@ if TYPE_CHECKING:
 Access = dict[str, Any]
 
 
-class _Group(click.Group):
-    """Turns what a user can correct into one sentence on stderr and exit code 2."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; Ctrl-C exits with 130, SIGTERM with 143, a KfeatError with 2."""
-        logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING)
-        signal.signal(signal.SIGTERM, _terminated)
-        postpone()
-        try:
-            return super().invoke(ctx)
-        except KfeatError as error:
-            if ctx.meta.get("kfeat.debug"):
-                raise
-            click.echo(f"kfeat: {plain_lines(str(error))}", err=True)
-            ctx.exit(2)
-        except KeyboardInterrupt:
-            click.echo("kfeat: interrupted; finished trials are kept, the same command goes on", err=True)
-            ctx.exit(130)
-
-
-def _terminated(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
-
-
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="kfeat")
-def main() -> None:
-    """Reproduce the papers on explicit random feature maps for kernel machines."""
-
-
-for _command in (
-    *(check, compare, data, explain, fit, info, kernels, maps, new, plan, predict, protocol, rows, schema),
-    *(score, site, solvers, tune),
-):
-    main.add_command(_command)
-
-
-@main.command()
+@click.command()
 @options.selects_experiments
 @options.out
 @options.results
@@ -208,7 +153,7 @@ def _run_one(
     return any(cell.failed for cell in cells)
 
 
-@main.command()
+@click.command()
 @options.selects_experiments
 @options.out
 def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
@@ -231,7 +176,7 @@ def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Pa
             click.echo(render(experiment, cells, "terminal", terminal_width()))
 
 
-@main.command()
+@click.command()
 @options.selects_experiments
 @options.out
 @options.results

@@ -1,0 +1,78 @@
+"""The `kfeat` command: its commands, and what becomes of errors and signals.
+
+Everything heavy is imported inside the commands, so that `kfeat --help` answers at once.
+"""
+
+import logging
+import signal
+from types import FrameType
+from typing import Any
+
+import click
+
+from kfeat.cli.check import check
+from kfeat.cli.compare import compare
+from kfeat.cli.data import data
+from kfeat.cli.explain import explain
+from kfeat.cli.lists import kernels, maps, solvers
+from kfeat.cli.model import fit, info, predict, score
+from kfeat.cli.new import new
+from kfeat.cli.plan import plan
+from kfeat.cli.postponed import postpone
+from kfeat.cli.protocol import protocol
+from kfeat.cli.rows import rows
+from kfeat.cli.run import publish, report, run
+from kfeat.cli.schema import schema
+from kfeat.cli.site import site
+from kfeat.cli.tune import tune
+from kfeat.errors import KfeatError
+from kfeat.saying import plain_lines
+
+COMMANDS: dict[str, tuple[click.Command, ...]] = {
+    "Experiments": (plan, run, report, check, publish),
+    "What came out": (rows, explain, compare, protocol, site),
+    "Your own data": (new, tune, fit, predict, score, info),
+    "What there is": (data, maps, kernels, solvers, schema),
+}
+
+
+class _Group(click.Group):
+    """Shows its commands by what they are for; what a user can correct is a sentence and exit code 2."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands by what they are for."""
+        for title, commands in COMMANDS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(str(one.name), one.get_short_help_str(formatter.width - 13)) for one in commands]
+                )
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; Ctrl-C exits with 130, SIGTERM with 143, a KfeatError with 2."""
+        logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING)
+        signal.signal(signal.SIGTERM, _terminated)
+        postpone()
+        try:
+            return super().invoke(ctx)
+        except KfeatError as error:
+            if ctx.meta.get("kfeat.debug"):
+                raise
+            click.echo(f"kfeat: {plain_lines(str(error))}", err=True)
+            ctx.exit(2)
+        except KeyboardInterrupt:
+            click.echo("kfeat: interrupted; finished trials are kept, the same command goes on", err=True)
+            ctx.exit(130)
+
+
+def _terminated(number: int, frame: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="kfeat")
+def main() -> None:
+    """Reproduce the papers on explicit random feature maps for kernel machines."""
+
+
+for _command in (command for commands in COMMANDS.values() for command in commands):
+    main.add_command(_command)
