@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 
+from kfeat.render.tones import coloured, terminal_has_colours
 from kfeat.saying import plain
 
 GAP = 2  # spaces between two columns
@@ -102,7 +103,7 @@ def _block(
     cells: Sequence[Sequence[str]], widths: Sequence[int], block: Sequence[int], right: Collection[int]
 ) -> str:
     """Return the lines of one table: headers, a rule, and each line in as many as its longest cell needs."""
-    printed = []
+    printed, colours = [], terminal_has_colours()
     for line in cells:
         parts = [wrap(line[i], widths[i]) for i in block]
         for texts in zip_longest(*parts, fillvalue=""):
@@ -110,6 +111,8 @@ def _block(
                 text.rjust(widths[i]) if i in right else text.ljust(widths[i])
                 for i, text in zip(block, texts, strict=True)
             ]
+            if colours and line is not cells[0]:
+                aligned = [coloured(text, line[i]) for i, text in zip(block, aligned, strict=True)]
             printed.append((" " * GAP).join(aligned).rstrip())
         if line is cells[0]:
             printed.append((" " * GAP).join("-" * widths[i] for i in block))

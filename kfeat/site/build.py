@@ -12,12 +12,12 @@ from kfeat.analysis.at_hand import standings_at_hand
 from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment
 from kfeat.render.replacing import Replacing
+from kfeat.render.tones import TONES
 from kfeat.site import catalogue, front, links, speed_up
 from kfeat.site.explorer import explorer_script
 from kfeat.site.papers import Paper, papers
 from kfeat.site.scripts import index_script, rows_script
 from kfeat.site.sections import section
-from kfeat.site.tables import TONES
 
 
 def build(experiments: Sequence[Experiment], results: Path, out: Path) -> list[Path]:

@@ -7,9 +7,10 @@ from kfeat.analysis import claims, numbers
 from kfeat.analysis.standing import Difference, Standing
 from kfeat.analysis.tallies import KINDS
 from kfeat.render.overview import alike
+from kfeat.render.tones import TONES
 from kfeat.site import links
 from kfeat.site.papers import Paper
-from kfeat.site.tables import TONES, Text
+from kfeat.site.tables import Text
 
 # The verdicts that the scoreboard counts, each with the names that numbers and claims have for it.
 COLUMNS = (

@@ -10,6 +10,7 @@ from kfeat.experiments.paper import Explained
 from kfeat.render import text
 from kfeat.render.layout import mirror, mirror_notes
 from kfeat.render.switches import lines as switch_lines
+from kfeat.render.tones import TONES
 from kfeat.render.verdict_tables import (
     CLAIM_HEADERS,
     NUMBER_HEADERS,
@@ -21,7 +22,7 @@ from kfeat.render.verdict_tables import (
     number_rules,
 )
 from kfeat.site import links
-from kfeat.site.tables import TONES, Table, Text, Value, of_sheet, table
+from kfeat.site.tables import Table, Text, Value, of_sheet, table
 
 
 @dataclass(frozen=True)

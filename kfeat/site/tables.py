@@ -4,19 +4,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kfeat.analysis import claims, numbers
 from kfeat.render.sheet import Sheet
+from kfeat.render.tones import TONES
 
 _NUMBER = re.compile(r"[~<>+\-−±\[]*\s*\d|–?$|∞")
-# What a verdict says in a word: pages have a colour and a sign for each.
-TONES = {
-    **dict.fromkeys((numbers.WITHIN_ERROR, numbers.ALIKE, claims.REPRODUCED, "quicker", "same"), "good"),
-    **dict.fromkeys((numbers.WITHIN_SLACK, claims.DIRECTION_ONLY), "half"),
-    **dict.fromkeys((numbers.OPEN, "narrower", "wider", "slower"), "open"),
-    **dict.fromkeys((numbers.EXPLAINED, claims.EXPLAINED, claims.REFUTED), "told"),
-    **dict.fromkeys((numbers.UNEXPLAINED, claims.UNEXPLAINED), "bad"),
-    numbers.MISSING: "none",
-}
 
 
 @dataclass(frozen=True)

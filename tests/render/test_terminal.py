@@ -71,3 +71,17 @@ def test_the_reports_of_the_papers_fit_80_columns(name: str) -> None:
 def test_a_paragraph_has_the_width_of_the_terminal_and_no_more_than_can_be_read() -> None:
     assert width_of(paragraph("word " * 100, width=60)) <= 60
     assert 100 < width_of(paragraph("word " * 100, width=300)) <= 118
+
+
+def test_verdicts_have_colours_on_a_terminal_that_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [["open questions", "open"], ["a", "differs, not explained"], ["b", "72.1"]]
+    plain = table(["what", "verdict"], lines, 30, (0, 1))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    shown = table(["what", "verdict"], lines, 30, (0, 1))
+    assert shown.splitlines()[2] == "open questions  \x1b[33mopen\x1b[0m"
+    assert "\x1b[31mdiffers, not\x1b[0m" in shown  # on each line of the cell
+    assert re.sub("\x1b\\[[0-9]+m", "", shown) == plain
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert table(["what", "verdict"], lines, 30, (0, 1)) == plain
