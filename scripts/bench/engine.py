@@ -104,7 +104,7 @@ def two_processes(folder: Path) -> Iterator[Row]:
             seconds[jobs] = taken.wall
         ratio = seconds["1"] / seconds["2"]
         yield {
-            "what": f"two {title} : one",
+            "what": f"two {title}, beside one",
             "shape": "4 trials of configs/adult_poly4.yaml",
             "kfeat_s": seconds["2"],
             "other_s": seconds["1"],
