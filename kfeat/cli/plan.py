@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kfeat.cli import options
-from kfeat.saying import plain
+from kfeat.errors import DataError, DownloadError
+from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kfeat.experiments.estimates import Estimate
     from kfeat.experiments.load import Experiment
     from kfeat.experiments.run import Again
 
@@ -37,15 +41,46 @@ def plan(
         for line in missing_lines(experiments, out):
             click.echo(line)
         return
-    for experiment in experiments:
-        show_plan(experiment, out, results, access, memory=memory)
+    show_plans(experiments, out, results, access, memory=memory)
 
 
-def show_plan(
-    experiment: "Experiment", out: Path, results: Path, access: Access, again: "Again" = "nothing",
-    time_limit: float = inf, memory: int | None = None, only: set[str] | None = None,
+def show_plans(
+    experiments: "Sequence[Experiment]", out: Path, results: Path, access: Access, again: "Again" = "nothing",
+    time_limit: float = inf, memory: int | None = None, only: "Mapping[str, set[str]] | None" = None,
 ) -> None:  # fmt: skip
-    """Show a line for each trial, or for `only` those with these ids, and what they take in all."""
+    """Show the trials of each experiment, or those with the ids in `only`, and what they take in all.
+
+    What several experiments take together counts a trial that they share once. One of several whose data
+    cannot be had is not counted, which standard error says.
+    """
+    from kfeat.cli.expected import in_all
+
+    whole: dict[str, Estimate] = {}
+    left: dict[str, Estimate] = {}
+    planned = 0
+    for experiment in experiments:
+        mine = (only or {}).get(experiment.name)
+        try:
+            expected, todo = _show_plan(experiment, out, results, access, again, time_limit, memory, mine)
+        except (DataError, DownloadError) as error:
+            if len(experiments) == 1:
+                raise
+            click.echo(f"kfeat: not counted: {plain_lines(f'{experiment.path}: {error}')}", err=True)
+            continue
+        planned += len(expected)
+        whole |= expected
+        left |= {identity: expected[identity] for identity in todo}
+    if len(experiments) > 1:
+        shared = f" ({planned - len(whole):,} of them shared)" if planned > len(whole) else ""
+        click.echo(f"{len(experiments)} configs: {planned:,} trials{shared}")
+        click.echo(in_all(whole.values(), left.values()))
+
+
+def _show_plan(
+    experiment: "Experiment", out: Path, results: Path, access: Access, again: "Again", time_limit: float,
+    memory: int | None, only: set[str] | None,
+) -> "tuple[dict[str, Estimate], set[str]]":  # fmt: skip
+    """Show an experiment's line and one per trial; return what each will take, and which are to run."""
     from kfeat.cli.expected import in_all, needs
     from kfeat.cli.progress import names
     from kfeat.experiments.estimates import estimates
@@ -63,3 +98,4 @@ def show_plan(
     for (identity, name), state in zip(names(trials).items(), states, strict=True):
         click.echo(f"{identity}  {state:<7}  {needs(expected[identity])}  {name}")
     click.echo(in_all(expected.values(), [expected[identity] for identity in todo]))
+    return expected, todo

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kfeat.cli import options
-from kfeat.cli.plan import show_plan
+from kfeat.cli.plan import show_plans
 from kfeat.cli.schema import show_configs
 from kfeat.errors import EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
@@ -63,6 +63,7 @@ def run(
     Stop it whenever you like: finished trials are kept, and the same command goes on from there.
     """
     from kfeat.cli.progress import observer
+    from kfeat.experiments.run import sharers_last
     from kfeat.experiments.worker import WorkerOptions
 
     if print_config:
@@ -73,10 +74,9 @@ def run(
     again = again or timed_runs or "nothing"
     limit = inf if time_limit is None else time_limit
     only = _named(experiments, prefixes, access) if prefixes else {}
-    experiments = [one for one in experiments if not prefixes or only[one.name]]
+    experiments = [one for one in sharers_last(experiments) if not prefixes or only[one.name]]
     if dry_run:
-        for experiment in experiments:
-            show_plan(experiment, out, results, access, again, limit, memory, only.get(experiment.name))
+        show_plans(experiments, out, results, access, again, limit, memory, only)
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
     how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)

@@ -58,6 +58,28 @@ def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
     return gathered_rows(root, [experiment.name, *experiment.rows_from])
 
 
+def sharers_last(experiments: Sequence[Experiment]) -> list[Experiment]:
+    """Return experiments in an order in which those whose rows others share come first, else as they were.
+
+    Run so, no trial that several of them have in common runs twice.
+    """
+    named = {one.name: one for one in experiments}
+    arranged: list[Experiment] = []
+    begun: set[str] = set()  # two that share each other's rows keep their order
+
+    def put(one: Experiment) -> None:
+        if one.name not in begun:
+            begun.add(one.name)
+            for name in one.rows_from:
+                if name in named:
+                    put(named[name])
+            arranged.append(one)
+
+    for one in experiments:
+        put(one)
+    return arranged
+
+
 def run_experiment(
     experiment: Experiment,
     root: Path,

@@ -487,3 +487,30 @@ def test_a_report_needs_no_data(write: Write) -> None:
         result = kfeat(command, path, *words)
         assert result.exit_code == 0, result.output
         assert "Tensor Sketch" in result.output or command != "report"
+
+
+def test_a_trial_that_configs_share_runs_once_whichever_is_named_first(write: Write) -> None:
+    """By name the config that shares rows comes first, so that the order of the list would run them twice."""
+    (Path("configs")).mkdir()
+    text = write().read_text()
+    (Path("configs") / "b.yaml").write_text(text)
+    (Path("configs") / "a.yaml").write_text(f"rows_from: [b]\n{text}".replace("repeats: 2", "repeats: 3"))
+    planned = kfeat("plan", "configs").output
+    assert "2 configs: 12 trials (5 of them shared)" in planned
+    ran = kfeat("run", "configs")
+    assert ran.exit_code == 0, ran.output
+    assert len(rows("b")) == 5
+    assert len(rows("a")) == 2
+    assert "5 done before, 2 to run" in ran.stderr
+
+
+def test_plan_counts_the_configs_whose_data_can_be_had(write: Write) -> None:
+    elsewhere = Path("gisette.yaml")
+    elsewhere.write_text(re.sub("(?m)^dataset:.*$", "dataset: gisette", write().read_text()))
+    both = kfeat("plan", write(), elsewhere, "--offline", "--mirror", "nowhere")
+    assert both.exit_code == 0, both.output
+    assert "kfeat: not counted: gisette.yaml: gisette" in both.stderr
+    assert "2 configs: 5 trials\n" in both.stdout
+    alone = kfeat("plan", elsewhere, "--offline", "--mirror", "nowhere")
+    assert alone.exit_code == 2
+    assert "could not be fetched" in alone.stderr
