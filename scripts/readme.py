@@ -103,7 +103,7 @@ def _benchmarks() -> str:
         if row.get("ratio") and " : " in row["what"]:
             ratios.setdefault(row["what"], {}).setdefault(row["threads"], []).append(row["ratio"])
     threads = sorted({count for found in ratios.values() for count in found})
-    lines = [[what, *(_span(found[count]) for count in threads)] for what, found in ratios.items()]
+    lines = [[what, *(_span(found.get(count, [])) for count in threads)] for what, found in ratios.items()]
     headers = ["kfeat : other", *(f"{count} thread{'s'[: count - 1]}" for count in threads)]
     return tabulate(lines, headers, tablefmt="github", disable_numparse=True)
 
@@ -130,6 +130,8 @@ def _kernels(names: list[str]) -> str:
 
 
 def _span(ratios: list[float]) -> str:
+    if not ratios:
+        return "–"
     low, high = (f"{x:.0f}" if x >= 10 else f"{x:.2g}" for x in (min(ratios), max(ratios)))
     return f"{low} to {high}×" if low != high else f"{low}×"
 

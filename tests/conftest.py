@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -10,6 +11,14 @@ import pytest
 from tests.small import SMALL
 
 pytest_plugins = ["tests.cells"]
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT raise KeyboardInterrupt, also where tests run in the background, where it is ignored."""
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
 
 
 @pytest.fixture(autouse=True, scope="session")

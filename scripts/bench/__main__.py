@@ -18,10 +18,10 @@ PARTS = [path.stem for path in sorted(Path(__file__).parent.glob("*.py")) if "\n
 
 
 def measured(part: str, threads: tuple[int, ...]) -> Record:
-    """Return the rows of one part at each number of threads."""
+    """Return the rows of one part at each number of threads, or at those that it knows only."""
     module = import_module(f"scripts.bench.{part}")
     start, rows = perf_counter(), []
-    for count in threads:
+    for count in getattr(module, "THREADS", threads):
         with threadpool_limits(count):
             rows += [{"threads": count, **row} for row in module.run(count)]
     return record(module.__doc__ or "", rows, perf_counter() - start)

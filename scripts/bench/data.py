@@ -11,13 +11,12 @@ from kfeat.data import Protocol, load
 from scripts.bench.harness import side_by_side
 
 Row = dict[str, Any]
+THREADS = (1,)
 SPLIT = {"split": {"kind": "sample", "n_train": 100_000, "seed": 0}}
 
 
-def run(threads: int) -> list[Row]:
+def run(_: int) -> list[Row]:
     """Return a row per measurement; what is measured has one thread."""
-    if threads != 1:
-        return []
     if not os.environ.get("KFEAT_MIRROR"):
         return [{"what": "nothing measured: set KFEAT_MIRROR, as a benchmark downloads nothing"}]
     with tempfile.TemporaryDirectory() as cache:
@@ -30,7 +29,7 @@ def covertype_rows(cache: str) -> list[Row]:
     start = perf_counter()
     load("covertype", protocol, cache=cache)
     first = perf_counter() - start
-    seconds = side_by_side({"second": lambda: load("covertype", protocol, cache=cache)}, rounds=3)
+    seconds = side_by_side({"second": lambda: load("covertype", protocol, cache=cache)})
     return [
         row("first load of covertype", "581,012 x 54", first, 30),
         row("second load of covertype", "581,012 x 54", seconds["second"], 0.5),

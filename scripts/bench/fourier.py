@@ -56,7 +56,7 @@ def weights() -> Iterable[Row]:
         cls: Any = MAPS[name]
         plain = MAPS["random_fourier"](kernel, 2_048, random_state=0)  # type: ignore[call-arg]
         weighted = cls(kernel, 2_048, random_state=0, **parameters)
-        seconds = side_by_side({"kfeat": partial(weighted.fit, X), "plain": partial(plain.fit, X)}, rounds=3)
+        seconds = side_by_side({"kfeat": partial(weighted.fit, X), "plain": partial(plain.fit, X)})
         taken = seconds["kfeat"] - seconds["plain"]
         given = ", ".join(f"{key} = {value}" for key, value in parameters.items())
         yield {

@@ -23,7 +23,7 @@ class Timings(dict[str, float]):
         return f"{min(ratios):.3g} to {max(ratios):.3g}"
 
 
-def side_by_side(candidates: dict[str, Callable[[], object]], rounds: int = 5) -> Timings:
+def side_by_side(candidates: dict[str, Callable[[], object]], rounds: int = 3) -> Timings:
     """Return the median wall seconds of each candidate over `rounds` rounds taken in turn."""
     seconds: dict[str, list[float]] = {name: [] for name in candidates}
     for turn in range(rounds + 1):

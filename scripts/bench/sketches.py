@@ -14,6 +14,7 @@ from scripts.bench.harness import Timings, side_by_side
 from scripts.bench.maps import Row, adult, judged, shaped
 
 SKETCHES = ("tensor_sketch", "complex_tensor_sketch", "tensor_srht", "recursive_sketch")
+THREADS = (1,)
 MACLAURIN = ("random_maclaurin", "complex_maclaurin", "optimised_maclaurin")
 
 
@@ -39,7 +40,7 @@ def one_shape(shape: str, X: Any, D: int, degree: int, threads: int) -> Iterator
     maps = {name: fitted(name, X, D, degree, threads) for name in (*SKETCHES, *MACLAURIN)}
     out = np.empty((X.shape[0], D), dtype=np.float32)
     for family in (SKETCHES, MACLAURIN):
-        seconds = side_by_side({name: filling(maps[name], X, out) for name in family}, rounds=3)
+        seconds = side_by_side({name: filling(maps[name], X, out) for name in family})
         for name in family[1:]:
             yield row(name, MAPS[family[0]].__name__, where, seconds, name, family[0])
     if dp_rfs.at_hand():
@@ -49,7 +50,7 @@ def one_shape(shape: str, X: Any, D: int, degree: int, threads: int) -> Iterator
             "complex_maclaurin": dp_rfs.candidate(X, D, degree, "rademacher", True, threads),
         }
         for name, other in theirs.items():
-            seconds = side_by_side({"kfeat": partial(maps[name].transform, X), "other": other}, rounds=3)
+            seconds = side_by_side({"kfeat": partial(maps[name].transform, X), "other": other})
             yield row(name, "dp-rfs", where, seconds, "kfeat", "other")
 
 

@@ -72,6 +72,7 @@ def test_a_second_run_waits_and_finds_done_what_the_first_did(small: Path, other
     assert "5 trials, 5 done before, 0 to run" in second.stderr
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_the_waiting(small: Path, other: FileLock) -> None:
     with when_told(lambda: os.kill(os.getpid(), signal.SIGINT)) as said:
         result = kfeat("run", small)

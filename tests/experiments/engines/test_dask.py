@@ -98,6 +98,7 @@ class Stage:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("interruptible")
 def test_workers_come_late_and_die_the_user_stops_and_the_scheduler_dies(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -135,10 +136,8 @@ def test_workers_come_late_and_die_the_user_stops_and_the_scheduler_dies(
             until(lambda: not running.is_running())
             (second.folder / "ended").touch()
 
-        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
         with pytest.raises(KeyboardInterrupt):
             second.rows(engine, meanwhile=the_user_stops)
-        signal.signal(signal.SIGINT, handler)
         assert (second.folder / "ended").exists()
 
         third = Stage(tmp_path / "third", write)
