@@ -19,8 +19,9 @@ class Component:
     """One kernel, map, solver or measure: its class and the parameters of its constructor.
 
     `given` holds what differs from the defaults, so that naming a default or leaving it out is the same
-    component; `parameters` holds them all. A parameter may be a component itself, or a list of some: the
-    terms of a sum of kernels, the maps that are stacked.
+    component; `parameters` holds them all. Identities leave out the defaults that the version began with: a
+    class of which one has changed since says so in `identity_defaults`. A parameter may be a component
+    itself, or a list of some: the terms of a sum of kernels, the maps that are stacked.
     """
 
     name: str
@@ -66,7 +67,13 @@ class Component:
         return {"name": self.name, **self._numbers(Component.draws)}
 
     def _numbers(self, plain: Callable[["Component"], Any]) -> dict[str, Any]:
-        return {key: each(self.given[key], plain) for key in self.numeric() if key in self.given}
+        moved: Mapping[str, Any] = getattr(self.cls, "identity_defaults", {})
+        told = [
+            key
+            for key in self.numeric()
+            if (self.parameters[key] != moved[key] if key in moved else key in self.given)
+        ]
+        return {key: each(self.parameters[key], plain) for key in told}
 
     def description(self) -> dict[str, Any]:
         """Return the name, the version and every parameter that its numbers depend on, as plain JSON."""

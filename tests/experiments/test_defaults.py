@@ -23,11 +23,25 @@ CLASSES = [(part, name, cls) for part, registry in REGISTRIES.items() for name, 
 def test_every_default_is_pinned_to_its_version(part: str, name: str, cls: Any) -> None:
     fields = parameter_model(cls).model_fields
     numeric = Component(name, cls, {}, dict.fromkeys(fields)).numeric()
-    own = {key: fields[key].default for key in numeric if not fields[key].is_required()}
+    moved = getattr(cls, "identity_defaults", {})
+    own = {key: moved.get(key, fields[key].default) for key in numeric if not fields[key].is_required()}
     assert defaults()[part][name].get(cls.algorithm_version) == own, (
         f"the defaults of {name} are not those of its version {cls.algorithm_version} in defaults.yaml: "
         "raise algorithm_version, and enter the new version there"
     )
+
+
+def test_a_default_that_moved_leaves_the_ids_of_old_rows_as_they_were() -> None:
+    """What a config names is the trial it always was; what leaves it to the class is another one."""
+    named, left = (
+        Component.of("newton", SOLVERS["newton"], {"eps": 1e-3}),
+        Component.of("newton", SOLVERS["newton"], {}),
+    )
+    assert named.identity() == {"name": "newton", "version": 1}
+    assert left.identity() == {"name": "newton", "version": 1, "eps": 1e-2}
+    assert named.changed("C", 2.0).parameters["eps"] == 1e-3
+    assert named.build().eps == 1e-3
+    assert (named.description()["eps"], left.description()["eps"]) == (1e-3, 1e-2)
 
 
 def test_all_parts_of_a_row_are_pinned() -> None:

@@ -1,7 +1,7 @@
 """Newton with the C that cross-validation chooses."""
 
 from time import perf_counter
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Gt
@@ -26,8 +26,8 @@ class NewtonCV(LinearSolver):
         The number of folds, at least 2.
     loss : {"squared_hinge", "logistic"}, default "squared_hinge"
         The loss: the objective is that of LIBLINEAR's -s 2 or -s 0.
-    eps : float, default 1e-3
-        The tolerance, above 0.
+    eps : float, default 1e-2
+        The tolerance, above 0; the default is that of LIBLINEAR's -s 2 and -s 0.
     bias : float, default -1.0
         With 0 or more every row gets one more feature of this value, which is penalised; below 0 there is
         none.
@@ -57,6 +57,8 @@ class NewtonCV(LinearSolver):
     ((5, 3), True)
     """
 
+    identity_defaults: ClassVar[dict[str, float]] = {"eps": 1e-3}
+
     def __init__(
         self,
         C_min: Annotated[FiniteFloat, Gt(0)] = 2.0**-6,
@@ -64,7 +66,7 @@ class NewtonCV(LinearSolver):
         C_factor: Annotated[FiniteFloat, Gt(1)] = 4.0,
         folds: Folds = 5,
         loss: Literal["squared_hinge", "logistic"] = "squared_hinge",
-        eps: Annotated[FiniteFloat, Gt(0)] = 1e-3,
+        eps: Annotated[FiniteFloat, Gt(0)] = 1e-2,
         bias: FiniteFloat = -1.0,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         max_iter: Iterations = 300,

@@ -37,8 +37,8 @@ class Newton(LinearSolver):
         The loss: the objective is that of LIBLINEAR's -s 2 or -s 0.
     C : float, default 1.0
         The cost of the losses, above 0.
-    eps : float, default 1e-3
-        The tolerance, above 0.
+    eps : float, default 1e-2
+        The tolerance, above 0; the default is that of LIBLINEAR's -s 2 and -s 0.
     bias : float, default -1.0
         With 0 or more every row gets one more feature of this value, which is penalised; below 0 there is
         none.
@@ -68,13 +68,14 @@ class Newton(LinearSolver):
     True
     """
 
+    identity_defaults: ClassVar[dict[str, float]] = {"eps": 1e-3}
     out_of_core: ClassVar[OutOfCore] = "passes"
 
     def __init__(
         self,
         loss: Literal["squared_hinge", "logistic"] = "squared_hinge",
         C: Annotated[FiniteFloat, Gt(0)] = 1.0,
-        eps: Annotated[FiniteFloat, Gt(0)] = 1e-3,
+        eps: Annotated[FiniteFloat, Gt(0)] = 1e-2,
         bias: FiniteFloat = -1.0,
         class_weight: dict[Any, float] | Literal["balanced"] | None = None,
         max_iter: Iterations = 300,
