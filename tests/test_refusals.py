@@ -89,6 +89,7 @@ def test_features_that_overflow_are_refused_or_give_finite_machines(name, dtype)
             assert np.isfinite(solver.predict((X * size).astype(dtype))).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in SOLVERS if name != "libsvm"])  # it has its own test
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_one_row_that_is_far_too_long_is_refused_or_gives_a_finite_machine(name, dtype):

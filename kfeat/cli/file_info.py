@@ -20,18 +20,25 @@ def report_of(path: str, target: str | None, options: Sequence[str]) -> "FileRep
     """Return the report on a file; `options` are KEY=VALUE of its reading, with values in YAML."""
     from kfeat.data.inspection import inspect
     from kfeat.data.sources import FileSource, validated
-    from kfeat.errors import ConfigError
-    from kfeat.experiments.yaml_file import parse
 
     given: dict[str, Any] = {"path": path}
     if target is not None:
         given["target"] = number_or_name(target)
+    return inspect(validated(FileSource, {**given, **said_of_reading(options)}, "dataset"))
+
+
+def said_of_reading(options: Sequence[str]) -> dict[str, Any]:
+    """Return KEY=VALUE options of a file's reading as a mapping, values in YAML."""
+    from kfeat.errors import ConfigError
+    from kfeat.experiments.yaml_file import parse
+
+    said = {}
     for option in options:
         key, equals, value = option.partition("=")
         if not equals or not key:
             raise ConfigError(f"--set {option}: expected KEY=VALUE, such as --set missing=mean")
-        given[key] = value if key in SIGNS else parse(value, f"--set {option}")
-    return inspect(validated(FileSource, given, "dataset"))
+        said[key] = value if key in SIGNS else parse(value, f"--set {option}")
+    return said
 
 
 def number_or_name(target: str) -> int | str:

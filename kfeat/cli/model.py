@@ -54,6 +54,7 @@ def fit(
     from kfeat.models.writing import check_place
 
     check_place(file, "the model")
+    _refuse_to_replace(file)
     names = options.map_names(maps)
     experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
@@ -64,6 +65,16 @@ def fit(
     if not quiet:
         click.echo(plain(_trained(model.about_)))
         click.echo(plain(f"model -> {file}"))
+
+
+def _refuse_to_replace(file: Path) -> None:
+    """Raise ModelError where there is a file that is no model, such as the config or the data."""
+    from kfeat.errors import ModelError
+
+    if file.is_file():
+        with file.open("rb") as there:
+            if there.read(2) not in (b"", b"PK"):
+                raise ModelError(f"{file}: is there, and is not a model; give another name with --model")
 
 
 @contextmanager
@@ -113,6 +124,7 @@ def predict(
     DATA has the columns of the training file, in any order, with or without the target. Rows are read,
     predicted and written a block at a time, so that their number does not matter.
     """
+    from kfeat.errors import ModelError
     from kfeat.models import load_model
     from kfeat.models.predicting import write_predictions
     from kfeat.models.working import working_with
@@ -120,6 +132,8 @@ def predict(
 
     chosen = {"predict": True, "decision_function": scores, "predict_proba": probabilities}
     methods = [method for method, wanted in chosen.items() if wanted]
+    if out is not None and out.exists() and any(one.exists() and out.samefile(one) for one in (data, file)):
+        raise ModelError(f"{out}: is what is read; give another name with --out")
     model = load_model(file)
     with working_with(threads):
         if out is None:

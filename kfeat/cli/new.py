@@ -22,14 +22,17 @@ KERNELS = ("gaussian", "polynomial", "laplacian", "linear")
 @click.option("--task", type=click.Choice(["classification", "regression"]),
               help="What to predict; words and up to 20 whole numbers are classes if left out.")  # fmt: skip
 @click.option("--kernel", type=click.Choice(KERNELS), help="The kernel.  [default: gaussian]")
+@click.option("--set", "said", multiple=True, metavar="KEY=VALUE",
+              help="How the file is read, as in a config's dataset: --set missing=drop, --set 'drop=[id]', "
+              "--set header=false, --set delimiter=whitespace; repeatable.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), metavar="CONFIG",
               help="The config to write; by default the name of DATA with .yaml, here.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace a config that exists.")
 @options.access
 @options.verbosity
 def new(
-    data: str | None, target: str | None, test: str | None, task: Any, kernel: str | None, out: Path | None,
-    force: bool, mirror: str | None, offline: bool, quiet: bool,
+    data: str | None, target: str | None, test: str | None, task: Any, kernel: str | None,
+    said: tuple[str, ...], out: Path | None, force: bool, mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Write a commented config for DATA: a file of yours, or the name of a dataset.
 
@@ -37,14 +40,16 @@ def new(
     and solver, and says why in a line each. `kfeat run`, `kfeat tune` and `kfeat fit` take the config as it
     is. On a terminal it asks for what is not given.
     """
+    from kfeat.cli.file_info import said_of_reading
     from kfeat.tuning.new_config import new_config, questions
 
+    how = said_of_reading(said)
     asking = sys.stdin.isatty() and sys.stdout.isatty()
     if data is None:
         if not asking:
             raise ConfigError("no DATA: name a file of yours, or a dataset of `kfeat data list`")
         data = click.prompt("File of data")
-    asked = questions(data, target)
+    asked = questions(data, target, how)
     if asked.columns and asking and target is None:
         click.echo(plain(f"Columns: {', '.join(asked.columns)}"))
         target = click.prompt("Column with the labels or targets", default=asked.likely or asked.columns[-1])
@@ -60,6 +65,7 @@ def new(
         test=test,
         task=task,
         kernel=kernel or KERNELS[0],
+        how=how,
         mirror=mirror,
         offline=offline,
     )

@@ -38,6 +38,7 @@ def tune(
     """
     from kfeat.experiments.engines.local import physical_cores
     from kfeat.experiments.load import load_experiment
+    from kfeat.models.writing import check_place as check_writable
     from kfeat.render.terminal import terminal_width
     from kfeat.render.tuning import sentences, terminal, write_report
     from kfeat.tuning.journal import Journal
@@ -48,6 +49,7 @@ def tune(
 
     place = out or config.with_name(f"{config.stem}_tuned.yaml")
     check_place(place)
+    check_writable(place, "the tuned config")
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     setup = setup_of(load_experiment(config, overrides), seed, **access)
     folder = runs / setup.folder
@@ -59,10 +61,10 @@ def tune(
     finally:
         assistant.end()
     said = sentences(found)
-    write_config(place, tuned_config(setup, found, said))
-    write_report(found, f"{setup.experiment.title}: what was tried", folder)
     click.echo(terminal(found, terminal_width()))
     click.echo("\n" + plain(" ".join(said)))
+    write_config(place, tuned_config(setup, found, said))
+    write_report(found, f"{setup.experiment.title}: what was tried", folder)
     if found.n_kept and not quiet:
         click.echo(f"{found.n_kept} rows of earlier calls were used.")
     click.echo(plain(f"{place}: the best; table and figure: {folder}/"))

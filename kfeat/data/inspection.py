@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from kfeat.data.loading import load_files
 from kfeat.data.models import Model, Task
 from kfeat.data.reading import COLUMN_OPTIONS, OPTIONS, Reading, format_of
 from kfeat.data.sources import FileSource
-from kfeat.errors import KfeatError
+from kfeat.errors import DataError, KfeatError
 from kfeat.saying import printable
 
 MOST_WORDS = 10  # of a column that a report lists
@@ -68,11 +69,7 @@ class FileReport(Model):
 def inspect(source: FileSource, cache: Folder = None) -> FileReport:
     """Return what a file holds; raises DataError where it cannot be read in its format at all."""
     reading, path = source.reading, source.files["train"]
-    check_regular(path)
-    name = format_of(path, reading)
-    table = OPTIONS[name] >= COLUMN_OPTIONS
-    reader = import_module(f"kfeat.data.formats.{MODULES.get(name, name)}")
-    frame = reader.read_frame(path, reading) if table else None
+    frame, name = table_in(path, reading), format_of(path, reading)
     known: dict[str, Any] = {"file": str(path), "format": name, "n_bytes": path.stat().st_size}
     if frame is not None:
         target, dropped = roles(frame, reading, str(path))
@@ -88,6 +85,26 @@ def inspect(source: FileSource, cache: Folder = None) -> FileReport:
             raise
         return FileReport(**known, problem=printable(error))
     return FileReport(**known | of_raw(raw))
+
+
+def table_in(path: Path, reading: Reading) -> Any:
+    """Return the data frame in a file; None for a format without named columns.
+
+    Raises DataError where the file cannot be read in its format.
+    """
+    check_regular(path)
+    name = format_of(path, reading)
+    if not OPTIONS[name] >= COLUMN_OPTIONS:
+        return None
+    reader = import_module(f"kfeat.data.formats.{MODULES.get(name, name)}")
+    try:
+        return reader.read_frame(path, reading)
+    except KfeatError:
+        raise
+    except (
+        Exception
+    ) as error:  # what a library says of a file that is damaged, or holds what it does not read
+        raise DataError(f"{path}: cannot be read as {name} ({printable(error)})") from None
 
 
 def roles(frame: Any, reading: Reading, file: str) -> tuple[str | None, list[str]]:
@@ -117,7 +134,12 @@ def contents_of(cells: Any) -> dict[str, Any]:
     from kfeat.data.formats.learning import are_dates, are_numbers
 
     there = cells.dropna()
-    found: dict[str, Any] = {"n_missing": int(cells.isna().sum()), "n_distinct": int(there.nunique())}
+    try:
+        found: dict[str, Any] = {"n_missing": int(cells.isna().sum()), "n_distinct": int(there.nunique())}
+    except TypeError:  # of lists and mappings, which Parquet can hold
+        raise DataError(
+            f"column {cells.name}: expected numbers or words, got {there.iloc[0]!r:.60}"
+        ) from None
     if there.empty:
         return {**found, "holds": "nothing"}
     if are_numbers(there):
@@ -155,10 +177,15 @@ def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> li
     said += [
         f"{column.name}: a word of its own in most rows; set `drop: [{column.name}]`"
         for column in used
-        if column.holds == "words" and column.n_distinct > max(OWN_WORDS, n_rows // 2)
+        if names_rows(column, n_rows)
     ]
     said += map(advice_unnamed, unnamed([column.name for column in used]))
     return said
+
+
+def names_rows(column: ColumnReport, n_rows: int) -> bool:
+    """Tell whether most rows have a word of their own in a column, as the names of persons are."""
+    return column.holds == "words" and column.n_distinct > max(OWN_WORDS, n_rows // 2)
 
 
 def of_raw(raw: Raw) -> dict[str, Any]:

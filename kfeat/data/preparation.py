@@ -46,10 +46,11 @@ class Preparation:
         X = X.astype("float64" if self.chain else self.dtype, copy=False)
         return apply_chain(self.chain, X, dense=not self.sparse).astype(self.dtype, copy=False)
 
-    def labels(self, y: NDArray[Any]) -> NDArray[Any]:
+    def labels(self, y: NDArray[Any], start: int = 0) -> NDArray[Any]:
         """Return labels +1 and -1 where training had them so, otherwise the labels as they are.
 
-        Raises DataError, which names the row, for a label that the data did not have.
+        `start` is how many rows come before. Raises DataError, which names the row, for a label that the data
+        did not have.
         """
         if self.classes is None or self.positive is None:
             return y
@@ -57,7 +58,7 @@ class Preparation:
         if not known.all():
             row = int(np.argmin(known))
             classes = ", ".join(str(label) for label in self.classes.tolist())
-            raise DataError(f"row {row + 1}: expected one of the labels {classes}, got {y[row]}")
+            raise DataError(f"row {start + row + 1}: expected one of the labels {classes}, got {y[row]}")
         return np.where(np.isin(y, self.positive), 1, -1)
 
 

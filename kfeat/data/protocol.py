@@ -204,3 +204,12 @@ class Protocol(Model):
     def random(self) -> bool:
         """Whether the rows drawn depend on the random_state of a repeat."""
         return self.split.random if isinstance(self.split, Validation) else drawn(self.split)
+
+    def given(self) -> dict[str, Any]:
+        """Return what differs from the defaults, as a config has it; a split has its kind in any case."""
+        given = self.model_dump(mode="json", exclude_defaults=True)
+        if "split" in given:
+            given["split"] = {"kind": self.split.kind, **given["split"]}
+            if isinstance(self.split, Validation):
+                given["split"]["of"] = {"kind": self.split.of.kind, **given["split"].get("of", {})}
+        return given

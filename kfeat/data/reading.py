@@ -65,7 +65,7 @@ class Reading(Model):
     column in its place, `most_frequent` the value that is met most (of several, the least); words always get
     the most frequent word. Both are learnt from the rows of the training file that have the cell (from the
     first `n_train` rows, where they are cut off), before a protocol splits them: rows that the protocol draws
-    from that file to test have their share in them. Missing labels are never made up.
+    from that file to test have their share in them. Missing labels are never made up: such rows are left out.
     """
 
     format: Format | None = None

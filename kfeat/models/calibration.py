@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from kfeat.errors import ModelError
+
 FOLDS = 5
 
 
@@ -32,12 +34,23 @@ class Calibration:
         return np.divide(each, total, out=even, where=total > 0)
 
 
+def check_rows(y: NDArray[Any]) -> None:
+    """Raise ModelError where a class has fewer rows than there are folds."""
+    rarest = int(np.unique(y, return_counts=True)[1].min())
+    if rarest < FOLDS:
+        raise ModelError(
+            f"probabilities are calibrated in {FOLDS} folds, which need {FOLDS} training rows of a class, "
+            f"and one has {rarest}: leave the probabilities out, or the class"
+        )
+
+
 def calibrated(solver: Any, Z: Any, y: NDArray[Any]) -> tuple[Any, Calibration]:
     """Return the solver, fitted to all rows of Z (n, D), and how its decision values become probabilities.
 
     The curves are scikit-learn's (`CalibratedClassifierCV`), fitted to the values of rows that the solver has
-    not seen, in 5 stratified folds. Raises scikit-learn's ValueError for a class with fewer rows than folds.
+    not seen, in 5 stratified folds. Raises ModelError for a class with fewer rows than folds.
     """
+    check_rows(y)
     from sklearn.calibration import CalibratedClassifierCV  # which takes as long as all of kfeat to import
     from sklearn.model_selection import StratifiedKFold
 

@@ -189,7 +189,11 @@ class KernelModel(TransformerMixin, BaseEstimator):
         return self.classes_[np.searchsorted(self.solver_.classes_, found)]  # words in the place of codes
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the accuracy (classification) or the coefficient of determination (regression)."""
+        """Return the accuracy (classification) or the coefficient of determination (regression).
+
+        Where a protocol made two classes +1 and -1 of the data's labels, `y` has the data's.
+        """
+        y = self.preparation_.labels(np.asarray(y)) if hasattr(self, "preparation_") else y
         measure = metrics.accuracy_score if classifies(_solver(self)) else metrics.r2_score
         return float(measure(y, self.predict(X)))
 

@@ -112,7 +112,10 @@ def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
 def _labels(model: KernelModel, rows: Rows, path: Path) -> NDArray[Any]:
     """Return labels as the solver has them; raises DataError for one that it does not know."""
     assert rows.y is not None
-    y = model.preparation_.labels(rows.y)
+    try:
+        y = model.preparation_.labels(rows.y, rows.start)
+    except DataError as error:
+        raise DataError(f"{path}, {error}") from None
     if not classifies(model.solver_):
         return y
     known = np.isin(y, model.solver_.classes_)

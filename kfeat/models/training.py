@@ -112,11 +112,10 @@ def reading_of(source: Source) -> Reading:
 def as_config(trial: Trial) -> dict[str, Any]:
     """Return a config, as YAML has it, whose one method is that of the trial."""
     source, solvers = trial.source, {"exact" if trial.map is None else "mapped": _entry(trial.solver)}
-    protocol = trial.protocol.model_dump(mode="json", exclude_defaults=True)
     return {
         "title": f"A model of {dataset_name(trial.source)}",
         "dataset": source if isinstance(source, str) else source.model_dump(mode="json", exclude_none=True),
-        "protocol": protocol,
+        "protocol": trial.protocol.given(),
         "kernel": _entry(trial.kernel),
         **({} if trial.map is None else {"maps": [_entry(trial.map)]}),
         "solvers": solvers,

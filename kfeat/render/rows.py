@@ -43,7 +43,7 @@ def _parquet(records: Sequence[Record]) -> bytes:
         import pyarrow  # noqa: F401 (pandas takes it; its own words for a missing one are many)
     except ImportError:
         raise StoreError(
-            "Parquet is written by pyarrow, which is not installed; `pip install 'kfeat[parquet]'` adds it"
+            "Parquet is written by pyarrow, which is not installed; `pip install pyarrow` adds it"
         ) from None
     out = io.BytesIO()
     frame(records).to_parquet(out, engine="pyarrow", index=False)

@@ -12,9 +12,9 @@ from kfeat.render.escapes import csv_text
 from kfeat.render.replacing import Replacing
 from kfeat.render.terminal import table
 from kfeat.tuning.bench import FOLDS
+from kfeat.tuning.candidates import solver_of
 from kfeat.tuning.halving import Scored
 from kfeat.tuning.search import Found
-from kfeat.tuning.tuned_config import solver_of
 
 SHOWN = 12  # lines of the terminal's table
 HEADERS = ("rows", "kernel", "map", "solver", "score", "spread", "seconds")
@@ -55,10 +55,12 @@ def sentences(found: Found) -> list[str]:
             f"the map {of(found.beside)}."
         )
     else:
-        said.append("The exact machine was not scored: the budget had no time for it.")
+        why = found.failed.get("exact", "the budget had no time for it")
+        said.append(f"The exact machine was not scored: {why}.")
     tested = f"On the {found.facts.n_test:,} test rows, by which nothing was chosen"
     if found.test is None:
-        said.append(f"{tested}, it has no score yet: the budget had no time to train on all training rows.")
+        why = found.failed.get("test", "the budget had no time to train on all training rows")
+        said.append(f"{tested}, it has no score yet: {why}.")
     else:
         said.append(f"{tested}, it scores {score_text(found.test, regression)}.")
     return said
@@ -86,7 +88,7 @@ def _line(one: Scored, regression: bool) -> list[str]:
 def _names(one: Scored) -> list[str]:
     """Return kernel, map and solver in words."""
     candidate = one.candidate
-    solver = {"name": candidate.loss} if one.reason else solver_of(candidate.loss, one.value)
+    solver = {"name": candidate.loss} if one.reason else solver_of(candidate.loss, one.value, {})
     kernel, feature_map = (
         read_component(entry, part) for part, entry in (("kernel", candidate.kernel), ("map", candidate.map))
     )

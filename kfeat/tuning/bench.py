@@ -14,13 +14,13 @@ from kfeat.experiments.component import read_component
 from kfeat.kernels import Gaussian, Laplacian
 from kfeat.kernels.base import squared_norms
 from kfeat.kernels.operands import as_operand
-from kfeat.solvers import SOLVERS, Newton, Ridge, grid_scores
+from kfeat.solvers import SOLVERS, Newton, grid_scores
 from kfeat.solvers.ridge.estimator import ridge_path
 from kfeat.solvers.ridge.moments import Moments, sum_of
-from kfeat.tuning.candidates import Candidate, Entry, Facts
+from kfeat.tuning.candidates import Candidate, Entry, Facts, solver_of
 
 FOLDS = 5
-# Of Newton's method while candidates are compared; what is trained in the end has its own, smaller tolerance.
+# Of Newton's method while candidates are compared; what is trained in the end may take more steps.
 EPS, STEPS = 1e-2, 100
 PATIENCE, ENOUGH = 2, 1.0  # values of C that may be no better than the best before them; and above which
 
@@ -35,10 +35,12 @@ class Bench:
     """
 
     def __init__(
-        self, source: Any, protocol: Any, random_state: int, seed: int, threads: int, access: Any
-    ) -> None:
+        self, source: Any, protocol: Any, random_state: int, seed: int, threads: int, access: Any,
+        options: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
         self._data = load(source, protocol, random_state=random_state, **access)
         self._random_state, self._seed, self._threads = random_state, seed, threads
+        self._options = options or {}
         self._order = spread_order(self._data.y_train, self._data.task == "classification", seed)
 
     def facts(self) -> Facts:
@@ -67,7 +69,7 @@ class Bench:
         if candidate.loss == "squares":
             scores = ridge_scores(Z, y, values, self._seed)
         else:
-            scores = newton_scores(candidate.loss, Z, y, sorted(values), self._seed)
+            scores = newton_scores(candidate.loss, Z, y, sorted(values), self._seed, self._options)
         return best_column(scores, sorted(values)) | {"seconds": perf_counter() - start}
 
     def exact(self, kernel: Entry, n: int, value: float) -> dict[str, Any]:
@@ -75,7 +77,8 @@ class Bench:
         start = perf_counter()
         X, y = self._subsample(n)
         name, parameter = ("kernel_ridge", "alpha") if self._data.task == "regression" else ("libsvm", "C")
-        solver: Any = SOLVERS[name](kernel=self._kernel(kernel))
+        weights = {key: value for key, value in self._options.items() if key == "class_weight"}
+        solver: Any = SOLVERS[name](kernel=self._kernel(kernel), **weights)
         scores = grid_scores(solver, X, y, parameter, [value], FOLDS, self._seed)
         return best_column(scores, [value]) | {"seconds": perf_counter() - start}
 
@@ -85,9 +88,7 @@ class Bench:
         data = self._data
         feature_map = self._map(candidate, data.X_train)
         Z = feature_map.fit_transform(data.X_train)
-        solver: Any = (
-            Ridge(alpha=value) if candidate.loss == "squares" else Newton(loss=candidate.loss, C=value)
-        )
+        solver: Any = read_component(solver_of(candidate.loss, value, self._options), "solver").build()
         solver.fit(Z, data.y_train)
         fitted = perf_counter() - start
         score = solver.score(feature_map.transform(data.X_test), data.y_test)
@@ -124,7 +125,7 @@ def spread_order(y: NDArray[Any], classes: bool, seed: int) -> Indices:
 
 
 def newton_scores(
-    loss: Any, Z: Any, y: NDArray[Any], values: Sequence[float], seed: int
+    loss: Any, Z: Any, y: NDArray[Any], values: Sequence[float], seed: int, options: dict[str, Any]
 ) -> NDArray[np.float64]:
     """Return the accuracy on each held-out fold for values of C in rising order, (folds, values tried).
 
@@ -133,7 +134,7 @@ def newton_scores(
     """
     splits = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
     folds = [(Z[seen], y[seen], Z[held_out], y[held_out]) for seen, held_out in splits]
-    solvers = [Newton(loss=loss, eps=EPS, max_iter=STEPS, warm_start=True) for _ in folds]
+    solvers = [Newton(loss=loss, eps=EPS, max_iter=STEPS, warm_start=True, **options) for _ in folds]
     columns: list[list[float]] = []
     for C in values:
         columns.append(

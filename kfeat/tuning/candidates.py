@@ -59,6 +59,13 @@ class Facts:
     square: float
 
 
+def solver_of(loss: str, value: float, options: Entry) -> Entry:
+    """Return the solver of a candidate as a config's entry; with the `options` of the config's own."""
+    if loss == "squares":
+        return {"name": "ridge", "alpha": value, **options}
+    return {"name": "newton", **({"loss": loss} if loss == "logistic" else {}), "C": value, **options}
+
+
 def drawn(i: int, facts: Facts, seed: int, smallest: int, best: Candidate | None = None) -> Candidate:
     """Return the i-th candidate; `smallest` is the number of rows of the first rung, which caps landmarks.
 

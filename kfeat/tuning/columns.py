@@ -1,15 +1,15 @@
-"""What must be known of a table before it can be read: its delimiter, columns, words and missing values."""
+"""What is known of a table before anything is said of it: how it is written, and what its columns hold."""
 
-import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from kfeat.data.columns import is_number
+from kfeat.data.columns import unnamed
 from kfeat.data.files import open_content
+from kfeat.data.formats.delimited import looks_like_data
+from kfeat.data.formats.learning import comma_numbers
+from kfeat.data.inspection import ColumnReport, names_rows, reports, table_in
 from kfeat.data.reading import Reading, format_of
-from kfeat.errors import DataError
-from kfeat.saying import printable
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 OTHERS = (";", "\t", ",", "|")
@@ -18,18 +18,21 @@ USUAL_TARGETS = ("target", "label", "labels", "class", "y", "outcome", "response
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a file of delimited text.
+    """The columns of a table, and what has to be said so that it is read as it is written."""
 
-    `words` maps a column of words to how many different ones it has, `missing` a column to how many of its
-    values are missing. `delimiter` is None where it is the one of the format.
-    """
-
-    names: tuple[str, ...]
-    header: bool
+    reports: tuple[ColumnReport, ...]
     n_rows: int
-    words: dict[str, int]
-    missing: dict[str, int]
-    delimiter: str | None
+    reading: Reading
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, or their numbers where the first line does not name them."""
+        return tuple(column.name for column in self.reports)
+
+    @property
+    def header(self) -> bool:
+        """Whether the first line names the columns."""
+        return self.reading.header is not False
 
     @property
     def likely_target(self) -> str | None:
@@ -37,65 +40,65 @@ class Columns:
         found = [name for name in self.names if name.strip().lower() in USUAL_TARGETS]
         return found[0] if len(found) == 1 else None
 
-    def useless(self, target: str | None) -> list[str]:
-        """Return the columns that tell a row and nothing else: a written index, words that are all different.
+    def features(self, target: str | None) -> list[ColumnReport]:
+        """Return the columns beside the target from which something can be learnt."""
+        useless = self.useless(target)
+        return [one for one in self.reports if one.name not in useless and one.name != target]
 
-        An index is a first column without a name. Words are such where most rows have one of their own, as
-        names of persons are.
-        """
-        index = [name for name in self.names[:1] if not name.strip() or name.startswith("Unnamed: ")]
-        words = [name for name, n in self.words.items() if n > max(20, self.n_rows // 2)]
-        return [name for name in dict.fromkeys([*index, *words]) if name != target]
+    def useless(self, target: str | None) -> dict[str, str]:
+        """Return the columns from which nothing can be learnt as they are, and why each is left out."""
+        return {one.name: why for one in self.reports if one.name != target for why in self._against(one)}
+
+    def _against(self, column: ColumnReport) -> Iterator[str]:
+        """Yield the one reason to leave a column out, if there is one."""
+        if column.name in unnamed(self.names[:1]):
+            yield "no name, as a written index"
+        elif column.holds == "dates":
+            yield "dates or times"
+        elif column.holds == "nothing":
+            yield "no value"
+        elif names_rows(column, self.n_rows):
+            yield "a word of its own in most rows"
 
 
-def columns_of(path: Path) -> Columns | None:
-    """Return the columns of a CSV or TSV file; None for a format whose files tell their targets themselves.
+def columns_of(path: Path, reading: Reading) -> Columns | None:
+    """Return the columns of a table; None for a format whose files tell their targets themselves.
 
-    Raises DataError where the file cannot be read as delimited text.
+    Delimiter, header and decimal sign are found out where `reading` leaves them open. Raises DataError where
+    the file cannot be read.
     """
-    name = format_of(path, Reading())
-    if name not in DELIMITERS:
+    kind = format_of(path, reading)
+    if kind in DELIMITERS:
+        if reading.delimiter is None:
+            reading = reading.model_copy(update={"delimiter": _delimiter(path, DELIMITERS[kind])})
+        if reading.header is None and reading.columns is None:
+            named = table_in(path, reading.model_copy(update={"header": True}))
+            if looks_like_data(list(named.columns)):
+                reading = reading.model_copy(update={"header": False})
+    frame = table_in(path, reading)
+    if frame is None:
         return None
-    delimiter = _delimiter(path, DELIMITERS[name])
-    frame = _frame(path, delimiter or DELIMITERS[name])
-    header = not all(is_number(one) for one in frame.columns)
-    if not header:
-        frame = _frame(path, delimiter or DELIMITERS[name], header=None)
-    if not len(frame):
-        raise DataError(f"{path}: expected lines of data below the header, got none")
-    names = [str(one) for one in frame.columns]
-    frame.columns = names
-    words = {one: int(frame[one].nunique()) for one in names if frame[one].dtype.kind not in "biuf"}
-    missing = {one: int(n) for one, n in frame.isna().sum().items() if n}
-    return Columns(tuple(names), header, len(frame), words, missing, delimiter)
+    found = reports(frame, None, [])
+    if kind in DELIMITERS and reading.decimal is None and any(map(_has_decimal_commas, found)):
+        reading = reading.model_copy(update={"decimal": ","})
+        frame = table_in(path, reading)
+        found = reports(frame, None, [])
+    return Columns(found, len(frame), reading)
+
+
+def _has_decimal_commas(column: ColumnReport) -> bool:
+    return column.holds == "words" and comma_numbers(column.words)
 
 
 def _delimiter(path: Path, usual: str) -> str | None:
-    """Return the delimiter of the first line where the format's own is not in it; None where it is."""
+    """Return the delimiter of the first line where the format's own is not in it; None where it is.
+
+    Runs of blanks are one where no other is there and the first two lines have as many words, two or more.
+    """
     with open_content(path) as content:
-        line = content.readline(1 << 20).decode("utf-8-sig", "replace")
+        line, second = (content.readline(1 << 20).decode("utf-8-sig", "replace") for _ in range(2))
     if usual in line:
         return None
-    return max((one for one in OTHERS if one in line), key=line.count, default=None)
-
-
-def _frame(path: Path, delimiter: str, header: int | None = 0) -> Any:
-    import pandas as pd
-
-    try:
-        with open_content(path) as content, warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return pd.read_csv(
-                content,
-                sep=delimiter,
-                header=header,
-                index_col=False,
-                skipinitialspace=True,
-                na_values=["?"],
-                low_memory=False,
-                encoding="utf-8-sig",
-            )
-    except DataError:
-        raise
-    except (ValueError, OverflowError) as error:
-        raise DataError(f"{path}: cannot be read as delimited text ({printable(error)})") from None
+    if found := max((one for one in OTHERS if one in line), key=line.count, default=None):
+        return found
+    return "whitespace" if 1 < len(line.split()) == len(second.split()) else None

@@ -1,5 +1,6 @@
 """The text of a first config: YAML with a line of reason beside each choice."""
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +8,21 @@ import numpy as np
 import yaml
 
 from kfeat.data.dataset import Raw
+from kfeat.experiments.load import load_experiment
 from kfeat.saying import plain
 from kfeat.tuning.columns import Columns
 from kfeat.tuning.first_choices import Choice
 
 MOST_EXACT = 20_000  # rows for which an exact kernel SVM takes minutes, not hours
+
+
+def read_back(text: str) -> str:
+    """Return the text of a config as it is, after kfeat has read it: no other one is given out."""
+    with tempfile.TemporaryDirectory() as folder:
+        tried = Path(folder) / "config.yaml"
+        tried.write_text(text, encoding="utf-8")
+        load_experiment(tried)
+    return text
 
 
 def flow(value: Any) -> str:
@@ -88,13 +99,16 @@ def _remarks(columns: Columns | None, target: str | None) -> list[str]:
     if columns is None:
         return []
     said = []
-    words = {name: n for name, n in columns.words.items() if name != target}
-    if words:
+    features = columns.features(target)
+    if words := {column.name: column.n_distinct for column in features if column.holds == "words"}:
         said.append(f"# Columns of words, with how many each has: {_counted(words)}.")
-    if columns.missing:
-        said.append(f"# Missing values: {_counted(columns.missing)}; `missing` says what takes their place.")
+    if missing := {column.name: column.n_missing for column in features if column.n_missing}:
+        said.append(f"# Missing values: {_counted(missing)}; `missing` says what takes their place.")
+    if unlabelled := sum(column.n_missing for column in columns.reports if column.name == target):
+        said.append(f"# Rows without a label, which are left out: {unlabelled:,}.")
     if useless := columns.useless(target):
-        said.append(f"# Left out, since they tell the rows and nothing else: {', '.join(useless)} (`drop`).")
+        left_out = "; ".join(f"{name} ({why})" for name, why in useless.items())
+        said.append(f"# Left out (`drop`): {left_out}.")
     return [plain(line) for line in said]
 
 

@@ -1,20 +1,24 @@
 """From a file of data to the text of its first config; the config is read back before it is given out."""
 
 import re
-import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kfeat.data import load_raw
+from kfeat.data.reading import Reading
 from kfeat.data.registry import registry
+from kfeat.data.sources import validated
 from kfeat.errors import ConfigError
-from kfeat.experiments.load import load_experiment
 from kfeat.experiments.names import experiment_name
 from kfeat.parameters import did_you_mean
 from kfeat.tuning.columns import Columns, columns_of
 from kfeat.tuning.first_choices import check_target, first_choices
-from kfeat.tuning.first_config import config_text
+from kfeat.tuning.first_config import config_text, read_back
+
+How = Mapping[str, Any]  # what a person says of a file: options of a config's `dataset`
+NOTHING_SAID: How = {}
 
 
 @dataclass(frozen=True)
@@ -26,12 +30,12 @@ class Questions:
     likely: str | None
 
 
-def questions(data: str, target: str | None) -> Questions:
+def questions(data: str, target: str | None, how: How = NOTHING_SAID) -> Questions:
     """Return what to ask about a file, or about a registered dataset, which has no open question."""
     stem = re.sub(r"[^\w.-]", "_", Path(data).name.split(".")[0]).lstrip(".-") or "config"
     if is_registered(data) or target is not None:
         return Questions(stem, (), None)
-    columns = columns_of(_file(data))
+    columns = columns_of(_file(data), validated(Reading, dict(how), "--set"))
     return Questions(stem, columns.names if columns else (), columns.likely_target if columns else None)
 
 
@@ -41,9 +45,12 @@ def is_registered(data: str) -> bool:
 
 
 def new_config(
-    data: str, path: Path, *, target: str | None, test: str | None, task: Any, kernel: str, **access: Any
-) -> str:
+    data: str, path: Path, *, target: str | None, test: str | None, task: Any, kernel: str,
+    how: How = NOTHING_SAID, **access: Any,
+) -> str:  # fmt: skip
     """Return the text of a first config at `path` for a file, or for a registered dataset.
+
+    `how` are options with which the file is read; what they leave open is found out.
 
     Raises ConfigError where no target is named, the target has a single class or is of another task, and
     DataError where the file cannot be read.
@@ -52,23 +59,21 @@ def new_config(
     columns: Columns | None = None
     dataset: Any = data
     if is_registered(data):
-        if target or test or task:
+        if target or test or task or how:
             raise ConfigError(
-                f"--target, --test and --task belong to files of yours; {data} is a known dataset"
+                f"--target, --test, --task and --set belong to files of yours; {data} is a known dataset"
             )
     else:
-        columns = columns_of(_file(data))
+        reading = validated(Reading, dict(how), "--set")
+        columns = columns_of(_file(data), reading)
         target = _target(columns, target, data)
-        dataset = _dataset(data, columns, target, test, task)
+        said = reading.model_dump(mode="json", exclude_none=True)
+        dataset = {**_dataset(data, columns, target, test, task), **said}
     raw = load_raw(dataset, **access)
     check_target(raw, target, task)
     words = isinstance(dataset, dict) and "categorical" in dataset
     text = config_text(raw, dataset, first_choices(raw, kernel, words), columns, path, target)
-    with tempfile.TemporaryDirectory() as folder:  # what is given out is a config that kfeat reads
-        tried = Path(folder) / "config.yaml"
-        tried.write_text(text, encoding="utf-8")
-        load_experiment(tried)
-    return text
+    return read_back(text)
 
 
 def _file(data: str) -> Path:
@@ -107,17 +112,15 @@ def _dataset(
         found["test"] = test
     if columns is not None:
         found["target"] = target if columns.header else int(str(target))
-        if columns.delimiter:
-            found["delimiter"] = columns.delimiter
-        if not columns.header:
-            found["header"] = False
-        dropped = columns.useless(target)
-        if dropped:
+        found |= columns.reading.model_dump(include={"delimiter", "header", "decimal"}, exclude_none=True)
+        if dropped := list(columns.useless(target)):
             found["drop"] = dropped if columns.header else [int(name) for name in dropped]
-        if set(columns.words) - {target, *dropped}:
+        features = columns.features(target)
+        if any(column.holds == "words" for column in features):
             found["categorical"] = "one_hot"
-        if columns.missing:  # labels are never made up: rows without one are left out
-            found["missing"] = "drop" if target in columns.missing else "mean"
+        labels = [column for column in columns.reports if column.name == target]
+        if any(column.n_missing for column in [*labels, *features]):
+            found["missing"] = "mean"
     elif target is not None:
         found["target"] = target
     if task is not None:

@@ -4,6 +4,7 @@ import logging
 import multiprocessing
 import warnings
 from contextlib import suppress
+from math import inf
 from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any
@@ -26,28 +27,34 @@ class Assistant:
         self._threads, self._bench = threads, {**bench, "threads": threads}
         self._process: Any = None
 
-    def ask(self, method: str, deadline: float, **question: Any) -> Answer | None:
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Answer | None:
         """Return the answer of a method of the bench; None if there is none before the deadline.
+
+        The bench has `limit` seconds for it; the start of its process and the reading of data do not count.
 
         An answer with the key `failed` says why there is no number. Raises the KfeatError of data that
         cannot be loaded.
         """
         if monotonic() >= deadline:
             return None
-        if self._process is None:
-            self._start()
         try:
+            if self._process is None:
+                self._start()
+                if not self._connection.poll(max(deadline - monotonic(), 0)):
+                    self.end()
+                    return None
+                kind, answer = self._connection.recv()
+                if kind == "error":
+                    self.end()
+                    raise answer
             self._connection.send((method, question))
-            if not self._connection.poll(max(deadline - monotonic(), 0)):
+            if not self._connection.poll(max(min(deadline - monotonic(), limit), 0)):
                 self.end()
                 return None
             kind, answer = self._connection.recv()
         except (EOFError, OSError):
             self.end()
             return {"failed": "the process died, most likely for want of memory"}
-        if kind == "error":
-            self.end()
-            raise answer
         return {"failed": answer} if kind == "failed" else dict(answer)
 
     def _start(self) -> None:
@@ -77,9 +84,9 @@ def _serve(connection: Connection, bench: dict[str, Any]) -> None:
         try:
             at = Bench(**bench)
         except KfeatError as error:
-            connection.recv()
             connection.send(("error", error))
             return
+        connection.send(("ready", None))
         while True:
             method, question = connection.recv()
             try:

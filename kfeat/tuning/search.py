@@ -1,7 +1,7 @@
 """A search within a budget of wall time: candidates, then the test rows, once, then the exact machine."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from time import monotonic
 from typing import Any, Protocol
@@ -27,8 +27,8 @@ STEPS = {"C": 4.0, "alpha": 10.0}
 class Asked(Protocol):
     """Who answers: `kfeat.tuning.process.Assistant`."""
 
-    def ask(self, method: str, deadline: float, **question: Any) -> dict[str, Any] | None:
-        """Return an answer; None if there is none before the deadline."""
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any] | None:
+        """Return an answer; None if there is none before the deadline, or within the limit in seconds."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class Found:
     beside: Scored | None
     test: float | None
     n_kept: int  # rows of earlier calls
+    failed: Mapping[str, str]  # why there is no "test" or "exact", where it was tried
 
 
 class Search:
@@ -60,6 +61,8 @@ class Search:
         self._asked, self._journal, self._seed, self._say = asked, journal, seed, say
         self._longest = ONE_CANDIDATE * budget
         self._budget = budget
+        self._own: frozenset[str] = frozenset()
+        self._failed: dict[str, str] = {}
 
     def _begin(self) -> None:
         """Start the clock: what comes before, the start of a process and reading the data, has no limit."""
@@ -74,6 +77,7 @@ class Search:
         self._begin()
         sizes = rungs(facts.n_train)
         own = own_candidates(kernels, maps, "squares" if facts.task == "regression" else loss, MOST_OWN)
+        self._own = frozenset(one.key for one in own)
         self._candidates(own, facts, sizes)
         scored = self._scored()
         best = winner(scored)
@@ -90,7 +94,7 @@ class Search:
         )
         test = self._test(best)
         exact = self._exact(best, beside.n) if beside else None
-        return Found(facts, scored, best, baseline(scored, best.n), exact, beside, test, n_kept)
+        return Found(facts, scored, best, baseline(scored, best.n), exact, beside, test, n_kept, self._failed)
 
     def _facts(self) -> Facts:
         answer = self._asked.ask("facts", monotonic() + PATIENCE)  # known or not: the process is ready then
@@ -130,21 +134,30 @@ class Search:
         step = STEPS[parameter]
         values = PATHS[parameter] if near is None else [near / step, near, near * step]
         began = monotonic()
-        longest = self._longest if near is None else inf
-        answer = self._asked.ask("score", min(end, began + longest), candidate=candidate, n=n, values=values)
+        limit = self._longest if near is None else inf
+        answer = self._asked.ask("score", end, limit, candidate=candidate, n=n, values=values)
         if answer is None and monotonic() >= end:
             return  # the next call tries it again
         if answer is None:
-            answer = {"failed": f"it took longer than {self._longest:.3g} s"}
+            answer = {"failed": f"it took longer than {self._longest:.3g} s", "limit": self._longest}
         row = self._journal.append(
             digest([candidate.key, n])[:16],
             {"candidate": asdict(candidate), "n": n, **({"seconds": monotonic() - began} | answer)},
         )
         if best := winner(self._scored()):
-            self._say(_of_row(row), best)
+            self._say(self._of_row(row), best)
 
     def _scored(self) -> list[Scored]:
-        return [_of_row(row) for row in self._journal.rows.values() if "candidate" in row and "n" in row]
+        """Return what is known; who took too long is known as long as the limit is no longer."""
+        rows = [row for row in self._journal.rows.values() if "candidate" in row and "n" in row]
+        return [self._of_row(row) for row in rows if row.get("limit", inf) >= self._longest]
+
+    def _of_row(self, row: Row) -> Scored:
+        candidate = Candidate(**row["candidate"])
+        candidate = replace(candidate, own=candidate.key in self._own)  # the config may have changed since
+        if "failed" in row:
+            return Scored(candidate, row["n"], -inf, 0.0, 0.0, row["seconds"], str(row["failed"]))
+        return Scored(candidate, row["n"], row["score"], row["sd"], row["value"], row["seconds"])
 
     def _exact(self, best: Scored, n: int) -> Scored | None:
         """Return the exact machine's best of five values of C (or alpha) around the winner's, on n rows."""
@@ -154,12 +167,14 @@ class Search:
             value = best.value * step**power
             key = digest(["exact", best.candidate.kernel, n, value])[:16]
             row = self._journal.rows.get(key)
-            if row is None:
+            if row is None or "failed" in row:
                 answer = self._asked.ask("exact", self._end, kernel=best.candidate.kernel, n=n, value=value)
                 if answer is None:
                     break
                 row = self._journal.append(key, {"exact": True, "at": value, **answer})
-            if "failed" not in row:
+            if "failed" in row:
+                self._failed["exact"] = str(row["failed"])
+            else:
                 found.append(Scored(best.candidate, n, row["score"], row["sd"], row["value"], row["seconds"]))
         return max(found, key=lambda one: one.score, default=None)
 
@@ -167,16 +182,11 @@ class Search:
         """Return the winner's score on the test rows, from an earlier call if there was one."""
         key = digest(["test", best.candidate.key, best.value])[:16]
         row = self._journal.rows.get(key)
-        if row is None:
+        if row is None or "failed" in row:
             answer = self._asked.ask("test", self._ends[TEST], candidate=best.candidate, value=best.value)
             if answer is None:
                 return None
             row = self._journal.append(key, {"test": True, **answer})
+        if "failed" in row:
+            self._failed["test"] = str(row["failed"])
         return row.get("score")
-
-
-def _of_row(row: Row) -> Scored:
-    candidate = Candidate(**row["candidate"])
-    if "failed" in row:
-        return Scored(candidate, row["n"], -inf, 0.0, 0.0, row["seconds"], str(row["failed"]))
-    return Scored(candidate, row["n"], row["score"], row["sd"], row["value"], row["seconds"])

@@ -12,7 +12,8 @@ from kfeat.experiments.plan import Trial, digest
 from kfeat.tuning.bench import FOLDS
 from kfeat.tuning.candidates import Entry, Loss
 
-VERSION = 1  # of what a row of a search means: raised when the same candidate gives other numbers
+VERSION = 2  # of what a row of a search means: raised when the same candidate gives other numbers
+KEPT = ("class_weight", "bias", "fit_intercept")
 LOGISTIC = (0, 6, 7)  # of LIBLINEAR's -s
 
 
@@ -27,6 +28,7 @@ class Setup:
     kernels: list[Entry]
     maps: list[Entry]
     loss: Loss
+    options: dict[str, Any]  # of the config's solver, which every candidate's solver has too
     identity: str
 
     @property
@@ -37,7 +39,7 @@ class Setup:
     def bench(self, seed: int, access: dict[str, Any]) -> dict[str, Any]:
         """Return what a `Bench` is made with."""
         given = {"source": self.source, "protocol": self.protocol, "random_state": self.random_state}
-        return {**given, "seed": seed, "access": access}
+        return {**given, "seed": seed, "access": access, "options": self.options}
 
 
 def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
@@ -56,16 +58,25 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
             )
     here = experiment.settings[0]
     source, protocol = sources[0], protocols[0]
-    fingerprint = load_raw(source, **access).fingerprint
+    raw = load_raw(source, **access)
+    fingerprint = raw.fingerprint
     trial = Trial(source, fingerprint, protocol, here.kernels[0], None, None, 0, experiment.seed)
     random_state = trial.seeds["data"]
+    options = _options(here.mapped_solvers[0]) if here.mapped_solvers else {}
+    told = [fingerprint, raw.task, protocol.model_dump_json(), random_state, seed, str(options)]
     return Setup(
         experiment, source, protocol, random_state,
         kernels=[one.draws() for one in here.kernels],
         maps=[one.draws() for one in here.maps],
         loss=_loss(here.mapped_solvers[0]) if here.mapped_solvers else "squared_hinge",
-        identity=digest([VERSION, FOLDS, fingerprint, protocol.model_dump_json(), random_state, seed])[:16],
+        options=options,
+        identity=digest([VERSION, FOLDS, *told])[:16],
     )  # fmt: skip
+
+
+def _options(solver: Component) -> dict[str, Any]:
+    """Return the options of a config's solver that a search keeps: the weights of classes and the bias."""
+    return {key: solver.given[key] for key in KEPT if key in solver.given}
 
 
 def _loss(solver: Component) -> Loss:

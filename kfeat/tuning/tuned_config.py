@@ -9,7 +9,8 @@ from kfeat.data.protocol import Validation, drawn
 from kfeat.errors import ConfigError
 from kfeat.experiments.names import experiment_name
 from kfeat.saying import plain
-from kfeat.tuning.first_config import flow
+from kfeat.tuning.candidates import solver_of
+from kfeat.tuning.first_config import flow, read_back
 from kfeat.tuning.search import Found
 from kfeat.tuning.setup import Setup
 
@@ -42,20 +43,13 @@ def tuned_config(setup: Setup, found: Found, sentences: list[str]) -> str:
         "maps:",
         f"  - {flow(best.candidate.map)}",
         "solvers:",
-        f"  mapped: {flow(solver_of(best.candidate.loss, best.value))}",
+        f"  mapped: {flow(solver_of(best.candidate.loss, best.value, setup.options))}",
         f"repeats: {experiment.settings[0].repeats}",
         f"seed: {experiment.seed}",
     ]
     if experiment.settings[0].memory != "in_core":
         lines.append(f"memory: {experiment.settings[0].memory}")
-    return "\n".join(lines) + "\n"
-
-
-def solver_of(loss: str, value: float) -> dict[str, Any]:
-    """Return the solver as a config's entry."""
-    if loss == "squares":
-        return {"name": "ridge", "alpha": value}
-    return {"name": "newton", **({"loss": loss} if loss == "logistic" else {}), "C": value}
+    return read_back("\n".join(lines) + "\n")
 
 
 def write_config(path: Path, text: str) -> None:
@@ -85,10 +79,9 @@ def _protocol(setup: Setup) -> dict[str, Any]:
     Otherwise the next repeat would test on rows by which something was chosen here.
     """
     protocol: Protocol = setup.protocol
-    given = protocol.model_dump(mode="json", exclude_defaults=True)
+    given = protocol.given()
     if protocol.random:
-        split = {"kind": protocol.split.kind, **given.get("split", {}), "seed": setup.random_state}
+        given["split"]["seed"] = setup.random_state
         if isinstance(protocol.split, Validation) and drawn(protocol.split.of):
-            split["of"] = {**split["of"], "seed": setup.random_state}
-        given["split"] = split
+            given["split"]["of"]["seed"] = setup.random_state
     return given

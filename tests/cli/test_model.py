@@ -183,7 +183,42 @@ def test_labels_made_binary_are_so_in_the_file_to_score(write: Write) -> None:
     said("fit", path, "--model", "m", "--maps", "tensor_sketch")
     assert json.loads(said("score", "--model", "m", "digits.csv", "--format", "json"))["accuracy"] > 0.95
     frame.assign(digit=11).to_csv("other.csv", index=False, header=[*(f"c{i}" for i in range(64)), "digit"])
-    assert "row 1: expected one of the labels 0, 1, 2, 3" in refused("score", "--model", "m", "other.csv")
+    wrong = refused("score", "--model", "m", "other.csv")
+    assert "other.csv, row 1: expected one of the labels 0, 1" in wrong
+    X = frame.drop(columns="digit").set_axis([f"c{i}" for i in range(64)], axis=1)
+    accuracy = load_model("m").score(X, digits.y_train[:400])
+    assert accuracy == json.loads(said("score", "--model", "m", "digits.csv", "--format", "json"))["accuracy"]
+
+
+def test_the_row_of_an_unknown_label_counts_from_the_start_of_the_file(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test_labels_made_binary_are_so_in_the_file_to_score(write)
+    lines = Path("digits.csv").read_text().splitlines()
+    wrong = lines[1].rsplit(",", 1)[0] + ",11"
+    Path("long.csv").write_text("\n".join([lines[0], *lines[1:] * 25, wrong]) + "\n")
+    assert f"long.csv, row {25 * 400 + 1}: expected one of" in refused("score", "--model", "m", "long.csv")
+
+
+@pytest.mark.parametrize(
+    "split",
+    [
+        "{kind: official, max_train: 100, seed: 3}",
+        "{kind: validation, share: 0.2, seed: 0, of: {kind: official, max_train: 100, seed: 1}}",
+        "{kind: k_fold, fold: 1}",
+    ],
+)
+def test_the_config_within_a_model_has_the_kind_of_its_split(split: str) -> None:
+    """Also that of a split which is the default but for a cap."""
+    path = own(solver="newton, C: 0.5")
+    own_rows = Path("own.csv").read_text().splitlines()
+    Path("test.csv").write_text("\n".join([own_rows[0], *own_rows[-50:]]) + "\n")
+    text = path.read_text().replace("{kind: fraction, train: 0.7, seed: 0}", split)
+    path.write_text(text.replace("path: own.csv", "path: own.csv, test: test.csv"))
+    said("fit", path, "--model", "m")
+    Path("again.yaml").write_text(said("info", "m", "--config"))
+    said("fit", "again.yaml", "--model", "n")
+    assert load_model("m").about_["trial"] == load_model("n").about_["trial"]
 
 
 def test_the_config_within_a_model_trains_it_again() -> None:

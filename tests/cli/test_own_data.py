@@ -131,3 +131,80 @@ def test_a_split_that_each_repeat_draws_is_fixed_in_the_tuned_config(monkeypatch
     assert tuned.split.train == 0.7
     assert tuned.split.seed is not None
     assert not tuned.random
+
+
+def test_new_reads_decimal_commas_dates_gaps_and_empty_columns() -> None:
+    """What a person's spreadsheet holds is found out, and the config runs."""
+    rows = [f"{i},5;2024-01-{1 + i % 28:02};;{'' if i % 7 == 0 else i % 3};{i % 2}" for i in range(60)]
+    Path("own.csv").write_text("price;when;empty;rooms;y\n" + "\n".join([*rows, "1,5;2024-01-01;;2;"]) + "\n")
+    done = kfeat("new", "own.csv", "--target", "y")
+    assert done.exit_code == 0, done.output
+    text = Path("own.yaml").read_text()
+    assert "decimal: ','" in text
+    assert "drop: [when, empty]" in text
+    assert "missing: mean" in text
+    assert "categorical" not in text
+    assert "# Left out (`drop`): when (dates or times); empty (no value)." in text
+    assert "# Rows without a label, which are left out: 1." in text
+    assert "# own.csv: 60 rows" in text
+    assert kfeat("run", "own.yaml", "--repeats", "1", "-q").exit_code == 0
+
+
+def test_new_takes_what_is_said_of_a_file_and_finds_blanks_and_lines_without_a_header() -> None:
+    lines = [f"{i / 10} {i % 5} class{i % 2}" for i in range(50)]
+    Path("iris.csv").write_text("\n".join(lines) + "\n")
+    done = kfeat("new", "iris.csv", "--target", "2")
+    assert done.exit_code == 0, done.output
+    text = Path("iris.yaml").read_text()
+    assert "target: 2" in text
+    assert "header: false" in text
+    assert "delimiter: whitespace" in text
+    said = kfeat("new", "iris.csv", "--target", "2", "--set", "drop=[1]", "--force")
+    assert said.exit_code == 0, said.output
+    assert "drop: [1]" in Path("iris.yaml").read_text()
+    wrong = kfeat("new", "iris.csv", "--target", "2", "--set", "delimitr=;", "--force")
+    assert wrong.exit_code == 2
+    assert "delimitr" in wrong.stderr
+
+
+def test_new_looks_into_parquet_too() -> None:
+    pytest.importorskip("pyarrow", reason="pip install pyarrow")
+    import pandas as pd
+
+    frame = pd.DataFrame({"a": range(40), "town": ["X", "Y"] * 20, "y": [0, 1] * 20})
+    frame.to_parquet("own.parquet")
+    done = kfeat("new", "own.parquet", "--target", "-1")
+    assert done.exit_code == 0, done.output
+    text = Path("own.yaml").read_text()
+    assert "target: y" in text
+    assert "categorical: one_hot" in text
+    Path("cut.parquet").write_bytes(Path("own.parquet").read_bytes()[:300])
+    cut = kfeat("data", "info", "cut.parquet")
+    assert cut.exit_code == 2
+    assert "cut.parquet: cannot be read as parquet" in cut.stderr
+
+
+def test_nothing_that_is_read_is_replaced() -> None:
+    """Predictions in the place of the data, a model in the place of the config: both are slips."""
+    Path("own.csv").write_text("a,b,y\n" + "".join(f"{i},{i % 7},{i % 2}\n" for i in range(40)))
+    assert kfeat("new", "own.csv", "--target", "y").exit_code == 0
+    config, data = Path("own.yaml").read_text(), Path("own.csv").read_text()
+    for name in ("own.yaml", "own.csv"):
+        refused = kfeat("fit", "own.yaml", "--model", name)
+        assert refused.exit_code == 2
+        assert "is there, and is not a model" in refused.stderr
+    assert kfeat("fit", "own.yaml", "--model", "m").exit_code == 0
+    assert kfeat("fit", "own.yaml", "--model", "m").exit_code == 0
+    for out in ("own.csv", "m"):
+        refused = kfeat("predict", "--model", "m", "own.csv", "--out", out)
+        assert refused.exit_code == 2
+        assert "is what is read" in refused.stderr
+    assert (Path("own.yaml").read_text(), Path("own.csv").read_text()) == (config, data)
+
+
+def test_probabilities_of_a_rare_class_are_refused_with_a_sentence() -> None:
+    Path("own.csv").write_text("a,b,y\n" + "".join(f"{i},{i % 7},{int(i < 3)}\n" for i in range(60)))
+    assert kfeat("new", "own.csv", "--target", "y").exit_code == 0
+    refused = kfeat("fit", "own.yaml", "--model", "m", "--probabilities")
+    assert refused.exit_code == 2
+    assert "need 5 training rows of a class" in refused.stderr

@@ -129,6 +129,7 @@ def test_force_runs_again(write: Write) -> None:
     assert [row["id"] for row in rows()][:2] == [row["id"] for row in rows()][2:]
 
 
+@pytest.mark.slow
 def test_retime_runs_again_what_was_not_timed(write: Write) -> None:
     path = write()
     assert kfeat("run", path, "--no-exact", "--jobs", "2", "-q").exit_code == 0
@@ -139,6 +140,7 @@ def test_retime_runs_again_what_was_not_timed(write: Write) -> None:
     assert len(rows()) == 8
 
 
+@pytest.mark.slow
 def test_a_number_of_timed_runs_is_made_and_no_more(write: Write) -> None:
     path = write()
     assert kfeat("run", path, "--no-exact", "--jobs", "2", "-q").exit_code == 0
@@ -420,6 +422,7 @@ def test_files_of_the_wrong_task_are_refused_before_any_trial(tmp_path: Path) ->
     assert kfeat("plan", path, "--set", "solvers.mapped={name: ridge}").exit_code == 0
 
 
+@pytest.mark.slow
 def test_a_part_of_a_config_leaves_the_files_of_the_whole(write: Write) -> None:
     path = write()
     table = Path("runs/small/table.md")
@@ -454,6 +457,7 @@ def test_a_changed_config_alone_has_no_files(write: Write) -> None:
     assert not Path("runs/small/table.md").exists()
 
 
+@pytest.mark.slow
 def test_a_report_that_failed_is_drawn_by_the_next_run(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write()
     fast = ("-q", "--no-exact", "--repeats", "1")

@@ -58,10 +58,18 @@ def test_fill(tmp_path: Path, missing: str, age: float, filled: Any) -> None:
     assert [column.fill for column in raw.coding.columns] == [age, "red"]
     rows = pd.DataFrame({"colour": [None, "blue"], "age": [np.nan, 2]})
     assert raw.coding.matrix(rows).tolist() == [[age, 1], [2, 0]]
-    with pytest.raises(
-        DataError, match=r"row 5, column of the labels: .* missing value; set `missing: drop`"
-    ):
-        loaded(tmp_path, CSV, missing=missing)
+
+
+def test_labels_are_never_made_up(tmp_path: Path) -> None:
+    """With `missing` a row without a label is left out; without it, it is named."""
+    raw = loaded(tmp_path, "a,y\n1,0\n,1\n9,\n", missing="mean")
+    assert raw.coding is not None
+    assert raw.coding.n_dropped == 1
+    assert raw.parts["train"].X.tolist() == [[1], [1]]  # the row that is left out has no part in the mean
+    with pytest.raises(DataError, match="line 4, column y: expected a finite number or word"):
+        loaded(tmp_path, "a,y\n1,0\n2,1\n9,\n")
+    with pytest.raises(DataError, match="expected rows with a label, got none"):
+        loaded(tmp_path, "a,y\n1,\n2,\n", missing="mean")
 
 
 def test_a_column_without_gaps_in_training_is_filled_all_the_same(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ OPTIONS: dict[str, Any] = {"target": "y", "categorical": "one_hot", "missing": "
 
 
 def saved(folder: Path, frame: pd.DataFrame, **options: Any) -> Path:
-    pytest.importorskip("pyarrow", reason="pip install 'kfeat[parquet]'")
+    pytest.importorskip("pyarrow", reason="pip install pyarrow")
     path = folder / "toy.parquet"
     frame.to_parquet(path, engine="pyarrow", **options)
     return path
@@ -75,5 +75,5 @@ def test_missing_pyarrow_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     path = tmp_path / "toy.parquet"
     path.write_bytes(b"PAR1")
-    with pytest.raises(DataError, match=r"pyarrow, which is not installed; `pip install 'kfeat\[parquet\]'`"):
+    with pytest.raises(DataError, match=r"pyarrow, which is not installed; `pip install pyarrow`"):
         load_raw({"path": str(path), **OPTIONS}, cache=tmp_path / "cache")

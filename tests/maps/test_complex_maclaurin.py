@@ -137,6 +137,7 @@ def test_draws_are_the_same_on_every_platform():
     assert fitted.dropped_ == PINNED_DROPPED
 
 
+@pytest.mark.slow
 def test_one_column_estimates_every_degree():
     X, kernel = X2 / 2, Polynomial(2, coef0=1.0)
     fitted = [ComplexMaclaurin(kernel, 1, "truncated", random_state=seed).fit(X) for seed in range(2000)]

@@ -66,6 +66,7 @@ class PrintedWeights(RandomMaclaurin):
         return width
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2])
 @pytest.mark.parametrize(
     ("kernel", "base"),

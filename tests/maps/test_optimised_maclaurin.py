@@ -65,6 +65,7 @@ def test_the_error_is_the_one_expected(kernel, signs):
     assert np.abs(z[OFF]).max() < 4.5  # over 780 pairs
 
 
+@pytest.mark.slow
 def test_it_beats_degrees_drawn_at_random():
     for kernel in (Polynomial(4, coef0=1.0), Exponential(0.7), Gaussian(1.5)):
         ours, _ = errors(lambda seed, k=kernel: OptimisedMaclaurin(k, 60, random_state=seed), 8)

@@ -16,6 +16,7 @@ class TooLarge(PositiveFeatures):
         return np.sqrt(1.05) * super().transform(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", ["pairs", "single"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: type(kernel).__name__)
 def test_the_estimates_have_no_bias_and_the_test_sees_one(kernel, features):

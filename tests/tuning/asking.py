@@ -1,6 +1,7 @@
 """A bench asked in this process, and data with a planted answer."""
 
 import warnings
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ class Direct:
     def __init__(self, threads: int = 1, **bench: Any) -> None:
         self.bench, self.questions = Bench(threads=threads, **bench), []
 
-    def ask(self, method: str, deadline: float, **question: Any) -> dict[str, Any]:
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any]:
         self.questions.append(method)
         try:
             with warnings.catch_warnings():

@@ -1,5 +1,6 @@
 """A search finds a planted answer, goes on from what is kept, and keeps its budget."""
 
+from math import inf
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -100,6 +101,51 @@ def test_rows_of_other_data_do_not_count(tmp_path: Path) -> None:
     assert len(set(names)) == 2
     with Journal(tmp_path / "tune", names[0]) as journal:
         assert journal.rows["facts"]["n"] == 120
+
+
+class TooSlow(Direct):
+    """Has no answer in time to the first candidate."""
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Any:
+        if method == "score" and "score" not in self.questions:
+            self.questions.append(method)
+            return None
+        return super().ask(method, deadline, limit, **question)
+
+
+def test_who_took_too_long_is_tried_again_with_a_longer_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", 1)
+    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
+    failed = []
+    for asked, budget in ((TooSlow, 1000.0), (Direct, 500.0), (Direct, 2000.0)):
+        with Journal(tmp_path / "tune", setup.identity) as journal:
+            search = Search(asked(**setup.bench(0, {})), journal, budget, 0)
+            scored = search.run(setup.kernels, setup.maps, setup.loss).scored
+        failed.append([one.reason for one in scored if one.candidate.own])
+    assert failed == [["it took longer than 150 s"], ["it took longer than 150 s"], [""]]
+
+
+def test_a_search_keeps_the_weights_of_classes_and_knows_the_task(tmp_path: Path) -> None:
+    """Candidates are trained as the config asks, the config that is found says so, and rows do not mix."""
+    X, y = product(300)
+    y = (X[:, 0] > 0.9).astype(int)  # one row in twenty
+    plain, biased, weighted = (
+        setup_of(load_experiment(config(tmp_path, "{name: linear}", X, y, f"{{name: newton{more}}}")), 0)
+        for more in ("", ", bias: 1.0", ", class_weight: balanced, bias: 1.0")
+    )
+    assert plain.options == {}
+    assert weighted.options == {"class_weight": "balanced", "bias": 1.0}
+    assert len({plain.identity, biased.identity, weighted.identity}) == 3
+    candidate = Candidate({"name": "linear"}, {"name": "nystrom", "n_components": 6}, "squared_hinge")
+    for setup, all_of_one_class in ((biased, True), (weighted, False)):
+        bench = Direct(**setup.bench(0, {})).bench
+        given: dict[str, Any] = {"candidate": candidate, "n": 240, "values": [0.001]}
+        assert (bench.score(**given)["score"] > 0.93) == all_of_one_class
+    path = config(tmp_path, "{name: linear}", X, y, "{name: ridge}")
+    path.write_text(path.read_text().replace("npz}", "npz, task: regression}"))
+    assert setup_of(load_experiment(path), 0).identity != plain.identity
 
 
 def test_a_budget_without_a_candidate_is_a_sentence(tmp_path: Path) -> None:

@@ -106,8 +106,9 @@ def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError
 
 
 def comma_numbers(words: Iterable[str]) -> bool:
-    """Return whether all words are numbers as they are written where the decimal sign is a comma."""
-    return all(map(COMMA_NUMBER.fullmatch, words))
+    """Return whether all words are numbers, some with a comma, as written where that is the decimal sign."""
+    words = list(words)
+    return any("," in word for word in words) and all(map(COMMA_NUMBER.fullmatch, words))
 
 
 def refuse_dates(cells: Mapping[str, Any], reading: Reading, name: str, file: str) -> None:

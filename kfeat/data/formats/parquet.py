@@ -1,4 +1,4 @@
-"""Parquet, read by pandas through pyarrow, which `pip install 'kfeat[parquet]'` adds."""
+"""Parquet, read by pandas through pyarrow, which `pip install pyarrow` adds."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -55,6 +55,5 @@ def check_installed(path: Path) -> None:
         import pyarrow  # noqa: F401 (pandas takes it; its own words for a missing one are many)
     except ImportError:
         raise DataError(
-            f"{path}: Parquet is read by pyarrow, which is not installed; "
-            "`pip install 'kfeat[parquet]'` adds it"
+            f"{path}: Parquet is read by pyarrow, which is not installed; `pip install pyarrow` adds it"
         ) from None

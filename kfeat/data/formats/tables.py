@@ -73,23 +73,27 @@ def features(frame: Any, columns: tuple[Column, ...], file: str) -> Any:
 
 
 def whole_rows(frame: Any, labels: Any, reading: Reading, file: str) -> tuple[Any, Any]:
-    """Return the rows that are used: all, or with `missing: drop` those without a missing cell.
+    """Return the rows that are used: those with a label, and with `missing: drop` without a missing cell.
 
-    Raises DataError naming rows where cells are missing and nothing is said of them, or a label is missing
-    that would have to be made up.
+    Raises DataError naming rows where cells or labels are missing and nothing is said of them.
     """
     lacking = frame.isna().any(axis=1).to_numpy()
     unlabelled = labels.isna().to_numpy()
     if not (lacking.any() or unlabelled.any()):
         return frame, labels
-    if reading.missing == "drop":
-        keep = ~(lacking | unlabelled)
+    if reading.missing is not None:
+        keep = ~(lacking | unlabelled) if reading.missing == "drop" else ~unlabelled
         if not keep.any():
-            raise DataError(f"{file}: expected rows without missing cells, got none; set `missing` to mean")
+            what = (
+                "without missing cells, got none; set `missing` to mean"
+                if not unlabelled.all()
+                else ("with a label, got none")
+            )
+            raise DataError(f"{file}: expected rows {what}")
         return frame[keep].reset_index(drop=True), labels[keep].reset_index(drop=True)
     if unlabelled.any():
-        raise missing_error(unlabelled, "of the labels", file, "set `missing: drop`, or fill in the labels")
-    if reading.missing is None:
+        raise missing_error(unlabelled, "of the labels", file, "set `missing`, or fill in the labels")
+    if lacking.any():
         name = frame.columns[int(np.argmax(frame.isna().any(axis=0)))]
         rows = frame[name].isna().to_numpy()
         raise missing_error(rows, name, file, "set `missing` to drop, mean or most_frequent, or fill them in")

@@ -29,7 +29,7 @@ def opened_engine(
         if (error.name or "").split(".")[0] not in ("dask", "distributed", "tornado"):
             raise
         raise EngineError(
-            "--engine dask needs the package distributed; pip install 'kfeat[dask]' installs it"
+            "--engine dask needs the package distributed; pip install distributed adds it"
         ) from None
     with dask_engine(scheduler, jobs, exclusive) as engine:
         yield engine
