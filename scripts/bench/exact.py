@@ -46,12 +46,12 @@ class Problem:
 
 
 PROBLEMS = [
-    Problem("adult", {}, 8000, Gaussian(0.1)),
-    Problem("adult", {}, 8000, POLY4),
-    Problem("mnist", BYTES, 10_000, Gaussian(0.02), parity=True),
-    Problem("mnist", BYTES, 10_000, POLY4, parity=True),
-    Problem("mnist", BYTES, 6000, Gaussian(0.02)),
-    Problem("covertype", SAMPLE, 6000, Gaussian(1.0)),
+    Problem("adult", {}, 4000, Gaussian(0.1)),
+    Problem("adult", {}, 4000, POLY4),
+    Problem("mnist", BYTES, 5000, Gaussian(0.02), parity=True),
+    Problem("mnist", BYTES, 5000, POLY4, parity=True),
+    Problem("mnist", BYTES, 4000, Gaussian(0.02)),
+    Problem("covertype", SAMPLE, 4000, Gaussian(1.0)),
     Problem("spambase", FRACTION, None, Gaussian(1.0)),
 ]
 LONG = [
