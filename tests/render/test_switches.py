@@ -45,7 +45,7 @@ def test_values_that_differ_name_where_they_hold(tmp_path: Path) -> None:
     assert found["kernel.coef0"] == "0, 1"
     # A key with a component's name leaves the others to the key without.
     assert found["solver.libsvm.eps"] == "0.001"
-    assert found["solver.eps"] == "liblinear: null; newton: 0.001"
+    assert found["solver.eps"] == "liblinear: null; newton: 0.01"
     assert found["solver.solver_type"] == "liblinear: 1; libsvm: 0"
 
 
