@@ -51,8 +51,8 @@ class Case:
 
     def lack(self, of: str) -> str:
         """Return why there is no number of this quantity."""
-        if any(not cell.rows for cell in self.cells):
-            return "no rows"
+        if without := [cell for cell in self.cells if not cell.rows]:
+            return "stopped at the time limit" if all(cell.stopped for cell in without) else "no rows"
         return "no two runs" if of == "spread" else "no times that count"
 
 

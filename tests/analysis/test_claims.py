@@ -288,6 +288,8 @@ def test_what_is_not_there_is_missing_unless_the_rest_decides(grid: Experiment) 
     above: dict[str, Any] = {"difference": [TS, RM], "above": 0}
     assert one(grid, none, **above).verdict == MISSING
     assert "6 of 6 missing: no rows" in one(grid, none, **above).ours
+    late = made(grid, lambda trial: {**scored(trial), "status": "stopped", "limit_s": 9.0})
+    assert "6 of 6 missing: stopped at the time limit" in one(grid, late, **above).ours
     assert one(grid, half, **above).verdict == MISSING
     assert one(grid, half, **above, cases="any").verdict == REPRODUCED
     assert one(grid, half, **above, cases="any", size=[0, 9]).verdict == MISSING
