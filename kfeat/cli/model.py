@@ -46,15 +46,18 @@ def fit(
     CONFIG has one dataset, kernel, map and solver; of a config with more, choose by --maps, --no-exact and
     --set. It is trained as `kfeat run` trains its first repeat.
     """
+    from kfeat.errors import ModelError
     from kfeat.experiments.load import load_experiment
     from kfeat.models import save_model
     from kfeat.models.choosing import only_trial
+    from kfeat.models.file import is_model
     from kfeat.models.training import train
     from kfeat.models.working import working_with
     from kfeat.models.writing import check_place
 
     check_place(file, "the model")
-    _refuse_to_replace(file)
+    if file.is_file() and not is_model(file):
+        raise ModelError(f"{file}: is there, and is not a model; give another name with --model")
     names = options.map_names(maps)
     experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
@@ -65,16 +68,6 @@ def fit(
     if not quiet:
         click.echo(plain(_trained(model.about_)))
         click.echo(plain(f"model -> {file}"))
-
-
-def _refuse_to_replace(file: Path) -> None:
-    """Raise ModelError where there is a file that is no model, such as the config or the data."""
-    from kfeat.errors import ModelError
-
-    if file.is_file():
-        with file.open("rb") as there:
-            if there.read(2) not in (b"", b"PK"):
-                raise ModelError(f"{file}: is there, and is not a model; give another name with --model")
 
 
 @contextmanager

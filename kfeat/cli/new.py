@@ -41,15 +41,17 @@ def new(
     is. On a terminal it asks for what is not given.
     """
     from kfeat.cli.file_info import said_of_reading
+    from kfeat.data.reading import Reading
+    from kfeat.data.sources import validated
     from kfeat.tuning.new_config import new_config, questions
 
-    how = said_of_reading(said)
+    reading = validated(Reading, said_of_reading(said), "--set")
     asking = sys.stdin.isatty() and sys.stdout.isatty()
     if data is None:
         if not asking:
             raise ConfigError("no DATA: name a file of yours, or a dataset of `kfeat data list`")
         data = click.prompt("File of data")
-    asked = questions(data, target, how)
+    asked = questions(data, target, reading)
     if asked.columns and asking and target is None:
         click.echo(plain(f"Columns: {', '.join(asked.columns)}"))
         target = click.prompt("Column with the labels or targets", default=asked.likely or asked.columns[-1])
@@ -65,7 +67,7 @@ def new(
         test=test,
         task=task,
         kernel=kernel or KERNELS[0],
-        how=how,
+        reading=reading,
         mirror=mirror,
         offline=offline,
     )

@@ -57,7 +57,7 @@ def show_plans(
 
     whole: dict[str, Estimate] = {}
     left: dict[str, Estimate] = {}
-    planned = 0
+    planned = counted = 0
     for experiment in experiments:
         mine = (only or {}).get(experiment.name)
         try:
@@ -67,12 +67,12 @@ def show_plans(
                 raise
             click.echo(f"kfeat: not counted: {plain_lines(f'{experiment.path}: {error}')}", err=True)
             continue
-        planned += len(expected)
+        planned, counted = planned + len(expected), counted + 1
         whole |= expected
         left |= {identity: expected[identity] for identity in todo}
     if len(experiments) > 1:
         shared = f" ({planned - len(whole):,} of them shared)" if planned > len(whole) else ""
-        click.echo(f"{len(experiments)} configs: {planned:,} trials{shared}")
+        click.echo(f"{counted} config{'s' * (counted != 1)}: {planned:,} trials{shared}")
         click.echo(in_all(whole.values(), left.values()))
 
 

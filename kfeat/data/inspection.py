@@ -101,9 +101,7 @@ def table_in(path: Path, reading: Reading) -> Any:
         return reader.read_frame(path, reading)
     except KfeatError:
         raise
-    except (
-        Exception
-    ) as error:  # what a library says of a file that is damaged, or holds what it does not read
+    except Exception as error:  # of a library, at a file that is damaged or holds what it does not read
         raise DataError(f"{path}: cannot be read as {name} ({printable(error)})") from None
 
 
@@ -130,13 +128,16 @@ def reports(frame: Any, target: str | None, dropped: Sequence[str]) -> tuple[Col
 
 
 def contents_of(cells: Any) -> dict[str, Any]:
-    """Return what a column holds, how much of it is missing, and its range or its words."""
+    """Return what a column holds, how much of it is missing, and its range or its words.
+
+    Raises DataError for a column of lists or mappings, which Parquet can hold.
+    """
     from kfeat.data.formats.learning import are_dates, are_numbers
 
     there = cells.dropna()
     try:
         found: dict[str, Any] = {"n_missing": int(cells.isna().sum()), "n_distinct": int(there.nunique())}
-    except TypeError:  # of lists and mappings, which Parquet can hold
+    except TypeError:  # they have no hash
         raise DataError(
             f"column {cells.name}: expected numbers or words, got {there.iloc[0]!r:.60}"
         ) from None

@@ -68,12 +68,11 @@ class Component:
 
     def _numbers(self, plain: Callable[["Component"], Any]) -> dict[str, Any]:
         moved: Mapping[str, Any] = getattr(self.cls, "identity_defaults", {})
-        told = [
-            key
-            for key in self.numeric()
-            if (self.parameters[key] != moved[key] if key in moved else key in self.given)
-        ]
-        return {key: each(self.parameters[key], plain) for key in told}
+
+        def told(key: str) -> bool:
+            return self.parameters[key] != moved[key] if key in moved else key in self.given
+
+        return {key: each(self.parameters[key], plain) for key in self.numeric() if told(key)}
 
     def description(self) -> dict[str, Any]:
         """Return the name, the version and every parameter that its numbers depend on, as plain JSON."""

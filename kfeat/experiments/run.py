@@ -61,15 +61,16 @@ def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
 def sharers_last(experiments: Sequence[Experiment]) -> list[Experiment]:
     """Return experiments in an order in which those whose rows others share come first, else as they were.
 
-    Run so, no trial that several of them have in common runs twice.
+    Run so, no trial that several of them have in common runs twice; of two that share each other's rows the
+    second begins.
     """
     named = {one.name: one for one in experiments}
     arranged: list[Experiment] = []
-    begun: set[str] = set()  # two that share each other's rows keep their order
+    begun: set[int] = set()  # by identity, as files in two folders may have one name
 
     def put(one: Experiment) -> None:
-        if one.name not in begun:
-            begun.add(one.name)
+        if id(one) not in begun:
+            begun.add(id(one))
             for name in one.rows_from:
                 if name in named:
                     put(named[name])

@@ -193,7 +193,11 @@ class KernelModel(TransformerMixin, BaseEstimator):
 
         Where a protocol made two classes +1 and -1 of the data's labels, `y` has the data's.
         """
-        y = self.preparation_.labels(np.asarray(y)) if hasattr(self, "preparation_") else y
+        check_is_fitted(self)
+        if self.preparation_.positive is not None:
+            names = self.coding.label_names if self.coding else ()
+            codes = {name: code for code, name in enumerate(names)}
+            y = self.preparation_.labels(np.array([codes.get(label, label) for label in np.asarray(y)]))
         measure = metrics.accuracy_score if classifies(_solver(self)) else metrics.r2_score
         return float(measure(y, self.predict(X)))
 

@@ -79,6 +79,17 @@ def load_model(path: str | os.PathLike[str]) -> KernelModel:
         raise ModelError(f"{path}: it is damaged, its parts do not match ({why}); {GET_AGAIN}") from None
 
 
+def is_model(path: Path) -> bool:
+    """Tell whether a file is a model's, whole or damaged, or empty: what a new model may replace."""
+    if path.stat().st_size == 0:
+        return True
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return JSON in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False
+
+
 def _read(file: IO[bytes], path: Path) -> KernelModel:
     try:
         archive = zipfile.ZipFile(file)

@@ -1,7 +1,6 @@
 """From a file of data to the text of its first config; the config is read back before it is given out."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,16 +8,12 @@ from typing import Any
 from kfeat.data import load_raw
 from kfeat.data.reading import Reading
 from kfeat.data.registry import registry
-from kfeat.data.sources import validated
 from kfeat.errors import ConfigError
 from kfeat.experiments.names import experiment_name
 from kfeat.parameters import did_you_mean
 from kfeat.tuning.columns import Columns, columns_of
 from kfeat.tuning.first_choices import check_target, first_choices
 from kfeat.tuning.first_config import config_text, read_back
-
-How = Mapping[str, Any]  # what a person says of a file: options of a config's `dataset`
-NOTHING_SAID: How = {}
 
 
 @dataclass(frozen=True)
@@ -30,12 +25,12 @@ class Questions:
     likely: str | None
 
 
-def questions(data: str, target: str | None, how: How = NOTHING_SAID) -> Questions:
-    """Return what to ask about a file, or about a registered dataset, which has no open question."""
+def questions(data: str, target: str | None, reading: Reading) -> Questions:
+    """Return what to ask about a file, read as `reading` says, or a registered dataset: of that nothing."""
     stem = re.sub(r"[^\w.-]", "_", Path(data).name.split(".")[0]).lstrip(".-") or "config"
-    if is_registered(data) or target is not None:
+    if is_registered(data) or target is not None or reading.target is not None:
         return Questions(stem, (), None)
-    columns = columns_of(_file(data), validated(Reading, dict(how), "--set"))
+    columns = columns_of(_file(data), reading)
     return Questions(stem, columns.names if columns else (), columns.likely_target if columns else None)
 
 
@@ -46,29 +41,30 @@ def is_registered(data: str) -> bool:
 
 def new_config(
     data: str, path: Path, *, target: str | None, test: str | None, task: Any, kernel: str,
-    how: How = NOTHING_SAID, **access: Any,
+    reading: Reading, **access: Any,
 ) -> str:  # fmt: skip
     """Return the text of a first config at `path` for a file, or for a registered dataset.
 
-    `how` are options with which the file is read; what they leave open is found out.
-
-    Raises ConfigError where no target is named, the target has a single class or is of another task, and
-    DataError where the file cannot be read.
+    What `reading`, the options of the file, leaves open is found out. Raises ConfigError where no target is
+    named, the target has a single class or is of another task, and DataError where the file cannot be read.
     """
     experiment_name(path.resolve())  # a name that no folder of rows can have is refused first
     columns: Columns | None = None
     dataset: Any = data
     if is_registered(data):
-        if target or test or task or how:
+        if target or test or task or reading.model_fields_set:
             raise ConfigError(
                 f"--target, --test, --task and --set belong to files of yours; {data} is a known dataset"
             )
     else:
-        reading = validated(Reading, dict(how), "--set")
         columns = columns_of(_file(data), reading)
+        if target is None and reading.target is not None:
+            target = str(reading.target)
         target = _target(columns, target, data)
-        said = reading.model_dump(mode="json", exclude_none=True)
-        dataset = {**_dataset(data, columns, target, test, task), **said}
+        dataset = _dataset(data, columns, target, test, task)
+        said = reading.model_dump(mode="json", exclude_none=True, exclude={"target"})
+        dropped = [*dataset.get("drop", []), *said.pop("drop", [])]
+        dataset |= said | ({"drop": dropped} if dropped else {})
     raw = load_raw(dataset, **access)
     check_target(raw, target, task)
     words = isinstance(dataset, dict) and "categorical" in dataset

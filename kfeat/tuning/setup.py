@@ -1,5 +1,6 @@
 """What of a config a search is about: one dataset, one protocol, and the kernels and maps to begin with."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from kfeat.tuning.bench import FOLDS
 from kfeat.tuning.candidates import Entry, Loss
 
 VERSION = 2  # of what a row of a search means: raised when the same candidate gives other numbers
-KEPT = ("class_weight", "bias", "fit_intercept")
+KEPT = ("class_weight", "bias")  # of a classifier's parameters, whatever its kind
 LOGISTIC = (0, 6, 7)  # of LIBLINEAR's -s
 
 
@@ -62,7 +63,7 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
     fingerprint = raw.fingerprint
     trial = Trial(source, fingerprint, protocol, here.kernels[0], None, None, 0, experiment.seed)
     random_state = trial.seeds["data"]
-    options = _options(here.mapped_solvers[0]) if here.mapped_solvers else {}
+    options = _options(here.mapped_solvers, raw.task)
     told = [fingerprint, raw.task, protocol.model_dump_json(), random_state, seed, str(options)]
     return Setup(
         experiment, source, protocol, random_state,
@@ -74,9 +75,11 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
     )  # fmt: skip
 
 
-def _options(solver: Component) -> dict[str, Any]:
-    """Return the options of a config's solver that a search keeps: the weights of classes and the bias."""
-    return {key: solver.given[key] for key in KEPT if key in solver.given}
+def _options(solvers: Sequence[Component], task: str) -> dict[str, Any]:
+    """Return what a search keeps of a classifier's parameters: the weights of classes and the bias."""
+    if task == "regression" or not solvers:
+        return {}
+    return {key: solvers[0].given[key] for key in KEPT if key in solvers[0].given}
 
 
 def _loss(solver: Component) -> Loss:

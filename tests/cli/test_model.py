@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from kfeat.data import load
+from kfeat.errors import DataError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
@@ -170,7 +171,8 @@ def test_all_rows_leave_none_to_score() -> None:
     assert "scores" not in said("info", "m").split()
 
 
-def test_labels_made_binary_are_so_in_the_file_to_score(write: Write) -> None:
+def digits_made_binary(write: Write) -> tuple[pd.DataFrame, Any]:
+    """Write digits.csv, fit the model m that tells threes from the rest, and return rows and labels."""
     digits = load("digits", {"split": "all"})
     frame = pd.DataFrame(digits.X_train[:400]).assign(digit=digits.y_train[:400])
     frame.to_csv("digits.csv", index=False, header=[*(f"c{i}" for i in range(64)), "digit"])
@@ -181,23 +183,38 @@ def test_labels_made_binary_are_so_in_the_file_to_score(write: Write) -> None:
         }
     )
     said("fit", path, "--model", "m", "--maps", "tensor_sketch")
+    return frame, digits.y_train[:400]
+
+
+def test_labels_made_binary_are_so_in_the_file_to_score(write: Write) -> None:
+    frame, y = digits_made_binary(write)
     assert json.loads(said("score", "--model", "m", "digits.csv", "--format", "json"))["accuracy"] > 0.95
     frame.assign(digit=11).to_csv("other.csv", index=False, header=[*(f"c{i}" for i in range(64)), "digit"])
     wrong = refused("score", "--model", "m", "other.csv")
     assert "other.csv, row 1: expected one of the labels 0, 1" in wrong
     X = frame.drop(columns="digit").set_axis([f"c{i}" for i in range(64)], axis=1)
-    accuracy = load_model("m").score(X, digits.y_train[:400])
+    accuracy = load_model("m").score(X, y)
     assert accuracy == json.loads(said("score", "--model", "m", "digits.csv", "--format", "json"))["accuracy"]
 
 
 def test_the_row_of_an_unknown_label_counts_from_the_start_of_the_file(
-    write: Write, monkeypatch: pytest.MonkeyPatch
+    write: Write,
 ) -> None:
-    test_labels_made_binary_are_so_in_the_file_to_score(write)
+    digits_made_binary(write)
     lines = Path("digits.csv").read_text().splitlines()
     wrong = lines[1].rsplit(",", 1)[0] + ",11"
     Path("long.csv").write_text("\n".join([lines[0], *lines[1:] * 25, wrong]) + "\n")
     assert f"long.csv, row {25 * 400 + 1}: expected one of" in refused("score", "--model", "m", "long.csv")
+
+
+def test_words_made_binary_are_scored_as_words() -> None:
+    path = own(solver="newton, C: 0.5")
+    path.write_text(path.read_text().replace("protocol: {", "protocol: {binarise: {positive: 'yes'}, "))
+    said("fit", path, "--model", "m")
+    labelled = json.loads(said("score", "--model", "m", "own.csv", "--format", "json"))["accuracy"]
+    assert load_model("m").score(FRAME, BUYS) == labelled > 0.8
+    with pytest.raises(DataError, match="expected one of the labels"):
+        load_model("m").score(FRAME, ["perhaps"] * N)
 
 
 @pytest.mark.parametrize(

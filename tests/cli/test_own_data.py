@@ -139,6 +139,8 @@ def test_new_reads_decimal_commas_dates_gaps_and_empty_columns() -> None:
     Path("own.csv").write_text("price;when;empty;rooms;y\n" + "\n".join([*rows, "1,5;2024-01-01;;2;"]) + "\n")
     done = kfeat("new", "own.csv", "--target", "y")
     assert done.exit_code == 0, done.output
+    assert kfeat("new", "own.csv", "--target", "y", "--set", "drop=[rooms]", "--out", "o.yaml").exit_code == 0
+    assert "drop: [when, empty, rooms]" in Path("o.yaml").read_text()
     text = Path("own.yaml").read_text()
     assert "decimal: ','" in text
     assert "drop: [when, empty]" in text
@@ -159,7 +161,7 @@ def test_new_takes_what_is_said_of_a_file_and_finds_blanks_and_lines_without_a_h
     assert "target: 2" in text
     assert "header: false" in text
     assert "delimiter: whitespace" in text
-    said = kfeat("new", "iris.csv", "--target", "2", "--set", "drop=[1]", "--force")
+    said = kfeat("new", "iris.csv", "--set", "target=2", "--set", "drop=[1]", "--force")
     assert said.exit_code == 0, said.output
     assert "drop: [1]" in Path("iris.yaml").read_text()
     wrong = kfeat("new", "iris.csv", "--target", "2", "--set", "delimitr=;", "--force")
@@ -179,9 +181,22 @@ def test_new_looks_into_parquet_too() -> None:
     assert "target: y" in text
     assert "categorical: one_hot" in text
     Path("cut.parquet").write_bytes(Path("own.parquet").read_bytes()[:300])
+    frame.assign(many=[[1, 2]] * 40).to_parquet("lists.parquet")
+    lists = kfeat("data", "info", "lists.parquet")
+    assert lists.exit_code == 2
+    assert "column many: expected numbers or words, got array([1, 2])" in lists.stderr
     cut = kfeat("data", "info", "cut.parquet")
     assert cut.exit_code == 2
     assert "cut.parquet: cannot be read as parquet" in cut.stderr
+
+
+def test_tune_refuses_a_place_that_is_not_there_before_it_searches() -> None:
+    people()
+    assert kfeat("new", "people.csv", "--target", "income", "--out", "p.yaml").exit_code == 0
+    refused = kfeat("tune", "p.yaml", "--budget", "10h", "--out", "nowhere/t.yaml")
+    assert refused.exit_code == 2
+    assert "the tuned config cannot be written" in refused.stderr
+    assert not Path("runs").exists()
 
 
 def test_nothing_that_is_read_is_replaced() -> None:
@@ -189,7 +204,8 @@ def test_nothing_that_is_read_is_replaced() -> None:
     Path("own.csv").write_text("a,b,y\n" + "".join(f"{i},{i % 7},{i % 2}\n" for i in range(40)))
     assert kfeat("new", "own.csv", "--target", "y").exit_code == 0
     config, data = Path("own.yaml").read_text(), Path("own.csv").read_text()
-    for name in ("own.yaml", "own.csv"):
+    np.savez("arrays.npz", X=np.zeros((3, 2)))  # a zip, as a model is
+    for name in ("own.yaml", "own.csv", "arrays.npz"):
         refused = kfeat("fit", "own.yaml", "--model", name)
         assert refused.exit_code == 2
         assert "is there, and is not a model" in refused.stderr

@@ -508,13 +508,24 @@ def test_a_trial_that_configs_share_runs_once_whichever_is_named_first(write: Wr
     assert "5 done before, 2 to run" in ran.stderr
 
 
+def test_two_configs_of_one_name_both_run(write: Write) -> None:
+    """Outside a folder configs/ the name is the file's alone, and neither may be left out."""
+    for folder, degree in (("a", 2), ("b", 3)):
+        Path(folder).mkdir()
+        text = write().read_text()
+        (Path(folder) / "same.yaml").write_text(text.replace("degree: 2", f"degree: {degree}"))
+    ran = kfeat("run", "a/same.yaml", "b/same.yaml", "--no-exact", "--repeats", "1", "-q")
+    assert ran.exit_code == 0, ran.output
+    assert {row["kernel"]["degree"] for row in rows("same")} == {2, 3}  # type: ignore[index]
+
+
 def test_plan_counts_the_configs_whose_data_can_be_had(write: Write) -> None:
     elsewhere = Path("gisette.yaml")
     elsewhere.write_text(re.sub("(?m)^dataset:.*$", "dataset: gisette", write().read_text()))
     both = kfeat("plan", write(), elsewhere, "--offline", "--mirror", "nowhere")
     assert both.exit_code == 0, both.output
     assert "kfeat: not counted: gisette.yaml: gisette" in both.stderr
-    assert "2 configs: 5 trials\n" in both.stdout
+    assert "1 config: 5 trials\n" in both.stdout
     alone = kfeat("plan", elsewhere, "--offline", "--mirror", "nowhere")
     assert alone.exit_code == 2
     assert "could not be fetched" in alone.stderr

@@ -10,6 +10,7 @@ import pytest
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
+from kfeat.render.tuning import sentences
 from kfeat.tuning import search as module
 from kfeat.tuning.candidates import Candidate
 from kfeat.tuning.journal import FILE, Journal
@@ -127,6 +128,31 @@ def test_who_took_too_long_is_tried_again_with_a_longer_budget(
     assert failed == [["it took longer than 150 s"], ["it took longer than 150 s"], [""]]
 
 
+class NoMemory(Direct):
+    """Fails at what comes after the candidates."""
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Any:
+        if method in ("test", "exact"):
+            return {"failed": "no memory"}
+        return super().ask(method, deadline, limit, **question)
+
+
+def test_why_there_is_no_score_is_told_and_the_next_call_tries_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", 1)
+    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
+    said = []
+    for asked in (NoMemory, Direct):
+        with Journal(tmp_path / "tune", setup.identity) as journal:
+            search = Search(asked(**setup.bench(0, {})), journal, 1000.0, 0)
+            said.append(" ".join(sentences(search.run(setup.kernels, setup.maps, setup.loss))))
+    assert "The exact machine was not scored: no memory." in said[0]
+    assert "it has no score yet: no memory." in said[0]
+    assert "no memory" not in said[1]
+    assert "it scores" in said[1]
+
+
 def test_a_search_keeps_the_weights_of_classes_and_knows_the_task(tmp_path: Path) -> None:
     """Candidates are trained as the config asks, the config that is found says so, and rows do not mix."""
     X, y = product(300)
@@ -143,9 +169,11 @@ def test_a_search_keeps_the_weights_of_classes_and_knows_the_task(tmp_path: Path
         bench = Direct(**setup.bench(0, {})).bench
         given: dict[str, Any] = {"candidate": candidate, "n": 240, "values": [0.001]}
         assert (bench.score(**given)["score"] > 0.93) == all_of_one_class
-    path = config(tmp_path, "{name: linear}", X, y, "{name: ridge}")
+    path = config(tmp_path, "{name: linear}", X, y, "{name: liblinear, solver_type: 11, bias: 1.0}")
     path.write_text(path.read_text().replace("npz}", "npz, task: regression}"))
-    assert setup_of(load_experiment(path), 0).identity != plain.identity
+    regression = setup_of(load_experiment(path), 0)
+    assert regression.identity != plain.identity
+    assert regression.options == {}  # ridge regression, which a search trains, has neither
 
 
 def test_a_budget_without_a_candidate_is_a_sentence(tmp_path: Path) -> None:

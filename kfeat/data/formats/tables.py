@@ -81,23 +81,18 @@ def whole_rows(frame: Any, labels: Any, reading: Reading, file: str) -> tuple[An
     unlabelled = labels.isna().to_numpy()
     if not (lacking.any() or unlabelled.any()):
         return frame, labels
-    if reading.missing is not None:
-        keep = ~(lacking | unlabelled) if reading.missing == "drop" else ~unlabelled
-        if not keep.any():
-            what = (
-                "without missing cells, got none; set `missing` to mean"
-                if not unlabelled.all()
-                else ("with a label, got none")
-            )
-            raise DataError(f"{file}: expected rows {what}")
-        return frame[keep].reset_index(drop=True), labels[keep].reset_index(drop=True)
-    if unlabelled.any():
+    if reading.missing is None and unlabelled.any():
         raise missing_error(unlabelled, "of the labels", file, "set `missing`, or fill in the labels")
-    if lacking.any():
+    if reading.missing is None:
         name = frame.columns[int(np.argmax(frame.isna().any(axis=0)))]
         rows = frame[name].isna().to_numpy()
         raise missing_error(rows, name, file, "set `missing` to drop, mean or most_frequent, or fill them in")
-    return frame, labels
+    if unlabelled.all():
+        raise DataError(f"{file}: expected rows with a label, got none")
+    keep = ~(lacking | unlabelled) if reading.missing == "drop" else ~unlabelled
+    if not keep.any():
+        raise DataError(f"{file}: expected rows without missing cells, got none; set `missing` to mean")
+    return frame[keep].reset_index(drop=True), labels[keep].reset_index(drop=True)
 
 
 def missing_error(rows: NDArray[np.bool_], column: str, file: str, advice: str) -> DataError:
