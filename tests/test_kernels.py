@@ -4,6 +4,7 @@ import math
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -310,3 +311,15 @@ def test_a_bessel_function_of_a_tile_needs_little_more():
 )
 def test_a_kernel_says_its_formula(kernel, formula):
     assert kernel.formula == formula
+
+
+def test_whole_numbers_as_scale_do_not_wrap_around():
+    exact = Polynomial(degree=10, gamma=100.0).maclaurin(11)
+    np.testing.assert_array_equal(Polynomial(degree=10, gamma=100).maclaurin(11), exact)
+    assert exact[10] == 1e20
+
+
+def test_bandwidths_of_frames_are_those_of_their_rows():
+    X = np.random.default_rng(0).random((2001, 3))
+    frame = pd.DataFrame(X, index=np.arange(2001)[::-1])
+    assert Gaussian("median").resolve(frame, 0).gamma == Gaussian("median").resolve(X, 0).gamma

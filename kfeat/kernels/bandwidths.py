@@ -43,7 +43,8 @@ def bandwidth(distances: NDArray[Any], rule: str) -> float:
 
 def sampled(X: Any, random_state: Any) -> Any:
     """Return all rows of X, or MAX_ROWS of them drawn without replacement, in float64."""
-    X = X if getattr(X, "ndim", 0) == 2 else as_operand(X)
+    sliced = isinstance(X, np.ndarray) or (issparse(X) and X.format == "csr")
+    X = X if sliced and X.ndim == 2 else as_operand(X)
     n = X.shape[0]
     if n > MAX_ROWS:
         X = X[np.sort(generator(random_state).choice(n, MAX_ROWS, replace=False))]

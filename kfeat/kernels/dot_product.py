@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 import numpy as np
 from annotated_types import Ge, Lt
 from numpy.typing import NDArray
-from scipy.special import comb, gammaln
+from scipy import special
 from sklearn.base import clone
 
 from kfeat.errors import DataError
@@ -143,7 +143,7 @@ class Polynomial(DotProductKernel):
         p, a = self.degree, np.zeros(n_terms)
         n = np.arange(min(n_terms, p + 1))
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite coefficient says so itself
-            a[: len(n)] = comb(p, n) * self.gamma**n * float(self.coef0) ** (p - n)
+            a[: len(n)] = special.comb(p, n) * float(self.gamma) ** n * float(self.coef0) ** (p - n)
         return a
 
     def _f(self, t: NDArray[Any]) -> NDArray[Any]:
@@ -189,7 +189,7 @@ class Exponential(DotProductKernel):
     def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
         """Return a_n = 1 / (n! sigma^(2n))."""
         n = np.arange(n_terms)
-        return np.exp(-gammaln(n + 1) - 2 * n * np.log(number(self, "sigma")))
+        return np.exp(-special.gammaln(n + 1) - 2 * n * np.log(number(self, "sigma")))
 
     def _f(self, t: NDArray[Any]) -> NDArray[Any]:
         t /= np.float64(number(self, "sigma")) ** 2  # which may overflow, and Python's own would raise

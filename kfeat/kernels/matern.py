@@ -5,8 +5,8 @@ from typing import Annotated, Any
 import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
+from scipy import special
 from scipy.sparse import issparse
-from scipy.special import gammaincinv, gammaln, kve, ndtri
 
 from kfeat.kernels.bandwidths import (
     BandwidthRule,
@@ -68,7 +68,9 @@ class Matern(ShiftInvariantKernel):
 
     def frequencies_at(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the normal quantiles of the first d coordinates over the chi-square's of the last."""
-        return self._scaled(np.ascontiguousarray(ndtri(U[:, :-1]).T), gammaincinv(self.nu, U[:, -1]))
+        return self._scaled(
+            np.ascontiguousarray(special.ndtri(U[:, :-1]).T), special.gammaincinv(self.nu, U[:, -1])
+        )
 
     def _scaled(self, normal: NDArray[np.float64], half_chi2: NDArray[np.float64]) -> NDArray[np.float64]:
         return normal * np.sqrt(2 * number(self, "gamma") * self.nu / half_chi2)
@@ -103,9 +105,9 @@ def bessel_profile(s: NDArray[np.float64], nu: float) -> NDArray[np.float64]:
     """
     s = np.minimum(s, FAR)
     with np.errstate(all="ignore"):
-        bessel = kve(nu, s)  # K_nu(s) exp(s)
+        bessel = special.kve(nu, s)  # K_nu(s) exp(s)
         values: NDArray[np.float64] = np.log(bessel)
-        values += nu * np.log(s) - s + ((1 - nu) * np.log(2) - gammaln(nu))
+        values += nu * np.log(s) - s + ((1 - nu) * np.log(2) - special.gammaln(nu))
         np.exp(values, out=values)
     small = np.isinf(bessel)
     t = s[small] ** 2 / 4

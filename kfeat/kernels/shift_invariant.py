@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 from scipy.sparse import issparse
-from scipy.special import ndtri
 from sklearn import metrics
 from sklearn.base import clone
 
@@ -98,7 +98,7 @@ class Gaussian(ShiftInvariantKernel):
 
     def frequencies_at(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return sqrt(2 gamma) times the normal quantiles of U, a coordinate each."""
-        return np.ascontiguousarray(ndtri(U).T) * np.sqrt(2 * number(self, "gamma"))
+        return np.ascontiguousarray(special.ndtri(U).T) * np.sqrt(2 * number(self, "gamma"))
 
     def _gamma_learnt(self, X: Any, rule: str, random_state: Any) -> float:
         return float(1 / (2 * euclidean_bandwidth(X, rule, random_state) ** 2))

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import ifft
+from scipy import fft
 from scipy.sparse import csr_array, issparse
 
 from kfeat.maps.base import BlockMapper, Facts, register
@@ -113,7 +113,7 @@ class ComplexTensorSketch(PolynomialSketch):
 
     def _write(self, spectrum: NDArray[Any], out: NDArray[Any]) -> None:
         real = self.domain == "real"
-        entries = ifft(spectrum, axis=1, overwrite_x=True) if real else spectrum
+        entries = fft.ifft(spectrum, axis=1, overwrite_x=True) if real else spectrum
         columns = entries.view(out.dtype)[:, : self.n_components]  # Re, Im, Re, Im, ...
         if real:
             out[:] = columns

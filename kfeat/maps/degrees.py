@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp, xlogy
+from scipy import special
 
 from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import Kernel
@@ -63,8 +63,8 @@ def proportional(
     a = terms(kernel, MAX_DEGREE)
     norms = np.quantile(squared_norms(X), (np.arange(QUANTILES) + 0.5) / QUANTILES)
     with np.errstate(divide="ignore"):  # in logarithms, since powers of norms overflow
-        powers = xlogy(np.arange(len(a))[:, None], norms) - 2 * decay(kernel) * norms
-        logs = np.log(a) + logsumexp(powers, axis=1)
+        powers = special.xlogy(np.arange(len(a))[:, None], norms) - 2 * decay(kernel) * norms
+        logs = np.log(a) + special.logsumexp(powers, axis=1)
     return from_table(rng, kernel, n, a, first, logs, even)
 
 
@@ -84,7 +84,7 @@ def from_table(
             f"{kernel!r} has no terms of degree >= {first} to sample on these data: set h01=False and "
             'constant=True, or degree_law="geometric", whose columns are then zero'
         )
-    probabilities = np.exp(logs - logsumexp(logs))
+    probabilities = np.exp(logs - special.logsumexp(logs))
     probabilities /= probabilities.sum()
     if even:
         last = int(np.flatnonzero(probabilities)[-1])  # where rounding leaves the sum below 1

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 from scipy.sparse import issparse
 from scipy.sparse.linalg import eigsh
-from scipy.special import ndtri
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
@@ -197,7 +197,7 @@ def over_pairs(
     value, without = float(function(top / bottom)), function(tops / bottoms)
     m = len(without)
     deviation = np.sqrt(unseen * (m - 1) / m * ((without - without.mean()) ** 2).sum())
-    margin = float(ndtri(0.5 + CONFIDENCE / 2) * deviation)
+    margin = float(special.ndtri(0.5 + CONFIDENCE / 2) * deviation)
     return Estimate(value, max(value - margin, 0.0), value + margin)
 
 

@@ -53,7 +53,7 @@ def leverage(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indice
     sample, weights = order[:least], np.ones(least)
     for size in reversed(larger):
         rows = order[:size]
-        p = ridge_leverage_scores(kernel, X[rows], X[sample], weights)
+        p = ridge_leverage_scores(kernel, X, X[sample], weights, rows=rows)
         p /= positive_total(p, kernel)
         drawn = rng.choice(size, size=min(c, int(np.count_nonzero(p))), replace=False, p=p)
         sample, weights = rows[drawn], 1 / np.sqrt(np.minimum(c * p[drawn], 1))
@@ -61,13 +61,18 @@ def leverage(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indice
 
 
 def ridge_leverage_scores(
-    kernel: Kernel, X: Any, sample: Any, weights: NDArray[np.float64], ridge: float | None = None
+    kernel: Kernel,
+    X: Any,
+    sample: Any,
+    weights: NDArray[np.float64],
+    ridge: float | None = None,
+    rows: Indices | None = None,
 ) -> NDArray[np.float64]:
     """Return (K - K S (S^T K S + r I)^(-1) S^T K)_ii / r, which is (K (K + r I)^(-1))_ii where S is all rows.
 
     S picks the rows of `sample` with these weights (Musco & Musco 2017, Lemma 6). The ridge r is by default
     sum_{i > k} s_i / k over the eigenvalues s_i of S^T K S, with k = c / (4 log c) for c rows: so c rows are
-    4 log c times the k directions that they are to find.
+    4 log c times the k directions that they are to find. With `rows`, of these rows of X, block by block.
     """
     sample = sample.astype(np.float64)
     W = kernel(sample) * np.outer(weights, weights)
@@ -76,11 +81,11 @@ def ridge_leverage_scores(
         k = max(round(len(W) / (4 * np.log(len(W) + 1))), 1)
         ridge = max(eigenvalues[k:].sum() / k, LEAST_RIDGE * eigenvalues[0], np.finfo(np.float64).tiny)
     L = cholesky(W + ridge * np.eye(len(W)), lower=True)
-    scores = np.empty(X.shape[0])
-    for rows in gen_batches(len(scores), ROWS):
-        block = X[rows].astype(np.float64)
+    scores = np.empty(X.shape[0] if rows is None else len(rows))
+    for some in gen_batches(len(scores), ROWS):
+        block = X[some if rows is None else rows[some]].astype(np.float64)
         B = solve_triangular(L, (kernel(block, sample) * weights).T, lower=True, overwrite_b=True)
-        scores[rows] = (kernel.diagonal(block) - np.einsum("ij,ij->j", B, B)) / ridge
+        scores[some] = (kernel.diagonal(block) - np.einsum("ij,ij->j", B, B)) / ridge
     return scores.clip(min=0)
 
 

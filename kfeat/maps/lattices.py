@@ -14,7 +14,7 @@ from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft, rfft
+from scipy import fft
 
 BITS = 52  # of a digital shift: the middle of an interval of length 2^-52 is a double
 TIE = 1e-9  # relative; beyond what the rounding of a transform can turn
@@ -67,11 +67,11 @@ def component_by_component(omega: NDArray[np.float64], n_coordinates: int) -> ND
     treats them alike. The first exponent is 0, and no other: that coordinate is the order of the points.
     """
     gamma, margin = weight(n_coordinates), TIE * np.abs(omega).sum()
-    spectrum, p = rfft(omega), np.ones_like(omega)
+    spectrum, p = fft.rfft(omega), np.ones_like(omega)
     exponents = np.zeros(n_coordinates, dtype=np.int64)
     for j in range(n_coordinates):
         if j and len(omega) > 1:
-            merit = irfft(np.conj(rfft(p)) * spectrum, len(omega))[1:]
+            merit = fft.irfft(np.conj(fft.rfft(p)) * spectrum, len(omega))[1:]
             exponents[j] = 1 + np.flatnonzero(merit <= merit.min() + margin)[0]  # ties: the least
         p *= 1 + gamma * np.roll(omega, -exponents[j])
     return exponents

@@ -48,7 +48,7 @@ from math import e, exp, inf, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import gammaln
+from scipy import special
 
 from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import Compositional, DotProductKernel, Gaussian, Kernel, Laplacian
@@ -185,7 +185,7 @@ def fourier_black_box(kernel: Kernel, d: int) -> BlackBox:
     """
     if isinstance(kernel, Gaussian):
         gamma = float(kernel.gamma)
-        mean_norm = 2 * sqrt(gamma) * exp(gammaln((d + 1) / 2) - gammaln(d / 2))
+        mean_norm = 2 * sqrt(gamma) * exp(special.gammaln((d + 1) / 2) - special.gammaln(d / 2))
         return BlackBox(1.0, sqrt(2 * gamma / e), 2.0, sqrt(2) * mean_norm)
     if isinstance(kernel, Laplacian):
         return BlackBox(1.0, float(kernel.gamma) * sqrt(d), 2.0, inf)

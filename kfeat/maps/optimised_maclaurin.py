@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
-from scipy.special import xlogy
+from scipy import special
 
 from kfeat.errors import ParameterError
 from kfeat.maps.base import BlockMapper, Facts, register
@@ -179,7 +179,7 @@ def degree_errors(
     left = pairs.values.copy()
     for k in np.flatnonzero(a).tolist():
         with np.errstate(divide="ignore"):
-            term = np.exp(np.log(a[k]) + xlogy(k, pairs.sizes) + np.log(pairs.damping))
+            term = np.exp(np.log(a[k]) + special.xlogy(k, pairs.sizes) + np.log(pairs.damping))
         left -= term * pairs.cosines**k
         variances[k] = (term**2 * pairs.variance(k, signs)).mean() if k else 0
         biases[k:] = (left**2).mean()

@@ -5,9 +5,9 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
-from scipy import optimize
-from scipy.fft import irfft, rfft
+from scipy import fft, optimize
 
+from kfeat.errors import ParameterError
 from kfeat.kernels import Gaussian, Kernel
 from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.count_sketch import CountSketch, arranged, random_tables
@@ -123,6 +123,11 @@ class PolynomialTensorSketch(FeatureMap):
         degrees = range(LARGEST + 1) if self.degree is None else [self.degree]
         fits = [self._fit(pairs, r) for r in degrees]
         best = min(fits, key=lambda fit: fit.squared_error)
+        if not np.isfinite(best.squared_error):
+            raise ParameterError(
+                f"PolynomialTensorSketch: {self.n_components} components are fewer than the degrees that "
+                "need columns: take more, or a lower degree"
+            )
         c = np.trim_zeros(best.coefficients, "b") if best.coefficients.any() else best.coefficients[:1]
         self.scaled_, self.n_buckets_ = c, best.n_buckets
         self.coefficients_ = c * self.radius_ ** -np.arange(len(c), dtype=float)
@@ -154,7 +159,8 @@ class PolynomialTensorSketch(FeatureMap):
 
     def _buckets_for(self, c: NDArray[Any]) -> int:
         """Return how many columns each degree has that has any; 0 where there are too few for one each."""
-        return (self.n_components - bool(c[0])) // max(int(np.count_nonzero(c[1:])), 1)
+        degrees = int(np.count_nonzero(c[1:]))
+        return max((self.n_components - bool(c[0])) // max(degrees, 1), int(degrees == 0))
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         m, n_constant = self.n_buckets_, self._n_constant()
@@ -173,11 +179,11 @@ class PolynomialTensorSketch(FeatureMap):
                 counts = sketch(block)
                 if spectrum is None:
                     damp(self.kernel_, X, counts)
-                    spectrum = rfft(counts, axis=1)
+                    spectrum = fft.rfft(counts, axis=1)
                 else:
-                    spectrum *= rfft(counts, axis=1)
+                    spectrum *= fft.rfft(counts, axis=1)
                 if root:
-                    np.multiply(irfft(spectrum, n=m, axis=1), root, out=out[:, start : start + m])
+                    np.multiply(fft.irfft(spectrum, n=m, axis=1), root, out=out[:, start : start + m])
                     start += m
 
         return map_block

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft, rfft
+from scipy import fft
 
 from kfeat.maps.base import BlockMapper, Facts, register
 from kfeat.maps.count_sketch import CountSketch, arranged, random_tables
@@ -120,7 +120,7 @@ def node(block: Any, leaves: list[CountSketch], inner: Iterator[CountSketch]) ->
     middle = len(leaves) // 2
     spectrum = child(block, leaves[:middle], inner)
     spectrum *= child(block, leaves[middle:], inner)
-    sketch: NDArray[Any] = irfft(spectrum, n=leaves[0].n_buckets, axis=1, overwrite_x=True)
+    sketch: NDArray[Any] = fft.irfft(spectrum, n=leaves[0].n_buckets, axis=1, overwrite_x=True)
     return sketch
 
 
@@ -131,5 +131,5 @@ def child(block: Any, leaves: list[CountSketch], inner: Iterator[CountSketch]) -
     else:
         below = node(block, leaves, inner)
         sketch = next(inner)(arranged(below))
-    spectrum: NDArray[Any] = rfft(sketch, axis=1)
+    spectrum: NDArray[Any] = fft.rfft(sketch, axis=1)
     return spectrum

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.fft import fft, rfft
+from scipy import fft
 from scipy.sparse import issparse
 
 # Up to so many features a product of 2 d D operations per row by BLAS is quicker than a count sketch and its
@@ -40,7 +40,7 @@ def product_is_quicker(degree: int, d: int, D: int) -> bool:
 
 def transform_of(sketch: Callable[[Any], NDArray[Any]], complex_values: bool = False) -> Spectrum:
     """Return the function that takes blocks as `arranged` makes them to the FFTs of their count sketches."""
-    transform = fft if complex_values else rfft
+    transform = fft.fft if complex_values else fft.rfft
     return lambda block: transform(sketch(block), axis=1)
 
 

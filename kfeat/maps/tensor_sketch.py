@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft
+from scipy import fft
 from sklearn.base import clone
 
 from kfeat.maps.base import BlockMapper, Facts, register
@@ -114,7 +114,7 @@ class TensorSketch(PolynomialSketch):
         return map_block
 
     def _write_real(self, spectrum: NDArray[Any], out: NDArray[Any]) -> None:
-        out[:] = irfft(spectrum, n=self.n_components, axis=1, overwrite_x=True)
+        out[:] = fft.irfft(spectrum, n=self.n_components, axis=1, overwrite_x=True)
 
     def _write_frequency(self, spectrum: NDArray[Any], out: NDArray[Any]) -> None:
         """Write the D real numbers of a half spectrum so that inner products are kept (Parseval).

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy import special
 
 from kfeat.errors import ModelError
 
@@ -26,7 +26,7 @@ class Calibration:
     def probabilities(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities (n, classes) of decision values of shape (n,) or (n, classes)."""
         lines = values[:, None] if values.ndim == 1 else values
-        each = expit(-(self.slopes * lines + self.offsets))
+        each = special.expit(-(self.slopes * lines + self.offsets))
         if len(self.slopes) == 1:
             return np.hstack([1 - each, each])
         total = each.sum(axis=1, keepdims=True)

@@ -135,7 +135,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
         `features(map, X)` maps the rows as the solver can take them, in batches for instance.
         """
         self.preparation_, self.calibration_ = preparation, None
-        solver = clone(Newton() if self.solver is None else self.solver)
+        solver = _with_codes(clone(Newton() if self.solver is None else self.solver), label_names)
         with config_context(transform_output="default"):
             self.map_ = None if self.map is None else clone(self.map).fit(X)
             Z = X if self.map_ is None else (features or type(self.map_).transform)(self.map_, X)
@@ -143,6 +143,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
             self.solver_, self.calibration_ = calibrated(solver, Z, y)
         else:
             self.solver_ = solver.fit(Z, y)
+        self.__dict__.pop("classes_", None)  # of an earlier fit
         if classifies(solver):
             codes = self.solver_.classes_
             self.classes_ = np.array([label_names[int(code)] for code in codes]) if label_names else codes
@@ -254,6 +255,15 @@ class KernelModel(TransformerMixin, BaseEstimator):
         else:
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
+
+
+def _with_codes(solver: Any, label_names: tuple[str, ...]) -> Any:
+    """Return a solver whose class weights are of the labels' codes, where they were of the words."""
+    weights = getattr(solver, "class_weight", None)
+    if not label_names or not isinstance(weights, dict):
+        return solver
+    codes = {name: code for code, name in enumerate(label_names)}
+    return solver.set_params(class_weight={codes.get(label, label): w for label, w in weights.items()})
 
 
 def _dense(Z: Any) -> NDArray[Any]:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 from scipy.sparse import issparse
-from scipy.special import expit
 from sklearn import metrics
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags, gen_batches
@@ -137,6 +137,7 @@ class Solver(BaseEstimator):
         if isinstance(X, Batches):
             y = targets_beside(X, y, type(self).__name__, self.out_of_core)
             self.n_features_in_ = X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         else:
             X, y = validate_data(
                 self,
@@ -213,9 +214,12 @@ class LinearSolver(Solver):
     @available_when(lambda self: self.logistic)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return class probabilities (n, classes): the logistic function of the scores, normalised."""
-        positive = expit(self.decision_function(X))
-        if positive.ndim == 1:
+        values = self.decision_function(X)
+        if values.ndim == 1:
+            positive = special.expit(values)
             return np.stack([1 - positive, positive], axis=1)
+        logs = special.log_expit(values)  # all of a row may be beyond what their exponentials can hold
+        positive = np.exp(logs - logs.max(axis=1, keepdims=True))
         return positive / positive.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -260,7 +264,14 @@ def resolved_kernel(kernel: Any, X: Any) -> Kernel:
 
 def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
     """Return the factor of C for each class, y being positions in `classes`; all must be above 0."""
-    factors = compute_class_weight(class_weight, classes=classes, y=classes[y])
+    if isinstance(class_weight, dict):  # scikit-learn takes the words "0" and "1" for numbers
+        labels = classes.tolist()
+        unknown = [label for label in class_weight if label not in labels]
+        if unknown:
+            raise ParameterError(f"class_weight: there are no rows of {unknown}; the classes are {labels}")
+        factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
+    else:
+        factors = compute_class_weight(class_weight, classes=classes, y=classes[y])
     if not (np.isfinite(factors) & (factors > 0)).all():
         raise ParameterError(
             f"class_weight: every class needs a finite weight above 0 (got {class_weight!r})"

@@ -10,6 +10,7 @@ from sklearn import model_selection
 from sklearn.base import clone
 
 from kfeat.errors import ParameterError
+from kfeat.kernels.operands import as_operand
 from kfeat.solvers.base import Solver
 
 MOST_STEPS = 10_000
@@ -39,6 +40,7 @@ def grid_scores(
     A solver with `warm_start` goes along the values from its last solution, so give them in order. Folds are
     stratified for classification, drawn from `random_state`; X is cut once per fold, not once per value.
     """
+    X, y = as_operand(X), np.asarray(y)
     stratified = solver.task == "classification"
     cutter = model_selection.StratifiedKFold if stratified else model_selection.KFold
     grid = [float(value) for value in values]

@@ -1,5 +1,7 @@
 """The ways to choose landmarks: their exact distributions, oracles, and what they do without enough rows."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -218,3 +220,12 @@ def test_a_factor_that_does_not_fit_in_memory_is_refused(monkeypatch):
         Nystrom(n_components=10, landmarks="rpcholesky").fit(X)
     with pytest.raises(ParameterError, match="a copy of the data in double precision takes 1,920 bytes"):
         Nystrom(n_components=10, landmarks="kmeans++").fit(X)
+
+
+def test_leverage_scores_of_many_rows_take_no_copy_of_them():
+    X = np.random.default_rng(0).random((20_000, 200))
+    tracemalloc.start()
+    RULES["leverage"](Linear(), X, 10, np.random.default_rng(0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < X.nbytes / 2

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from kfeat.errors import ParameterError
 from kfeat.kernels import Exponential, Gaussian, Polynomial
 from kfeat.maps import PolynomialTensorSketch, TensorSketch
 from kfeat.maps.polynomial_tensor_sketch import covariances, expected_error, least_error
@@ -83,3 +84,11 @@ def test_draws_are_the_same_on_every_platform():
 
 
 PINNED = [[8, 6, 5], [2, 3, 0]]
+
+
+def test_too_few_components_for_the_degrees_are_refused():
+    with pytest.raises(ParameterError, match="fewer than the degrees"):
+        PolynomialTensorSketch(Exponential(), 5, degree=8, random_state=0).fit(X)
+    constant = PolynomialTensorSketch(Gaussian(0.01), 1, random_state=0).fit_transform(X)
+    assert constant.shape == (40, 1)
+    assert (constant**2 > 0.9).all()

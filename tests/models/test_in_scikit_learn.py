@@ -147,3 +147,12 @@ def test_maps_beside_each_other_on_columns_of_a_frame() -> None:
     features = columns.fit_transform(FRAME)
     assert features.columns[0] == "sepal__tensorsketch0"
     assert features.shape[1] == 10 + RandomFourier().n_components
+
+
+def test_class_weights_of_a_model_are_named_by_its_words() -> None:
+    weights = {"setosa": 1.0, "versicolor": 1.0, "virginica": 9.0}
+    words = np.array(list(weights))[y]
+    named = KernelModel(solver=Newton(class_weight=weights)).fit(X, words)
+    coded = KernelModel(solver=Newton(class_weight=dict(enumerate(weights.values())))).fit(X, y)
+    np.testing.assert_array_equal(named.decision_function(X), coded.decision_function(X))
+    assert named.solver.class_weight == weights

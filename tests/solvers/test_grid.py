@@ -1,6 +1,7 @@
 """Cross-validation over one parameter."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
@@ -66,3 +67,13 @@ def test_a_class_with_too_few_rows_is_refused():
     X = features(30, 3)
     with pytest.raises(DataError, match=r"5 folds .* got n_samples = 2"):
         NewtonCV().fit(X, np.r_[np.zeros(28), np.ones(2)])
+
+
+def test_frames_and_series_are_taken_by_position():
+    X = features(90, 4)
+    y = labels(X, 2)
+    expected = grid_scores(Newton(), X, y, "C", [1.0])
+    order = np.random.default_rng(0).permutation(90)
+    shuffled = pd.Series(y, index=order), pd.DataFrame(X, index=order)
+    np.testing.assert_array_equal(grid_scores(Newton(), shuffled[1], shuffled[0], "C", [1.0]), expected)
+    np.testing.assert_array_equal(grid_scores(Newton(), X.tolist(), y.tolist(), "C", [1.0]), expected)

@@ -211,3 +211,22 @@ def test_bad_input_is_refused():
         Newton(loss="hinge").fit(X, labels(X, 2))
     with pytest.raises(DataError, match="2 classes"):
         Newton().fit(X, np.zeros(20))
+
+
+def test_probabilities_of_rows_far_from_every_class_are_no_nan():
+    y = np.arange(300) % 3
+    solver = Newton(loss="logistic").fit(np.eye(3)[y], y)
+    far = solver.predict_proba([[1e4, 1e4, 1.01e4]])
+    assert far.sum() == pytest.approx(1)
+    assert far.argmax() == solver.decision_function([[1e4, 1e4, 1.01e4]]).argmax()
+
+
+@pytest.mark.parametrize("words", [["0", "1"], ["no", "yes"], [False, True], [3.0, 7.0]])
+def test_class_weights_are_named_by_the_labels(words):
+    X = features(100, 4)
+    codes = labels(X, 2)
+    weighted = Newton(class_weight={words[0]: 1.0, words[1]: 5.0}).fit(X, np.array(words)[codes])
+    plain = Newton(class_weight={0: 1.0, 1: 5.0}).fit(X, codes)
+    np.testing.assert_array_equal(weighted.coef_, plain.coef_)
+    with pytest.raises(ParameterError, match="no rows of"):
+        Newton(class_weight={"other": 2.0}).fit(X, codes)

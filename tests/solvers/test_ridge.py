@@ -1,6 +1,9 @@
 """Ridge regression, its cross-validation and kernel ridge, held against direct solutions."""
 
+import tracemalloc
+
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.kernel_ridge import KernelRidge as TheirKernelRidge
@@ -176,3 +179,52 @@ def test_relative_error_is_that_of_the_paper():
     assert found["mae"] == pytest.approx(0.5)
     assert found["relative_error"] == pytest.approx(0.2)
     assert found["r2"] == pytest.approx(-1.0)
+
+
+def test_rows_that_come_one_by_one_fall_into_equal_folds(monkeypatch):
+    X, y = problem(23, 3)
+    parts = []
+    monkeypatch.setattr(
+        "kfeat.solvers.ridge.cross_validated.fold_errors",
+        lambda folds, *_: parts.extend(folds) or np.zeros(10),
+    )
+    for seed in range(5):
+        RidgeCV(folds=4, random_state=seed).fit_batches((X[i : i + 1], y[i : i + 1]) for i in range(23))
+        assert sorted(part.n for part in parts) == [5, 6, 6, 6]
+        parts.clear()
+
+
+def test_folds_of_batches_take_no_more_memory_for_more_batches():
+    rng = np.random.default_rng(0)
+
+    def batches():
+        return ((rng.random((10, 200)), rng.random(10)) for _ in range(100))
+
+    tracemalloc.start()
+    RidgeCV(folds=2).fit_batches(batches())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20 * 8 * 200**2  # a Gram matrix of each batch and fold would be 200 of them
+
+
+def test_batches_that_are_empty_or_not_finite():
+    X, y = problem(30, 3)
+    whole = Ridge().fit(X, y)
+    for made in (Ridge(), RidgeCV()):
+        np.testing.assert_array_equal(
+            made.fit_batches([(X[:0], y[:0]), (X[:0], y[:0]), (X, y)]).coef_,
+            (whole if type(made) is Ridge else RidgeCV().fit(X, y)).coef_,
+        )
+        with pytest.raises(DataError, match="not finite"):
+            made.fit_batches([(np.where(X > 1, np.nan, X), y)])
+    with pytest.raises(DataError, match="at least one row"):
+        Ridge().fit_batches([(X[:0], y[:0])])
+    with pytest.raises(DataError, match="at least two rows"):
+        RidgeCV(folds=None).fit([[1.0]], [2.0])
+
+
+def test_names_of_columns_go_with_the_fit_that_had_them():
+    X, y = problem(30, 3)
+    solver = Ridge().fit(pd.DataFrame(X, columns=list("abc")), y)
+    assert list(solver.feature_names_in_) == ["a", "b", "c"]
+    assert not hasattr(solver.fit_batches([(X[:, :2], y)]), "feature_names_in_")

@@ -34,7 +34,7 @@ class NewtonCV(LinearSolver):
     class_weight : dict, "balanced" or None, default None
         The factor of C for each class; "balanced" weights classes by the inverse of their size.
     max_iter : int, default 300
-        The most Newton steps per class and value of C.
+        The most Newton steps per class and value of C; see `Newton`.
     random_state : int, optional
         The seed of the folds; None is 0.
 

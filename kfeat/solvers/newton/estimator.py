@@ -45,7 +45,7 @@ class Newton(LinearSolver):
     class_weight : dict, "balanced" or None, default None
         The factor of C for each class; "balanced" weights classes by the inverse of their size.
     max_iter : int, default 300
-        The most Newton steps per class.
+        The most Newton steps per class; where classes can be separated without loss, per cost on the way.
     warm_start : bool, default False
         Whether a fit starts from the last `coef_` (on a path over C, for example).
 

@@ -4,7 +4,7 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy import special
 
 Values = NDArray[np.float64]
 
@@ -47,11 +47,11 @@ class Logistic:
 
     def gradient(self, u: Values) -> Values:
         """Return -1 / (1 + exp(u))."""
-        return -expit(-u)
+        return -special.expit(-u)
 
     def hessian(self, u: Values) -> Values:
         """Return the product of both probabilities."""
-        return expit(u) * expit(-u)
+        return special.expit(u) * special.expit(-u)
 
 
 LOSSES: dict[str, Loss] = {"squared_hinge": SquaredHinge(), "logistic": Logistic()}

@@ -8,6 +8,7 @@ See Keerthi and DeCoste, JMLR 6 (2005); Chapelle, Neural Computation 19 (2007).
 """
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -112,11 +113,13 @@ def descend(
         start_together(problem, classes, at_zero)
     else:
         scores = np.zeros((n, k)) if W is None else design.matvec(W)
-        squares = design.squares()
+        squares = cache(design.squares)  # a pass in double precision, for which many have no use
         for j, state in enumerate(classes):
             state.u = signs[:, j] * scores[:, j]
-            state.factor = 1 + float((costs[:, j] * loss.hessian(state.u)).mean()) * squares
             state.cg_steps = WITHOUT
+            h = costs[:, j] * loss.hessian(state.u)
+            if not wants_factor(design, state, h):
+                state.factor = 1 + float(h.mean()) * squares()
     open_classes = update_gradients(problem, classes, list(range(k)), eps, max_iter)
     while open_classes:
         directions = np.stack([newton_direction(problem, classes[j], j) for j in open_classes], axis=1)
@@ -189,7 +192,7 @@ def newton_direction(problem: Problem, state: Descent, j: int) -> Vector:
     """Return d with (I + X'hX) d = -gradient, up to the forcing term."""
     h = problem.costs[:, j] * problem.loss.hessian(state.u)
     active = np.flatnonzero(h)
-    if state.cg_steps > problem.design.gram_cost(len(active)):
+    if wants_factor(problem.design, state, h):
         state.factor = hessian_factor(problem.design.gram(h), 1.0, problem.design.dtype)
     if len(active) < WHOLE * len(h):
         design, h = problem.design.take(active), h[active]
@@ -197,6 +200,11 @@ def newton_direction(problem: Problem, state: Descent, j: int) -> Vector:
         design = problem.design
     d, state.cg_steps = conjugate_gradients(design, h, -state.gradient, state.factor)
     return d
+
+
+def wants_factor(design: Design, state: Descent, h: Vector) -> bool:
+    """Tell whether a fresh factor costs less than the steps that the one at hand, or none, asks for."""
+    return state.cg_steps > design.gram_cost(int(np.count_nonzero(h)))
 
 
 def line_search(state: Descent, d: Vector, q: Vector, costs: Vector, loss: Loss) -> float:

@@ -18,7 +18,7 @@ from kfeat.parameters import Folds, Seed, check_parameters
 from kfeat.solvers.base import LinearSolver, OutOfCore, Subproblem, Task, finite
 from kfeat.solvers.grid import geometric_grid
 from kfeat.solvers.ridge.estimator import ridge, ridge_objective, ridge_path
-from kfeat.solvers.ridge.moments import BLOCK, Moments, sum_of
+from kfeat.solvers.ridge.moments import BLOCK, Moments, finite_sum_of, sum_of
 
 
 class RidgeCV(LinearSolver):
@@ -92,6 +92,8 @@ class RidgeCV(LinearSolver):
         if self.folds is not None:
             return self._fit_folds([(X, y)])
         start = perf_counter()
+        if len(y) < 2:
+            raise DataError(f"RidgeCV: leaving one out needs at least two rows, got n_samples = {len(y)}")
         moments = Moments.of(X, y)
         self.cv_errors_ = leave_one_out_errors(moments, X, y, self._alphas(), self.fit_intercept)
         return self._train(moments, start)
@@ -102,28 +104,37 @@ class RidgeCV(LinearSolver):
         check_parameters(self)
         if self.folds is None:
             raise ParameterError("RidgeCV: leaving one out needs the features again: give folds, or call fit")
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         return self._fit_folds(batches)
 
     def _fit_folds(self, batches: Iterable[tuple[Any, Any]]) -> "RidgeCV":
         start = perf_counter()
-        parts: list[list[Moments]] = [[] for _ in range(self.folds or 0)]
+        size = self.folds or 0
+        parts: list[Moments | None] = [None] * size
         rng = np.random.default_rng(int(self.random_state or 0))
+        unfinished = np.empty(0, dtype=np.intp)
         n = 0
         for features, y in batches:
+            if not len(y):
+                continue
             X = as_operand(features)
-            # Whole rounds of all folds, each in random order: folds stay equal over batches of any size.
-            rounds = len(y) // len(parts) + 2
-            order = rng.permuted(np.tile(np.arange(len(parts)), (rounds, 1)), axis=1).reshape(-1)
-            fold = order[n % len(parts) :][: len(y)]
+            # Whole rounds of all folds, each in random order and begun where the last batch ended, so that
+            # folds are equal over batches of any size.
+            rounds = rng.permuted(np.tile(np.arange(size), (len(y) // size + 2, 1)), axis=1).reshape(-1)
+            order = np.concatenate([unfinished, rounds])
+            fold, order = order[: len(y)], order[len(y) :]
             n += len(y)
-            for part, held_out in zip(parts, (fold == k for k in range(len(parts))), strict=True):
-                if held_out.any():
-                    part.append(Moments.of(X[held_out], np.asarray(y)[held_out]))
-        if n < len(parts):
-            raise DataError(f"RidgeCV: {len(parts)} folds need as many rows, got n_samples = {n}")
-        folds = [sum_of(part) for part in parts]
+            unfinished = order[: -n % size]
+            for k in np.unique(fold):
+                rows, there = fold == k, parts[k]
+                moments = Moments.of(X[rows], np.asarray(y)[rows])
+                parts[k] = moments if there is None else there + moments
+        if n < size:
+            raise DataError(f"RidgeCV: {size} folds need as many rows, got n_samples = {n}")
+        folds = [part for part in parts if part is not None]
+        total = finite_sum_of(folds)
         self.cv_errors_ = fold_errors(folds, self._alphas(), self.fit_intercept)
-        return self._train(sum_of(folds), start)
+        return self._train(total, start)
 
     def _alphas(self) -> NDArray[np.float64]:
         self.alphas_ = geometric_grid(self.alpha_min, self.alpha_max, self.alpha_factor)

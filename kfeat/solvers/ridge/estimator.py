@@ -13,7 +13,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from kfeat.kernels.operands import as_operand
 from kfeat.parameters import check_parameters
 from kfeat.solvers.base import LinearSolver, OutOfCore, Subproblem, Task, finite
-from kfeat.solvers.ridge.moments import Moments, moments_of, sum_of
+from kfeat.solvers.ridge.moments import Moments, finite_sum_of, moments_of
 
 
 class Ridge(LinearSolver):
@@ -68,7 +68,9 @@ class Ridge(LinearSolver):
     def fit_batches(self, batches: Iterable[tuple[Any, Any]]) -> "Ridge":
         """Train on batches of (features (m, d), targets (m,))."""
         check_parameters(self)
-        return self._fit_moments(sum_of(Moments.of(as_operand(X), np.asarray(y)) for X, y in batches))
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        parts = (Moments.of(as_operand(X), np.asarray(y)) for X, y in batches if len(y))
+        return self._fit_moments(finite_sum_of(parts))
 
     def _fit_moments(self, moments: Moments) -> "Ridge":
         start = perf_counter()

@@ -102,6 +102,12 @@ def moments_of(X: Any, y: NDArray[Any]) -> Moments:
     """Return the moments of all rows, which may come in batches; raises DataError where one is not finite."""
     if not isinstance(X, Batches):
         return Moments.of(X, y)
-    moments: Moments = X.total(Moments.of, y)
-    check_finite(moments.xx, "features, or sums of their squares,")
-    return moments
+    return finite_sum_of([X.total(Moments.of, y)])
+
+
+def finite_sum_of(parts: Iterable[Moments]) -> Moments:
+    """Return the moments of all parts together; raises DataError where they are not finite, or of no part."""
+    total = sum_of(parts)
+    check_finite(total.xx, "features, or sums of their squares,")
+    check_finite(total.xy, "targets, or their products with features,")
+    return total
