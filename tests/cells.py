@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kfeat.analysis.cells import Cell, summarise
+from kfeat.data import fingerprint
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.store import Row
@@ -20,6 +21,12 @@ reported:
     - {for: {map: exact}, mean: 90.0, time: 1 hour, where: Table 1}
     - {for: {map: tensor_sketch}, mean: 85.0, sd: 0.5, where: Table 1}
 """
+
+
+def planned(path: Path) -> list[Trial]:
+    """Return the trials of a config whose data need no download."""
+    experiment = load_experiment(path)
+    return plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
 
 
 def fake_row(trial: Trial, accuracy: float, **more: Any) -> Row:

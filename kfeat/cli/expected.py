@@ -15,7 +15,7 @@ def needs(one: Estimate) -> str:
 
 def in_all(whole: Collection[Estimate], left: Collection[Estimate]) -> str:
     """Return the CPU time of all trials and of those that are left, and the most memory that one needs."""
-    most = max(whole, key=lambda one: one.memory or 0)
+    most = max(whole, key=lambda one: one.memory or 0, default=Estimate(None, 0))
     unknown = sum(one.seconds is None for one in whole)
     without = f" ({unknown} not counted, whose data nobody has read yet)" if unknown else ""
     together = decimal(sum(one.memory or 0 for one in whole))

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.compare import compare
 from kfeat.cli.data import data
@@ -60,7 +61,8 @@ class _Group(click.Group):
             click.echo(f"kfeat: {plain_lines(str(error))}", err=True)
             ctx.exit(2)
         except KeyboardInterrupt:
-            click.echo("kfeat: interrupted; finished trials are kept, the same command goes on", err=True)
+            kept = f"; {ctx.meta[options.KEPT]}" if options.KEPT in ctx.meta else ""
+            click.echo(f"kfeat: interrupted{kept}", err=True)
             ctx.exit(130)
 
 

@@ -26,7 +26,7 @@ def missing_lines(experiments: Sequence[Experiment], out: Path) -> Iterator[str]
         parts = [*_reasons(lacking, rows), *_untimed(trials, rows)]
         if parts:
             yield plain(f"missing: {experiment.path}: {'; '.join(parts)}")
-    are = "nothing is missing" if not absent else f"{absent:,} are missing"
+    are = f"{absent:,} {'is' if absent == 1 else 'are'} missing" if absent else "nothing is missing"
     yield f"{planned:,} trials planned, {planned - absent:,} done, {are}"
 
 

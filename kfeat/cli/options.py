@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,13 @@ import click
 from kfeat.errors import ConfigError
 
 Command = Callable[..., Any]
+
+KEPT = "kfeat.kept"  # where in a context's `meta` stands what is said when Ctrl-C ends the command
+
+
+def keeps(what: str) -> None:
+    """Have Ctrl-C say what the command that runs keeps, and how to go on."""
+    click.get_current_context().meta[KEPT] = what
 
 
 def options(*decorators: Callable[[Command], Command]) -> Callable[[Command], Command]:
@@ -51,16 +58,13 @@ verbosity = options(
 )  # fmt: skip
 
 
-_YEAR = 365 * 86400.0  # longer ones overflow what the system waits with
-
-
 def seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """Return the seconds in a duration such as 90s, 30m or 2h."""
     from kfeat.experiments.rerun import seconds_of
 
     found = None if value is None else seconds_of(value)
-    if found is not None and not 0 < found <= _YEAR:
-        raise click.BadParameter("expected more than 0 seconds and at most 365 days", ctx, parameter)
+    if found == 0:
+        raise click.BadParameter("expected more than 0 seconds", ctx, parameter)
     return found
 
 
@@ -147,6 +151,8 @@ def chooses_engine(command: Command) -> Command:
 
         if name == "local" and (scheduler or exclusive):
             raise click.UsageError("--scheduler and --exclusive belong to --engine dask; add it")
+        if name == "dask" and others.get("memory") is not None:
+            raise click.UsageError("--memory belongs to --engine local; Dask's workers take what is free")
         source = click.get_current_context().get_parameter_source("jobs")
         if scheduler and source is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError("the workers of --scheduler decide how many trials run; leave --jobs out")
@@ -248,6 +254,12 @@ def _with_experiments(command: Command) -> Command:
 def map_names(maps: str | None) -> list[str] | None:
     """Return the names in the value of --maps."""
     return None if maps is None else [name.strip() for name in maps.split(",")]
+
+
+def listed(experiments: Iterable[Any]) -> str:
+    """Return the files of experiments on a line, no more than three of them."""
+    paths = [str(one.path) for one in experiments]
+    return ", ".join(paths[:3]) + ", ..." * (len(paths) > 3)
 
 
 def config_files(configs: tuple[Path, ...]) -> list[Path]:

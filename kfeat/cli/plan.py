@@ -11,7 +11,7 @@ from kfeat.errors import DataError, DownloadError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from kfeat.experiments.estimates import Estimate
     from kfeat.experiments.load import Experiment
@@ -46,39 +46,46 @@ def plan(
 
 def show_plans(
     experiments: "Sequence[Experiment]", out: Path, results: Path, access: Access, again: "Again" = "nothing",
-    time_limit: float = inf, memory: int | None = None, only: "Mapping[str, set[str]] | None" = None,
+    time_limit: float = inf, memory: int | None = None, only: "Collection[str] | None" = None,
 ) -> None:  # fmt: skip
     """Show the trials of each experiment, or those with the ids in `only`, and what they take in all.
 
-    What several experiments take together counts a trial that they share once. One of several whose data
-    cannot be had is not counted, which standard error says.
+    What several experiments take together counts a trial once that they share, as `run` runs it. One of
+    several whose data cannot be had is not counted, which standard error says; without any, the exit status
+    is 2.
     """
     from kfeat.cli.expected import in_all
+    from kfeat.experiments.run import sharers_last
 
-    whole: dict[str, Estimate] = {}
-    left: dict[str, Estimate] = {}
-    planned = counted = 0
-    for experiment in experiments:
-        mine = (only or {}).get(experiment.name)
+    seen: dict[str, set[str]] = {}  # the ids of the trials so far, by the name of the experiment
+    whole: list[Estimate] = []
+    left: list[Estimate] = []
+    counted = shared = 0
+    for one in sharers_last(experiments):
         try:
-            expected, todo = _show_plan(experiment, out, results, access, again, time_limit, memory, mine)
+            expected, todo = _show_plan(one, out, results, access, again, time_limit, memory, only)
         except (DataError, DownloadError) as error:
             if len(experiments) == 1:
                 raise
-            click.echo(f"kfeat: not counted: {plain_lines(f'{experiment.path}: {error}')}", err=True)
+            click.echo(f"kfeat: not counted: {plain_lines(f'{one.path}: {error}')}", err=True)
             continue
-        planned, counted = planned + len(expected), counted + 1
-        whole |= expected
-        left |= {identity: expected[identity] for identity in todo}
+        sharers = [one.name, *one.rows_from] if again != "everything" else []
+        elsewhere = set().union(*(seen.get(name, ()) for name in sharers)) & expected.keys()
+        counted, shared = counted + 1, shared + len(elsewhere)
+        whole += [expected[identity] for identity in expected.keys() - elsewhere]
+        left += [expected[identity] for identity in todo - elsewhere]
+        seen.setdefault(one.name, set()).update(expected)
+    if not counted:
+        click.get_current_context().exit(2)
     if len(experiments) > 1:
-        shared = f" ({planned - len(whole):,} of them shared)" if planned > len(whole) else ""
-        click.echo(f"{counted} config{'s' * (counted != 1)}: {planned:,} trials{shared}")
-        click.echo(in_all(whole.values(), left.values()))
+        told = f" ({shared:,} of them shared)" if shared else ""
+        click.echo(f"{counted} config{'s' * (counted != 1)}: {len(whole) + shared:,} trials{told}")
+        click.echo(in_all(whole, left))
 
 
 def _show_plan(
     experiment: "Experiment", out: Path, results: Path, access: Access, again: "Again", time_limit: float,
-    memory: int | None, only: set[str] | None,
+    memory: int | None, only: "Collection[str] | None",
 ) -> "tuple[dict[str, Estimate], set[str]]":  # fmt: skip
     """Show an experiment's line and one per trial; return what each will take, and which are to run."""
     from kfeat.cli.expected import in_all, needs

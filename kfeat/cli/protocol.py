@@ -73,6 +73,7 @@ def protocol(
         _show(spaces, out)
         return
     where = results if publish else None
+    options.keeps("finished trials are kept, the same command goes on")
     failed = [_search(space, out, where, how, jobs, quiet, markdown) for space in spaces]
     ctx.exit(int(any(failed)))
 

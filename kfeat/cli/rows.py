@@ -51,11 +51,12 @@ def show(
     """Show the rows of CONFIGS, one line each: every parameter, every quantity, and how it was run.
 
     A config without rows of yours shows its published ones, and stderr says so. A row that several of CONFIGS
-    share stands there once. Rows of trials that a config as it stands does not plan are left out; --set and
-    the other options that made them bring them in.
+    share stands there once, the better of two. Rows of trials that a config as it stands does not plan are
+    left out; --set and the other options that made them bring them in.
     """
     from kfeat.analysis.at_hand import rows_at_hand
     from kfeat.analysis.records import record
+    from kfeat.experiments.store import worth
     from kfeat.experiments.wheres import chosen
     from kfeat.render.rows import render_rows
     from kfeat.render.terminal import terminal_width
@@ -66,9 +67,10 @@ def show(
         if there and place == results and not quiet:
             click.echo(f"kfeat: {one.name}: the published rows of {results}", err=True)
         for row in there:
-            found.setdefault(row["id"], row)
+            if row["id"] not in found or worth(row) > worth(found[row["id"]]):
+                found[row["id"]] = row
     if not found:
-        names = ", ".join(str(one.path) for one in experiments[:3]) + ", ..." * (len(experiments) > 3)
+        names = options.listed(experiments)
         raise StoreError(f"no rows of {names} in {out} and {results}; `kfeat run` makes them")
     if form == "parquet" and sys.stdout.isatty():
         raise StoreError("Parquet is no text for a terminal; send it to a file with > rows.parquet")
@@ -84,8 +86,9 @@ def show(
 def merge(folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
     """Put the rows of FOLDERS, such as the runs/ of several machines, into one folder.
 
-    Rows of an experiment go to the folder of the same name. Of two rows of one trial, that which is done
-    counts, then one that was timed, then what is there already. `kfeat report` draws the tables anew.
+    Rows of an experiment go to the folder of the same name. Of two rows of one trial, one that is done
+    counts, then one that was stopped; of these one that was timed, then the longer limit, then what is there
+    already. `kfeat report` draws the tables anew.
     """
     from kfeat.experiments.merging import merge as merge_rows
 

@@ -11,11 +11,11 @@ import click
 from kfeat.cli import options
 from kfeat.cli.plan import show_plans
 from kfeat.cli.schema import show_configs
-from kfeat.errors import EngineError, KfeatError, StoreError
+from kfeat.errors import DataError, DownloadError, EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
     from kfeat.cli.progress import Quiet
@@ -36,8 +36,8 @@ Access = dict[str, Any]
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
 )
-@click.option("--force", "again", flag_value="everything", help="Run again what is done already.")
-@click.option("--retime", "again", flag_value="untimed",
+@click.option("--force", is_flag=True, help="Run again what is done already.")
+@click.option("--retime", is_flag=True,
               help="Run again what is done but was not timed, since the machine was busy.")  # fmt: skip
 @click.option("--timed-runs", type=click.IntRange(min=1), metavar="N",
               help="Of what was not timed, run again as much as gives each method N timed runs, the first "
@@ -55,7 +55,7 @@ Access = dict[str, Any]
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
     results: Path, engine: "Callable[[], AbstractContextManager[Engine]]", memory: int | None, threads: int,
-    again: "Again | None", timed_runs: int | None, time_limit: float | None, prefixes: tuple[str, ...],
+    force: bool, retime: bool, timed_runs: int | None, time_limit: float | None, prefixes: tuple[str, ...],
     log: Path | None, dry_run: bool, print_config: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
@@ -69,33 +69,38 @@ def run(
     if print_config:
         show_configs(experiments)
         return
-    if again and timed_runs:
-        raise click.UsageError("--timed-runs N stands in the place of --retime and --force; leave one out")
-    again = again or timed_runs or "nothing"
+    if bool(timed_runs) + retime + force > 1:
+        raise click.UsageError("--timed-runs N, --retime and --force exclude each other; keep one")
+    again: Again = timed_runs or ("everything" if force else "untimed" if retime else "nothing")
     limit = inf if time_limit is None else time_limit
-    only = _named(experiments, prefixes, access) if prefixes else {}
-    experiments = [one for one in sharers_last(experiments) if not prefixes or only[one.name]]
+    only = None
+    if prefixes:
+        experiments, only = _named(experiments, prefixes, access)
+    experiments = sharers_last(experiments)
     if dry_run:
         show_plans(experiments, out, results, access, again, limit, memory, only)
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
     how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)
+    options.keeps(f"finished trials are kept, the same command{' without --force' * force} goes on")
     with engine() as ready:
+        if (retime or timed_runs) and not ready.alone:
+            raise click.UsageError("times count where trials run one at a time: leave --jobs out, or add "
+                                   "--exclusive to --engine dask")  # fmt: skip
         observed = partial(observer, quiet, log)
         ctx.exit(_run_all(experiments, out, results, how, ready, again, observed, only))
 
 
 def _run_all(
     experiments: "list[Experiment]", out: Path, results: Path, how: "WorkerOptions", engine: "Engine",
-    again: "Again", observed: "Callable[[str], Quiet]", only: "Mapping[str, set[str]]",
+    again: "Again", observed: "Callable[[str], Quiet]", only: set[str] | None,
 ) -> int:  # fmt: skip
     """Run the experiments one after the other, and return the exit status."""
     status = 0
     for experiment in experiments:
         try:
             watching = observed(experiment.name)
-            mine = only.get(experiment.name)
-            failed = _run_one(experiment, out, results, how, engine, again, watching, mine)
+            failed = _run_one(experiment, out, results, how, engine, again, watching, only)
             status = max(status, int(failed))
         except KfeatError as error:
             # One experiment that cannot run must not keep the others of a long list from running.
@@ -106,15 +111,27 @@ def _run_all(
     return status
 
 
-def _named(experiments: "list[Experiment]", prefixes: tuple[str, ...], access: Access) -> dict[str, set[str]]:
-    """Return the ids that the prefixes begin, by the names of the experiments that plan them."""
+def _named(
+    experiments: "list[Experiment]", prefixes: tuple[str, ...], access: Access
+) -> "tuple[list[Experiment], set[str]]":
+    """Return the ids that the prefixes begin, and the experiments that plan one of them.
+
+    Of several experiments those are passed over, with a line, whose data cannot be had.
+    """
     from kfeat.experiments.by_id import ids_beginning
     from kfeat.experiments.run import planned
 
-    plans = {one.name: {trial.id for trial in planned(one, **access)} for one in experiments}
-    where = ", ".join(str(one.path) for one in experiments[:3]) + ", ..." * (len(experiments) > 3)
-    found = ids_beginning(prefixes, set().union(*plans.values()), where)
-    return {name: ids.intersection(found) for name, ids in plans.items()}
+    plans: list[tuple[Experiment, set[str]]] = []
+    for one in experiments:
+        try:
+            plans.append((one, {trial.id for trial in planned(one, **access)}))
+        except (DataError, DownloadError) as error:
+            if len(experiments) == 1:
+                raise
+            click.echo(f"kfeat: passed over: {plain_lines(f'{one.path}: {error}')}", err=True)
+    known = set().union(*(ids for _, ids in plans))
+    found = set(ids_beginning(prefixes, known, options.listed(experiments)))
+    return [one for one, ids in plans if ids & found], found
 
 
 def _run_one(
@@ -150,7 +167,7 @@ def _run_one(
         click.echo(plain(f"kfeat: {line}"), err=True)
     if closing := closing_line(cells):
         click.echo(plain(closing))
-    return any(cell.failed for cell in cells)
+    return any(only is None or row["id"] in only for cell in cells for row in cell.failed)
 
 
 @click.command()

@@ -53,6 +53,7 @@ def tune(
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     setup = setup_of(load_experiment(config, overrides), seed, **access)
     folder = runs / setup.folder
+    options.keeps("what was tried is kept, the same command goes on")
     assistant = Assistant(threads or physical_cores(), **setup.bench(seed, access))
     try:
         with Journal(folder, setup.identity) as journal:

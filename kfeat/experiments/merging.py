@@ -35,6 +35,10 @@ def merge(folders: Sequence[Path], into: Path) -> dict[str, Merged]:
     found = {folder: _experiments(folder) for folder in folders}
     names = sorted({name for below in found.values() for name in below})
     rows = {name: _best(name, folders) for name in names}
+    if "." in names and not (into / ROWS).exists() and any(into.rglob(ROWS)):
+        one = next(folder for folder, below in found.items() if "." in below)
+        raise StoreError(f"{one} is the folder of one experiment, and {into} has one per experiment: name "
+                         f"the folder above it, or --into {into / one.name}")  # fmt: skip
     for name in names:
         read_rows(into / name)  # an invalid row there, too, is found before anything is written
     return {name: _merge_one(into / name, rows[name]) for name in names}

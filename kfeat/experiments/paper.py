@@ -112,6 +112,13 @@ class Reported(Strict):
     numbers: list[ReportedNumber] = []
     lost: list[Line] = []
 
+    @model_validator(mode="after")
+    def _spreads_have_runs(self) -> "Reported":
+        for number in self.numbers:
+            if number.sd and (number.runs or self.runs) == 1:
+                raise ValueError(f"{number.where}: a standard deviation needs at least 2 runs")
+        return self
+
     def slack_of(self, number: ReportedNumber) -> float:
         """Return how far off ours may be: the slack, or two of the printed standard deviations."""
         return max(number.slack or self.slack, 2 * (number.sd or 0.0))

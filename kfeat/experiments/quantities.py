@@ -100,7 +100,7 @@ def quantity_named(name: str) -> Quantity:
         return QUANTITIES[name]
     part, _, parameter = name.partition(".")
     if part in PARTS and parameter in known_parameters(part):
-        return Quantity(name, name, parameter_of(part, parameter))
+        return Quantity(name, TITLES.get(name, name), parameter_of(part, parameter))
     known = [SCORE, *QUANTITIES]
     listed = f"{', '.join(known)}, and parameters such as kernel.gamma"
     raise ValueError(f"unknown quantity{did_you_mean(name, known)}; known: {listed}")
@@ -217,6 +217,18 @@ declare(
     Quantity("iterations", "iterations", at("solve", "n_iter"), spec=".0f", solved=True),
     Quantity("objective", "objective", at("solve", "objective"), spec=".6g", solved=True),
 )  # fmt: skip
+
+# What the papers and textbooks call a parameter; of others the key itself is the title.
+TITLES = {
+    "kernel.degree": "degree p of the kernel",
+    "kernel.gamma": "γ of the kernel",
+    "map.n_pairs": "pairs of rows for the weights",
+    "map.rank": "rank of the map",
+    "measure.cosine": "cosine of the angle between the rows",
+    "measure.n_rows": "sampled rows",
+    "solver.C": "cost C",
+    "solver.alpha": "regularisation α",
+}
 
 _WORDS = {
     "map": "mapping",

@@ -8,7 +8,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
 
-MAX_SECONDS = 10 * 365.25 * 24 * 3600
+MAX_SECONDS = 365 * 86400.0  # longer ones overflow what the system waits with
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -19,7 +19,7 @@ def seconds_of(text: str) -> float:
     if seconds > MAX_SECONDS:
         shown = text if len(text) <= 40 else f"{text[:40]}..."
         raise ConfigError(
-            f"'{shown}' is not a duration; expected a number of seconds, or 90s, 5m, 1.5h, up to ten years"
+            f"'{shown}' is not a duration; expected a number of seconds, or 90s, 5m, 1.5h, up to 365 days"
         )
     return seconds
 

@@ -1,5 +1,6 @@
 """Running an experiment: the trials not yet done, each saved as it finishes."""
 
+import logging
 import typing
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kfeat.data import load_raw
+from kfeat.errors import StoreError
 from kfeat.experiments.engines.base import Engine
 from kfeat.experiments.engines.local import Local
 from kfeat.experiments.estimates import Estimate, estimates
@@ -27,6 +29,8 @@ from kfeat.memory import USABLE, available_memory
 Again = Literal["nothing", "untimed", "everything"] | int
 
 LOCAL = Local()
+
+log = logging.getLogger(__name__)
 
 
 class RunObserver(typing.Protocol):
@@ -61,8 +65,8 @@ def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
 def sharers_last(experiments: Sequence[Experiment]) -> list[Experiment]:
     """Return experiments in an order in which those whose rows others share come first, else as they were.
 
-    Run so, no trial that several of them have in common runs twice; of two that share each other's rows the
-    second begins.
+    Run so, no trial that several of them share runs twice; of two that share each other's rows the second
+    begins.
     """
     named = {one.name: one for one in experiments}
     arranged: list[Experiment] = []
@@ -122,15 +126,28 @@ def run_pending(
     `rows` is asked for the rows there are once the folder is locked, so that nothing runs twice that another
     process did meanwhile. These, and the rows of the `past`, tell how long trials will take. Where trials run
     on this machine, the data are fetched and parsed here, once, with the observer's progress bar; the workers
-    find them in the cache.
+    find them in the cache. A trial that was done before and is not now keeps its row, but where `again` is
+    everything.
     """
     with Store(folder) as store:
         there = rows()
         todo = pending(trials, there, again, options.time_limit)
         if engine.here:
             fetch(todo, options, observer)
-        known = [*past().values(), *there.values()] if todo else []
-        return _carried_out(todo, store, options, observer, engine, len(trials) - len(todo), known)
+        known = [*_of_the_past(past), *there.values()] if todo else []
+        kept = {trial.id for trial in todo if there.get(trial.id, {}).get("status") == "done"}
+        done = len(trials) - len(todo)
+        replaces = again == "everything"
+        return _carried_out(todo, store, options, observer, engine, done, known, kept=kept, replaces=replaces)
+
+
+def _of_the_past(past: Callable[[], dict[str, Row]]) -> Iterable[Row]:
+    """Return rows that only tell how long trials take, so that one which cannot be read stops nothing."""
+    try:
+        return past().values()
+    except StoreError as error:
+        log.warning("not used to estimate times: %s", error)
+        return ()
 
 
 def fetch(trials: Sequence[Trial], options: WorkerOptions, observer: RunObserver) -> None:
@@ -145,14 +162,16 @@ def pending(
     """Return the trials without a row of status `done`, and those that are to run again.
 
     One that was stopped is to run again if it may take longer now. Where `again` is a number of timed runs,
-    the first repeats of a cell come first, and those that run anyway are taken for timed ones.
+    the first repeats of a cell come first, and those that run anyway are taken for timed ones, but for those
+    that failed before.
     """
     if again == "everything":
         return list(trials)
     wanted = again if isinstance(again, int) else inf if again == "untimed" else 0
     ended = {trial.id for trial in trials if _has_ended(rows.get(trial.id), time_limit)}
     untimed = {identity for identity in ended if not counts_as_timed(rows[identity])}
-    timed = Counter(trial.cell for trial in trials if trial.id not in untimed)
+    failed = {trial.id for trial in trials if rows.get(trial.id, {}).get("status") == "failed"}
+    timed = Counter(trial.cell for trial in trials if trial.id not in untimed | failed)
     todo = []
     for trial in trials:
         if trial.id in untimed and timed[trial.cell] < wanted:
@@ -190,10 +209,15 @@ def _carried_out(
     engine: Engine,
     done: int = 0,
     past: Iterable[Row] = (),
+    *,
+    kept: Collection[str] = (),
+    replaces: bool = True,
 ) -> list[Row]:
     """Run all `trials` and return their rows; `done` is how many of the plan were done before.
 
-    Every row is on disk before the engine goes on. The `past` rows tell how long trials will take.
+    Every row is on disk before the engine goes on. The `past` rows tell how long trials will take. Of those
+    with the ids in `kept` there is a row that is done; only one that is done as well stands in its place, or
+    any other if it `replaces` it: not that of a trial which did not even start.
     """
     there = options.memory or available_memory()
     expected = estimates(trials, past, there, options.time_limit)
@@ -201,12 +225,18 @@ def _carried_out(
     observer.expect(expected)
     observer.begin(trials, done)
     rows: list[Row] = []
+    begun: set[str] = set()
     with closing(order.engine.carried_out(order.trials, options)) as events:
         for trial, row in chain(order.refused, events):
             if row is None:
                 observer.started(trial)
-            else:
+                begun.add(trial.id)
+                continue
+            if trial.id not in kept or row["status"] == "done" or (replaces and trial.id in begun):
                 store.append(row)
-                rows.append(row)
-                observer.finished(trial, row)
+            else:
+                log.warning("%s: %s (%s); its earlier row, which is done, stays", trial.id, row["status"],
+                            row["reason"])  # fmt: skip
+            rows.append(row)
+            observer.finished(trial, row)
     return rows

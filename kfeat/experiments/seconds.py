@@ -74,8 +74,8 @@ class PastSeconds:
 
     A trial whose cell has rows takes the mean of theirs. One of a kind that has rows (the same data, kernel,
     map and solver by name), or else of the same map and solver on any data, takes its formula times the
-    median ratio of their seconds to their formulas; any other its formula. A trial that was stopped at a
-    limit takes that at least.
+    median ratio of their seconds to their formulas; any other its formula. One whose cell has only rows that
+    were stopped takes their limit at least.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:

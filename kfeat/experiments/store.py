@@ -48,7 +48,7 @@ def _warn(path: Path, numbers: tuple[int, ...]) -> None:
     """Warn of damaged lines, once, however often they are read."""
     shown = ", ".join(map(str, numbers[:5])) + (" and others" if len(numbers) > 5 else "")
     log.warning(
-        "%s: damaged lines are left out (%s); the next `kfeat run` moves them to %s", path, shown, DAMAGED
+        "%s: damaged lines are left out (%s); a run that writes there moves them to %s", path, shown, DAMAGED
     )
 
 
@@ -104,7 +104,7 @@ def _row(line: bytes, path: Path, number: int) -> Row:
     except StoreError as error:
         raise StoreError(
             f"{path}, line {number}: {error}; correct or remove the line, move the file away, "
-            "or use another folder (--out)"
+            "or use another folder"
         ) from None
 
 

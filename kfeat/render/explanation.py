@@ -1,5 +1,6 @@
 """All about one trial as text for the terminal."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -39,8 +40,12 @@ def run_command(found: Explanation, out: Path) -> str | None:
     holders = {folder for folder, _ in found.rows}
     experiments = [use.standing.experiment for use in found.uses]
     home = [one for one in experiments if any(folder.match(f"*/{one.name}") for folder in holders)]
-    again = " --force" * any(folder.is_relative_to(out) for folder in holders)
-    return plain(f"kfeat run {(home or experiments)[0].path} --only {found.identity}{again}")
+    words = ["kfeat", "run", str((home or experiments)[0].path), "--only", found.identity]
+    if any(folder.is_relative_to(out) for folder in holders):
+        words.append("--force")
+    if out != Path("runs"):
+        words += ["--out", str(out)]
+    return plain(shlex.join(words))
 
 
 def _head(found: Explanation) -> str:

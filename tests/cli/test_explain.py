@@ -7,9 +7,8 @@ import pytest
 
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import read_rows, write_rows
-from tests.cells import fake_row
+from tests.cells import fake_row, planned
 from tests.cli.test_check import NUMBERS
-from tests.cli.test_rows import planned
 from tests.cli.test_run import kfeat
 from tests.experiments.rows import row
 
@@ -54,6 +53,9 @@ def test_a_row_is_explained_by_the_beginning_of_its_id(small: Path) -> None:
     assert "Table 2" not in text  # another method's
     command = shown.stdout.splitlines()[-1].split()
     assert command == ["kfeat", "run", "small.yaml", "--only", first.id, "--force"]
+    write_rows(Path("my rows/small"), rows)
+    own = kfeat("explain", first.id, "small.yaml", "--out", "my rows").stdout.splitlines()[-1]
+    assert own.endswith(f"kfeat run small.yaml --only {first.id} --force --out 'my rows'")
     dry = kfeat(*command[1:], "--dry-run").stdout.splitlines()
     assert [line.split()[:2] for line in dry[1:-1]] == [[first.id, "to"]]  # the last says what they take
 

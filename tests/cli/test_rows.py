@@ -10,21 +10,14 @@ import pandas as pd
 import pytest
 
 from kfeat.analysis.records import record
-from kfeat.data import fingerprint
-from kfeat.experiments.load import load_experiment
-from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.store import ROWS, read_rows, write_rows
+from kfeat.experiments.trial import header
 from kfeat.render.rows import render_rows
-from tests.cells import fake_row
+from tests.cells import fake_row, planned
 from tests.cli.test_run import kfeat
 from tests.experiments.rows import row
 
 Write = Callable[..., Path]
-
-
-def planned(path: Path) -> list[Trial]:
-    experiment = load_experiment(path)
-    return plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
 
 
 @pytest.fixture
@@ -164,6 +157,18 @@ def test_rows_of_several_machines_are_merged_the_better_of_two(
     assert Path("all/other", ROWS).read_bytes() == before
 
 
+def test_of_a_row_that_configs_share_the_better_is_shown(
+    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("copy.yaml").write_text(small.read_text())
+    trial = planned(small)[0]
+    write_rows(Path("runs/small"), [{**header(trial), "status": "failed", "reason": "by hand"}])
+    write_rows(Path("runs/copy"), [fake_row(trial, 0.25)])
+    for configs in (["small.yaml", "copy.yaml"], ["copy.yaml", "small.yaml"]):
+        (line,) = kfeat("rows", *configs, "--format", "jsonl").stdout.splitlines()
+        assert json.loads(line)["status"] == "done"
+
+
 def test_a_merge_that_cannot_be_is_refused_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,7 +178,9 @@ def test_a_merge_that_cannot_be_is_refused_before_anything_is_written(
     wrong = kfeat("rows", "merge", "one", "--into", "all")
     assert wrong.exit_code == 2
     assert "accuracy: input should be a valid number" in wrong.stderr
+    write_rows(Path("runs/b"), [row("b")])
     for arguments, words in (
+        (("one/a", "--into", "runs"), "--into runs/a"),
         (("nowhere", "--into", "all"), "expected rows"),
         (("one", "--into", "one/inner"), "lies within"),
         (("one",), "--into"),

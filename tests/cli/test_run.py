@@ -15,8 +15,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kfeat.cli import main
-from kfeat.experiments.store import ROWS, read_rows
+from kfeat.experiments.store import ROWS, read_rows, write_rows
+from kfeat.experiments.trial import header
 from kfeat.render.files import FILES
+from tests.cells import fake_row, planned
 
 Write = Callable[..., Path]
 
@@ -148,9 +150,58 @@ def test_a_number_of_timed_runs_is_made_and_no_more(write: Write) -> None:
     assert [row["id"] for row in rows() if f"{row['id']}  to run" in dry] == [
         row["id"] for row in rows() if row["repeat"] == 0
     ]
-    twice = kfeat("run", path, "--retime", "--timed-runs", "1")
-    assert twice.exit_code == 2
-    assert "leave one out" in twice.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--retime", "--timed-runs", "1"], "exclude each other"),
+        (["--force", "--retime"], "exclude each other"),
+        (["--retime", "--jobs", "2"], "one at a time"),
+        (["--engine", "dask", "--memory", "2G"], "--memory belongs to --engine local"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(write: Write, options: list[str], words: str) -> None:
+    refused = kfeat("run", write(), *options)
+    assert refused.exit_code == 2
+    assert words in " ".join(refused.stderr.replace("│", " ").split())
+    assert not rows()
+
+
+def test_a_trial_that_was_done_and_cannot_be_done_again_keeps_its_row(
+    write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = write()
+    trials = planned(path)
+    write_rows(Path("runs/small"), [fake_row(trial, 0.5, timed=False) for trial in trials])
+    before = Path("runs/small", ROWS).read_bytes()
+    for options in (["--retime", "--time-limit", "0.001s"], ["--force", "--memory", "1M"]):
+        kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", *options)
+        assert caplog.text.count("its earlier row, which is done, stays") == 2
+        caplog.clear()
+        assert Path("runs/small", ROWS).read_bytes() == before
+    forced = kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", "--force", "--time-limit", "0.001s")
+    assert "stopped" in forced.stderr
+    assert [row["status"] for row in rows()].count("stopped") == 2
+
+
+def test_a_trial_that_is_named_and_done_is_no_failure_for_another_repeat(write: Write) -> None:
+    path = write()
+    trials = planned(path)
+    first, second = (trial for trial in trials if trial.cell == trials[0].cell)
+    failed = {**header(second), "status": "failed", "reason": "by hand"}
+    write_rows(Path("runs/small"), [fake_row(first, 0.5), failed])
+    assert kfeat("run", path, "--only", first.id).exit_code == 0
+
+
+def test_published_rows_that_cannot_be_read_do_not_stop_a_run(
+    write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    Path("results/small").mkdir(parents=True)
+    Path("results/small", ROWS).write_text('{"schema": 99, "id": "x"}\n')
+    ran = kfeat("run", write(), "--no-exact", "--repeats", "1")
+    assert ran.exit_code == 0, ran.output
+    assert "not used to estimate times: results/small" in caplog.text
 
 
 def test_dry_run_and_plan_show_identities_and_states(write: Write) -> None:
@@ -499,8 +550,9 @@ def test_a_trial_that_configs_share_runs_once_whichever_is_named_first(write: Wr
     text = write().read_text()
     (Path("configs") / "b.yaml").write_text(text)
     (Path("configs") / "a.yaml").write_text(f"rows_from: [b]\n{text}".replace("repeats: 2", "repeats: 3"))
-    planned = kfeat("plan", "configs").output
-    assert "2 configs: 12 trials (5 of them shared)" in planned
+    assert "2 configs: 12 trials (5 of them shared)" in kfeat("plan", "configs").output
+    forced = kfeat("run", "configs", "--dry-run", "--force").output
+    assert "2 configs: 12 trials\n" in forced  # then each runs all of its own
     ran = kfeat("run", "configs")
     assert ran.exit_code == 0, ran.output
     assert len(rows("b")) == 5
@@ -517,6 +569,11 @@ def test_two_configs_of_one_name_both_run(write: Write) -> None:
     ran = kfeat("run", "a/same.yaml", "b/same.yaml", "--no-exact", "--repeats", "1", "-q")
     assert ran.exit_code == 0, ran.output
     assert {row["kernel"]["degree"] for row in rows("same")} == {2, 3}  # type: ignore[index]
+    first = str(rows("same")[0]["id"])
+    named = kfeat("run", "a/same.yaml", "b/same.yaml", "--only", first, "--force", "-q")
+    assert named.exit_code == 0, named.output
+    unknown = kfeat("run", "a/same.yaml", "b/same.yaml", "--only", "zz")
+    assert (unknown.exit_code, "zz" in unknown.stderr) == (2, True)
 
 
 def test_plan_counts_the_configs_whose_data_can_be_had(write: Write) -> None:
@@ -526,6 +583,17 @@ def test_plan_counts_the_configs_whose_data_can_be_had(write: Write) -> None:
     assert both.exit_code == 0, both.output
     assert "kfeat: not counted: gisette.yaml: gisette" in both.stderr
     assert "1 config: 5 trials\n" in both.stdout
-    alone = kfeat("plan", elsewhere, "--offline", "--mirror", "nowhere")
-    assert alone.exit_code == 2
-    assert "could not be fetched" in alone.stderr
+    for configs in ([elsewhere], [elsewhere, elsewhere]):
+        none = kfeat("plan", *configs, "--offline", "--mirror", "nowhere")
+        assert none.exit_code == 2
+        assert none.stderr.count("could not be fetched") == len(configs)
+    trial = planned(Path("small.yaml"))[0]
+    named = kfeat("run", elsewhere, "small.yaml", "--only", trial.id, "--offline", "--mirror", "nowhere")
+    assert named.exit_code == 0, named.output
+    assert "kfeat: passed over: gisette.yaml: gisette" in named.stderr
+    assert [row["id"] for row in rows()] == [trial.id]
+
+
+def test_configs_that_share_no_rows_share_no_trials(write: Write) -> None:
+    Path("copy.yaml").write_text(write().read_text())
+    assert "2 configs: 10 trials\n" in kfeat("plan", "small.yaml", "copy.yaml").output

@@ -15,8 +15,7 @@ from kfeat.experiments import folder_lock
 from kfeat.experiments.folder_lock import LOCK
 from kfeat.experiments.store import ROWS, read_rows, write_rows
 from kfeat.render.files import FILES
-from tests.cells import fake_row
-from tests.cli.test_rows import planned
+from tests.cells import fake_row, planned
 from tests.cli.test_run import kfeat
 
 Write = Callable[..., Path]

@@ -25,7 +25,7 @@ from kfeat.experiments.store import ROWS, Store, read_rows
 from kfeat.experiments.trial import run_trial
 from kfeat.experiments.worker import WorkerOptions
 from kfeat.maps import TensorSketch
-from tests.cli.test_rows import planned
+from tests.cells import planned
 from tests.experiments.rows import row
 from tests.experiments.stand_ins import Quick, stand_ins
 

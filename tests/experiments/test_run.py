@@ -75,6 +75,8 @@ def test_only_as_much_is_timed_again_as_gives_each_cell_its_number_of_timed_runs
     }
     assert found == {1: [4], 2: [4], 3: [0, 4], 4: [0, 2, 4], 9: [0, 2, 3, 4]}
     assert pending(trials, rows, "untimed") == pending(trials, rows, 9)
+    rows[trials[1].id] = row(trials[1].id, "failed")  # it runs, and may fail again
+    assert pending(trials[:4], rows, 1) == trials[:2]
 
 
 @pytest.mark.parametrize("error", [TypeError, IndexError, RecursionError, RuntimeError])

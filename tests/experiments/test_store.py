@@ -48,7 +48,7 @@ def test_a_damaged_line_costs_itself_only_and_is_set_aside_by_the_next_writer(
     (tmp_path / ROWS).write_bytes(text)
     assert set(read_rows(tmp_path)) == set(read_rows(tmp_path)) == {"a", "b"}
     assert [record.getMessage() for record in caplog.records] == [
-        f"{tmp_path / ROWS}: damaged lines are left out (2); the next `kfeat run` moves them to {DAMAGED}"
+        f"{tmp_path / ROWS}: damaged lines are left out (2); a run that writes there moves them to {DAMAGED}"
     ]
     assert (tmp_path / ROWS).read_bytes() == text  # who only reads changes nothing
     with Store(tmp_path) as store:

@@ -11,7 +11,7 @@ from kfeat.experiments import clock
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.measures import kernel_error
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.quantities import quantity_named
+from kfeat.experiments.quantities import TITLES, quantity_named
 from kfeat.experiments.trial import run_trial
 from kfeat.kernels import Gaussian
 from kfeat.maps.diagnostics import sampled_rows
@@ -229,3 +229,10 @@ def test_a_row_says_what_was_learnt_in_the_place_of_parameters(write: Write) -> 
     assert (default["learnt"]["solver"], "solver" in given["learnt"]) == ({"eps": 0.1}, False)
     assert quantity_named("kernel.gamma").read(chosen) == pytest.approx(gamma)
     assert [quantity_named("solver.eps").read(row) for row in (default, given)] == [0.1, 0.5]
+
+
+def test_an_axis_has_the_papers_word_for_a_parameter() -> None:
+    assert quantity_named("kernel.degree").heading == "degree p of the kernel"
+    assert quantity_named("solver.eps").heading == "solver.eps"
+    for name, title in TITLES.items():
+        assert quantity_named(name).title == title  # a parameter that no class has is refused

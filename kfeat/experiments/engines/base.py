@@ -22,6 +22,10 @@ class Engine(typing.Protocol):
     def here(self) -> bool:
         """Tell whether trials run on this machine, so that data which the parent fetches serve them."""
 
+    @property
+    def alone(self) -> bool:
+        """Tell whether each trial has its machine to itself, so that its times count."""
+
     def carried_out(self, trials: Sequence[Trial], options: WorkerOptions) -> Generator[Event, None, None]:
         """Run all `trials` and yield each event when it happens; a row is taken before more trials start.
 

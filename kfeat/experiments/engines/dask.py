@@ -54,7 +54,7 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Da
                 silence_logs=logging.CRITICAL,
             )
         with cluster, Client(cluster) as client:
-            yield Dask(client, here=True, exclusive=exclusive)
+            yield Dask(client, here=True, exclusive=exclusive or jobs == 1)
         return
     try:
         client = Client(address, timeout=ANSWER_SECONDS)
@@ -91,8 +91,8 @@ class Dask:
     """Runs trials on the workers of a scheduler; their times count where each machine has one at a time."""
 
     def __init__(self, client: Client, *, here: bool, exclusive: bool) -> None:
-        self.here = here
-        self._client, self._exclusive = client, exclusive
+        self.here, self.alone = here, exclusive
+        self._client = client
         self._threads: Mapping[str, int] = {}
         self._looked = 0.0
         self._waits = False
@@ -102,7 +102,7 @@ class Dask:
         waiting = deque(map(_Attempt, trials))
         running: dict[str, _Attempt] = {}
         ended: Queue[str] = Queue()
-        options = replace(options, alone=self._exclusive, folder=os.getcwd())
+        options = replace(options, alone=self.alone, folder=os.getcwd())
         children = self._children(Children(options, self.here))
         try:
             while waiting or running:
@@ -151,7 +151,7 @@ class Dask:
 
     def _place(self, attempt: _Attempt, running: Mapping[str, _Attempt]) -> str | None:
         taken = [other.address for other in running.values()]
-        return free_worker(self._threads, taken, attempt.lost, self._exclusive)
+        return free_worker(self._threads, taken, attempt.lost, self.alone)
 
     def _submit(self, attempt: _Attempt, address: str, children: str, ended: "Queue[str]") -> str:
         """Send a trial to the worker at `address`, and return the key that `ended` will get."""

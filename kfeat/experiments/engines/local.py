@@ -25,9 +25,14 @@ class Local:
     needs: Mapping[str, int] = field(default_factory=dict)
     memory: float = inf
 
+    @property
+    def alone(self) -> bool:
+        """Tell whether one trial runs at a time."""
+        return self.jobs == 1
+
     def carried_out(self, trials: Sequence[Trial], options: WorkerOptions) -> Generator[Event, None, None]:
         """Run all `trials` in their order, but for what does not fit yet, and yield the events."""
-        options = replace(options, alone=self.jobs == 1)
+        options = replace(options, alone=self.alone)
         idle: list[Worker] = []
         busy: list[Worker] = []
         packing = Packing(trials, self.needs, self.memory)
@@ -36,6 +41,8 @@ class Local:
                 while len(busy) < self.jobs and (trial := packing.next()):
                     yield Event(trial)
                     busy.append(handed_over(trial, idle, options))
+                while idle:  # they hold memory, which the trials that wait need, or none is left for them
+                    idle.pop().kill()
                 wait([worker.connection for worker in busy], min(worker.patience for worker in busy))
                 for worker in list(busy):
                     row = worker.row()

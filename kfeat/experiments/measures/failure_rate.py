@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from annotated_types import Ge, Gt
 from numpy.typing import NDArray
+from scipy import special
 from scipy.sparse import issparse
-from scipy.special import erfi
 from sklearn.base import clone
 
 from kfeat.errors import ParameterError
@@ -115,5 +115,5 @@ def printed_frequencies(
     if isinstance(kernel, Laplacian):
         return rng.standard_cauchy(shape) * np.sqrt(2 * gamma)
     grid = np.linspace(-REACH, REACH, 10_001)
-    share = erfi(grid / np.sqrt(2))
+    share = special.erfi(grid / np.sqrt(2))
     return np.interp(rng.uniform(share[0], share[-1], shape), share, grid) * np.sqrt(2 * gamma)

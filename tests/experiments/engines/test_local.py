@@ -33,6 +33,14 @@ def test_so_many_trials_run_at_a_time_until_the_events_are_closed(write: Write) 
     assert not active_children()
 
 
+def test_a_process_without_a_trial_ends_rather_than_hold_memory_that_another_needs(write: Write) -> None:
+    *small, large = trials = stand_ins(write, Quick(0.01), Quick(0.01), Quick(0.3))
+    engine = Local(2, needs={large.id: 2, **{trial.id: 1 for trial in small}}, memory=2)
+    with closing(engine.carried_out(trials, OPTIONS)) as events:
+        most = [(row is None, len(active_children())) for trial, row in events if trial is large]
+    assert most[-1] == (False, 1)
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity of processes")
 def test_auto_is_the_physical_cores_that_this_process_may_use() -> None:
     allowed = os.sched_getaffinity(0)
