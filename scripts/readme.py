@@ -3,10 +3,10 @@
 The blocks, each up to `<!-- end -->`: `<!-- scoreboard -->` over the published rows; `<!-- papers -->`, a
 line for each paper; `<!-- tallies FOLDER -->` and `<!-- largest FOLDER -->`, the verdicts on the configs of a
 folder counted, and the printed numbers that ours are farthest from; `<!-- table NAME -->`, the first table of
-results/NAME/table.md; `<!-- printed NAME -->`, that of a config without rows: what the paper prints;
-`<!-- verdicts NAME -->`, its verdicts in short; `<!-- closing NAME -->`, the line that ends a run of its
-config; `<!-- benchmarks -->`, the ratios of results/bench/ over the shapes measured; `<!-- maps -->`, what
-every map can do, costs and is for.
+results/NAME/table.md, with what it says of times from different machines; `<!-- printed NAME -->`, that of a
+config without rows: what the paper prints; `<!-- verdicts NAME -->`, its verdicts in short; `<!-- closing
+NAME -->`, the line that ends a run of its config; `<!-- benchmarks -->`, the ratios of results/bench/ over
+the shapes measured; `<!-- maps -->`, what every map can do, costs and is for.
 """
 
 import json
@@ -92,7 +92,9 @@ def _closing(name: str) -> str:
 def _first_table(report: str) -> str:
     lines = report.splitlines()
     start = next(i for i, line in enumerate(lines) if line.startswith("|"))
-    return "\n".join(lines[start : lines.index("", start)])
+    table = lines[start : lines.index("", start)]
+    cautions = [line.removeprefix("- ") for line in lines if line.startswith("- different machines: ")]
+    return "\n".join([*table, *(f"\n{line[0].upper()}{line[1:]}" for line in cautions)])
 
 
 def _benchmarks() -> str:

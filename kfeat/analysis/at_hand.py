@@ -1,11 +1,11 @@
 """How experiments stand by the rows on disk: one's own, or the published ones where there are none."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from kfeat.analysis.cells import summarise
 from kfeat.analysis.comparisons import number_compared
-from kfeat.analysis.evidence import Evidence
+from kfeat.analysis.evidence import Evidence, are_there
 from kfeat.analysis.standing import Standing, stand
 from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment
@@ -20,7 +20,7 @@ def standings_at_hand(experiments: Sequence[Experiment], out: Path, results: Pat
     for one in experiments:
         own, theirs = rows_of(one, out), read_rows(results / one.name)
         trials = plan_from_rows(one, [*theirs.values(), *own.values()])
-        mine = _are_there(trials, own)
+        mine = are_there(trials, own)
         cells.append(summarise(one, trials, own if mine else theirs))
         # Published rows that stand in for our own are not compared with themselves.
         published.append(theirs if mine else {})
@@ -39,14 +39,9 @@ def rows_at_hand(experiment: Experiment, out: Path, results: Path) -> tuple[list
     """
     trials = plan_at_hand(experiment, out, results)
     rows, place = rows_of(experiment, out), out
-    if not _are_there(trials, rows):
+    if not are_there(trials, rows):
         rows, place = read_rows(results / experiment.name), results
     return [rows[trial.id] for trial in trials if trial.id in rows], place
-
-
-def _are_there(trials: Sequence[Trial], rows: Mapping[str, Row]) -> bool:
-    """Tell whether any of the trials has a row."""
-    return any(trial.id in rows for trial in trials)
 
 
 def plan_at_hand(experiment: Experiment, out: Path, results: Path) -> list[Trial]:

@@ -53,7 +53,10 @@ class Case:
         """Return why there is no number of this quantity."""
         if without := [cell for cell in self.cells if not cell.rows]:
             return "stopped at the time limit" if all(cell.stopped for cell in without) else "no rows"
-        return "no two runs" if of == "spread" else "no times that count"
+        if of == "spread":
+            return "no two runs"
+        timed = self.cells and self.cells[0].named(of).timed
+        return "no times that count" if timed else "rows without this quantity"
 
 
 def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:

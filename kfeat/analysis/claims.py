@@ -188,7 +188,8 @@ class Judged:
         if quantity.score:
             return quantity.change(number) if claim.difference else quantity.text(number)
         sign = "+" if claim.difference and number > 0 else ""
-        return f"{sign}{_short(number)} {quantity.unit}".rstrip()
+        unit = "points" if claim.difference and quantity.unit == "%" else quantity.unit
+        return f"{sign}{_short(number)} {unit}".rstrip()
 
 
 def _short(number: float) -> str:

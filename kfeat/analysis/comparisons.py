@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from math import inf, nan, sqrt
 from statistics import fmean
 
-from scipy.special import ndtri
+from scipy import special
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.statistics import Summary, welch_half_width
@@ -101,7 +101,7 @@ def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tupl
         return ours - theirs, RELATIVE_ROUNDING * abs(theirs), test
     change = fmean(a - b for a, b in pairs)
     total = sum(b["n_test"] for _, b in shared)
-    limit = 100 * float(ndtri(0.5 + level / 2)) * sqrt(FLIP_SHARE / total)
+    limit = 100 * float(special.ndtri(0.5 + level / 2)) * sqrt(FLIP_SHARE / total)
     return change, limit, f"{len(shared)} shared trials, flips of rounding"
 
 

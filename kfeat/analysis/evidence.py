@@ -1,6 +1,6 @@
 """The claims that explanations cite, found by the name of their experiment and judged on its rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
@@ -11,18 +11,21 @@ from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.neighbours import neighbour
 from kfeat.experiments.paper import Citation
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row
 from kfeat.experiments.run import rows_of
 
 
 class Evidence:
-    """Looks up cited claims; the rows of another experiment are those of the first folder that has any.
+    """Looks up cited claims; the rows of another experiment are the first that there are of its trials.
 
-    `roots` are folders of rows, such as runs/ and results/. The configs of a paper cite each other by name:
-    a cited config lies where its name says, seen from the one that cites it.
+    `roots` are folders of rows, such as runs/ and results/; `pending` are rows by the names of experiments,
+    which go before those. The configs of a paper cite each other by name: a cited config lies where its name
+    says, seen from the one that cites it.
     """
 
-    def __init__(self, *roots: Path) -> None:
-        self._roots = roots
+    def __init__(self, *roots: Path, pending: Mapping[str, Mapping[str, Row]] | None = None) -> None:
+        self._roots, self._pending = roots, pending or {}
         self._judged: dict[str, list[Judged]] = {}
 
     def within(self, experiment: Experiment, cells: Sequence[Cell]) -> LookUp:
@@ -48,7 +51,19 @@ class Evidence:
         """Return the verdicts on the claims of another experiment, without its own explanations."""
         if name not in self._judged:
             other = neighbour(experiment, name)
-            rows = next((found for root in self._roots if (found := rows_of(other, root))), {})
-            cells = summarise(other, plan_from_rows(other, rows.values()), rows)
-            self._judged[name] = judge(other, cells)
+            self._judged[name] = judge(other, self._cells(other))
         return self._judged[name]
+
+    def _cells(self, other: Experiment) -> list[Cell]:
+        """Return the cells of an experiment, with the first rows that there are of its trials."""
+        mine = self._pending.get(other.name)
+        for rows in [mine] if mine else (rows_of(other, root) for root in self._roots):
+            trials = plan_from_rows(other, rows.values())
+            if are_there(trials, rows):
+                return summarise(other, trials, rows)
+        return summarise(other, plan_from_rows(other, []), {})
+
+
+def are_there(trials: Sequence[Trial], rows: Mapping[str, Row]) -> bool:
+    """Tell whether any of the trials has a row."""
+    return any(trial.id in rows for trial in trials)

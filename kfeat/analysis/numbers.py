@@ -28,6 +28,7 @@ TIME_FACTOR = 2.0
 
 WITHIN_ERROR = "within the error"
 WITHIN_SLACK = "within the slack"
+AGREE = (WITHIN_ERROR, WITHIN_SLACK)
 OPEN = "open"
 EXPLAINED = "differs, explained"
 UNEXPLAINED = "differs, not explained"
@@ -72,10 +73,13 @@ class NumberVerdict:
 
     @property
     def verdict(self) -> str:
-        """Return the worst verdict over its cells, one of MEANS."""
-        if not self.reproductions or len(self.reproductions) < len(self.cells):
+        """Return the worst verdict over its cells, one of MEANS; missing only where none is unexplained."""
+        found = [self.of(item) for item in self.reproductions]
+        if UNEXPLAINED in found:
+            return UNEXPLAINED
+        if not found or len(found) < len(self.cells):
             return MISSING
-        return max((self.of(item) for item in self.reproductions), key=MEANS.index)
+        return max(found, key=MEANS.index)
 
     def of(self, item: Reproduction) -> str:
         """Return the verdict on one cell: an explanation holds for all of them."""

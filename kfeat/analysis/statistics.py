@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import exp, inf, log, sqrt
 from statistics import fmean, linear_regression, mean, stdev
 
-from scipy.special import fdtri, ndtri, stdtrit
+from scipy import special
 
 LEVEL = 0.95  # of every interval
 
@@ -57,7 +57,9 @@ def welch_half_width(a: Error, b: Error = KNOWN, level: float = LEVEL) -> float:
     scaled = [(error / scale, freedom) for error, freedom in (a, b)]  # powers of large errors would overflow
     square = sum(error**2 for error, _ in scaled)
     loss = sum(error**4 / freedom for error, freedom in scaled)
-    quantile = stdtrit(square**2 / loss, 0.5 + level / 2) if loss > 0 else ndtri(0.5 + level / 2)
+    quantile = (
+        special.stdtrit(square**2 / loss, 0.5 + level / 2) if loss > 0 else special.ndtri(0.5 + level / 2)
+    )
     return float(quantile) * sqrt(square) * scale
 
 
@@ -84,7 +86,7 @@ def spread_ratio_interval(a: Summary, b: Summary, level: float = LEVEL) -> Inter
     if not a.sd or not b.sd:
         return None
     freedom = (a.n - 1, b.n - 1)
-    low, high = (a.sd / b.sd / sqrt(fdtri(*freedom, 0.5 + side * level / 2)) for side in (1, -1))
+    low, high = (a.sd / b.sd / sqrt(special.fdtri(*freedom, 0.5 + side * level / 2)) for side in (1, -1))
     return float(low), float(high)
 
 

@@ -1,6 +1,6 @@
 """Writing an experiment's report, and publishing it: runs/ -> results/, the only way results/ changes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from time import time_ns
 
@@ -20,6 +20,7 @@ from kfeat.render.verdict_tables import verdicts_markdown
 FIGURES = ("figure.svg", "figure.png")
 TEXTS = ("table.csv", "table.md", "table.tex")
 FILES = (*FIGURES, *TEXTS)
+Pending = Mapping[str, Mapping[str, Row]]  # rows that are being published, by the names of experiments
 RESULTS = Path("results")  # where published rows lie, seen from the folder of the configs
 
 
@@ -44,28 +45,36 @@ def write_report(experiment: Experiment, cells: Sequence[Cell], folder: Path) ->
 
 
 def _write(
-    experiment: Experiment, cells: Sequence[Cell], new: Path, folder: Path, rows: Iterable[Row] | None = None
+    experiment: Experiment,
+    cells: Sequence[Cell],
+    new: Path,
+    folder: Path,
+    rows: Iterable[Row] | None = None,
+    pending: Pending | None = None,
 ) -> None:
     from kfeat.render.figures.figure import draw
 
     try:
         if rows is not None:
             write_rows(new, rows)
-        for name, text in _texts(experiment, cells, folder).items():
+        for name, text in texts(experiment, cells, folder, pending).items():
             (new / name).write_text(text, encoding="utf-8")
         draw(experiment, cells, [new / name for name in FIGURES])
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written ({error.strerror})") from None
 
 
-def _texts(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> dict[str, str]:
-    """Return the tables by file name.
+def texts(
+    experiment: Experiment, cells: Sequence[Cell], folder: Path, pending: Pending | None = None
+) -> dict[str, str]:
+    """Return the tables by file name, for a report in `folder`.
 
     table.md ends with the verdicts on what the paper prints and claims; the published rows have no part, but
-    for those of cited experiments that have none beside this one's.
+    for those of cited experiments that have none beside this one's, nor `pending` ones.
     """
     root = folder.parents[len(Path(experiment.name).parts) - 1]
-    verdicts = verdicts_markdown(stand(experiment, cells, {}, evidence=Evidence(root, RESULTS)))
+    evidence = Evidence(root, RESULTS, pending=pending)
+    verdicts = verdicts_markdown(stand(experiment, cells, {}, evidence=evidence))
     return {
         "table.csv": render_csv(experiment, cells),
         "table.md": render(experiment, cells, "markdown") + verdicts,
@@ -84,7 +93,7 @@ def is_current(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> b
             return False
         oldest = min(drawn)
         shown = {name: (folder / name).read_text(encoding="utf-8") for name in TEXTS}
-        return oldest >= experiment.path.stat().st_mtime_ns and shown == _texts(experiment, cells, folder)
+        return oldest >= experiment.path.stat().st_mtime_ns and shown == texts(experiment, cells, folder)
     except (OSError, UnicodeDecodeError):
         return False
 
@@ -99,11 +108,12 @@ def publish(
     missing in its report.
     """
     chosen = [(one, trials, _publishable(one, trials, runs, partial)) for one, trials in plans]
+    pending = {one.name: rows for one, _, rows in chosen}  # which may cite each other
     with Replacing() as replacing:
         for experiment, trials, rows in chosen:
             folder = results / experiment.name
             new = replacing.beside(folder)
-            _write(experiment, summarise(experiment, trials, rows), new, folder, rows.values())
+            _write(experiment, summarise(experiment, trials, rows), new, folder, rows.values(), pending)
     return [len(rows) for _, _, rows in chosen]
 
 

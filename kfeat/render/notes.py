@@ -112,8 +112,8 @@ def _of_runs(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
         signs = ", ".join(str(number).translate(RAISED) for number in sorted(few))
         count = "one timed run" if few == {1} else "so many timed runs"
         lines.append(
-            f"{signs}: a time of {count}, or a ratio of such a time; without this sign it is of all runs, "
-            "two or more."
+            f"{signs}: a time of {count}, or a ratio of such a time; a ratio without this sign is of all "
+            "runs, two or more. Of the seconds in the list of all cells its column `runs` says it."
         )
     return lines
 

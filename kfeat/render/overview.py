@@ -126,9 +126,10 @@ def alike(
     seen = set()
     for item in standings:
         for one in item.differences():
-            if one.verdict in verdicts and one.what not in seen:
-                seen.add(one.what)
-                said = said_of(one.said, one.cited, one.verdict)
+            said = said_of(one.said, one.cited, one.verdict)
+            key = (one.what, one.ours, one.paper, said)
+            if one.verdict in verdicts and key not in seen:
+                seen.add(key)
                 groups.setdefault(said or f"\0{one.what}", []).append((item, one))
     return [("" if said.startswith("\0") else said, group) for said, group in groups.items()]
 

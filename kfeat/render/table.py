@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Collection, Mapping, Sequence
+from math import floor, isfinite, log10
 from typing import Any
 
 from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
@@ -162,7 +163,7 @@ def _difference(cell: Cell) -> str:
 
 
 def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
-    """Return every number of the table at full precision, one line per cell.
+    """Return every number of the table, of four digits at least, one line per cell.
 
     A ratio of the paper's table stands on the line of the cell by which it divides, with the ends of its 95 %
     interval. Where any of them is from a busy machine, a last column says which, and where a solver did not
@@ -197,8 +198,8 @@ def _flat(
         "kernel": trial.kernel.formula,
         "method": method(cell, cells),
         "metric": (cell.named(SCORE) if cell.rows else scores(cells)[0]).heading,
-        "mean": score and round(score.mean, 6),
-        "sd": score and score.sd and round(score.sd, 6),
+        "mean": score and _rounded(score.mean, 6),
+        "sd": score and score.sd and _rounded(score.sd, 6),
         "runs": len(cell.rows),
         "planned": len(cell.trials),
         "timed_runs": cell.timed_runs,
@@ -214,8 +215,8 @@ def _flat(
     for clock, suffix in CLOCKS.items():
         for phase in PHASES:
             seconds = cell.of(f"{phase}{suffix}", busy=True)
-            line[f"{phase}_{clock}_seconds"] = seconds and round(seconds.mean, 4)
-            line[f"{phase}_{clock}_seconds_sd"] = seconds and seconds.sd and round(seconds.sd, 4)
+            line[f"{phase}_{clock}_seconds"] = seconds and _rounded(seconds.mean, 4)
+            line[f"{phase}_{clock}_seconds_sd"] = seconds and seconds.sd and _rounded(seconds.sd, 4)
     line["stopped_after_seconds"] = cell.bound and cell.bound.value
     line |= {f"{kind}_features": cell.mean(kind) for kind in ("live", "zero", "constant")}
     busy: list[str] = [*(phase for phase in PHASES if cell.is_busy(phase))]
@@ -229,4 +230,11 @@ def _flat_ratio(name: str, found: Ratio) -> dict[str, float | None]:
     value = None if found.number.sign else found.number.value
     numbers = (value, *(found.interval or (None, None)))
     keys = (name, f"{name}_low", f"{name}_high")
-    return {key: number and round(number, 3) for key, number in zip(keys, numbers, strict=True)}
+    return {key: number and _rounded(number, 3) for key, number in zip(keys, numbers, strict=True)}
+
+
+def _rounded(number: float, decimals: int) -> float:
+    """Return a number with so many decimals, a small one with four digits that are not 0."""
+    if not number or not isfinite(number):
+        return number
+    return round(number, max(decimals, 3 - floor(log10(abs(number)))))

@@ -8,7 +8,7 @@ from tabulate import tabulate
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.names import cell_name
-from kfeat.analysis.numbers import TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
+from kfeat.analysis.numbers import AGREE, TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
 from kfeat.analysis.standing import UNEXPLAINED, Standing
 from kfeat.experiments.paper import PRINTED_TIMES, Explained, Reported
 from kfeat.render import text
@@ -104,7 +104,7 @@ def number_notes(standing: Standing) -> list[str]:
     said = [
         (cell_name(item.cells[0], standing.cells), words)
         for item in standing.numbers
-        if item.cells and (words := said_of(item.number, item.cited, item.verdict))
+        if item.verdict not in AGREE and (words := said_of(item.number, item.cited, item.verdict))
     ]
     return [*(f"{name}: {words}" for name, words in said), *number_rules(standing)]
 
@@ -127,9 +127,11 @@ def number_rules(standing: Standing) -> list[str]:
 
 
 def _slack(reported: Reported) -> str:
-    if reported.numbers and all(number.slack for number in reported.numbers):
+    own = [number for number in reported.numbers if number.slack]
+    if own and len(own) == len(reported.numbers):
         return "the slack that the config gives each number"
-    return f"{reported.slack:g} (points of accuracy, or relative error)"
+    some = ", or what the config gives some numbers of their own" * bool(own)
+    return f"{reported.slack:g} (points of accuracy, or relative error){some}"
 
 
 def beside_notes(standing: Standing) -> list[str]:

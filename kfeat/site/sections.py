@@ -5,10 +5,12 @@ from dataclasses import dataclass
 
 from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.folds import fold_means
+from kfeat.analysis.numbers import AGREE
 from kfeat.analysis.standing import UNEXPLAINED, Standing
 from kfeat.experiments.paper import Explained
 from kfeat.render import text
 from kfeat.render.layout import mirror, mirror_notes
+from kfeat.render.notes import cautions
 from kfeat.render.switches import lines as switch_lines
 from kfeat.render.tones import TONES
 from kfeat.render.verdict_tables import (
@@ -90,7 +92,8 @@ def _mirrored(standing: Standing) -> Part | None:
     if layout is None:
         return None
     cells = [*standing.cells, *fold_means(standing.cells)]
-    return Part(of_sheet("As the paper has it", mirror(layout, cells)), rules=mirror_notes(layout, cells))
+    rules = [*mirror_notes(layout, cells), *cautions(standing.experiment, cells)]
+    return Part(of_sheet("As the paper has it", mirror(layout, cells)), rules=rules)
 
 
 class _Notes:
@@ -136,7 +139,7 @@ def _numbers(standing: Standing, known: Collection[str]) -> Part | None:
     notes = _Notes(standing, "n", known)
     lines: list[list[Value]] = []
     for item, cell, (name, ours, *others, verdict, where) in number_entries(standing):
-        why = notes.of(item.number, item.cited, verdict)
+        why = "" if verdict in AGREE else notes.of(item.number, item.cited, verdict)
         href = links.rows(standing.experiment, cell) if cell.there else ""
         shown = Text(verdict, tone=TONES.get(verdict, ""), why=why)
         lines.append([name, Text(ours, href), *others, shown, where])

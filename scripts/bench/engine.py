@@ -159,10 +159,11 @@ def kfeat(*arguments: str) -> Taken:
 def process(*arguments: str) -> Taken:
     """Return what a process of this Python took; raises CalledProcessError where it failed."""
     command = [sys.executable, *arguments]
+    # With compiled modules, as pip installs them: without, a start takes 0.3 s more.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["OMP_NUM_THREADS"] = "1"
     start = perf_counter()
-    child = subprocess.Popen(
-        command, cwd=ROOT, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL
-    )
+    child = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:

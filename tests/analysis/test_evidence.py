@@ -10,6 +10,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.paper import Citation
+from kfeat.experiments.run import rows_of
 from kfeat.experiments.store import write_rows
 from tests.cells import fake_row
 
@@ -58,6 +59,23 @@ def test_the_rows_are_those_of_the_first_folder_that_has_any(
     assert verdict(citing, bad, good) == "refuted"
     assert verdict(citing, empty) == "missing"
     assert verdict(citing) == "missing"
+
+
+def test_rows_of_another_plan_do_not_hide_those_that_are_cited(
+    cited: Experiment, citing: Experiment, tmp_path: Path
+) -> None:
+    good = with_rows(cited, tmp_path / "good", 0.9)
+    other = with_rows(load_experiment(cited.path, ["seed=5"]), tmp_path / "other", 0.7)
+    assert verdict(citing, other, good) == "reproduced"
+
+
+def test_rows_that_are_being_published_go_before_those_that_were(
+    cited: Experiment, citing: Experiment, tmp_path: Path
+) -> None:
+    bad = with_rows(cited, tmp_path / "bad", 0.7)
+    good = rows_of(cited, with_rows(cited, tmp_path / "good", 0.9))
+    look_up = Evidence(bad, pending={cited.name: good}).within(citing, [])
+    assert look_up(Citation(cited.name, "learns")).verdict == "reproduced"
 
 
 @pytest.mark.parametrize(

@@ -196,3 +196,20 @@ def test_a_printed_time_stands_for_what_rounds_to_it(text: str, seconds: tuple[f
 def test_what_is_no_time_is_refused_as_the_config_is_read(text: str) -> None:
     with pytest.raises(ValidationError, match="time as printed"):
         ReportedNumber.model_validate({"for": {}, "mean": 85.0, "where": "Table 1", "time": text})
+
+
+def test_a_number_with_an_unexplained_cell_differs_though_another_is_missing(make_cells: Make) -> None:
+    there = make_cells([0.7, 0.71], exact=None)
+    number = ReportedNumber.model_validate({"for": {}, "mean": 85.0, "where": "Table 1"})
+    reported = Reported(source="A Paper", runs=5)
+    found = [one for cell in there if (one := reproduction(cell, number, reported))]
+    assert 0 < len(found) < len(there)
+    assert NumberVerdict(number, there, found, [], 5).verdict == UNEXPLAINED
+    assert NumberVerdict(number, there, [], [], 5).verdict == "missing"
+
+
+def test_a_deviation_of_one_run_is_refused() -> None:
+    number = {"for": {}, "mean": 85.0, "sd": 0.5, "where": "Table 1"}
+    with pytest.raises(ValidationError, match="Table 1: a standard deviation needs at least 2 runs"):
+        Reported.model_validate({"source": "A Paper", "runs": 1, "numbers": [number]})
+    Reported.model_validate({"source": "A Paper", "runs": 1, "numbers": [{**number, "runs": 2}]})

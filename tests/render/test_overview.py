@@ -163,3 +163,27 @@ reported:
         "printed numbers: 2: 2 within the slack",
         "printed times: 4: 2 alike; 2 quicker",
     ]
+
+
+def test_equal_numbers_of_two_sizes_count_as_two_and_are_listed_apart(write: Callable[..., Path]) -> None:
+    """As in a table whose rows round to the same number."""
+    path = write(**{"n_components: 64}": "n_components: [32, 64]}"})
+    path.write_text(
+        path.read_text()
+        + """
+reported:
+  source: A Paper
+  runs: 5
+  numbers:
+    - {for: {map: tensor_sketch, map.n_components: 32}, mean: 60, where: Table 1, unexplained: a riddle}
+    - {for: {map: tensor_sketch, map.n_components: 64}, mean: 60, where: Table 1, unexplained: a riddle}
+"""
+    )
+    experiment = load_experiment(path)
+    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+    sizes = {one.id: one.describe().get("map.n_components") for one in trials}
+    rows = {one.id: fake_row(one, 0.85 if sizes[one.id] == 32 else 0.84) for one in trials}
+    standing = stand(experiment, summarise(experiment, trials, rows), {})
+    assert tally_lines([standing])[0] == "printed numbers: 2: 2 differs, not explained"
+    (line,) = not_explained([standing])
+    assert line.count("ours 8") == 2
