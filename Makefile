@@ -54,9 +54,10 @@ reproduce-fast: $(READY)  ## a subset in under ten minutes, and its verdicts
 
 reproduce-all: $(READY)  ## run every config, on all cores and then one at a time for times; go on where it stopped
 	@trap "exit 130" INT; began=$$(date +%s); \
-	$(BIN)/kfeat run configs --jobs auto --time-limit 1h; \
-	$(BIN)/kfeat run configs --timed-runs 1 --time-limit 1h; \
-	$(BIN)/kfeat check --all; status=$$?; \
+	status=0; \
+	$(BIN)/kfeat run configs --jobs auto --time-limit 1h || status=$$?; \
+	$(BIN)/kfeat run configs --timed-runs 1 --time-limit 1h || status=$$?; \
+	$(BIN)/kfeat check --all || status=$$?; \
 	$(BIN)/kfeat plan configs --missing; \
 	took=$$(( $$(date +%s) - began )); \
 	echo "make reproduce-all took $$(( took / 3600 )) hours and $$(( took % 3600 / 60 )) minutes"; \

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from kfeat.experiments.worker import WorkerOptions
 
 
+SEARCHING = ("maps", "repeats", "jobs", "dry_run", "publish")  # options of a search
+
+
 @click.command()
 @options.configs
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
@@ -46,8 +49,11 @@ def protocol(
     machines and only where the paper prints a number, and ranks the combinations by the mean over these
     numbers of |difference| / max(slack, 2 sd), where slack is 1 point unless the config says otherwise.
     """
-    if not search and (maps or dry_run or publish):
-        raise ConfigError("--maps, --dry-run and --publish belong to a search; add --search")
+    by_hand = click.core.ParameterSource.COMMANDLINE
+    given = [name for name in SEARCHING if ctx.get_parameter_source(name) is by_hand]
+    if given and not search:
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in given)
+        raise ConfigError(f"{named}: only a search takes it; add --search")
     from kfeat.experiments.load import load_experiment
     from kfeat.experiments.switches import check_switches
     from kfeat.experiments.worker import WorkerOptions

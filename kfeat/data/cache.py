@@ -75,25 +75,33 @@ def locked(path: Path, failure: type[KfeatError] = DataError) -> Iterator[None]:
         ) from None
 
 
-def content_sha256(path: Path, limit: int | None = None) -> str:
-    """Return the SHA-256 of a file's content: that recorded beside it, or computed where the file changed."""
+def recorded_sha256(path: Path) -> str | None:
+    """Return the content hash recorded beside a file; None where there is none, or the file changed since."""
     try:
         known = json.loads(stamp_path(path).read_text())
-        if known["state"] == stamp_state(path):
-            return str(known["sha256"])
+        return str(known["sha256"]) if known["state"] == stamp_state(path) else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         logger.debug("%s: no content hash is recorded", path)
+        return None
+
+
+def content_sha256(path: Path, limit: int | None = None) -> str:
+    """Return the SHA-256 of a file's content: that recorded beside it, or computed where the file changed."""
+    known = recorded_sha256(path)
+    if known is not None:
+        return known
+    state = stamp_state(path)  # before, so that a file which is replaced meanwhile is hashed again
     sha256 = hashed_content(path, limit)
     try:
-        write_stamp(path, sha256)
+        write_stamp(path, sha256, state)
     except OSError as error:  # a cache that cannot be written still serves; it only hashes again each time
         logger.debug("%s: its content hash cannot be recorded (%s)", path, error)
     return sha256
 
 
-def write_stamp(path: Path, sha256: str) -> None:
-    """Record a file's content hash beside it, valid until the file is written to."""
-    stamp_path(path).write_text(json.dumps({"state": stamp_state(path), "sha256": sha256}))
+def write_stamp(path: Path, sha256: str, state: list[int]) -> None:
+    """Record the content hash of a file in this state beside it, valid until the file is written to."""
+    stamp_path(path).write_text(json.dumps({"state": state, "sha256": sha256}))
 
 
 def stamp_path(path: Path) -> Path:

@@ -14,7 +14,9 @@ from kfeat.data.cache import (
     cache_folder,
     load_kept,
     read_kept,
+    recorded_sha256,
     stamp_path,
+    stamp_state,
     write_stamp,
 )
 from kfeat.data.dataset import fingerprint_of
@@ -123,13 +125,13 @@ def verify(name: str, cache: Folder = None) -> Status:
 
 
 def verify_file(path: Path, file: RemoteFile) -> None:
-    """Raise DataError unless a file's content has the pinned hash, whatever its stamp says."""
+    """Raise DataError unless a file's content has the pinned hash, or that recorded when it was fetched."""
+    state = stamp_state(path)
+    expected = file.sha256 or recorded_sha256(path)
     found = hashed_content(path)
-    if file.sha256 not in (None, found):
-        raise DataError(
-            f"{path}: expected content SHA-256 {file.sha256}, got {found}; clean and fetch it again"
-        )
-    write_stamp(path, found)
+    if expected not in (None, found):
+        raise DataError(f"{path}: expected content SHA-256 {expected}, got {found}; clean and fetch it again")
+    write_stamp(path, found, state)
 
 
 def path(name: str, cache: Folder = None) -> Path:

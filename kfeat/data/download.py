@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.data.archives import copy, extract_member
-from kfeat.data.cache import Folder, content_sha256, locked, write_stamp
+from kfeat.data.cache import Folder, content_sha256, locked, stamp_state, write_stamp
 from kfeat.data.files import check_regular, hashed_content, open_content
 from kfeat.data.registry import UNKNOWN, RemoteFile
 from kfeat.data.transfer import download, is_url, shown
@@ -71,7 +71,7 @@ def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool
                 failures.append(f"{shown(origin)}: {error}")
                 continue
             partial.replace(target)
-            write_stamp(target, sha256)
+            write_stamp(target, sha256, stamp_state(target))
             logger.info("%s: from %s", file.path, shown(origin))
             if failures:
                 failed = "; ".join(failures)

@@ -25,12 +25,24 @@ class Generator(Model):
     d: Annotated[int, Ge(1)]
     seed: Annotated[int, Ge(0), Lt(MOST_SEED)] = 0
 
+    @property
+    def n_values(self) -> int:
+        """The numbers that are drawn of it at once."""
+        return self.n * self.d
+
     @model_validator(mode="after")
     def fits_into_memory(self) -> "Generator":
         """Refuse numbers of rows and features that no machine holds."""
         if self.n * self.d > MOST_VALUES:
             raise ValueError(f"expected n * d to be {MOST_VALUES:,} at most")
         return self
+
+
+def within_bounds(spec: Any) -> Any:
+    """Return a specification with a d x d matrix; raises ValueError where that is too large."""
+    if spec.d**2 > MOST_VALUES:
+        raise ValueError(f"expected d * d to be {MOST_VALUES:,} at most")
+    return spec
 
 
 class UnitBall(Generator):
@@ -60,6 +72,16 @@ class Quadric(Generator):
 
     name: Literal["quadric"]
     noise: Annotated[float, Ge(0), Lt(0.5)] = 0.05
+
+    @property
+    def n_values(self) -> int:
+        """The numbers that are drawn of it at once."""
+        return (self.n + self.d) * self.d
+
+    @model_validator(mode="after")
+    def has_a_matrix_that_fits(self) -> "Quadric":
+        """Refuse numbers of features whose quadric no machine holds."""
+        return within_bounds(self)
 
 
 class Sectors(Generator):

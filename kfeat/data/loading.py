@@ -160,11 +160,22 @@ def removing_unpinned(form: Form, files: dict[str, Path]) -> Iterator[None]:
     """Remove files without a pinned hash when their content is wrong, so that they are fetched again."""
     try:
         yield
-    except DataError:
+    except DataError as error:
+        if of_the_machine(error):
+            raise
         for role, file in form.files.items():
             if file.sha256 is None:
                 files[role].unlink(missing_ok=True)
         raise
+
+
+def of_the_machine(error: BaseException | None) -> bool:
+    """Tell whether an error came of the system or of memory that ran out, not of what a file holds."""
+    while error is not None:
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def checked(name: str, form: Form, raw: Raw) -> Raw:

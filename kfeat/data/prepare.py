@@ -152,8 +152,12 @@ def positive_classes(raw: Raw, protocol: Protocol) -> NDArray[Any] | None:
 
 
 def code_of(label: int | float | str, raw: Raw, classes: NDArray[Any]) -> Any:
-    """Return the code of a class given by its number or word; raises DataError for one that is not there."""
-    code = raw.label_names.index(label) if isinstance(label, str) and label in raw.label_names else label
+    """Return the code of a class given by its label; raises DataError for one that is not there.
+
+    Where labels are words, a number stands for the word that it spells, not for a code.
+    """
+    codes: dict[Any, Any] = {word: code for code, word in enumerate(raw.label_names)}
+    code = codes.get(str(label)) if codes else label
     if code not in classes.tolist():
         known = raw.label_names or tuple(str(c) for c in classes.tolist())
         raise DataError(f"{raw.name} has no class {label!r}; its classes are {', '.join(known)}")

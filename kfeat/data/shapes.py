@@ -109,7 +109,7 @@ def _name(source: Any) -> str:
 def _of_files(source: Source) -> Shape | None:
     """Return the shape of a source as its files have it."""
     if isinstance(source, Generator):
-        return Shape(source.n, 0, source.d, generated=source.n * source.d)
+        return Shape(source.n, 0, source.d, generated=source.n_values)
     if isinstance(source, FileSource):
         return _kept(own_folder(source, cache_folder()), source.files)
     name = _name(source)

@@ -88,7 +88,7 @@ def path_in(raw: Any, location: KeyPath, missing: bool = False) -> list[str | in
     for i, part in enumerate(location):
         if isinstance(value, Mapping) and (part in value or (missing and i == len(location) - 1)):
             value = value.get(part)
-        elif isinstance(value, list) and isinstance(part, int):
+        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
             value = value[part]
         else:
             continue

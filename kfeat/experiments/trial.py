@@ -22,6 +22,7 @@ from kfeat.experiments.features import fit_map, in_core, out_of_core
 from kfeat.experiments.machine import environment, peak_memory_mb, reset_peak_memory
 from kfeat.experiments.plan import Trial, dataset_name, described
 from kfeat.experiments.row import SCHEMA, Row, check_row
+from kfeat.solvers.base import with_codes
 
 log = logging.getLogger(__name__)
 
@@ -149,6 +150,7 @@ def _train(
     """Return how well the solver does on the test rows, and how it ended."""
     assert trial.solver is not None
     solver = trial.solver.build(kernel=kernel, random_state=trial.seeds["solver"])
+    solver = with_codes(solver, data.label_names)
     if solver.task != data.task:
         raise SolverError(f"{trial.solver.name} is for {solver.task}, the data for {data.task}")
     with clock("train"):

@@ -107,6 +107,8 @@ def _text(loader: _StrictLoader, node: yaml.ScalarNode) -> str:
 
 
 def _integer(loader: _StrictLoader, node: yaml.ScalarNode) -> int:
+    if re.fullmatch(r"[-+]?0[0-9_]+|.*:.*", node.value):  # octal, and to the base of 60
+        _refuse(node, f"{node.value} is an integer of YAML's old forms; write it in decimal, or quote a text")
     number = int(loader.construct_yaml_int(node))
     if not -(2**63) <= number < 2**63:
         _refuse(node, "an integer of more than 64 bits")

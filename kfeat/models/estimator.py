@@ -24,7 +24,7 @@ from kfeat.kernels.operands import canonical
 from kfeat.maps import FeatureMap
 from kfeat.models.calibration import calibrated
 from kfeat.solvers import Newton
-from kfeat.solvers.base import Solver, available_when, classifies
+from kfeat.solvers.base import Solver, available_when, classifies, with_codes
 
 
 def _solver(model: "KernelModel") -> Solver:
@@ -135,7 +135,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
         `features(map, X)` maps the rows as the solver can take them, in batches for instance.
         """
         self.preparation_, self.calibration_ = preparation, None
-        solver = _with_codes(clone(Newton() if self.solver is None else self.solver), label_names)
+        solver = with_codes(clone(Newton() if self.solver is None else self.solver), label_names)
         with config_context(transform_output="default"):
             self.map_ = None if self.map is None else clone(self.map).fit(X)
             Z = X if self.map_ is None else (features or type(self.map_).transform)(self.map_, X)
@@ -255,15 +255,6 @@ class KernelModel(TransformerMixin, BaseEstimator):
         else:
             tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
-
-
-def _with_codes(solver: Any, label_names: tuple[str, ...]) -> Any:
-    """Return a solver whose class weights are of the labels' codes, where they were of the words."""
-    weights = getattr(solver, "class_weight", None)
-    if not label_names or not isinstance(weights, dict):
-        return solver
-    codes = {name: code for code, name in enumerate(label_names)}
-    return solver.set_params(class_weight={codes.get(label, label): w for label, w in weights.items()})
 
 
 def _dense(Z: Any) -> NDArray[Any]:

@@ -55,7 +55,8 @@ def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, 
         (lambda of, X: _in_batches(of, X, solver.out_of_core)) if out_of_core else None,
     )
     seconds = perf_counter() - start
-    scores = None if all_rows else scores_of(model, data)
+    held_out = not all_rows and trial.protocol.split.kind != "all"  # whose test rows are the training rows
+    scores = scores_of(model, data) if held_out else None
     model.about_ = _about(trial, data, scores, seconds)
     return model
 

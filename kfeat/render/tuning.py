@@ -11,9 +11,8 @@ from kfeat.experiments.component import Component, in_words, read_component
 from kfeat.render.escapes import csv_text
 from kfeat.render.replacing import Replacing
 from kfeat.render.terminal import table
-from kfeat.tuning.bench import FOLDS
 from kfeat.tuning.candidates import solver_of
-from kfeat.tuning.halving import Scored
+from kfeat.tuning.halving import FOLDS, Scored
 from kfeat.tuning.search import Found
 
 SHOWN = 12  # lines of the terminal's table

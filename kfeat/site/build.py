@@ -19,11 +19,14 @@ from kfeat.site.papers import Paper, papers
 from kfeat.site.scripts import index_script, rows_script
 from kfeat.site.sections import section
 
+MADE = "files.txt"  # names what was written, so that nothing else is ever removed
+
 
 def build(experiments: Sequence[Experiment], results: Path, out: Path) -> list[Path]:
     """Write the pages of the experiments by their rows in `results` to the folder `out`; return the files.
 
-    Raises StoreError where there are no rows, or where `out` holds anything but such pages.
+    Pages of an earlier call that are no longer made are removed. Raises StoreError where there are no rows,
+    where `out` cannot be written, or where it holds files and no such pages.
     """
     _check_folder(out)
     with TemporaryDirectory() as nothing:
@@ -31,18 +34,22 @@ def build(experiments: Sequence[Experiment], results: Path, out: Path) -> list[P
     if not any(one.has_rows for one in standings):
         raise StoreError(f"{results}: no rows of these configs; `kfeat publish` puts them there")
     texts = dict(_texts(papers(standings, results)))
-    with Replacing() as replacing:
-        new = replacing.beside(out)
-        for name, text in texts.items():
-            (new / name).write_text(text, encoding="utf-8")
-    for path in out.iterdir():  # the pages of what is no longer there
-        if path.name not in texts and path.is_file():
-            path.unlink()
+    texts[MADE] = "".join(f"{name}\n" for name in sorted(texts))
+    before = (out / MADE).read_text(encoding="utf-8").splitlines() if (out / MADE).is_file() else []
+    try:
+        with Replacing() as replacing:
+            new = replacing.beside(out)
+            for name, text in texts.items():
+                (new / name).write_text(text, encoding="utf-8")
+        for name in {Path(line).name for line in before} - texts.keys():  # of what is no longer there
+            (out / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"{out}: cannot be written ({error.strerror})") from None
     return [out / name for name in texts]
 
 
 def _check_folder(out: Path) -> None:
-    """Raise StoreError for a folder with files of others: pages that are no longer made are removed."""
+    """Raise StoreError for a folder that has files, and none of a site; files of others stay there."""
     if out.is_file() or (out.is_dir() and any(out.iterdir()) and not (out / "kfeat.js").is_file()):
         raise StoreError(f"{out}: expected an empty folder or one of `kfeat site`; choose another with --out")
 

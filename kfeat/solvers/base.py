@@ -279,6 +279,21 @@ def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> 
     return factors
 
 
+def weights_of_codes(class_weight: Any, label_names: Sequence[str]) -> Any:
+    """Return class weights by the codes of labels, where they are given by the words that these stand for."""
+    if not label_names or not isinstance(class_weight, dict):
+        return class_weight
+    codes = {name: code for code, name in enumerate(label_names)}
+    return {codes.get(label, label): weight for label, weight in class_weight.items()}
+
+
+def with_codes(solver: Any, label_names: Sequence[str]) -> Any:
+    """Return a solver for labels that are codes of these words: with its class weights by code."""
+    weights = getattr(solver, "class_weight", None)
+    coded = weights_of_codes(weights, label_names)
+    return solver if coded is weights else solver.set_params(class_weight=coded)
+
+
 def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return X W' in double precision, shape (n, len(W)), converting float32 rows a block at a time."""
     if not isinstance(X, np.ndarray) or X.dtype == W.dtype:

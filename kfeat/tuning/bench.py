@@ -15,11 +15,12 @@ from kfeat.kernels import Gaussian, Laplacian
 from kfeat.kernels.base import squared_norms
 from kfeat.kernels.operands import as_operand
 from kfeat.solvers import SOLVERS, Newton, grid_scores
+from kfeat.solvers.base import weights_of_codes
 from kfeat.solvers.ridge.estimator import ridge_path
 from kfeat.solvers.ridge.moments import Moments, sum_of
 from kfeat.tuning.candidates import Candidate, Entry, Facts, solver_of
+from kfeat.tuning.halving import FOLDS
 
-FOLDS = 5
 # Of Newton's method while candidates are compared; what is trained in the end may take more steps.
 EPS, STEPS = 1e-2, 100
 PATIENCE, ENOUGH = 2, 1.0  # values of C that may be no better than the best before them; and above which
@@ -40,7 +41,9 @@ class Bench:
     ) -> None:  # fmt: skip
         self._data = load(source, protocol, random_state=random_state, **access)
         self._random_state, self._seed, self._threads = random_state, seed, threads
-        self._options = options or {}
+        self._options = dict(options or {})
+        if isinstance(weights := self._options.get("class_weight"), dict):
+            self._options["class_weight"] = weights_of_codes(weights, self._data.label_names)
         self._order = spread_order(self._data.y_train, self._data.task == "classification", seed)
 
     def facts(self) -> Facts:
@@ -52,9 +55,10 @@ class Bench:
         ]
         square = float(squared_norms(as_operand(sample)).mean())
         n, d = data.X_train.shape
+        rarest = n if data.task == "regression" else int(np.unique(data.y_train, return_counts=True)[1].min())
         return Facts(
             data.task, n, data.X_test.shape[0], d, self._is_sparse,
-            float(bandwidths[0]), float(bandwidths[1]), max(square, 1e-12),
+            float(bandwidths[0]), float(bandwidths[1]), max(square, 1e-12), rarest,
         )  # fmt: skip
 
     @property

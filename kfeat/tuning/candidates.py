@@ -57,6 +57,7 @@ class Facts:
     gamma: float
     laplacian_gamma: float
     square: float
+    rarest: int  # training rows of the rarest class; of a regression all
 
 
 def solver_of(loss: str, value: float, options: Entry) -> Entry:

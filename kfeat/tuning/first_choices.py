@@ -11,7 +11,6 @@ from kfeat.errors import ConfigError
 DENSE_VALUES = 200_000_000  # n d up to which a sparse matrix may become dense: 0.8 GB in float32
 FOLDS = 5
 TRAIN = 0.8  # of the rows, where the data have no test file
-KERNELS = ("gaussian", "polynomial", "laplacian", "linear")
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ def _map(kernel: str, n_train: int, sparse: bool) -> Choice:
             "Tensor Sketch; more features are nearer to the kernel, and slower",
         )
     return Choice(
-        {"name": "nystrom", "n_components": min(most, 500)},
+        {"name": "nystrom", "n_components": min(most, 500, n_train)},
         "exact, where it has as many landmarks as columns",
     )
 

@@ -6,13 +6,15 @@ Rostamizadeh, Gonina, Ben-tzur, Hardt, Recht & Talwalkar, "A system for massivel
 tuning", MLSys 2020, Algorithm 2).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import ceil
 
 from kfeat.tuning.candidates import Candidate
 
 ETA = 3
+FOLDS = 5
 SMALLEST = 300  # rows of the first rung
 MOST = 300  # candidates of one search
 
@@ -33,18 +35,32 @@ class Scored:
     reason: str = ""
 
 
-def rungs(n_train: int) -> list[int]:
-    """Return how many training rows each rung has: all, a third of them, a ninth ..., at least 300."""
+def rungs(n_train: int, rarest: int | None = None) -> list[int]:
+    """Return how many training rows each rung has: all, a third of them, a ninth ..., at least 300.
+
+    On each there are as many rows as folds of the class that is the `rarest`, of which there are so many in
+    all; where there are too few of it, there is one rung.
+    """
+    least = max(SMALLEST, ceil((FOLDS + 1) * n_train / (rarest or n_train)))
     found = [n_train]
-    while found[0] / ETA >= SMALLEST:
+    while found[0] / ETA >= least:
         found.insert(0, found[0] // ETA)
     return found
 
 
-def next_up(scored: Iterable[Scored], sizes: Sequence[int]) -> tuple[Scored, int] | None:
+def first_rung(candidate: Candidate, sizes: Sequence[int]) -> int:
+    """Return the rows on which a candidate begins: as many as it has landmarks at least, if any."""
+    need = candidate.map.get("n_components", 0) if candidate.map["name"] == "nystrom" else 0
+    return next((n for n in sizes if n >= need), sizes[-1])
+
+
+def next_up(
+    scored: Iterable[Scored], sizes: Sequence[int], fits: Callable[[Scored], bool] = lambda one: True
+) -> tuple[Scored, int] | None:
     """Return who goes up a rung next, from the highest rung that has one, and to how many rows.
 
-    The config's own candidate follows when another one has gone up, so that the two can be compared.
+    The config's own candidate follows when another one has gone up, so that the two can be compared. Passed
+    over is who does not fit into the time that is left.
     """
     by_size: dict[int, list[Scored]] = {n: [] for n in sizes}
     for one in scored:
@@ -56,7 +72,7 @@ def next_up(scored: Iterable[Scored], sizes: Sequence[int]) -> tuple[Scored, int
         best = here[: len(by_size[n]) // ETA]
         own = [one for one in here if one.candidate.own][:1] if up else []
         for one in (*own, *best):
-            if one.candidate.key not in up:
+            if one.candidate.key not in up and fits(one):
                 return one, above
     return None
 

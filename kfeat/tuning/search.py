@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from math import inf
 from time import monotonic
 from typing import Any, Protocol
@@ -9,7 +10,7 @@ from typing import Any, Protocol
 from kfeat.errors import ConfigError
 from kfeat.experiments.plan import digest
 from kfeat.tuning.candidates import Candidate, Facts, drawn, own_candidates
-from kfeat.tuning.halving import MOST, Scored, baseline, next_up, rungs, winner
+from kfeat.tuning.halving import MOST, Scored, baseline, first_rung, next_up, rungs, winner
 from kfeat.tuning.journal import Journal, Row
 
 # Shares of the budget: until then candidates begin, until then they end, until then the test rows are scored.
@@ -21,6 +22,7 @@ MOST_OWN = 6
 GROWTH = 4.0  # times that a candidate takes on three times the rows
 PATHS = {"C": [8.0**k for k in range(-3, 4)], "alpha": [10.0**k for k in range(-6, 4)]}
 PATIENCE = 86400.0  # seconds for reading the data
+_TOO_LONG = "it took longer than"
 STEPS = {"C": 4.0, "alpha": 10.0}
 
 
@@ -75,7 +77,7 @@ class Search:
         n_kept = len(self._journal.rows)
         facts = self._facts()
         self._begin()
-        sizes = rungs(facts.n_train)
+        sizes = rungs(facts.n_train, facts.rarest)
         own = own_candidates(kernels, maps, "squares" if facts.task == "regression" else loss, MOST_OWN)
         self._own = frozenset(one.key for one in own)
         self._candidates(own, facts, sizes)
@@ -83,6 +85,8 @@ class Search:
         best = winner(scored)
         if best is None:
             reasons = "; ".join(sorted({one.reason for one in scored})[:3])
+            if scored and all(_TOO_LONG not in one.reason for one in scored):
+                raise ConfigError(f"no candidate could be scored: {reasons}")
             raise ConfigError(
                 f"the budget of {self._budget:g} s ended before one candidate was scored"
                 f"{f' ({reasons})' if reasons else ''}; give a longer --budget"
@@ -108,7 +112,7 @@ class Search:
         new = 0
         while monotonic() < self._ends[BEGIN]:
             scored = self._scored()
-            up = next_up([one for one in scored if self._fits(one, end)], sizes)
+            up = next_up(scored, sizes, partial(self._fits, end=end))
             if up is not None:
                 self._score(up[0].candidate, up[1], end, up[0].value)
                 continue
@@ -123,11 +127,11 @@ class Search:
                         break
             if not waiting:
                 return
-            self._score(waiting[0], sizes[0], end)
+            self._score(waiting[0], first_rung(waiting[0], sizes), end)
 
     def _fits(self, one: Scored, end: float) -> bool:
         """Tell whether there most likely is the time to score a candidate on the next rung."""
-        return bool(one.reason) or one.seconds * GROWTH < end - monotonic()
+        return one.seconds * GROWTH < end - monotonic()
 
     def _score(self, candidate: Candidate, n: int, end: float, near: float | None = None) -> None:
         parameter = "alpha" if candidate.loss == "squares" else "C"
@@ -139,7 +143,7 @@ class Search:
         if answer is None and monotonic() >= end:
             return  # the next call tries it again
         if answer is None:
-            answer = {"failed": f"it took longer than {self._longest:.3g} s", "limit": self._longest}
+            answer = {"failed": f"{_TOO_LONG} {self._longest:.3g} s", "limit": self._longest}
         row = self._journal.append(
             digest([candidate.key, n])[:16],
             {"candidate": asdict(candidate), "n": n, **({"seconds": monotonic() - began} | answer)},

@@ -10,8 +10,8 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial, digest
-from kfeat.tuning.bench import FOLDS
 from kfeat.tuning.candidates import Entry, Loss
+from kfeat.tuning.halving import FOLDS
 
 VERSION = 2  # of what a row of a search means: raised when the same candidate gives other numbers
 KEPT = ("class_weight", "bias")  # of a classifier's parameters, whatever its kind
@@ -57,6 +57,11 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
                 f"{experiment.path}: expected one {kind} to tune for, got {len(found)}; choose one, as in "
                 f"--set {kind}=..., or write a config with one"
             )
+    if protocols[0].split.kind == "all":
+        raise ConfigError(
+            f"{experiment.path}: with `split: all` the rows that choose would be those that score; choose "
+            "another, as in --set 'protocol.split={kind: fraction, train: 0.8, seed: 0}'"
+        )
     here = experiment.settings[0]
     source, protocol = sources[0], protocols[0]
     raw = load_raw(source, **access)

@@ -73,7 +73,7 @@ def run(_: int) -> Iterable[Row]:
 
 def compared(problem: Problem, rounds: int = 3) -> Iterable[Row]:
     """Yield LIBSVM's package beside SVC on one problem."""
-    data = load(problem.data, Protocol.model_validate(problem.protocol))
+    data = load(problem.data, Protocol.model_validate(problem.protocol), offline=True)
     X, y = data.X_train[: problem.n], data.y_train[: problem.n]
     y = y % 2 if problem.parity else y
     fitted: dict[str, KernelMachine] = {}

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
 from scipy.sparse import csr_array
 from sklearn.kernel_approximation import Nystroem, PolynomialCountSketch, RBFSampler
+from threadpoolctl import threadpool_limits
 
 from kfeat.kernels import Gaussian, Polynomial
 from kfeat.maps import FeatureMap, Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
@@ -128,7 +129,7 @@ def floor(n: int, d: int, D: int, p: int, threads: int) -> Callable[[], object]:
         irfft(spectrum, n=D, axis=1)
 
     def all_rows() -> None:
-        with ThreadPoolExecutor(threads) as pool:
+        with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:  # as kfeat's own blocks
             list(pool.map(one, range(-(-n // BLOCK))))
 
     return all_rows

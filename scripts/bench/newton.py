@@ -46,7 +46,7 @@ class Problem(NamedTuple):
 
     def features(self) -> tuple[NDArray[np.float32], NDArray[Any]]:
         """Return the features and the labels."""
-        data = load(self.data, Protocol.model_validate(self.protocol))
+        data = load(self.data, Protocol.model_validate(self.protocol), offline=True)
         X, y = data.X_train[: self.rows], data.y_train[: self.rows]
         return TensorSketch(Polynomial(4, coef0=1.0), self.D, random_state=0).fit(X).transform(X), y
 
@@ -81,12 +81,13 @@ def compared(problem: Problem) -> Iterator[Row]:
     shape = f"{problem.data}, {len(Z):,} x {Z.shape[1]:,}, C = {problem.C:g}"
     other, other_s = timed(Liblinear(2, C=problem.C), Z, y)
     ours, kfeat_s = timed(Newton(C=problem.C), Z, y)
-    early_s, steps = to_objective(CLOSE * other.objective_, problem.C, Z, y) or (kfeat_s, ours.n_iter_)
+    goal = CLOSE * other.objective_
+    reached = to_objective(goal, problem.C, Z, y) or (ours.objective_ <= goal and (kfeat_s, ours.n_iter_))
     yield {
         "what": "Newton : LIBLINEAR -s 2, to its objective",
         "shape": shape,
-        **judged(early_s, other_s, problem.at_least),
-        "note": f"{steps} steps",
+        **(judged(reached[0], other_s, problem.at_least) if reached else {"other_s": other_s, "met": False}),
+        "note": f"{reached[1]} steps" if reached else "Newton's default does not reach it",
     }
     yield {
         "what": "Newton : LIBLINEAR -s 2, by default",

@@ -24,10 +24,16 @@ HEADINGS = {
     "met": "met",
     "note": "note",
 }
-LEGEND = """\
+ROUNDS = """\
 Each row is one comparison. Both sides take turns in one process, after a round that is thrown away.
 *kfeat (s)* and *the other (s)* are median wall seconds over the rounds, *times as quick* is the second over
-the first, and *over the rounds* the least and the largest such ratio of a single round. *floor (s)* is the
+the first, and *over the rounds* the least and the largest such ratio of a single round."""
+ONCE = """\
+Each row is one comparison, measured as the text above says. *kfeat (s)* and *the other (s)* are wall seconds,
+and *times as quick* is the second over the first."""
+ONE_BY_ONE = frozenset({"engine", "newton"})  # the parts whose sides take no turns
+LEGEND = """\
+*floor (s)* is the
 time of what nobody can leave out, such as bare FFTs or the writing of the bytes; the text above the table or
 the note says which. *met* tells whether the target, which was set before the measurement, is met; a dash
 means that the row has none."""
@@ -55,8 +61,9 @@ def save_part(part: str, found: Record, folder: Path) -> None:
     """Write a part's rows and its page."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{part}.json").write_text(json.dumps(found, indent=1) + "\n")
-    text = f"# {part}\n\n{found['about']}\n\n{LEGEND}\n\n{table(found['rows'])}\n\n{_measured_on(found)}\n"
-    (folder / f"{part}.md").write_text(text)
+    how = f"{ONCE if part in ONE_BY_ONE else ROUNDS} {LEGEND}"
+    text = [f"# {part}", found["about"], how, table(found["rows"]), _measured_on(found)]
+    (folder / f"{part}.md").write_text("\n\n".join(text) + "\n")
 
 
 def save_summary(folder: Path) -> None:
@@ -77,7 +84,7 @@ def save_summary(folder: Path) -> None:
         "## Missed targets",
         table(missed) if missed else "None.",
         "## How to read a row",
-        LEGEND,
+        f"{ROUNDS} {LEGEND} The pages of {' and '.join(sorted(ONE_BY_ONE))} say how they were measured.",
         *dict.fromkeys(_measured_on(found) for found in parts.values()),
     ]
     (folder / "README.md").write_text("\n\n".join(text) + "\n")

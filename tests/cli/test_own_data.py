@@ -224,3 +224,14 @@ def test_probabilities_of_a_rare_class_are_refused_with_a_sentence() -> None:
     refused = kfeat("fit", "own.yaml", "--model", "m", "--probabilities")
     assert refused.exit_code == 2
     assert "need 5 training rows of a class" in refused.stderr
+
+
+def test_weights_of_classes_are_named_by_the_words_of_the_labels() -> None:
+    people()
+    assert kfeat("new", "people.csv", "--target", "income", "--out", "p.yaml").exit_code == 0
+    weighted = "solvers.mapped={name: newton, class_weight: {high: 50.0, low: 1.0}}"
+    ran = kfeat("run", "p.yaml", "--no-exact", "--repeats", "1", "--set", weighted, "-q")
+    assert ran.exit_code == 0, ran.output
+    wrong = kfeat("run", "p.yaml", "--no-exact", "--repeats", "1", "--set", weighted.replace("high", "rich"))
+    assert wrong.exit_code == 1
+    assert "there are no rows of ['rich']" in wrong.stderr

@@ -1,12 +1,15 @@
 """Listing, fetching, verifying and clearing datasets by name."""
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from kfeat.data import clean, describe, fetch, list_datasets, path, verify
-from kfeat.data.cache import write_stamp
+from kfeat.data.cache import stamp_path, stamp_state, write_stamp
+from kfeat.data.catalogue import verify_file
 from kfeat.data.registry import RemoteFile, registry
 from kfeat.errors import ConfigError, DataError, KfeatError
 from tests.data.web import Web, toy
@@ -63,7 +66,7 @@ def test_verify_does_not_trust_stamps(tmp_path: Path) -> None:
     file = tmp_path / "toy" / "train"
     stamp = (file.stat().st_mtime_ns, file.read_bytes())
     file.write_bytes(stamp[1].replace(b"0.5", b"0.6"))
-    write_stamp(file, str(registry()["toy"].forms[0].files["train"].sha256))
+    write_stamp(file, str(registry()["toy"].forms[0].files["train"].sha256), stamp_state(file))
     with pytest.raises(DataError, match="expected content SHA-256"):
         verify("toy", tmp_path)
 
@@ -135,3 +138,18 @@ def test_fetch_all_ends_with_all_that_is_there_verified(
             status = fetch(name, mirror=mirror, cache=real_cache, offline=True)
             assert status.verified
             assert verify(name, real_cache) == status
+
+
+def test_content_that_rots_under_an_unpinned_file_is_found(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(b"as it was fetched")
+    unpinned = RemoteFile.model_validate({"path": "file"})
+    verify_file(file, unpinned)
+    state = file.stat()
+    file.write_bytes(b"as it has rotted!")
+    os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
+    stamp = stamp_path(file)
+    known = json.loads(stamp.read_text())
+    stamp.write_text(json.dumps({**known, "state": stamp_state(file)}))  # as where only the disk knows of it
+    with pytest.raises(DataError, match="expected content SHA-256"):
+        verify_file(file, unpinned)

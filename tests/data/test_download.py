@@ -258,7 +258,7 @@ def test_stamps_are_not_needed(web: Web, tmp_path: Path, monkeypatch: pytest.Mon
     (tmp_path / "toy").mkdir()
     (tmp_path / "toy" / "file").write_bytes(GOOD)
 
-    def refuse(path: Path, sha256: str) -> None:
+    def refuse(path: Path, sha256: str, state: list[int]) -> None:
         raise PermissionError(path)
 
     monkeypatch.setattr("kfeat.data.cache.write_stamp", refuse)

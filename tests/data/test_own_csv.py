@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from kfeat.data import Raw, load_raw
+from kfeat.data import Protocol, Raw, load_raw
 from kfeat.data.formats import mat
+from kfeat.data.prepare import prepare
 from kfeat.errors import ConfigError, DataError
 from tests.data.files import write
 from tests.fuzz.test_data_files import in_this_process
@@ -138,3 +139,39 @@ def test_arrays_that_are_there_are_named(tmp_path: Path, kind: str, monkeypatch:
     names = {"X": "features", "y": "labels"}
     with pytest.raises(DataError, match=r"an array labels, got .*\(did you mean 'label'\?\)"):
         load_raw({"path": str(path), "variables": names}, cache=tmp_path / "cache")
+
+
+def test_a_first_line_of_equal_numbers_is_data(tmp_path: Path) -> None:
+    """As pixels and one-hot columns are; pandas makes 0.0, 0.0.1, 0.0.2 of them."""
+    text = "0.0,0.0,0.0,1.5,a\n0.0,0.0,1.0,2.5,b\n"
+    with pytest.raises(DataError, match="looks like data"):
+        loaded(tmp_path, text, target=-1)
+    assert loaded(tmp_path, text, target=-1, header=False).parts["train"].X.shape == (2, 4)
+
+
+def test_commas_that_may_separate_thousands_are_no_decimal_signs(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"got '1,234'; .*decimal sign; where it separates thousands"):
+        loaded(tmp_path, 'a,y\n"1,234",0\n"12,500",1\n999,1\n')
+    with pytest.raises(DataError, match=r"where the decimal sign is a comma, set"):
+        loaded(tmp_path, 'a,y\n"1,234",0\n"12,5",1\n999,1\n')
+
+
+def test_a_word_in_one_file_makes_no_categories_of_the_numbers_in_the_other(tmp_path: Path) -> None:
+    test = write(tmp_path, "age,city,y\nunknown,a,0\n", "test.csv")
+    text = "age,city,y\n39,a,0\n40,b,1\n"
+    with pytest.raises(DataError, match=r"age: the train rows hold numbers, and test row 1 'unknown'"):
+        loaded(tmp_path, text, test=str(test), categorical="one_hot")
+
+
+@pytest.mark.parametrize(("positive", "of"), [("2", "2"), (2, "2"), (1, "1")])
+def test_a_class_is_named_by_its_label_though_that_looks_like_a_code(
+    tmp_path: Path, positive: int | str, of: str
+) -> None:
+    raw = loaded(tmp_path, "a,y\n1,1\n2,2\n3,2\n", levels={"y": ["1", "2"]})
+    assert raw.label_names == ("1", "2")
+    protocol = Protocol.model_validate({"split": "all", "binarise": {"positive": positive}})
+    expected = [1 if label == of else -1 for label in ("1", "2", "2")]
+    assert prepare(raw, protocol, 0).y_train.tolist() == expected
+    wrong = Protocol.model_validate({"split": "all", "binarise": {"positive": 0}})
+    with pytest.raises(DataError, match="no class 0; its classes are 1, 2"):
+        prepare(raw, wrong, 0)

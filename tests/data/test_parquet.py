@@ -1,6 +1,7 @@
 """Parquet gives what the same table gives as CSV; without pyarrow, a sentence says what to install."""
 
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -77,3 +78,10 @@ def test_missing_pyarrow_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Monke
     path.write_bytes(b"PAR1")
     with pytest.raises(DataError, match=r"pyarrow, which is not installed; `pip install pyarrow`"):
         load_raw({"path": str(path), **OPTIONS}, cache=tmp_path / "cache")
+
+
+def test_decimals_are_numbers(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"price": [Decimal("12.50"), None, Decimal("3")], "y": [0, 1, 1]})
+    path = saved(tmp_path, frame)
+    raw = load_raw({"path": str(path), "target": "y", "missing": "mean"}, cache=tmp_path)
+    assert raw.parts["train"].X.tolist() == [[12.5], [7.75], [3.0]]

@@ -182,3 +182,21 @@ def test_every_real_dataset_is_the_pinned_one(name: str, mirror: str, real_cache
     assert raw.verified
     assert raw.fingerprint == registry()[name].fingerprint == fingerprint_of(raw.parts, raw.label_names)
     assert {part: data.X.shape for part, data in raw.parts.items()} == registry()[name].shape
+
+
+@pytest.mark.parametrize("trouble", [PermissionError(13, "Permission denied"), MemoryError()])
+def test_fetched_file_survives_what_the_system_refuses(
+    web: Web, tmp_path: Path, enter: Any, monkeypatch: pytest.MonkeyPatch, trouble: Exception
+) -> None:
+    known = toy(web)
+    files = {role: file.model_copy(update={"sha256": None}) for role, file in known.forms[0].files.items()}
+    enter(toy(web, forms=(Form(files=files, reading=known.forms[0].reading),)))
+
+    def refuse(*args: Any) -> None:
+        raise trouble
+
+    monkeypatch.setattr("kfeat.data.formats.canonical", refuse)
+    monkeypatch.setattr("kfeat.data.formats.check_part", refuse)
+    with pytest.raises(DataError):
+        load("toy", cache=tmp_path)
+    assert (tmp_path / "toy" / "train").is_file()

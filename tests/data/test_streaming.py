@@ -114,7 +114,7 @@ def test_words_that_look_like_numbers_in_one_block_stay_words(tmp_path: Path) ->
 
 def test_svmlight_without_labels(tmp_path: Path) -> None:
     coding = learnt(tmp_path, "1 1:5 3:2\n-1 2:1 4:1\n1 1:1\n", name="train.svm")
-    (rows,) = rows_of(write(tmp_path, "1:5 # x\n\n2:7\n", "new.svm"), {}, coding)
+    (rows,) = rows_of(write(tmp_path, "1:5 # x\n2:7\n", "new.svm"), {}, coding)
     assert dense(rows.X).tolist() == [[5, 0, 0, 0], [0, 7, 0, 0]]
     assert rows.y is None
     with pytest.raises(DataError, match="feature indices up to 4 as in training, got 9"):
@@ -198,3 +198,12 @@ def test_the_reading_of_a_config_serves_as_it_is(tmp_path: Path) -> None:
     coding = learnt(tmp_path, **OPTIONS)
     source = FileSource(path=str(tmp_path / "train.csv"), **OPTIONS)
     assert len(rows_of(source.files["train"], source.reading.model_dump(), coding)) == 3
+
+
+def test_lines_without_labels_may_be_rows_of_zeros(tmp_path: Path) -> None:
+    coding = learnt(tmp_path, "1 1:1 2:2\n-1 2:3\n", "train.svm")
+    path = write(tmp_path, "\n1:5\n\n# a comment\n2:7\n\n\n", "new.svm")
+    found = rows_of(path, {}, coding, 3)
+    assert np.vstack([dense(rows.X) for rows in found]).tolist() == [[0, 0], [5, 0], [0, 0], [0, 7]]
+    labelled = write(tmp_path, "1 1:5\n\n-1 2:7\n", "labelled.svm")
+    assert sum(rows.X.shape[0] for rows in rows_of(labelled, {}, coding)) == 2

@@ -99,3 +99,10 @@ def test_what_is_no_path_is_told() -> None:
 def test_a_path_too_long_is_told_by_the_command_line() -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         config_files((Path("a" * 5000),))
+
+
+@pytest.mark.parametrize("text", ["010", "0500", "-01", "12:30"])
+def test_integers_of_yamls_old_forms_are_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=f"{text} is an integer of YAML's old forms"):
+        parse(f"a: {text}", "x")
+    assert parse(f"{{a: '{text}', b: 0}}", "x") == {"a": text, "b": 0}

@@ -151,7 +151,9 @@ def test_it_keeps_off_folders_of_others_and_removes_its_own_old_pages(tmp_path: 
         build(experiments, tmp_path / "results", tmp_path / "mine")
     build(experiments, tmp_path / "results", tmp_path / "pages")
     assert (tmp_path / "pages" / "rows-quickstart.js").is_file()
+    (tmp_path / "pages" / "CNAME").write_text("kfeat.example")
     build(experiments[:1], tmp_path / "results", tmp_path / "pages")
+    assert (tmp_path / "pages" / "CNAME").is_file()
     assert not (tmp_path / "pages" / "rows-quickstart.js").exists()
     assert_links_resolve(tmp_path / "pages")
 

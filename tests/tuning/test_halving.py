@@ -1,10 +1,13 @@
 """Who goes up a rung, and who has won."""
 
+from dataclasses import replace
+from functools import partial
+
 from kfeat.kernels import KERNELS
 from kfeat.tuning.candidates import Candidate, Facts, drawn
-from kfeat.tuning.halving import Scored, baseline, next_up, rungs, winner
+from kfeat.tuning.halving import FOLDS, Scored, baseline, first_rung, next_up, rungs, winner
 
-FACTS = Facts("classification", 5000, 100, 3, False, 1.0, 1.0, 4.0)
+FACTS = Facts("classification", 5000, 100, 3, False, 1.0, 1.0, 4.0, 2500)
 
 
 def one(name: int, n: int, score: float, own: bool = False, reason: str = "") -> Scored:
@@ -19,6 +22,37 @@ def test_each_rung_has_three_times_the_rows_and_the_last_has_all() -> None:
     assert rungs(2700) == [300, 900, 2700]
     assert rungs(32561)[-1] == 32561
     assert rungs(32561)[0] >= 300
+
+
+def test_every_fold_on_the_first_rung_has_rows_of_a_rare_class() -> None:
+    sizes = rungs(227_845, 394)
+    assert 394 * sizes[0] / 227_845 >= FOLDS
+    assert sizes[0] < 227_845 / 3
+    assert rungs(10_000, 5) == [10_000]
+
+
+def test_landmarks_begin_where_there_are_as_many_rows() -> None:
+    sizes = [300, 900, 2700]
+    for n_components, rows in ((100, 300), (300, 300), (301, 900), (5000, 2700)):
+        candidate = Candidate(
+            {"name": "linear"}, {"name": "nystrom", "n_components": n_components}, "squares"
+        )
+        assert first_rung(candidate, sizes) == rows
+    other = Candidate({"name": "linear"}, {"name": "orf", "n_components": 1000}, "squares")
+    assert first_rung(other, sizes) == 300
+
+
+def test_who_has_been_scored_above_does_not_go_up_again_when_time_runs_out() -> None:
+    found = [one(i, 300, i / 10) for i in range(3)]
+    above = replace(one(2, 900, 0.2), seconds=30.0)
+
+    def fits(scored: Scored, left: float) -> bool:
+        return 4 * scored.seconds < left
+
+    assert next_up(found, [300, 900, 2700]) == (found[2], 900)
+    for left in (4.1, 200.0):
+        assert next_up([*found, above], [300, 900], partial(fits, left=left)) is None
+    assert next_up(found, [300, 900], partial(fits, left=0.0)) is None
 
 
 def test_only_the_best_third_goes_up_and_the_own_candidate_follows() -> None:

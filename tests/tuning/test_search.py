@@ -184,6 +184,32 @@ def test_a_budget_without_a_candidate_is_a_sentence(tmp_path: Path) -> None:
     assert "score" not in asked.questions
 
 
+class Failing(Direct):
+    """Scores nothing."""
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Any:
+        if method == "score":
+            return {"failed": "one class only"}
+        return super().ask(method, deadline, limit, **question)
+
+
+def test_candidates_that_all_fail_are_told_for_their_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", 1)
+    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
+    asked = Failing(**setup.bench(0, {}))
+    with Journal(tmp_path / "tune", setup.identity) as journal, pytest.raises(ConfigError) as refused:
+        Search(asked, journal, 1000.0, 0).run(setup.kernels, setup.maps, setup.loss)
+    assert str(refused.value) == "no candidate could be scored: one class only"
+
+
+def test_rows_that_train_and_test_are_refused(tmp_path: Path) -> None:
+    path = config(tmp_path, "{name: linear}", *product(120))
+    with pytest.raises(ConfigError, match="the rows that choose would be those that score"):
+        setup_of(load_experiment(path, ["protocol.split=all"]), 0)
+
+
 def test_several_datasets_are_refused(tmp_path: Path) -> None:
     experiment = load_experiment(
         config(tmp_path, "{name: linear}", *product(120)), ["dataset=[digits, adult]"]

@@ -1,6 +1,7 @@
 """CSV, TSV and other tables of delimited text, with or without a header, with labels inside or beside."""
 
 import math
+import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -178,7 +179,11 @@ def checked(frame: Any, path: Path, reading: Reading) -> Any:
 
 
 def looks_like_data(names: list[str]) -> bool:
-    """Return whether names are all numbers, or half of them are and do not count from one to the next."""
+    """Return whether names are all numbers, or half of them are and do not count from one to the next.
+
+    pandas writes a number that comes again as 0.0, 0.0.1, 0.0.2.
+    """
+    names = [name if is_number(name) else re.sub(r"\.\d+$", "", name) for name in names]
     numbers = [float(name) for name in names if is_number(name)]
     count = all(after == before + 1 for before, after in pairwise(numbers))
     return len(numbers) == len(names) or (2 * len(numbers) >= len(names) and not count)

@@ -1,7 +1,7 @@
 """What is learnt of a column when files are read: whether it holds words, which, and what fills its gaps."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
@@ -15,6 +15,7 @@ _DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{
 _MONTH = r"\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
 _TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?"
 DATE = re.compile(rf"(({_DAY}|{_MONTH})([T ]{_TIME})?|{_TIME})")
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 COMMA_NUMBER = re.compile(r"[+-]?\d{1,3}(\.?\d{3})*,\d+|[+-]?\d+,\d+([eE][+-]?\d+)?|[+-]?\d+")
 
 
@@ -28,6 +29,9 @@ def learn_column(name: str, cells: Mapping[str, Any], reading: Reading, file: st
         return Column(name=name, fill=number_fill(cells["train"], reading, name, file))
     words = levels_of(cells, reading, name)
     refuse_dates(cells, reading, name, file)
+    numbers = [part for part, some in cells.items() if are_numbers(some)]
+    if numbers and (reading.levels is None or name not in reading.levels):
+        raise mixed_error(cells, numbers, name, file)
     if reading.categorical is None:
         raise words_error(cells["train"], reading, name, file)
     fill = word_fill(cells["train"], reading, name, file)
@@ -98,6 +102,12 @@ def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError
     place = f"{file}, row {row + 1}, column {name}: expected numbers, got '{value}'"
     if reading.decimal is None and comma_numbers(cells.dropna().map(str)[:LOOKED_AT]):
         return DataError(f"{place}; where the decimal sign is a comma, set `decimal: ','`")
+    some = list(cells.dropna().map(str)[:LOOKED_AT])
+    if any("," in word for word in some) and all(map(COMMA_NUMBER.fullmatch, some)):
+        return DataError(
+            f"{place}; set `decimal: ','` where the comma is the decimal sign; where it separates thousands, "
+            "take it out of the file"
+        )
     share = f" ({known} of {len(cells)} rows are numbers)" if known else ""
     return DataError(
         f"{place}{share}; set `categorical` to ordinal or one_hot if it holds words, "
@@ -105,10 +115,25 @@ def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError
     )
 
 
+def mixed_error(cells: Mapping[str, Any], numbers: Sequence[str], name: str, file: str) -> DataError:
+    """Return the error for a column that holds numbers in some parts and words in others."""
+    part, words = next((part, some) for part, some in cells.items() if part not in numbers)
+    nan = as_numbers(words) != as_numbers(words)
+    row = next((i for i, value in enumerate(words) if nan[i] and value == value), 0)
+    return DataError(
+        f"{file}, column {name}: the {' and the '.join(numbers)} rows hold numbers, and {part} row {row + 1} "
+        f"'{words.iloc[row]}'; correct it, or declare all words of the column with `levels`"
+    )
+
+
 def comma_numbers(words: Iterable[str]) -> bool:
-    """Return whether all words are numbers, some with a comma, as written where that is the decimal sign."""
+    """Return whether all words are numbers, some with a comma that can only be the decimal sign.
+
+    That of 1,234 may separate thousands.
+    """
     words = list(words)
-    return any("," in word for word in words) and all(map(COMMA_NUMBER.fullmatch, words))
+    with_comma = [word for word in words if "," in word]
+    return all(map(COMMA_NUMBER.fullmatch, words)) and not all(map(THOUSANDS.fullmatch, with_comma))
 
 
 def refuse_dates(cells: Mapping[str, Any], reading: Reading, name: str, file: str) -> None:

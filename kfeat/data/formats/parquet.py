@@ -1,6 +1,7 @@
 """Parquet, read by pandas through pyarrow, which `pip install pyarrow` adds."""
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,9 @@ def flat(frame: Any, path: Path) -> Any:
     if not len(frame):
         raise DataError(f"{path}: expected rows of data, got none")
     frame.columns = [str(name) for name in frame.columns]
+    for name, cells in frame.items():
+        if cells.dtype == object and all(isinstance(value, Decimal) for value in cells.dropna()):
+            frame[name] = cells.astype(float)
     return frame.reset_index(drop=True)
 
 

@@ -3,7 +3,7 @@
 import io
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -38,15 +38,14 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
 def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Matrix, Any]]:
     """Yield the rows of a file and their labels, so many at a time, as wide as in training.
 
-    Where the first line has no label, none has one.
+    Where the first line has no label, none has one; then an empty line is a row of zeros, but at the end.
     """
     with open_content(path) as content:
-        lines = (line for line in content if line.split(b"#", 1)[0].strip())
-        labelled: bool | None = None
+        labelled = b":" not in next(with_values(content), b"0").split()[0]
+    with open_content(path) as content:
+        lines = with_values(content) if labelled else with_labels(content)
         while some := list(islice(lines, rows)):
-            if labelled is None:
-                labelled = b":" not in some[0].split()[0]
-            text = b"".join(some if labelled else [b"0 " + line for line in some])
+            text = b"".join(some)
             part = parsed(path, io.BytesIO(text), labelled)
             if part.X.shape[1] > coding.width:
                 raise DataError(
@@ -55,6 +54,23 @@ def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[
                 )
             part.X.resize((part.X.shape[0], coding.width))
             yield part.X, part.y if labelled else None
+
+
+def with_values(content: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield the lines that hold more than a comment."""
+    return (line for line in content if line.split(b"#", 1)[0].strip())
+
+
+def with_labels(content: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield lines that have no labels with the label 0, empty ones among them too."""
+    empty = 0
+    for line in content:
+        if line.split(b"#", 1)[0].strip():
+            yield from [b"0\n"] * empty
+            yield b"0 " + line
+            empty = 0
+        elif not line.strip():  # a comment is no row
+            empty += 1
 
 
 def read_one(path: Path) -> Part:

@@ -25,10 +25,8 @@
 
   function read() {
     const given = new URLSearchParams(location.hash.slice(1));
-    const narrow = given.has("config") || given.has("maps");
     state = { dataset: given.get("dataset") || ALL, kernel: given.get("kernel") || ALL, config: given.get("config") || ALL };
     if (![...given.keys()].length) Object.assign(state, busiest());
-    else if (!narrow && !given.has("kernel")) state.kernel = ALL;
     const there = placed();
     const has = (name) => there.filter((one) => one.values[name] !== undefined && one.values[name] !== null).length;
     const score = ["accuracy", "kernel_error", "relative_error"].sort((a, b) => has(b) - has(a))[0];
@@ -36,7 +34,7 @@
     const known = (name, other) => (data.axes.some(([axis]) => axis === name) ? name : other);
     state.x = known(given.get("x"), across);
     state.y = known(given.get("y"), score);
-    state.maps = given.get("maps") ? new Set(given.get("maps").split(",")) : null;
+    state.maps = given.has("maps") ? new Set(given.get("maps").split(",").filter(Boolean)) : null;
     state.logx = given.has("logx") ? given.get("logx") === "1" : state.x !== "accuracy";
     state.logy = given.has("logy") ? given.get("logy") === "1" : state.y.endsWith("error");
   }
@@ -166,6 +164,8 @@
     if (name === "kernel") state.config = ALL;
     write();
     refresh();
+    // The boxes are others now: who went to one by the keyboard stays there.
+    if (name === "map") [...form.querySelectorAll("[name=map]")].find((one) => one.value === value)?.focus();
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   svg.addEventListener("keydown", (event) => {

@@ -29,8 +29,8 @@
     body.append(...lines.map(([, row]) => row));
   }
 
-  function filter(table, words, said) {
-    const wanted = words.toLowerCase().split(/\s+/).filter(Boolean);
+  function filter(table, input, said) {
+    const wanted = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of table.tBodies[0].rows) {
       const text = row.textContent.toLowerCase();
@@ -48,11 +48,12 @@
       button.addEventListener("click", () => sort(table, column, header));
       header.replaceChildren(button);
     });
-    if (table.dataset.filtered || table.tBodies[0].rows.length <= FEW) return;
+    if (table.dataset.filtered) return filter(table, ...table.closest(".box").previousElementSibling.children);
+    if (table.tBodies[0].rows.length <= FEW) return;
     table.dataset.filtered = "yes";
     const said = kfeat.make("output", {});
     const input = kfeat.make("input", { type: "search", placeholder: "filter", "aria-label": `Filter: ${table.caption.textContent}` });
-    input.addEventListener("input", () => filter(table, input.value, said));
+    input.addEventListener("input", () => filter(table, input, said));
     table.closest(".box").before(kfeat.make("p", { className: "filter" }, input, " ", said));
   }
 
