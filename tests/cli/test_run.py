@@ -572,6 +572,7 @@ def test_two_configs_of_one_name_both_run(write: Write) -> None:
     first = str(rows("same")[0]["id"])
     named = kfeat("run", "a/same.yaml", "b/same.yaml", "--only", first, "--force", "-q")
     assert named.exit_code == 0, named.output
+    assert named.stdout.count("tables and figure: ") == 1  # the other has no such trial
     unknown = kfeat("run", "a/same.yaml", "b/same.yaml", "--only", "zz")
     assert (unknown.exit_code, "zz" in unknown.stderr) == (2, True)
 

@@ -175,3 +175,16 @@ def test_a_class_is_named_by_its_label_though_that_looks_like_a_code(
     wrong = Protocol.model_validate({"split": "all", "binarise": {"positive": 0}})
     with pytest.raises(DataError, match="no class 0; its classes are 1, 2"):
         prepare(raw, wrong, 0)
+
+
+def test_a_word_is_named_though_a_cell_before_it_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"row 3, column a: expected numbers, got 'old'"):
+        loaded(tmp_path, "a,y\n1,0\n,1\nold,1\n", missing="mean")
+
+
+def test_levels_of_a_column_that_is_not_there_are_refused(tmp_path: Path) -> None:
+    text = "parents,y\nusual,a\nodd,b\n"
+    levels = {"Parents": ["usual", "odd"]}
+    with pytest.raises(DataError, match=r"levels: no column 'Parents' \(did you mean 'parents'\?\)"):
+        loaded(tmp_path, text, categorical="ordinal", levels=levels)
+    loaded(tmp_path, text, categorical="ordinal", levels={"parents": ["odd", "usual"], "y": ["b", "a"]})

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
 from kfeat.data.columns import Column, as_numbers
@@ -97,7 +98,7 @@ def nothing_there(name: str, file: str) -> DataError:
 def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError:
     """Return the error for a column of words where nothing is said of them."""
     numbers = as_numbers(cells)
-    row = next((i for i, value in enumerate(cells) if numbers[i] != numbers[i]), 0)
+    row = first_word(cells)
     value, known = cells.iloc[row], sum(numbers == numbers)
     place = f"{file}, row {row + 1}, column {name}: expected numbers, got '{value}'"
     if reading.decimal is None and comma_numbers(cells.dropna().map(str)[:LOOKED_AT]):
@@ -115,11 +116,16 @@ def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError
     )
 
 
+def first_word(cells: Any) -> int:
+    """Return the place of the first cell that is no number and not missing; 0 where there is none."""
+    numbers, missing = as_numbers(cells), cells.isna().to_numpy()
+    return int(np.argmax((numbers != numbers) & ~missing))
+
+
 def mixed_error(cells: Mapping[str, Any], numbers: Sequence[str], name: str, file: str) -> DataError:
     """Return the error for a column that holds numbers in some parts and words in others."""
     part, words = next((part, some) for part, some in cells.items() if part not in numbers)
-    nan = as_numbers(words) != as_numbers(words)
-    row = next((i for i, value in enumerate(words) if nan[i] and value == value), 0)
+    row = first_word(words)
     return DataError(
         f"{file}, column {name}: the {' and the '.join(numbers)} rows hold numbers, and {part} row {row + 1} "
         f"'{words.iloc[row]}'; correct it, or declare all words of the column with `levels`"

@@ -41,6 +41,12 @@ def coded_beside(
     frames: Frames, labels: Frames, reading: Reading, file: str, dropped: list[str], target: str | None = None
 ) -> Contents:
     """Return the parts of tables whose labels are beside them; `target` is what the labels are called."""
+    known = [*frames["train"].columns, *([target] if target else [])]
+    for name in reading.levels or {}:
+        if name not in (*known, "labels"):
+            raise DataError(
+                f"{file}: levels: no column '{name}'{did_you_mean(name, known)}; it has {named(known)}"
+            )
     frames = {part: frame.drop(columns=dropped) for part, frame in frames.items()}
     for part, frame in frames.items():
         if len(labels[part]) != len(frame):
