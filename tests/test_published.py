@@ -13,6 +13,7 @@ from kfeat.experiments.load import load_experiment
 from kfeat.render.files import texts
 
 ROOT = Path(__file__).parents[1]
+HOW = "its rows make another today; `python -m scripts.redraw` draws it"
 SCORES = ("predictions", "accuracy", "relative_error", "kernel_error", "failure_rate")
 
 
@@ -61,7 +62,7 @@ def test_every_published_table_is_what_its_rows_say_today(
     for one in there:
         folder = Path("results", one.experiment.name)
         for name, text in texts(one.experiment, one.cells, folder).items():
-            assert (folder / name).read_text(encoding="utf-8") == text, f"{folder / name} is another"
+            assert (folder / name).read_text(encoding="utf-8") == text, f"{folder / name}: {HOW}"
 
 
 def test_a_trial_has_the_same_numbers_wherever_it_is_published() -> None:

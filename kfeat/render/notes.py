@@ -144,7 +144,7 @@ def _of_machines(cells: Sequence[Cell]) -> list[str]:
     for cell in cells:
         rows = [row for row in (*cell.rows, *cell.stopped) if counts_as_timed(row)] or cell.rows
         if machines := tuple(sorted({_machine(row["environment"]) for row in rows})):
-            groups.setdefault(machines, []).append(cell_name(cell, cells))
+            groups.setdefault(machines, []).append(f"'{cell_name(cell, cells)}'")
     if len({machine for machines in groups for machine in machines}) < 2:
         return []
     *few, most = sorted(groups, key=lambda machines: len(groups[machines]))

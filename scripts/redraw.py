@@ -1,0 +1,29 @@
+"""Draw the published reports anew from their rows: `python -m scripts.redraw`, after a rule or a text changed.
+
+Only those are drawn whose tables are not what kfeat makes of the rows today; with --all every one, for a
+change of figures. No row changes. Then `python -m scripts.readme` brings the README files up to date.
+"""
+
+import click
+
+from kfeat.render.files import texts, write_report
+from scripts.readme import RESULTS, standings
+
+
+@click.command()
+@click.option("--all", "every", is_flag=True, help="Draw all reports, for a change of figures.")
+def redraw(every: bool) -> None:
+    """Draw published reports anew."""
+    for standing in standings():
+        experiment, cells = standing.experiment, standing.cells
+        folder = RESULTS / experiment.name
+        if not standing.has_rows:
+            continue
+        made = texts(experiment, cells, folder)
+        if every or any((folder / name).read_text(encoding="utf-8") != text for name, text in made.items()):
+            write_report(experiment, cells, folder)
+            click.echo(folder)
+
+
+if __name__ == "__main__":
+    redraw()
