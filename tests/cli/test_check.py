@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.experiments.store import ROWS
+from kfeat.experiments.store import ROWS, write_rows
+from tests.cells import fake_row, planned
 from tests.cli.test_run import kfeat
 
 Write = Callable[..., Path]
@@ -36,6 +37,23 @@ def configs(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     (folder / "b.yaml").write_text(text + "rows_from: [a]\n" + CLAIM)
     (folder / "gisette.yaml").write_text(GISETTE)
     return folder
+
+
+def test_configs_that_are_published_together_may_cite_each_other(configs: Path) -> None:
+    """The claim that b cites is judged on a's new rows, though results/ has none of them yet."""
+    claim = (
+        "{id: learns, kind: own, text: It learns, where: Section 6, value: {map: tensor_sketch}, above: 80}"
+    )
+    (configs / "a.yaml").write_text((configs / "a.yaml").read_text() + f"claims: [{claim}]\n")
+    cites = claim.replace("above: 80", "above: 99, explanation: So it is, evidence: [a#learns]")
+    text = (configs / "a.yaml").read_text().replace(claim, cites.replace("id: learns, ", "id: more, "))
+    (configs / "b.yaml").write_text(text)
+    for name in "ab":
+        trials = planned(configs / f"{name}.yaml")
+        write_rows(Path("runs", name), [fake_row(trial, 0.9) for trial in trials])
+    published = kfeat("publish", configs / "b.yaml", configs / "a.yaml")
+    assert published.exit_code == 0, published.output
+    assert "Evidence: a#learns (reproduced)" in Path("results/b/table.md").read_text()
 
 
 @pytest.mark.slow

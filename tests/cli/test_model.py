@@ -171,6 +171,10 @@ def test_all_rows_leave_none_to_score() -> None:
     assert "scores" not in said("info", "m").split()
 
 
+def test_rows_that_trained_the_model_do_not_score_it() -> None:
+    assert "no test rows are left" in said("fit", own(), "--model", "m", "--set", "protocol.split=all")
+
+
 def digits_made_binary(write: Write) -> tuple[pd.DataFrame, Any]:
     """Write digits.csv, fit the model m that tells threes from the rest, and return rows and labels."""
     digits = load("digits", {"split": "all"})

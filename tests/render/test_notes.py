@@ -52,8 +52,8 @@ def test_a_table_with_times_of_two_machines_says_which_are_whose(
     assert said(["Abacus"] * 6) == []
     advice = "A ratio of times from different machines compares these too, not the methods alone."
     assert said(["Abacus"] * 5 + ["Zuse"]) == [
-        "different machines: the seconds were taken of 'exact, LIBSVM' on Zuse, 2 cores, Linux; of all others "
-        f"on Abacus, 2 cores, Linux. {advice}"
+        "different machines: the seconds were taken of 'exact, LIBSVM' on Zuse, 2 cores, Linux; of all "
+        f"others on Abacus, 2 cores, Linux. {advice}"
     ]
     assert said(["Abacus"] * 5 + ["Zuse"], timed=False) == said(["Abacus"] * 5 + ["Zuse"])
     assert said(["Abacus", "Zuse", "", "", "", ""]) == [

@@ -83,6 +83,17 @@ def test_what_differs_is_listed_with_both_sizes_and_the_explanation(standings: l
     assert max(len(line) for line in text.splitlines() if "kfeat run" not in line) <= LONGEST
 
 
+def test_one_sentence_that_two_configs_fail_by_different_numbers_is_listed_twice(
+    experiment: Experiment, make_cells: Make
+) -> None:
+    failing = replace(experiment, reported=None, claims=claims({"above": 95, "unexplained": "a riddle"}))
+    both = [stand(failing, make_cells([score, score]), {}) for score in (0.81, 0.82)]
+    (line,) = not_explained(both)
+    assert "ours 81.00" in line
+    assert "ours 82.00" in line
+    assert not_explained([both[0], both[0]]) == not_explained([both[0]])
+
+
 def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(
     standings: list[Standing],
     experiment: Experiment,

@@ -148,6 +148,15 @@ def test_warm_starts_along_c_save_steps_and_change_nothing():
     assert other.coef_.shape == (3, 5)
 
 
+def test_a_warm_start_with_many_columns_has_no_factor_and_changes_nothing():
+    """There a factor costs more than the steps that the Hessian's diagonal asks for."""
+    X = features(60, 3000)
+    y = labels(X, 2)
+    path = Newton(eps=1e-6, warm_start=True).set_params(C=0.5).fit(X, y)
+    cold = Newton(C=1.0, eps=1e-6).fit(X, y)
+    assert path.set_params(C=1.0).fit(X, y).objective_ == pytest.approx(cold.objective_, rel=1e-8)
+
+
 def test_rows_products_are_those_of_the_matrix_with_its_bias():
     rng = np.random.default_rng(0)
     X, h = features(9000, 7, density=0.5), rng.random(9000) * (rng.random(9000) < 0.4)
