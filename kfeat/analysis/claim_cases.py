@@ -22,11 +22,13 @@ from kfeat.analysis.statistics import (
     Summary,
     growth_exponent,
     ratio_interval,
+    share_interval,
     spread_ratio_interval,
     welch_half_width,
 )
 from kfeat.errors import ConfigError
 from kfeat.experiments.paper import Claim
+from kfeat.experiments.quantities import Read
 from kfeat.experiments.selectors import matches
 
 _SETTING = ("dataset", "protocol", "kernel")
@@ -174,7 +176,12 @@ def _pair(claim: Claim, a: Cell, b: Cell, cells: Sequence[Cell]) -> Case:
 
 
 def _interval(claim: Claim, side: Sequence[Cell], level: float) -> Interval | None:
-    """Return the interval of one mean, or of a difference or a ratio of two; of spreads the F interval."""
+    """Return the interval of one mean, or of a difference or a ratio of two; of spreads the F interval.
+
+    That of a share rests on all of its draws, those of all repeats.
+    """
+    if len(side) == 1 and (of_draws := side[0].named(claim.of).draws):
+        return _of_share(side[0], claim.of, of_draws, level)
     found, errors = [cell.of(claim.of) for cell in side], [error_of(cell, claim.of) for cell in side]
     if claim.of == "spread" and claim.ratio:
         a, b = (cell.score for cell in side)
@@ -190,6 +197,18 @@ def _interval(claim: Claim, side: Sequence[Cell], level: float) -> Interval | No
     other = known[1] if len(known) > 1 else KNOWN
     number, half = means[0] - sum(means[1:]), welch_half_width(known[0], other, level)
     return number - half, number + half
+
+
+def _of_share(cell: Cell, name: str, of_draws: Read, level: float) -> Interval | None:
+    """Return the interval of a share in per cent from the draws of all rows."""
+    quantity = cell.named(name)
+    counts = [(quantity.read(row), of_draws(row)) for row in cell.rows]
+    known = [(share * n / 100, n) for share, n in counts if share is not None and n is not None]
+    if not known:
+        return None
+    hits, draws = (sum(each) for each in zip(*known, strict=True))
+    low, high = share_interval(round(hits), draws, level)
+    return 100 * low, 100 * high
 
 
 def _of_pairs(pairs: Sequence[tuple[float, float]], ratio: bool, level: float) -> Interval | None:

@@ -63,6 +63,14 @@ def welch_half_width(a: Error, b: Error = KNOWN, level: float = LEVEL) -> float:
     return float(quantile) * sqrt(square) * scale
 
 
+def share_interval(hits: float, draws: float, level: float = LEVEL) -> Interval:
+    """Return the interval of a probability by Clopper and Pearson, given the hits in independent draws."""
+    tail = (1 - level) / 2
+    low = special.betaincinv(hits, draws - hits + 1, tail) if hits > 0 else 0.0
+    high = special.betaincinv(hits + 1, draws - hits, 1 - tail) if hits < draws else 1.0
+    return float(low), float(high)
+
+
 def ratio_interval(
     a: float, error_a: Error, b: float, error_b: Error, level: float = LEVEL
 ) -> Interval | None:

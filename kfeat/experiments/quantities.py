@@ -40,6 +40,7 @@ class Quantity:
     better: the direction of progress. timed: only rows whose trial ran alone on an idle machine count.
     solved: it depends on how far the solver came, so that it means less where this did not converge.
     score: trials are judged by it, so that the name `score` stands for it where a row has it.
+    draws: of a share, in per cent, of how many draws a row has it.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Quantity:
     timed: bool = False
     score: bool = False
     solved: bool = False
+    draws: Read | None = None
     note: str = ""
 
     @property

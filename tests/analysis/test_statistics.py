@@ -6,10 +6,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.certainty import LONG_TIME, SHORT_TIME, error_of, paired
-from kfeat.analysis.statistics import KNOWN, Summary, growth_exponent, ratio_interval, welch_half_width
+from kfeat.analysis.claims import judge
+from kfeat.analysis.statistics import (
+    KNOWN,
+    Summary,
+    growth_exponent,
+    ratio_interval,
+    share_interval,
+    welch_half_width,
+)
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
 from tests.cells import fake_row
@@ -25,6 +34,39 @@ def test_welchs_interval_covers_at_its_level() -> None:
         half = welch_half_width((a.std(ddof=1) / 5**0.5, 4), (b.std(ddof=1) / 2, 3))
         misses += abs(a.mean() - b.mean()) > half
     assert 0.035 < misses / 4000 < 0.065  # 0.05, Welch being approximate; sd of the count is 0.0034
+
+
+def test_the_interval_of_a_share_is_clopper_and_pearsons() -> None:
+    for hits, draws in ((0, 300), (2, 300), (17, 40), (300, 300)):
+        theirs = binomtest(hits, draws).proportion_ci(0.95, "exact")
+        assert share_interval(hits, draws) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_a_share_of_draws_has_the_interval_of_all_of_them(tmp_path: Path) -> None:
+    path = tmp_path / "failures.yaml"
+    path.write_text(
+        """\
+title: Failures
+dataset: {name: normal, n: 50, d: 3}
+protocol: {split: all}
+kernel: {name: gaussian, gamma: 1.0}
+maps: [{name: random_fourier, n_components: 8}]
+measure: {name: failure_rate, n_draws: 100}
+repeats: 3
+claims: [{text: Few fail, where: A, of: failure_rate, value: {map: random_fourier}, below: 5}]
+"""
+    )
+    experiment = load_experiment(path)
+    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+    intervals = []
+    for shares in ((0.0, 0.0, 0.0), (0.01, 0.0, 0.01)):
+        rows = {
+            trial.id: {**fake_row(trial, 0.5), "failure_rate": share, "largest_error": 1.0}
+            for trial, share in zip(trials, shares, strict=True)
+        }
+        (found,) = judge(experiment, summarise(experiment, trials, rows))
+        intervals.append(found.cases[0].interval)
+    assert intervals == [pytest.approx((0.0, 1.222), abs=1e-3), pytest.approx((0.081, 2.387), abs=1e-3)]
 
 
 def test_the_interval_of_a_ratio_covers_at_its_level() -> None:

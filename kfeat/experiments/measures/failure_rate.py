@@ -39,6 +39,7 @@ class FailureRate(Measure):
             name="failure_rate",
             title="failure rate",
             read=at("failure_rate", factor=100.0),
+            draws=at("measure", "n_draws"),
             spec=".1f",
             unit="%",
             better="lower",
