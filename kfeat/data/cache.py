@@ -132,7 +132,7 @@ def parsed_once(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw
 
 def parse_and_keep(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw]) -> Raw:
     """Parse the files, write the arrays, and return them as the next call will find them."""
-    states = states_of(files)
+    states = states_of(files, folder)
     raw = parse()
     notes = {
         "states": states,
@@ -164,7 +164,7 @@ def load_kept(folder: Path, files: Mapping[str, Path]) -> Raw | None:
 def read_kept(folder: Path, files: Mapping[str, Path]) -> Raw | None:
     """Return the data kept in a folder or None; raises DataError for damaged arrays or notes."""
     notes = load_notes(folder)
-    if notes is None or notes["states"] != states_of(files):
+    if notes is None or notes["states"] != states_of(files, folder):
         return None
     parts = load_parts(folder, notes)
     kept = notes.get("coding")
@@ -179,12 +179,20 @@ def known_fingerprint(folder: Path, files: Mapping[str, Path]) -> str | None:
         notes = load_notes(folder)
     except DataError:
         return None  # loading the data, which comes next, reports the damage
-    return notes["fingerprint"] if notes and notes["states"] == states_of(files) else None
+    return notes["fingerprint"] if notes and notes["states"] == states_of(files, folder) else None
 
 
-def states_of(files: Mapping[str, Path]) -> dict[str, list[int] | None]:
-    """Return each file's size and modification time, None for a missing one."""
-    return {role: file_state(path) if os.path.isfile(path) else None for role, path in files.items()}
+def states_of(files: Mapping[str, Path], folder: Path) -> dict[str, list[int] | None]:
+    """Return what changes when a file does, None for a missing one, of the files whose arrays `folder` keeps.
+
+    Of those of a cache, which may be copied, it is size and modification time; of one's own the time of the
+    last change too, so that one which was put in the place of another of equal size and time is another.
+    """
+
+    def state(path: Path) -> list[int]:
+        return file_state(path) if path.is_relative_to(folder.parent) else stamp_state(path)
+
+    return {role: state(path) if os.path.isfile(path) else None for role, path in files.items()}
 
 
 def arrays_folder(parent: Path, stem: str, determined_by: Any) -> Path:

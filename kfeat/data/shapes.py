@@ -128,7 +128,7 @@ def _kept(folder: Path, files: Mapping[str, Path]) -> Shape | None:
         notes = load_notes(folder)
     except DataError:
         return None  # loading the data, which comes next, reports the damage
-    if notes is None or notes["states"] != states_of(files):
+    if notes is None or notes["states"] != states_of(files, folder):
         return None
     layout: dict[str, dict[str, Any]] = notes["layout"]
     rows = {part: each["shape"][0] for part, each in layout.items()}

@@ -55,7 +55,14 @@ def test_own_files_are_parsed_once_and_again_when_they_change(tmp_path: Path) ->
     path.write_text(CSV.replace("3,9,1", "3,8,1"))
     os.utime(path, ns=(1, 1))
     assert fingerprint(source, tmp_path) is None
-    assert load(source, HALF, cache=tmp_path).fingerprint != first.fingerprint
+    second = load(source, HALF, cache=tmp_path)
+    assert second.fingerprint != first.fingerprint
+    other = tmp_path / "other.csv"
+    other.write_text(CSV.replace("3,9,1", "3,7,1"))
+    os.utime(other, ns=(1, 1))
+    other.replace(path)  # of the same size and time
+    assert fingerprint(source, tmp_path) is None
+    assert load(source, HALF, cache=tmp_path).fingerprint not in (first.fingerprint, second.fingerprint)
 
 
 def test_own_files_can_be_pinned(tmp_path: Path) -> None:
