@@ -159,8 +159,9 @@ def test_both_engines_give_the_same_rows(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = write()
-    for engine in ("local", "dask"):
-        result = CliRunner().invoke(main, ["run", str(path), "-q", "--engine", engine, "--out", engine])
+    for engine, jobs in (("local", "1"), ("dask", "2")):
+        options = ["--engine", engine, "--jobs", jobs, "--out", engine]
+        result = CliRunner().invoke(main, ["run", str(path), "-q", *options])
         assert result.exit_code == 0, result.output
     local, there = (read_rows(tmp_path / engine / "small") for engine in ("local", "dask"))
     assert len(local) == 5
