@@ -28,7 +28,8 @@ from kfeat.analysis.statistics import (
 )
 from kfeat.errors import ConfigError
 from kfeat.experiments.paper import Claim
-from kfeat.experiments.quantities import Read
+from kfeat.experiments.quantities import Quantity
+from kfeat.experiments.row import Row
 from kfeat.experiments.selectors import matches
 
 _SETTING = ("dataset", "protocol", "kernel")
@@ -180,8 +181,8 @@ def _interval(claim: Claim, side: Sequence[Cell], level: float) -> Interval | No
 
     That of a share rests on all of its draws, those of all repeats.
     """
-    if len(side) == 1 and (of_draws := side[0].named(claim.of).draws):
-        return _of_share(side[0], claim.of, of_draws, level)
+    if len(side) == 1 and side[0].named(claim.of).draws:
+        return _of_share(side[0].named(claim.of), side[0].rows, level)
     found, errors = [cell.of(claim.of) for cell in side], [error_of(cell, claim.of) for cell in side]
     if claim.of == "spread" and claim.ratio:
         a, b = (cell.score for cell in side)
@@ -199,11 +200,11 @@ def _interval(claim: Claim, side: Sequence[Cell], level: float) -> Interval | No
     return number - half, number + half
 
 
-def _of_share(cell: Cell, name: str, of_draws: Read, level: float) -> Interval | None:
-    """Return the interval of a share in per cent from the draws of all rows."""
-    quantity = cell.named(name)
-    counts = [(quantity.read(row), of_draws(row)) for row in cell.rows]
-    known = [(share * n / 100, n) for share, n in counts if share is not None and n is not None]
+def _of_share(share: Quantity, rows: Sequence[Row], level: float) -> Interval | None:
+    """Return the interval of a share in per cent from the draws of all rows; None without any."""
+    assert share.draws is not None
+    counts = [(share.read(row), share.draws(row)) for row in rows]
+    known = [(found * n / 100, n) for found, n in counts if found is not None and n is not None]
     if not known:
         return None
     hits, draws = (sum(each) for each in zip(*known, strict=True))

@@ -57,14 +57,16 @@ def welch_half_width(a: Error, b: Error = KNOWN, level: float = LEVEL) -> float:
     scaled = [(error / scale, freedom) for error, freedom in (a, b)]  # powers of large errors would overflow
     square = sum(error**2 for error, _ in scaled)
     loss = sum(error**4 / freedom for error, freedom in scaled)
-    quantile = (
-        special.stdtrit(square**2 / loss, 0.5 + level / 2) if loss > 0 else special.ndtri(0.5 + level / 2)
-    )
+    upper = 0.5 + level / 2
+    quantile = special.stdtrit(square**2 / loss, upper) if loss > 0 else special.ndtri(upper)
     return float(quantile) * sqrt(square) * scale
 
 
 def share_interval(hits: float, draws: float, level: float = LEVEL) -> Interval:
-    """Return the interval of a probability by Clopper and Pearson, given the hits in independent draws."""
+    """Return the interval of a probability, given the hits in independent draws.
+
+    By Clopper and Pearson, Biometrika 26 (1934): its ends are quantiles of beta distributions.
+    """
     tail = (1 - level) / 2
     low = special.betaincinv(hits, draws - hits + 1, tail) if hits > 0 else 0.0
     high = special.betaincinv(hits + 1, draws - hits, 1 - tail) if hits < draws else 1.0

@@ -82,7 +82,8 @@ def run(
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
     how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)
-    options.keeps(f"finished trials are kept, the same command{' without --force' * force} goes on")
+    goes_on = "--force begins anew" if force else "the same command goes on"
+    options.keeps(f"finished trials are kept, {goes_on}")
     with engine() as ready:
         if (retime or timed_runs) and not ready.alone:
             raise click.UsageError("times count where trials run one at a time: leave --jobs out, or add "

@@ -38,11 +38,10 @@ class Generator(Model):
         return self
 
 
-def within_bounds(spec: Any) -> Any:
-    """Return a specification with a d x d matrix; raises ValueError where that is too large."""
-    if spec.d**2 > MOST_VALUES:
+def check_quadric(d: int) -> None:
+    """Raise ValueError where no machine holds the d x d matrix of a quadric."""
+    if d**2 > MOST_VALUES:
         raise ValueError(f"expected d * d to be {MOST_VALUES:,} at most")
-    return spec
 
 
 class UnitBall(Generator):
@@ -81,7 +80,8 @@ class Quadric(Generator):
     @model_validator(mode="after")
     def has_a_matrix_that_fits(self) -> "Quadric":
         """Refuse numbers of features whose quadric no machine holds."""
-        return within_bounds(self)
+        check_quadric(self.d)
+        return self
 
 
 class Sectors(Generator):

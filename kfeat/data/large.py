@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from kfeat.data.cache import GENERATED, arrays_folder, parsed_once
 from kfeat.data.dataset import Part, Raw
-from kfeat.data.generators import Generator, generator_fingerprint, within_bounds
+from kfeat.data.generators import Generator, check_quadric, generator_fingerprint
 from kfeat.data.models import Task
 from kfeat.mapped_files import release, unnamed_file
 
@@ -36,8 +36,8 @@ class LargeQuadric(Generator):
         """Refuse more rows and features than a disk holds; memory is no limit."""
         if 4 * self.n * self.d > MOST_BYTES:
             raise ValueError(f"expected n * d to be {MOST_BYTES // 4:,} at most")
-        checked: LargeQuadric = within_bounds(self)
-        return checked
+        check_quadric(self.d)
+        return self
 
 
 def load_large(spec: LargeQuadric, cache: Path) -> Raw:

@@ -13,13 +13,12 @@ from scipy.sparse import issparse
 from sklearn import metrics
 from sklearn.base import BaseEstimator
 from sklearn.utils import ClassifierTags, RegressorTags, gen_batches
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfeat.batches import Batches
-from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
+from kfeat.errors import DataError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Kernel, Linear
 from kfeat.kernels.operands import canonical
 from kfeat.parameters import check_parameters
@@ -260,38 +259,6 @@ def resolved_kernel(kernel: Any, X: Any) -> Kernel:
         )
     kernel.check()
     return kernel.resolve(X, 0)
-
-
-def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the factor of C for each class, y being positions in `classes`; all must be above 0."""
-    if isinstance(class_weight, dict):  # scikit-learn takes the words "0" and "1" for numbers
-        labels = classes.tolist()
-        unknown = [label for label in class_weight if label not in labels]
-        if unknown:
-            raise ParameterError(f"class_weight: there are no rows of {unknown}; the classes are {labels}")
-        factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
-    else:
-        factors = compute_class_weight(class_weight, classes=classes, y=classes[y])
-    if not (np.isfinite(factors) & (factors > 0)).all():
-        raise ParameterError(
-            f"class_weight: every class needs a finite weight above 0 (got {class_weight!r})"
-        )
-    return factors
-
-
-def weights_of_codes(class_weight: Any, label_names: Sequence[str]) -> Any:
-    """Return class weights by the codes of labels, where they are given by the words that these stand for."""
-    if not label_names or not isinstance(class_weight, dict):
-        return class_weight
-    codes = {name: code for code, name in enumerate(label_names)}
-    return {codes.get(label, label): weight for label, weight in class_weight.items()}
-
-
-def with_codes(solver: Any, label_names: Sequence[str]) -> Any:
-    """Return a solver for labels that are codes of these words: with its class weights by code."""
-    weights = getattr(solver, "class_weight", None)
-    coded = weights_of_codes(weights, label_names)
-    return solver if coded is weights else solver.set_params(class_weight=coded)
 
 
 def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,7 +15,7 @@ from kfeat.kernels import Gaussian, Laplacian
 from kfeat.kernels.base import squared_norms
 from kfeat.kernels.operands import as_operand
 from kfeat.solvers import SOLVERS, Newton, grid_scores
-from kfeat.solvers.base import weights_of_codes
+from kfeat.solvers.class_weights import weights_of_codes
 from kfeat.solvers.ridge.estimator import ridge_path
 from kfeat.solvers.ridge.moments import Moments, sum_of
 from kfeat.tuning.candidates import Candidate, Entry, Facts, solver_of
@@ -42,8 +42,9 @@ class Bench:
         self._data = load(source, protocol, random_state=random_state, **access)
         self._random_state, self._seed, self._threads = random_state, seed, threads
         self._options = dict(options or {})
-        if isinstance(weights := self._options.get("class_weight"), dict):
-            self._options["class_weight"] = weights_of_codes(weights, self._data.label_names)
+        if "class_weight" in self._options:
+            weights = weights_of_codes(self._options["class_weight"], self._data.label_names)
+            self._options["class_weight"] = weights
         self._order = spread_order(self._data.y_train, self._data.task == "classification", seed)
 
     def facts(self) -> Facts:

@@ -38,8 +38,7 @@ class Scored:
 def rungs(n_train: int, rarest: int | None = None) -> list[int]:
     """Return how many training rows each rung has: all, a third of them, a ninth ..., at least 300.
 
-    On each there are as many rows as folds of the class that is the `rarest`, of which there are so many in
-    all; where there are too few of it, there is one rung.
+    With `rarest`, the number of rows of the rarest class, each rung but the last has a row of it per fold.
     """
     least = max(SMALLEST, ceil((FOLDS + 1) * n_train / (rarest or n_train)))
     found = [n_train]
@@ -64,7 +63,8 @@ def next_up(
     """
     by_size: dict[int, list[Scored]] = {n: [] for n in sizes}
     for one in scored:
-        by_size[one.n].append(one)
+        if one.n in by_size:  # not of an earlier version, whose rungs were others
+            by_size[one.n].append(one)
     for n, above in reversed(list(pairwise(sizes))):
         up = {one.candidate.key for one in by_size[above]}
         here = sorted(by_size[n], key=lambda one: (-one.score, one.seconds))

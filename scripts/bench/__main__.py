@@ -34,7 +34,7 @@ def measured(part: str, threads: tuple[int, ...]) -> Record:
 @click.option("--threads", type=click.IntRange(min=1), multiple=True, default=(2, 1), show_default=True)
 @click.option("--save", type=click.Path(path_type=Path), help="Write the tables below this folder too.")
 def bench(parts: tuple[str, ...], threads: tuple[int, ...], save: Path | None) -> None:
-    """Measure kfeat beside what people use now, as ratios of medians taken in turn."""
+    """Measure kfeat beside what people use now; the page of each part says how."""
     for part in parts or PARTS:
         try:
             found = measured(part, threads)

@@ -163,6 +163,13 @@ def test_a_word_in_one_file_makes_no_categories_of_the_numbers_in_the_other(tmp_
         loaded(tmp_path, text, test=str(test), categorical="one_hot")
 
 
+def test_a_column_of_words_may_be_empty_in_one_file(tmp_path: Path) -> None:
+    test = write(tmp_path, "city,y\n,0\n,1\n", "test.csv")
+    text = "city,y\nRome,0\nOslo,1\nOslo,1\n"
+    raw = loaded(tmp_path, text, test=str(test), categorical="ordinal", missing="most_frequent")
+    assert raw.parts["test"].X.tolist() == [[0.0], [0.0]]
+
+
 @pytest.mark.parametrize(("positive", "of"), [("2", "2"), (2, "2"), (1, "1")])
 def test_a_class_is_named_by_its_label_though_that_looks_like_a_code(
     tmp_path: Path, positive: int | str, of: str

@@ -55,6 +55,11 @@ def test_who_has_been_scored_above_does_not_go_up_again_when_time_runs_out() -> 
     assert next_up(found, [300, 900], partial(fits, left=0.0)) is None
 
 
+def test_rows_of_rungs_that_there_are_no_more_count_for_nothing() -> None:
+    """A journal may be of an earlier version of kfeat."""
+    assert next_up([one(i, 312, i / 10) for i in range(3)], [300, 900]) is None
+
+
 def test_only_the_best_third_goes_up_and_the_own_candidate_follows() -> None:
     sizes = [300, 900]
     low = [one(i, 300, i / 10) for i in range(1, 6)] + [one(9, 300, 0.0, own=True)]

@@ -183,7 +183,8 @@ def looks_like_data(names: list[str]) -> bool:
 
     pandas writes a number that comes again as 0.0, 0.0.1, 0.0.2.
     """
-    names = [name if is_number(name) else re.sub(r"\.\d+$", "", name) for name in names]
+    first = [re.sub(r"\.\d+$", "", name) for name in names]
+    names = [base if base in names else name for base, name in zip(first, names, strict=True)]
     numbers = [float(name) for name in names if is_number(name)]
     count = all(after == before + 1 for before, after in pairwise(numbers))
     return len(numbers) == len(names) or (2 * len(numbers) >= len(names) and not count)

@@ -30,7 +30,7 @@ def learn_column(name: str, cells: Mapping[str, Any], reading: Reading, file: st
         return Column(name=name, fill=number_fill(cells["train"], reading, name, file))
     words = levels_of(cells, reading, name)
     refuse_dates(cells, reading, name, file)
-    numbers = [part for part, some in cells.items() if are_numbers(some)]
+    numbers = [part for part, some in cells.items() if some.notna().any() and are_numbers(some)]
     if numbers and (reading.levels is None or name not in reading.levels):
         raise mixed_error(cells, numbers, name, file)
     if reading.categorical is None:
@@ -101,9 +101,9 @@ def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError
     row = first_word(cells)
     value, known = cells.iloc[row], sum(numbers == numbers)
     place = f"{file}, row {row + 1}, column {name}: expected numbers, got '{value}'"
-    if reading.decimal is None and comma_numbers(cells.dropna().map(str)[:LOOKED_AT]):
-        return DataError(f"{place}; where the decimal sign is a comma, set `decimal: ','`")
     some = list(cells.dropna().map(str)[:LOOKED_AT])
+    if reading.decimal is None and comma_numbers(some):
+        return DataError(f"{place}; where the decimal sign is a comma, set `decimal: ','`")
     if any("," in word for word in some) and all(map(COMMA_NUMBER.fullmatch, some)):
         return DataError(
             f"{place}; set `decimal: ','` where the comma is the decimal sign; where it separates thousands, "
@@ -124,7 +124,7 @@ def first_word(cells: Any) -> int:
 
 def mixed_error(cells: Mapping[str, Any], numbers: Sequence[str], name: str, file: str) -> DataError:
     """Return the error for a column that holds numbers in some parts and words in others."""
-    part, words = next((part, some) for part, some in cells.items() if part not in numbers)
+    part, words = next((part, some) for part, some in cells.items() if not are_numbers(some))
     row = first_word(words)
     return DataError(
         f"{file}, column {name}: the {' and the '.join(numbers)} rows hold numbers, and {part} row {row + 1} "

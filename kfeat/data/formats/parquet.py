@@ -48,7 +48,8 @@ def flat(frame: Any, path: Path) -> Any:
         raise DataError(f"{path}: expected rows of data, got none")
     frame.columns = [str(name) for name in frame.columns]
     for name, cells in frame.items():
-        if cells.dtype == object and all(isinstance(value, Decimal) for value in cells.dropna()):
+        there = cells.dropna()
+        if len(there) and there.dtype == object and all(isinstance(value, Decimal) for value in there):
             frame[name] = cells.astype(float)
     return frame.reset_index(drop=True)
 

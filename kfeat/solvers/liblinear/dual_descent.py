@@ -11,7 +11,8 @@ from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
 
 from kfeat.parameters import Iterations, Seed
-from kfeat.solvers.base import LinearSolver, Subproblem, Task, class_factors, finite
+from kfeat.solvers.base import LinearSolver, Subproblem, Task, finite
+from kfeat.solvers.class_weights import class_factors
 from kfeat.solvers.liblinear.objective import linear_objective
 from kfeat.solvers.native.library import one_at_a_time
 

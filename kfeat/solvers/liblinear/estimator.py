@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
 from kfeat.errors import SolverError
-from kfeat.solvers.base import LinearSolver, OutOfCore, Task, class_factors, finite
+from kfeat.solvers.base import LinearSolver, OutOfCore, Task, finite
+from kfeat.solvers.class_weights import class_factors
 from kfeat.solvers.liblinear.call import CRAMMER_SINGER, REGRESSION, Call, Settings, Trained
 from kfeat.solvers.liblinear.log import read_log
 from kfeat.solvers.liblinear.objective import linear_objective

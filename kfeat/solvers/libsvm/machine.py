@@ -16,10 +16,10 @@ from kfeat.solvers.base import (
     Subproblem,
     Task,
     available_when,
-    class_factors,
     classifies,
     resolved_kernel,
 )
+from kfeat.solvers.class_weights import class_factors
 from kfeat.solvers.libsvm.kernel import LibsvmKernel
 from kfeat.solvers.libsvm.model import SupportVectors
 from kfeat.solvers.libsvm.scale import kernel_scale

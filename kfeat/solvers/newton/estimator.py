@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
 from kfeat.parameters import Iterations
-from kfeat.solvers.base import LinearSolver, OutOfCore, Subproblem, Task, class_factors, finite
+from kfeat.solvers.base import LinearSolver, OutOfCore, Subproblem, Task, finite
+from kfeat.solvers.class_weights import class_factors
 from kfeat.solvers.liblinear.objective import linear_objective
 from kfeat.solvers.newton.batched_design import design
 from kfeat.solvers.newton.losses import LOSSES
