@@ -48,7 +48,7 @@ def test_products_are_those_of_the_whole_matrix(make, bias):
         np.testing.assert_allclose(ours.matvec(W), theirs.matvec(W), atol=1e-10)
         np.testing.assert_allclose(ours.matvec(W[:, 0]), theirs.matvec(W[:, 0]), atol=1e-10)
         np.testing.assert_allclose(ours.rmatvec(R), theirs.rmatvec(R), atol=1e-10)
-        np.testing.assert_allclose(ours.squares(), theirs.squares(), atol=1e-10)
+        np.testing.assert_allclose(ours.squares, theirs.squares, atol=1e-10)
         np.testing.assert_allclose(ours.gram(), theirs.gram(), atol=1e-9)
         np.testing.assert_allclose(ours.gram(weights), theirs.gram(weights), atol=1e-9)
         product = theirs.hessian_product(weights, W[:, 1])

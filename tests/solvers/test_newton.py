@@ -148,6 +148,33 @@ def test_warm_starts_along_c_save_steps_and_change_nothing():
     assert other.coef_.shape == (3, 5)
 
 
+@pytest.mark.parametrize("n", [2000, 60])  # with a factor, and with the Hessian's diagonal
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("Cs", [(0.5, 5.0, 50.0), (50.0, 0.5)])
+def test_a_path_ends_where_each_cost_ends_by_itself(n, dtype, Cs):
+    X = features(n, 40 if n > 60 else 3000).astype(dtype)
+    y = np.array(["a", "b", "c"])[labels(X, 3)]
+    options = {"eps": 1e-5, "bias": 1.0, "class_weight": {"a": 2.0}}
+    found = []
+    for C, solver in zip(Cs, Newton(**options).path(X, y, Cs), strict=True):
+        cold = Newton(C=C, **options).fit(X, y)
+        assert C == solver.C
+        assert solver.objective_ == pytest.approx(cold.objective_, rel=1e-4)
+        found.append((solver.n_iter_, cold.n_iter_))
+    assert n == 60 or all(warm < cold for warm, cold in found[1:])  # its own steps, not those of all
+
+
+def test_a_path_refuses_what_fit_refuses():
+    X = features(50, 4)
+    y = labels(X, 2)
+    path = Newton().path(X, y, [1.0, -1.0])
+    next(path)
+    with pytest.raises(ParameterError, match="C"):
+        next(path)
+    with pytest.raises(DataError):
+        next(Newton().path(X, np.zeros(50), [1.0]))
+
+
 def test_a_warm_start_with_many_columns_has_no_factor_and_changes_nothing():
     """There a factor costs more than the steps that the Hessian's diagonal asks for."""
     X = features(60, 3000)
@@ -187,7 +214,7 @@ def test_the_line_search_finds_the_minimum(loss):
     for _ in range(20):
         w, d, u, q = (rng.standard_normal(size) for size in (5, 5, 300, 300))
         costs = rng.random(300)
-        state = Descent(w=w, u=u, scale=1.0)
+        state = Descent(w=w, u=u, scale=1.0, limit=1)
 
         def along(a, w=w, d=d, u=u, q=q, costs=costs):
             return (w + a * d) @ (w + a * d) / 2 + costs @ LOSSES[loss].value(u + a * q)

@@ -1,6 +1,7 @@
 """The design matrix over rows in batches: every product of Newton's method as one pass over them."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,10 +54,11 @@ class BatchedDesign:
         bias = self.bias
         return self._sum(lambda X, g: DesignMatrix(X, bias).hessian_product(g, p), (), h)
 
+    @cached_property
     def squares(self) -> Vector:
         """Return the sum of each column's squares."""
         bias = self.bias
-        return self._sum(lambda X: DesignMatrix(X, bias).squares(), ())
+        return self._sum(lambda X: DesignMatrix(X, bias).squares, ())
 
     def gram(self, weights: Vector | None = None) -> Vector:
         """Return sum_i h_i [x_i, bias] [x_i, bias]' over the rows whose weight h_i is not 0."""

@@ -1,6 +1,7 @@
 """The design matrix: features with a constant column if there is a bias, and the products Newton needs."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,6 +37,7 @@ class Design(Protocol):
     def hessian_product(self, h: Vector, p: Vector) -> Vector:
         """Return sum_i h_i [x_i, bias] <[x_i, bias], p> for p (columns,)."""
 
+    @property
     def squares(self) -> Vector:
         """Return the sum of each column's squares."""
 
@@ -88,15 +90,15 @@ class DesignMatrix:
         """Return sum_i h_i [x_i, bias] <[x_i, bias], p> for p (columns,)."""
         return self.rmatvec(h * self.matvec(p))
 
+    @cached_property
     def squares(self) -> Vector:
         """Return the diagonal of `gram()`: the sum of each column's squares."""
         n, d = self.X.shape
         total = np.full(self.shape[1], n * float(self.bias) ** 2)
-        total[:d] = 0
-        for start in range(0, n, BLOCK):
-            rows = self.X[start : start + BLOCK].astype(np.float64)
-            squares = rows.multiply(rows) if issparse(rows) else rows**2
-            total[:d] += np.asarray(squares.sum(axis=0)).reshape(-1)
+        if issparse(self.X):
+            total[:d] = np.bincount(self.X.indices, self.X.data.astype(np.float64) ** 2, minlength=d)
+        else:  # converts few values at a time, and needs no memory for them
+            total[:d] = np.einsum("ij,ij->j", self.X, self.X, dtype=np.float64)
         return total
 
     def gram(self, weights: Vector | None = None) -> Vector:

@@ -1,5 +1,7 @@
 """The l2-loss SVM and logistic regression in the primal, all classes at once with matrix products."""
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -8,13 +10,13 @@ from annotated_types import Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
-from kfeat.parameters import Iterations
+from kfeat.parameters import Iterations, check_parameters
 from kfeat.solvers.base import LinearSolver, OutOfCore, Subproblem, Task, finite
 from kfeat.solvers.class_weights import class_factors
 from kfeat.solvers.liblinear.objective import linear_objective
 from kfeat.solvers.newton.batched_design import design
 from kfeat.solvers.newton.losses import LOSSES
-from kfeat.solvers.newton.method import Problem, minimise
+from kfeat.solvers.newton.method import Descent, Problem, descend, grow, minimise
 
 LIBLINEAR_TYPE = {"squared_hinge": 2, "logistic": 0}  # whose objective is minimised
 
@@ -103,6 +105,21 @@ class Newton(LinearSolver):
     @finite
     def fit(self, X: Any, y: Any) -> "Newton":
         """Train on X (n, d) and y (n,); X may be batches of rows or a Dask array."""
+        return self._solve(self._begun(X, y))
+
+    def path(self, X: Any, y: Any, Cs: Iterable[float]) -> Iterator["Newton"]:
+        """Yield the solver trained with each C in turn, which it is given, from the solution before.
+
+        This is `fit` with `warm_start`, but X is checked once, and factors of Hessians are kept.
+        """
+        begun = None
+        for C in Cs:
+            self.set_params(C=C)
+            begun = begun or self._begun(X, y)
+            yield self._solve(begun)
+
+    def _begun(self, X: Any, y: Any) -> "_Begun":
+        """Return the problem of checked rows for C = 1, and no solution yet."""
         X, y = self._check(X, y)
         start = perf_counter()
         weights = class_factors(self.class_weight, self.classes_, y)
@@ -112,22 +129,38 @@ class Newton(LinearSolver):
         problem = Problem(
             design=design(X, self.bias),
             signs=np.where(positive, 1.0, -1.0),
-            costs=self.C * np.where(positive, own, against),
+            costs=np.where(positive, own, against),
             loss=LOSSES[self.loss],
         )
+        return _Begun(X, y, weights, problem, perf_counter() - start)
+
+    @finite
+    def _solve(self, begun: "_Begun") -> "Newton":
+        """Train with C from where the descents are."""
+        check_parameters(self)
+        start = perf_counter()
+        problem = replace(begun.problem, costs=self.C * begun.problem.costs)
         with np.errstate(over="ignore", invalid="ignore"):  # minimise raises where a sum overflows
-            classes = minimise(problem, self._start(problem.design.shape[1]), self.eps, self.max_iter)
+            if begun.classes:
+                for state in begun.classes:
+                    state.iterations = 0
+                grow(problem, begun.classes, self.C / begun.C, self.max_iter)
+                descend(problem, begun.classes, self.eps)
+            else:
+                W = self._start(problem.design.shape[1])
+                begun.classes = minimise(problem, W, self.eps, self.max_iter)
+        begun.C, prepared, begun.seconds = self.C, begun.seconds, 0.0
         solved = perf_counter()
-        W = np.stack([state.w for state in classes])
-        self.coef_ = np.ascontiguousarray(W[:, : X.shape[1]])
+        W = np.stack([state.w for state in begun.classes])
+        self.coef_ = np.ascontiguousarray(W[:, : begun.X.shape[1]])
         self.intercept_ = self.bias * W[:, -1] if self.bias >= 0 else np.zeros(len(W))
-        self._report([Subproblem("newton", state.iterations, state.stop_reason) for state in classes])
-        values = self._all_scores(X)
+        self._report([Subproblem("newton", state.iterations, state.stop_reason) for state in begun.classes])
+        values = self._all_scores(begun.X)
         penalised = W[:, -1] if self.bias >= 0 else 0.0
         self.objective_ = linear_objective(
-            LIBLINEAR_TYPE[self.loss], values, y, self.coef_, penalised, self.C, 0.0, weights
+            LIBLINEAR_TYPE[self.loss], values, begun.y, self.coef_, penalised, self.C, 0.0, begun.weights
         )
-        self.times_ = {"solve": solved - start, "evaluate": perf_counter() - solved}
+        self.times_ = {"solve": prepared + solved - start, "evaluate": perf_counter() - solved}
         return self
 
     def _start(self, n_columns: int) -> NDArray[np.float64] | None:
@@ -141,3 +174,16 @@ class Newton(LinearSolver):
         )
         n_subproblems = 1 if len(self.classes_) == 2 else len(self.classes_)
         return W.T if W.shape == (n_subproblems, n_columns) else None
+
+
+@dataclass
+class _Begun:
+    """Checked rows, weights of their classes, the problem for C = 1, and the last solution with its C."""
+
+    X: Any
+    y: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    problem: Problem
+    seconds: float  # that the problem took, until a solution counts them
+    classes: list[Descent] = field(default_factory=list)
+    C: float = 1.0

@@ -8,7 +8,6 @@ See Keerthi and DeCoste, JMLR 6 (2005); Chapelle, Neural Computation 19 (2007).
 """
 
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ Vector = NDArray[np.float64]
 WHOLE = 0.7  # share of rows with a Hessian above 0 from which all rows are used in place, without a copy
 FIRST_GUESS = 5  # conjugate gradient steps that the Hessian of all rows, scaled, needs as preconditioner
 SEPARABLE = 1e-5  # share of the objective at zero below which hardly any loss is left
+EASY = 1e3  # a trace of the Hessian with which a path of growing costs may begin
 STAGE_EPS = 1e-2  # tolerance on the way along growing costs
 WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as preconditioner
 
@@ -44,13 +44,19 @@ class Descent:
     w: Vector
     u: Vector
     scale: float  # the norm of the gradient at zero, times the share of the rarer label
-    objective: float = np.inf
+    limit: int  # of iterations
     enough: float = 0.0  # an objective below this ends the descent
+    objective: float = np.inf
     iterations: int = 0
     stop_reason: str = ""
-    gradient: Vector = field(default_factory=lambda: np.empty(0))
+    sums: Vector = field(default_factory=lambda: np.empty(0))  # the gradient of the losses
     factor: Any = None
     cg_steps: float = FIRST_GUESS
+
+    @property
+    def gradient(self) -> Vector:
+        """The gradient of the objective."""
+        return self.w + self.sums
 
 
 def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> list[Descent]:
@@ -62,7 +68,8 @@ def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> l
     Newton steps from zero go by the least squares fit, which does not lead to the widest margin where
     classes can be separated without loss: these are solved along a path of growing costs instead.
     """
-    classes = descend(problem, W, eps, max_iter, stop_at=SEPARABLE if W is None else 0.0)
+    classes = started(problem, W, max_iter, stop_at=SEPARABLE if W is None else 0.0)
+    descend(problem, classes, eps)
     separable = [j for j, state in enumerate(classes) if state.stop_reason == "separable"]
     if separable:
         part = replace(problem, signs=problem.signs[:, separable], costs=problem.costs[:, separable])
@@ -76,23 +83,30 @@ def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> l
 def along_costs(problem: Problem, eps: float, max_iter: int) -> list[Descent]:
     """Minimise with costs that grow tenfold up to the problem's own, each from the solution before."""
     design, costs = problem.design, problem.costs
-    # With costs this much smaller the Hessian is twice the identity at most: there a step suffices.
-    last = int(np.ceil(np.log10(max(2 * costs.max() * design.squares().sum(), 1.0))))
-    W, iterations = np.zeros((design.shape[1], problem.signs.shape[1])), 0
+    # With costs this much smaller the Hessian is so small that a few conjugate gradient steps suffice.
+    last = int(np.ceil(np.log10(max(costs.max() * design.squares.sum() / EASY, 1.0))))
+    classes: list[Descent] = []
     for smaller in range(last, -1, -1):
         stage = replace(problem, costs=costs * 10.0**-smaller)
-        classes = descend(stage, W, eps if smaller == 0 else max(eps, STAGE_EPS), max_iter)
-        W = np.stack([state.w for state in classes], axis=1)
-        iterations += max(state.iterations for state in classes)
-    for state in classes:
-        state.iterations = iterations
+        if classes:
+            grow(stage, classes, 10.0, max_iter)
+        else:
+            classes = started(stage, np.zeros((design.shape[1], problem.signs.shape[1])), max_iter)
+        descend(stage, classes, eps if smaller == 0 else max(eps, STAGE_EPS))
     return classes
 
 
-def descend(
-    problem: Problem, W: Vector | None, eps: float, max_iter: int, stop_at: float = 0.0
-) -> list[Descent]:
-    """Take Newton steps until every class is done, or its f below `stop_at` * f(0)."""
+def grow(problem: Problem, classes: list[Descent], factor: float, max_iter: int) -> None:
+    """Open the descents anew for costs that are `factor` times what they were."""
+    for j, state in enumerate(classes):
+        state.sums, state.scale = factor * state.sums, factor * state.scale
+        state.objective, state.stop_reason, state.limit = np.inf, "", state.iterations + max_iter
+        if isinstance(state.factor, np.ndarray):  # a Cholesky factor goes on with its own costs
+            precondition(problem, state, j)
+
+
+def started(problem: Problem, W: Vector | None, max_iter: int, stop_at: float = 0.0) -> list[Descent]:
+    """Return the classes at W, or at or a step after zero; an f below `stop_at` * f(0) is enough."""
     design, signs, costs, loss = problem.design, problem.signs, problem.costs, problem.loss
     n, n_columns = design.shape
     k = signs.shape[1]
@@ -105,7 +119,9 @@ def descend(
             w=np.zeros(n_columns) if W is None else W[:, j].copy(),
             u=np.zeros(n),
             scale=float(np.linalg.norm(at_zero[:, j]) * rarer[j]),
+            limit=max_iter,
             enough=float(enough[j]),
+            sums=at_zero[:, j],
         )
         for j in range(k)
     ]
@@ -113,19 +129,28 @@ def descend(
         start_together(problem, classes, at_zero)
     else:
         scores = np.zeros((n, k)) if W is None else design.matvec(W)
-        squares = cache(design.squares)  # a pass in double precision, for which many have no use
         for j, state in enumerate(classes):
             state.u = signs[:, j] * scores[:, j]
             state.cg_steps = WITHOUT
-            h = costs[:, j] * loss.hessian(state.u)
-            if not wants_factor(design, state, h):
-                state.factor = 1 + float(h.mean()) * squares()
-    open_classes = update_gradients(problem, classes, list(range(k)), eps, max_iter)
-    while open_classes:
+            precondition(problem, state, j)
+    if any(state.u.any() for state in classes):
+        update_gradients(problem, classes, list(range(k)))
+    return classes
+
+
+def precondition(problem: Problem, state: Descent, j: int) -> None:
+    """Take the Hessian's diagonal for a preconditioner, unless a factor will be made at once."""
+    h = problem.costs[:, j] * problem.loss.hessian(state.u)
+    if not wants_factor(problem.design, state, h):
+        state.factor = 1 + float(h.mean()) * problem.design.squares
+
+
+def descend(problem: Problem, classes: list[Descent], eps: float) -> None:
+    """Take Newton steps until every class is done."""
+    while open_classes := judge(problem, classes, eps):
         directions = np.stack([newton_direction(problem, classes[j], j) for j in open_classes], axis=1)
         move(problem, classes, open_classes, directions)
-        open_classes = update_gradients(problem, classes, open_classes, eps, max_iter)
-    return classes
+        update_gradients(problem, classes, open_classes)
 
 
 def start_together(problem: Problem, classes: list[Descent], at_zero: Vector) -> None:
@@ -153,20 +178,24 @@ def move(problem: Problem, classes: list[Descent], which: list[int], directions:
         state.iterations += 1
 
 
-def update_gradients(
-    problem: Problem, classes: list[Descent], which: list[int], eps: float, max_iter: int
-) -> list[int]:
-    """Update the gradients, note which classes are done and why, and return the others."""
+def update_gradients(problem: Problem, classes: list[Descent], which: list[int]) -> None:
+    """Update the gradients of the losses, in one product for all classes."""
     gradients = np.stack(
         [problem.signs[:, j] * problem.costs[:, j] * problem.loss.gradient(classes[j].u) for j in which],
         axis=1,
     )
     sums = problem.design.rmatvec(gradients)
+    for column, j in enumerate(which):
+        classes[j].sums = sums[:, column]
+
+
+def judge(problem: Problem, classes: list[Descent], eps: float) -> list[int]:
+    """Note which of the open classes are done and why, and return the others."""
     # An objective that falls by less than this share may be rounding in the products alone.
     stall = 0.01 * float(np.finfo(problem.design.dtype).eps)
-    for column, j in enumerate(which):
-        state = classes[j]
-        state.gradient = state.w + sums[:, column]
+    for j, state in enumerate(classes):
+        if state.stop_reason:
+            continue
         before, state.objective = state.objective, objective(problem, state, j)
         if not np.isfinite(state.objective):
             raise SolverError(f"scores overflow {problem.design.dtype}: scale the features down")
@@ -176,11 +205,11 @@ def update_gradients(
         small = np.linalg.norm(state.gradient) <= eps * state.scale
         if small and before - state.objective <= 10 * eps * state.objective:
             state.stop_reason = "tolerance"
-        elif state.iterations >= max_iter:
+        elif state.iterations >= state.limit:
             state.stop_reason = "iteration limit"
         elif before - state.objective <= stall * state.objective:
             state.stop_reason = "rounding"
-    return [j for j in which if not classes[j].stop_reason]
+    return [j for j, state in enumerate(classes) if not state.stop_reason]
 
 
 def objective(problem: Problem, state: Descent, j: int) -> float:
