@@ -2,11 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
-from scripts.bench import harness
 from scripts.bench.__main__ import PARTS
-from scripts.bench.harness import Timings, side_by_side
+from scripts.bench.harness import Timings
 from scripts.bench.report import record, save_part, save_summary, table
 
 ROWS = [
@@ -21,17 +18,6 @@ def test_the_spread_is_that_of_the_ratios_round_by_round() -> None:
     assert found == {"kfeat": 2.0, "other": 8.0}
     assert found.spread("other", "kfeat") == "2 to 8"
     assert found.spread("other", "kfeat", share=10) == "20 to 80"
-
-
-@pytest.mark.parametrize(("long", "calls"), [(5.0, 4), (0.0, 3)])
-def test_a_first_round_is_thrown_away_unless_it_is_long(
-    monkeypatch: pytest.MonkeyPatch, long: float, calls: int
-) -> None:
-    monkeypatch.setattr(harness, "LONG", long)
-    taken: list[str] = []
-    found = side_by_side({"a": lambda: taken.append("a"), "b": lambda: taken.append("b")}, 3)
-    assert taken == ["a", "b"] * calls
-    assert [len(rounds) for rounds in found.rounds.values()] == [3, 3]
 
 
 def test_a_table_has_the_columns_that_any_row_has_and_dashes_elsewhere() -> None:

@@ -25,8 +25,7 @@ HEADINGS = {
     "note": "note",
 }
 ROUNDS = """\
-Each row is one comparison. Both sides take turns in one process; the first round is thrown away where it took
-less than five seconds.
+Each row is one comparison. Both sides take turns in one process, after a round that is thrown away.
 *kfeat (s)* and *the other (s)* are median wall seconds over the rounds, *times as quick* is the second over
 the first, and *over the rounds* the least and the largest such ratio of a single round."""
 ONCE = """\
