@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse, vstack
 
-from kfeat.data.dataset import Indices, Matrix
+from kfeat.data.dataset import BLOCK_VALUES, Indices, Matrix
 from kfeat.data.protocol import Protocol
 from kfeat.data.scaling import Transformer, apply_chain, learn_chain, shifts
 from kfeat.errors import DataError
+from kfeat.mapped_files import release
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,15 @@ class Preparation:
         """
         if X.shape[1] != self.n_features:
             raise DataError(f"expected rows of {self.n_features} features, got {X.shape[1]}")
+        X = X if self.columns is None else X[:, self.columns]
+        step = max(1, BLOCK_VALUES // X.shape[1])
         with refusing_large_values("the data", self.dtype):
-            return self.block(X if self.columns is None else X[:, self.columns])
+            if not self.chain or X.shape[0] <= step:
+                return self.block(X)
+            blocks = (self.block(X[start : start + step]) for start in range(0, X.shape[0], step))
+            if self.sparse and issparse(X):
+                return stacked(blocks)
+            return written(blocks, np.empty(X.shape, self.dtype))
 
     def block(self, X: Matrix) -> Matrix:
         """Return rows that have the chosen columns only; raises FloatingPointError where one is too large."""
@@ -60,6 +69,22 @@ class Preparation:
             classes = ", ".join(str(label) for label in self.classes.tolist())
             raise DataError(f"row {start + row + 1}: expected one of the labels {classes}, got {y[row]}")
         return np.where(np.isin(y, self.positive), 1, -1)
+
+
+def stacked(blocks: Iterator[Matrix]) -> Matrix:
+    """Return sparse blocks of rows as one CSR matrix."""
+    first, *others = blocks
+    return vstack([first, *others], format="csr") if others else first
+
+
+def written(blocks: Iterator[Matrix], out: NDArray[Any]) -> NDArray[Any]:
+    """Write dense blocks of rows into an array, and return it."""
+    start = 0
+    for block in blocks:
+        out[start : start + len(block)] = block
+        start += len(block)
+        release(out)
+    return out
 
 
 def learn_preparation(

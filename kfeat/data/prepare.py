@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.dataset import Dataset, Indices, Matrix, Raw
-from kfeat.data.preparation import Preparation, learn_preparation, refusing_large_values
+from kfeat.data.preparation import Preparation, learn_preparation, refusing_large_values, stacked, written
 from kfeat.data.protocol import Against, Protocol, RandomHalf
 from kfeat.data.splits import shuffled, split_indices
 from kfeat.errors import DataError
@@ -103,24 +103,6 @@ def prepared_parts(
         for part in raw.parts.values():
             release(part.X)
     return parts
-
-
-def stacked(blocks: Iterator[Matrix]) -> Matrix:
-    """Return sparse blocks of rows as one CSR matrix."""
-    from scipy.sparse import vstack
-
-    first, *others = blocks
-    return vstack([first, *others], format="csr") if others else first
-
-
-def written(blocks: Iterator[Matrix], out: NDArray[Any]) -> NDArray[Any]:
-    """Write dense blocks of rows into an array, and return it."""
-    start = 0
-    for block in blocks:
-        out[start : start + len(block)] = block
-        start += len(block)
-        release(out)
-    return out
 
 
 def varying_columns(raw: Raw, rows: Indices) -> Indices:

@@ -107,6 +107,21 @@ def test_blocks_do_not_change_numbers(scale: Any, monkeypatch: pytest.MonkeyPatc
     )
 
 
+@pytest.mark.parametrize("scale", SCALINGS, ids=str)
+@pytest.mark.parametrize("constant", ["keep", "drop"])
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_raw_rows_become_what_training_had_a_block_at_a_time(
+    scale: Any, constant: str, kind: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    switches = Protocol.model_validate({"scale": scale, "constant_features": constant})
+    data = prepare(raw(kind(X)), switches, 0)
+    monkeypatch.setattr("kfeat.data.preparation.BLOCK_VALUES", 40)
+    again = data.preparation.rows(kind(X[:60]))
+    assert type(again) is type(data.X_train)
+    assert again.dtype == np.float32
+    assert_array_equal(dense(again), dense(data.X_train))
+
+
 @pytest.mark.parametrize("kind", [np.asarray, csr_array])
 def test_dtype_and_float32_of_large_offsets(kind: Any) -> None:
     shifted = X + 1e8  # float32 would lose everything if it came before the scaling
