@@ -1,6 +1,6 @@
 """Cross-validation over one parameter, such as C: folds are cut once, and each takes all values in turn."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from math import floor, log
 from typing import Any
 
@@ -12,7 +12,6 @@ from sklearn.base import clone
 from kfeat.errors import ParameterError
 from kfeat.kernels.operands import as_operand
 from kfeat.solvers.base import Solver
-from kfeat.solvers.newton.estimator import Newton
 
 MOST_STEPS = 10_000
 
@@ -50,15 +49,6 @@ def grid_scores(
     for fold, (seen, held_out) in enumerate(splits):
         estimator = clone(solver)
         X_seen, X_held_out = X[seen], X[held_out]
-        for k, trained in enumerate(_trained(estimator, X_seen, y[seen], parameter, grid)):
+        for k, trained in enumerate(estimator.along(X_seen, y[seen], parameter, grid)):
             scores[fold, k] = trained.score(X_held_out, y[held_out])
     return scores
-
-
-def _trained(solver: Solver, X: Any, y: Any, parameter: str, grid: list[float]) -> Iterator[Solver]:
-    """Yield the solver trained with each value."""
-    if isinstance(solver, Newton) and solver.warm_start and parameter == "C":
-        yield from solver.path(X, y, grid)
-        return
-    for value in grid:
-        yield solver.set_params(**{parameter: value}).fit(X, y)

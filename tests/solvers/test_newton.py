@@ -148,20 +148,35 @@ def test_warm_starts_along_c_save_steps_and_change_nothing():
     assert other.coef_.shape == (3, 5)
 
 
-@pytest.mark.parametrize("n", [2000, 60])  # with a factor, and with the Hessian's diagonal
+@pytest.mark.parametrize("loss", list(TYPES))
+@pytest.mark.parametrize(("n", "d", "classes"), [(2000, 40, 3), (60, 3000, 3), (60, 3000, 2)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("Cs", [(0.5, 5.0, 50.0), (50.0, 0.5)])
-def test_a_path_ends_where_each_cost_ends_by_itself(n, dtype, Cs):
-    X = features(n, 40 if n > 60 else 3000).astype(dtype)
-    y = np.array(["a", "b", "c"])[labels(X, 3)]
-    options = {"eps": 1e-5, "bias": 1.0, "class_weight": {"a": 2.0}}
-    found = []
+@pytest.mark.parametrize("Cs", [(0.5, 5.0, 50.0), (1e3, 1e-4)])
+def test_a_path_ends_where_each_cost_ends_by_itself(n, d, classes, loss, dtype, Cs):
+    """With a factor (the first two shapes), and with the Hessian's diagonal."""
+    X = features(n, d).astype(dtype)
+    y = np.array(["a", "b", "c"])[labels(X, classes)]
+    options = {"loss": loss, "eps": 1e-5, "bias": 1.0, "class_weight": {"a": 2.0}}
+    cheaper = []
     for C, solver in zip(Cs, Newton(**options).path(X, y, Cs), strict=True):
         cold = Newton(C=C, **options).fit(X, y)
         assert C == solver.C
+        assert solver.converged_ or (dtype == np.float32 and solver.stop_reason_ == "rounding")
         assert solver.objective_ == pytest.approx(cold.objective_, rel=1e-4)
-        found.append((solver.n_iter_, cold.n_iter_))
-    assert n == 60 or all(warm < cold for warm, cold in found[1:])  # its own steps, not those of all
+        cheaper.append(solver.n_iter_ < cold.n_iter_)
+    assert n == 60 or Cs[0] > Cs[1] or all(cheaper[1:])  # counts its own steps, not those of all
+
+
+@pytest.mark.parametrize(("n", "d"), [(60, 3000), (400, 150)])  # with the diagonal, and with a factor
+def test_a_path_goes_on_from_a_class_without_loss_and_from_others(n, d):
+    X = 100 * features(n, d)
+    y = labels(X, 2)
+    y[X[:, 0] > np.quantile(X[:, 0], 0.7)] = 2
+    Cs = (1.0, 100.0)
+    for C, solver in zip(Cs, Newton(eps=1e-6).path(X, y, Cs), strict=True):
+        cold = Newton(C=C, eps=1e-6).fit(X, y)
+        assert solver.objective_ == pytest.approx(cold.objective_, rel=2e-3)
+        assert solver.stop_reason_ == "tolerance"
 
 
 def test_a_path_refuses_what_fit_refuses():

@@ -1,7 +1,7 @@
 """The l2-loss SVM and logistic regression in the primal, all classes at once with matrix products."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
 from kfeat.parameters import Iterations, check_parameters
-from kfeat.solvers.base import LinearSolver, OutOfCore, Subproblem, Task, finite
+from kfeat.solvers.base import LinearSolver, OutOfCore, Solver, Subproblem, Task, finite
 from kfeat.solvers.class_weights import class_factors
 from kfeat.solvers.liblinear.objective import linear_objective
 from kfeat.solvers.newton.batched_design import design
 from kfeat.solvers.newton.losses import LOSSES
-from kfeat.solvers.newton.method import Descent, Problem, descend, grow, minimise
+from kfeat.solvers.newton.method import Descent, Problem, descend, minimise, reopen
 
 LIBLINEAR_TYPE = {"squared_hinge": 2, "logistic": 0}  # whose objective is minimised
 
@@ -102,24 +102,37 @@ class Newton(LinearSolver):
         """Whether scores are log odds."""
         return self.loss == "logistic"
 
-    @finite
     def fit(self, X: Any, y: Any) -> "Newton":
         """Train on X (n, d) and y (n,); X may be batches of rows or a Dask array."""
-        return self._solve(self._begun(X, y))
+        return self._train(X, y, [])
 
     def path(self, X: Any, y: Any, Cs: Iterable[float]) -> Iterator["Newton"]:
-        """Yield the solver trained with each C in turn, which it is given, from the solution before.
+        """Train with each C in turn, from the solution before, and yield this solver, the same each time.
 
-        This is `fit` with `warm_start`, but X is checked once, and factors of Hessians are kept.
+        This is `fit` with `warm_start`, but X is checked once, and factors of Hessians are kept. Change no
+        other parameter on the way.
         """
-        begun = None
+        begun: list[_Begun] = []
         for C in Cs:
-            self.set_params(C=C)
-            begun = begun or self._begun(X, y)
-            yield self._solve(begun)
+            yield self.set_params(C=C)._train(X, y, begun)
+
+    def along(self, X: Any, y: Any, parameter: str, values: Iterable[float]) -> Iterator[Solver]:
+        """Train with each value in turn: with `warm_start`, C along `path`."""
+        if self.warm_start and parameter == "C":
+            return self.path(X, y, values)
+        return super().along(X, y, parameter, values)
+
+    @finite
+    def _train(self, X: Any, y: Any, begun: list["_Begun"]) -> "Newton":
+        """Train with C: from the solution that has `begun`, or on checked rows, which are put there."""
+        if begun:
+            check_parameters(self)
+        else:
+            begun.append(self._begun(X, y))
+        return self._solve(begun[0])
 
     def _begun(self, X: Any, y: Any) -> "_Begun":
-        """Return the problem of checked rows for C = 1, and no solution yet."""
+        """Return the problem of checked rows with C = 1, and no solution yet."""
         X, y = self._check(X, y)
         start = perf_counter()
         weights = class_factors(self.class_weight, self.classes_, y)
@@ -134,22 +147,21 @@ class Newton(LinearSolver):
         )
         return _Begun(X, y, weights, problem, perf_counter() - start)
 
-    @finite
     def _solve(self, begun: "_Begun") -> "Newton":
         """Train with C from where the descents are."""
-        check_parameters(self)
-        start = perf_counter()
-        problem = replace(begun.problem, costs=self.C * begun.problem.costs)
+        start, growth = perf_counter(), self.C / begun.C
+        begun.C, problem = self.C, begun.problem
+        problem.costs *= growth
         with np.errstate(over="ignore", invalid="ignore"):  # minimise raises where a sum overflows
             if begun.classes:
                 for state in begun.classes:
                     state.iterations = 0
-                grow(problem, begun.classes, self.C / begun.C, self.max_iter)
+                reopen(problem, begun.classes, growth, self.max_iter)
                 descend(problem, begun.classes, self.eps)
             else:
                 W = self._start(problem.design.shape[1])
                 begun.classes = minimise(problem, W, self.eps, self.max_iter)
-        begun.C, prepared, begun.seconds = self.C, begun.seconds, 0.0
+        prepared, begun.seconds = begun.seconds, 0.0
         solved = perf_counter()
         W = np.stack([state.w for state in begun.classes])
         self.coef_ = np.ascontiguousarray(W[:, : begun.X.shape[1]])
@@ -178,7 +190,7 @@ class Newton(LinearSolver):
 
 @dataclass
 class _Begun:
-    """Checked rows, weights of their classes, the problem for C = 1, and the last solution with its C."""
+    """Checked rows, weights of their classes, the problem with C, and the last solution."""
 
     X: Any
     y: NDArray[np.intp]

@@ -22,7 +22,7 @@ Vector = NDArray[np.float64]
 WHOLE = 0.7  # share of rows with a Hessian above 0 from which all rows are used in place, without a copy
 FIRST_GUESS = 5  # conjugate gradient steps that the Hessian of all rows, scaled, needs as preconditioner
 SEPARABLE = 1e-5  # share of the objective at zero below which hardly any loss is left
-EASY = 1e3  # a trace of the Hessian with which a path of growing costs may begin
+EASY = 1e3  # largest cost times the sum of all squares with which a path of growing costs begins
 STAGE_EPS = 1e-2  # tolerance on the way along growing costs
 WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as preconditioner
 
@@ -89,24 +89,24 @@ def along_costs(problem: Problem, eps: float, max_iter: int) -> list[Descent]:
     for smaller in range(last, -1, -1):
         stage = replace(problem, costs=costs * 10.0**-smaller)
         if classes:
-            grow(stage, classes, 10.0, max_iter)
+            reopen(stage, classes, 10.0, max_iter)
         else:
             classes = started(stage, np.zeros((design.shape[1], problem.signs.shape[1])), max_iter)
         descend(stage, classes, eps if smaller == 0 else max(eps, STAGE_EPS))
     return classes
 
 
-def grow(problem: Problem, classes: list[Descent], factor: float, max_iter: int) -> None:
-    """Open the descents anew for costs that are `factor` times what they were."""
+def reopen(problem: Problem, classes: list[Descent], growth: float, max_iter: int) -> None:
+    """Let the descents go on with costs that are `growth` times what they were."""
     for j, state in enumerate(classes):
-        state.sums, state.scale = factor * state.sums, factor * state.scale
+        state.sums, state.scale, state.enough = growth * state.sums, growth * state.scale, 0.0
         state.objective, state.stop_reason, state.limit = np.inf, "", state.iterations + max_iter
         if isinstance(state.factor, np.ndarray):  # a Cholesky factor goes on with its own costs
             precondition(problem, state, j)
 
 
 def started(problem: Problem, W: Vector | None, max_iter: int, stop_at: float = 0.0) -> list[Descent]:
-    """Return the classes at W, or at or a step after zero; an f below `stop_at` * f(0) is enough."""
+    """Return the classes at W, or where W is None at zero or after one step; f < `stop_at` f(0) is enough."""
     design, signs, costs, loss = problem.design, problem.signs, problem.costs, problem.loss
     n, n_columns = design.shape
     k = signs.shape[1]
