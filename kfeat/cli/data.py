@@ -96,7 +96,7 @@ def fetch(
 
 
 def _progress() -> Any:
-    from kfeat.cli.progress import downloads
+    from kfeat.cli.bars import downloads
 
     return downloads()
 

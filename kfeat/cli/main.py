@@ -3,6 +3,8 @@
 Everything heavy is imported inside the commands, so that `kfeat --help` answers at once.
 """
 
+import atexit
+import gc
 import logging
 import signal
 from types import FrameType
@@ -53,6 +55,7 @@ class _Group(click.Group):
         logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING)
         signal.signal(signal.SIGTERM, _terminated)
         postpone()
+        atexit.register(gc.freeze)  # else Python looks through all modules for cycles at its end, for 0.1 s
         try:
             return super().invoke(ctx)
         except KfeatError as error:

@@ -109,9 +109,9 @@ _MOST_JOBS = 10_000  # each is a process
 
 def _number_of_jobs(ctx: click.Context, parameter: click.Parameter, value: str) -> int:
     """Return the number; `auto` is the physical cores that this process may use."""
-    from kfeat.experiments.engines.local import physical_cores
-
     if value == "auto":
+        from kfeat.experiments.engines.local import physical_cores
+
         return physical_cores()
     if not value.isdecimal() or not 1 <= int(value[:9]) <= _MOST_JOBS:
         message = f"expected a number from 1 to {_MOST_JOBS}, or auto (got {value[:20]!r})"

@@ -5,6 +5,7 @@ solver is one. Commands that compute nothing, such as a second `kfeat run`, woul
 time. Workers import everything at once as ever, so that no import falls into a time that is measured.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
@@ -14,6 +15,7 @@ from types import ModuleType
 # Such a module has to be imported as a whole: `from sklearn import svm` does not load it, `svm.SVC` does.
 POSTPONED = frozenset(
     {
+        "asyncio",
         "numpy.f2py",
         "numpy.polynomial",
         "numpy.testing",
@@ -46,5 +48,7 @@ class _Finder:
 
 def postpone() -> None:
     """Postpone what is not imported yet, in this process; a second call changes nothing."""
+    # pydantic reads the metadata of every installed package for plugins, of which kfeat needs none.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)

@@ -1,28 +1,12 @@
-"""Showing a run: bars on a terminal, plain lines elsewhere, nothing when quiet; all on stderr."""
+"""Showing a run: bars (`bars`) on a terminal, plain lines elsewhere, nothing when quiet; all on stderr."""
 
 import sys
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from math import ceil
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-)
-from rich.table import Column
-from rich.text import Text
 
 from kfeat.cli.time_left import TimeLeft
 from kfeat.experiments.component import in_words
@@ -31,6 +15,9 @@ from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.experiments.store import Row
 from kfeat.render.text import time
 from kfeat.saying import plain
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 MINUTE = 60.0
 
@@ -50,7 +37,7 @@ class Quiet:
     ) -> None:
         """Leave the terminal as it was."""
 
-    def downloads(self) -> Progress | None:
+    def downloads(self) -> "Progress | None":
         """Return where downloads may show their bars, if anywhere."""
         return None
 
@@ -88,91 +75,19 @@ class Lines(Quiet):
         click.echo(f"{place} {self._names[trial.id]}: {outcome(row)}{others}", err=True)
 
 
-class Bars(Quiet):
-    """Shows one bar over all trials with the time left, and a line with its clock per trial in hand."""
-
-    def __init__(self, console: Console | None = None) -> None:
-        super().__init__()
-        self.console = console or Console(stderr=True)
-        self._files = downloads(self.console)
-        self._trials = Progress(
-            *(_text("trials"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn()),
-            *(_text("left"), _LeftColumn(self)),
-            expand=True,
-        )  # fmt: skip
-        self._in_hand = Progress(_text("  {task.description}", ratio=1), TimeElapsedColumn(), expand=True)
-        self.shown = Group(self._files, self._trials, self._in_hand)
-        self._live = Live(self.shown, console=self.console, transient=True)
-
-    def __enter__(self) -> "Bars":
-        self._live.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Take the bars away."""
-        self._live.stop()
-
-    def downloads(self) -> Progress:
-        """Return the display, for a bar per file."""
-        return self._files
-
-    def begin(self, trials: Sequence[Trial], done: int) -> None:
-        """Open the bar over all trials."""
-        self._names = names(trials)
-        self._all = self._trials.add_task("", total=len(trials) + done, completed=done)
-        self._tasks: dict[str, TaskID] = {}
-
-    def started(self, trial: Trial) -> None:
-        """Open a line for the trial in hand."""
-        super().started(trial)
-        self._tasks[trial.id] = self._in_hand.add_task(self._names[trial.id], total=1)
-
-    def finished(self, trial: Trial, row: Row) -> None:
-        """Close the trial's line and move the bar."""
-        super().finished(trial, row)
-        self.told.add(trial.id)
-        if (task := self._tasks.pop(trial.id, None)) is not None:
-            self._in_hand.remove_task(task)
-        self._trials.advance(self._all)
-        line = f"{self._names[trial.id]}: {outcome(row)}"
-        self.console.print(line, highlight=False, markup=False)
-
-
-class _LeftColumn(ProgressColumn):
-    """The time that a run has left, as it is expected now."""
-
-    def __init__(self, run: Quiet) -> None:
-        super().__init__()
-        self._run = run
-
-    def render(self, task: Task) -> Text:
-        """Return h:mm:ss, or dashes as long as nobody can tell."""
-        left = self._run.time.left
-        return Text(
-            "-:--:--" if left is None else str(timedelta(seconds=ceil(left))), style="progress.remaining"
-        )
-
-
-def _text(text: str, ratio: int | None = None) -> TextColumn:
-    """Return a column of text that stays on one line, shortened where there is no room for it."""
-    column = Column(no_wrap=True, overflow="ellipsis", ratio=ratio)
-    return TextColumn(text, markup=False, table_column=column)
-
-
 def observer(quiet: bool, log: Path | None = None, experiment: str = "") -> Quiet:
     """Return what shows a run here: nothing, bars on a terminal, or lines; and writes it to a log."""
     from kfeat.cli.event_log import EventLog
 
-    shown = Quiet() if quiet else Bars() if sys.stderr.isatty() else Lines()
+    shown = Quiet() if quiet else _bars() if sys.stderr.isatty() else Lines()
     return shown if log is None else EventLog(shown, log, experiment)
 
 
-def downloads(console: Console | None = None) -> Progress:
-    """Return a display for downloads: a bar in bytes per file."""
-    columns = (_text("{task.description}", 1), BarColumn(20), DownloadColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console or Console(stderr=True), transient=True, expand=True)
+def _bars() -> Quiet:
+    """Return bars; they bring rich in, for which nobody waits who has no terminal."""
+    from kfeat.cli.bars import Bars
+
+    return Bars()
 
 
 def names(trials: Sequence[Trial]) -> dict[str, str]:

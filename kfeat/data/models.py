@@ -13,7 +13,7 @@ Matrix: TypeAlias = Any  # a NumPy array or a scipy.sparse.csr_array, which has 
 class Model(BaseModel):
     """A frozen record with no unknown keys and no silent conversions, hashable whatever its fields are."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     def __hash__(self) -> int:
         """Return a hash over the content, as equal records have equal content."""

@@ -22,7 +22,7 @@ UNKNOWN = 2 << 30  # the most bytes of a file whose size is not known
 class RegistryModel(BaseModel):
     """A frozen record of registry.yaml: no unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class RemoteFile(RegistryModel):

@@ -43,7 +43,7 @@ class DamagedLineError(ValueError):
 class _Part(BaseModel):
     """A part of a row; keys beside the ones named are allowed, conversions are not."""
 
-    model_config = ConfigDict(strict=True, extra="allow", frozen=True)
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True, defer_build=True)
 
 
 class _Component(_Part):

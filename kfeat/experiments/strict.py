@@ -19,4 +19,4 @@ def known_quantity(name: str) -> str:
 QuantityName = Annotated[str, AfterValidator(known_quantity)]
 
 # No unknown keys, no conversions.
-STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True)
+STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=True, defer_build=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from kfeat.cli.progress import Bars
+from kfeat.cli.bars import Bars
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
 

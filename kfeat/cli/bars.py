@@ -1,0 +1,105 @@
+"""Bars on a terminal: one over all trials, a line per trial in hand, one per download."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from math import ceil
+from types import TracebackType
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Column
+from rich.text import Text
+
+from kfeat.cli.progress import Quiet, names, outcome
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.store import Row
+
+
+class Bars(Quiet):
+    """Shows one bar over all trials with the time left, and a line with its clock per trial in hand."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        super().__init__()
+        self.console = console or Console(stderr=True)
+        self._files = downloads(self.console)
+        self._trials = Progress(
+            *(_text("trials"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn()),
+            *(_text("left"), _LeftColumn(self)),
+            expand=True,
+        )  # fmt: skip
+        self._in_hand = Progress(_text("  {task.description}", ratio=1), TimeElapsedColumn(), expand=True)
+        self.shown = Group(self._files, self._trials, self._in_hand)
+        self._live = Live(self.shown, console=self.console, transient=True)
+
+    def __enter__(self) -> "Bars":
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the bars away."""
+        self._live.stop()
+
+    def downloads(self) -> Progress:
+        """Return the display, for a bar per file."""
+        return self._files
+
+    def begin(self, trials: Sequence[Trial], done: int) -> None:
+        """Open the bar over all trials."""
+        self._names = names(trials)
+        self._all = self._trials.add_task("", total=len(trials) + done, completed=done)
+        self._tasks: dict[str, TaskID] = {}
+
+    def started(self, trial: Trial) -> None:
+        """Open a line for the trial in hand."""
+        super().started(trial)
+        self._tasks[trial.id] = self._in_hand.add_task(self._names[trial.id], total=1)
+
+    def finished(self, trial: Trial, row: Row) -> None:
+        """Close the trial's line and move the bar."""
+        super().finished(trial, row)
+        self.told.add(trial.id)
+        if (task := self._tasks.pop(trial.id, None)) is not None:
+            self._in_hand.remove_task(task)
+        self._trials.advance(self._all)
+        line = f"{self._names[trial.id]}: {outcome(row)}"
+        self.console.print(line, highlight=False, markup=False)
+
+
+class _LeftColumn(ProgressColumn):
+    """The time that a run has left, as it is expected now."""
+
+    def __init__(self, run: Quiet) -> None:
+        super().__init__()
+        self._run = run
+
+    def render(self, task: Task) -> Text:
+        """Return h:mm:ss, or dashes as long as nobody can tell."""
+        left = self._run.time.left
+        return Text(
+            "-:--:--" if left is None else str(timedelta(seconds=ceil(left))), style="progress.remaining"
+        )
+
+
+def _text(text: str, ratio: int | None = None) -> TextColumn:
+    """Return a column of text that stays on one line, shortened where there is no room for it."""
+    column = Column(no_wrap=True, overflow="ellipsis", ratio=ratio)
+    return TextColumn(text, markup=False, table_column=column)
+
+
+def downloads(console: Console | None = None) -> Progress:
+    """Return a display for downloads: a bar in bytes per file."""
+    columns = (_text("{task.description}", 1), BarColumn(20), DownloadColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console or Console(stderr=True), transient=True, expand=True)
