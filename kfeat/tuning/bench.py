@@ -1,6 +1,6 @@
 """The work of a search: candidates scored by cross-validation on subsamples of the training rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -23,6 +23,7 @@ from kfeat.tuning.halving import FOLDS
 
 # Of Newton's method while candidates are compared; what is trained in the end may take more steps.
 EPS, STEPS = 1e-2, 100
+MOST_KEPT = 2**30  # bytes of the Hessians' factors of all folds; beyond it each C is trained by itself
 PATIENCE, ENOUGH = 2, 1.0  # values of C that may be no better than the best before them; and above which
 
 
@@ -139,15 +140,18 @@ def newton_scores(
     """
     splits = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
     folds = [(Z[seen], y[seen], Z[held_out], y[held_out]) for seen, held_out in splits]
-    solvers = [Newton(loss=loss, eps=EPS, max_iter=STEPS, warm_start=True, **options) for _ in folds]
+    factors = 8 * FOLDS * len(np.unique(y)) * Z.shape[1] ** 2
+
+    def path(X: Any, y: NDArray[Any]) -> Iterator[Newton]:
+        solver = Newton(loss=loss, eps=EPS, max_iter=STEPS, warm_start=True, **options)
+        if factors <= MOST_KEPT:
+            return solver.path(X, y, values)
+        return (solver.set_params(C=C).fit(X, y) for C in values)
+
+    paths = [path(Z_seen, y_seen) for Z_seen, y_seen, _, _ in folds]
     columns: list[list[float]] = []
-    for C in values:
-        columns.append(
-            [
-                solver.set_params(C=C).fit(Z_seen, y_seen).score(Z_held_out, y_held_out)
-                for solver, (Z_seen, y_seen, Z_held_out, y_held_out) in zip(solvers, folds, strict=True)
-            ]
-        )
+    for C, *trained in zip(values, *paths, strict=True):
+        columns.append([one.score(*fold[2:]) for one, fold in zip(trained, folds, strict=True)])
         means = np.mean(columns, axis=1)
         if C > ENOUGH and len(means) - 1 - int(means.argmax()) >= PATIENCE:
             break

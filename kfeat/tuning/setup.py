@@ -13,7 +13,7 @@ from kfeat.experiments.plan import Trial, digest
 from kfeat.tuning.candidates import Entry, Loss
 from kfeat.tuning.halving import FOLDS
 
-VERSION = 2  # of what a row of a search means: raised when the same candidate gives other numbers
+VERSION = 3  # of what a row of a search means: raised when the same candidate gives other numbers
 KEPT = ("class_weight", "bias")  # of a classifier's parameters, whatever its kind
 LOGISTIC = (0, 6, 7)  # of LIBLINEAR's -s
 
