@@ -1,5 +1,6 @@
 """Missing cells: named by line, left out, or filled with what was learnt from the training file."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pandas as pd
 import pytest
 
 from kfeat.data import Raw, load_raw
+from kfeat.data.formats.lines import MISSING
 from kfeat.errors import DataError
 from tests.data.files import write
 
@@ -30,6 +32,16 @@ def test_lines_with_missing_cells_are_named(tmp_path: Path) -> None:
     )
     with pytest.raises(DataError, match="no other line"):
         loaded(tmp_path, "age,y\n1,0\n?,1\n")
+
+
+@pytest.mark.parametrize("word", sorted(MISSING))
+def test_what_is_read_as_missing_is_what_the_message_names(tmp_path: Path, word: str) -> None:
+    text = f"colour,y\nnone,0\n{word},1\nna,0\nna,1\n"  # `none` and `na` are words like others
+    told = f"line 3, column colour: expected a finite number or word, got '{word}'"
+    with pytest.raises(DataError, match=re.escape(told)):
+        loaded(tmp_path, text)
+    raw = loaded(tmp_path, text, missing="most_frequent")
+    assert raw.parts["train"].X.tolist() == [[1], [0], [0], [0]]
 
 
 def test_drop(tmp_path: Path) -> None:

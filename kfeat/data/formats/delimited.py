@@ -13,6 +13,7 @@ from kfeat.data.columns import is_number
 from kfeat.data.files import open_content
 from kfeat.data.formats.contents import Contents
 from kfeat.data.formats.lines import (
+    MISSING,
     check_lengths,
     diagnose,
     has_header,
@@ -149,7 +150,8 @@ def options(path: Path, reading: Reading) -> dict[str, Any]:
         "index_col": False,
         "skipinitialspace": True,
         "low_memory": False,
-        "na_values": ["?"],
+        "na_values": sorted(MISSING),
+        "keep_default_na": False,
         "encoding": "utf-8-sig",
         **exact,
     }

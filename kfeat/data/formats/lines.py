@@ -11,7 +11,13 @@ from kfeat.data.files import open_content
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError
 
-MISSING = {"", "na", "n/a", "nan", "-nan", "null", "none", "<na>", "?"}
+# What stands for a missing cell: `?`, and what pandas takes for one, whose list would differ by its version.
+MISSING = frozenset(
+    {
+        *("", "?", "NA", "N/A", "n/a", "<NA>", "#NA", "#N/A", "#N/A N/A", "NULL", "null", "None"),
+        *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    }
+)
 DELIMITERS = {
     ";": "';'",
     "\t": "'\\t'",
@@ -71,8 +77,8 @@ def diagnose(path: Path, reading: Reading, dropped: Sequence[str] = ()) -> None:
     for line, cells in lines:
         check_length(path, reading, line, cells, names)
         for name, cell in zip(names, cells, strict=True):
-            word = cell.strip().lower()
-            if word.lstrip("+-") in ("inf", "infinity"):
+            word = cell.strip()
+            if word.lower().lstrip("+-") in ("inf", "infinity"):
                 raise DataError(
                     f"{path}, line {line}, column {name}: expected a finite number or word, got '{cell}'"
                 )
