@@ -13,7 +13,8 @@ CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
 # Of version 2 and of version 1: the folder of the hierarchy, its limit, and what its processes use.
 FILES = (("", "memory.max", "memory.current"), ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"))
-RECLAIMED = ("inactive_file", "total_inactive_file")  # of what they use, files that the system lets go
+# Of what they use, files that the system lets go, read lately or not; version 1 has totals over inner groups.
+RECLAIMED = (("inactive_file", "active_file"), ("total_inactive_file", "total_active_file"))
 
 _budget: int | None = None
 
@@ -70,6 +71,7 @@ def _left_in(group: Path, limit: str, used: str) -> list[int]:
         left = int((group / limit).read_text()) - int((group / used).read_text())
         with suppress(OSError):
             stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-            left += next((int(stat[name]) for name in reversed(RECLAIMED) if name in stat), 0)
+            names = next((names for names in reversed(RECLAIMED) if names[0] in stat), ())
+            left += sum(int(stat.get(name, 0)) for name in names)
         return [left]
     return []

@@ -14,7 +14,7 @@ from kfeat.analysis.standing import Standing
 from kfeat.experiments.by_id import ids_beginning
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.row import Row
-from kfeat.experiments.store import ROWS, read_rows, worth
+from kfeat.experiments.store import ROWS, folders_with_rows, read_rows, worth
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,8 @@ def _rows(root: Path, prefix: str) -> list[tuple[Path, Row]]:
     """Return the rows below a folder whose ids begin so, each with the folder that holds it."""
     mark = re.compile(rb'"id": ?"' + re.escape(prefix.encode()))
     # Only the files that have such an id are read row by row: there are tens of thousands of rows.
-    paths = [path for path in sorted(root.rglob(ROWS)) if path.is_file() and mark.search(path.read_bytes())]
+    files = [folder / ROWS for folder in folders_with_rows(root)]
+    paths = [path for path in files if path.is_file() and mark.search(path.read_bytes())]
     return [
         (path.parent, row)
         for path in paths

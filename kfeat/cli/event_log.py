@@ -48,7 +48,8 @@ class EventLog(Quiet):
         """Write the end, and leave the terminal as it was."""
         self._shown.__exit__(kind, error, trace)
         self.told = self._shown.told
-        self._write("end", error=None if error is None else str(error) or type(error).__name__)
+        told = "terminated" if isinstance(error, SystemExit) else str(error) or type(error).__name__
+        self._write("end", error=None if error is None else told)
         self._file.close()
 
     def downloads(self) -> Any:

@@ -7,6 +7,8 @@ import atexit
 import gc
 import logging
 import signal
+import sys
+from contextlib import suppress
 from types import FrameType
 from typing import Any
 
@@ -39,6 +41,14 @@ COMMANDS: dict[str, tuple[click.Command, ...]] = {
 }
 
 
+class _ToStderr(logging.Handler):
+    """Writes to what stderr is at that moment: while bars are shown, to the lines above them."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        with suppress(OSError, ValueError):  # whoever read it may be gone
+            print(self.format(record), file=sys.stderr)  # click's echo goes past what rich puts there
+
+
 class _Group(click.Group):
     """Shows its commands by what they are for; what a user can correct is a sentence and exit code 2."""
 
@@ -52,7 +62,7 @@ class _Group(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; Ctrl-C exits with 130, SIGTERM with 143, a KfeatError with 2."""
-        logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING)
+        logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING, handlers=[_ToStderr()])
         signal.signal(signal.SIGTERM, _terminated)
         postpone()
         atexit.register(gc.freeze)  # else Python looks through all modules for cycles at its end, for 0.1 s

@@ -31,6 +31,11 @@ class LargeQuadric(Generator):
     task: Task = "classification"
     noise: Annotated[float, Ge(0), Lt(0.5)] = 0.05
 
+    @property
+    def n_values(self) -> int:
+        """The numbers that are drawn of it at once: of two blocks, and of the form."""
+        return (2 * BLOCK + self.d) * self.d
+
     @model_validator(mode="after")
     def fits_into_memory(self) -> "LargeQuadric":
         """Refuse more rows and features than a disk holds; memory is no limit."""

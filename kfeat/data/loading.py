@@ -20,7 +20,7 @@ from kfeat.data.columns import advice_unnamed, unnamed
 from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import read_files
-from kfeat.data.generators import generate, generator_fingerprint
+from kfeat.data.generators import Generator, generate, generator_fingerprint
 from kfeat.data.large import LargeQuadric, load_large
 from kfeat.data.models import Task
 from kfeat.data.prepare import prepare
@@ -83,6 +83,11 @@ def load_raw(
     if isinstance(source, LargeQuadric):
         return load_large(source, folder)
     return generate(source)
+
+
+def is_kept(source: Any) -> bool:
+    """Tell whether a cache keeps the arrays of a source, so that a second load finds them there."""
+    return isinstance(source, LargeQuadric) or not isinstance(source, Generator)
 
 
 def load_files(source: FileSource, cache: Path) -> Raw:

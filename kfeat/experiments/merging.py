@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kfeat.errors import StoreError
 from kfeat.experiments.row import Row
-from kfeat.experiments.store import ROWS, Store, gathered_rows, read_rows, worth
+from kfeat.experiments.store import ROWS, Store, folders_with_rows, gathered_rows, read_rows, worth
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def merge(folders: Sequence[Path], into: Path) -> dict[str, Merged]:
     found = {folder: _experiments(folder) for folder in folders}
     names = sorted({name for below in found.values() for name in below})
     rows = {name: _best(name, folders) for name in names}
-    if "." in names and not (into / ROWS).exists() and any(into.rglob(ROWS)):
+    if "." in names and not (into / ROWS).exists() and folders_with_rows(into):
         one = next(folder for folder, below in found.items() if "." in below)
         raise StoreError(f"{one} is the folder of one experiment, and {into} has one per experiment: name "
                          f"the folder above it, or --into {into / one.name}")  # fmt: skip
@@ -46,7 +46,7 @@ def merge(folders: Sequence[Path], into: Path) -> dict[str, Merged]:
 
 def _experiments(folder: Path) -> list[str]:
     """Return the names of the folders with rows below a folder."""
-    names = [path.parent.relative_to(folder).as_posix() for path in sorted(folder.rglob(ROWS))]
+    names = [path.relative_to(folder).as_posix() for path in folders_with_rows(folder)]
     if not names:
         raise StoreError(
             f"{folder}: expected rows, {ROWS} in a folder per experiment, as below runs/; there are none"

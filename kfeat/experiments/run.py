@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kfeat.data import load_raw
+from kfeat.data.loading import is_kept
 from kfeat.errors import StoreError
 from kfeat.experiments.engines.base import Engine
 from kfeat.experiments.engines.local import Local
@@ -21,7 +22,7 @@ from kfeat.experiments.load import Experiment
 from kfeat.experiments.order import arranged
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row, counts_as_timed
-from kfeat.experiments.store import Store, gathered_rows
+from kfeat.experiments.store import Store, ended, gathered_rows
 from kfeat.experiments.worker import WorkerOptions
 from kfeat.memory import USABLE, available_memory
 
@@ -126,8 +127,8 @@ def run_pending(
     `rows` is asked for the rows there are once the folder is locked, so that nothing runs twice that another
     process did meanwhile. These, and the rows of the `past`, tell how long trials will take. Where trials run
     on this machine, the data are fetched and parsed here, once, with the observer's progress bar; the workers
-    find them in the cache. A trial that was done before and is not now keeps its row, but where `again` is
-    everything.
+    find them in the cache. A trial that came further before, done or stopped at a longer limit, keeps its
+    row, but where `again` is everything.
     """
     with Store(folder) as store:
         there = rows()
@@ -135,10 +136,10 @@ def run_pending(
         if engine.here:
             fetch(todo, options, observer)
         known = [*_of_the_past(past), *there.values()] if todo else []
-        kept = {trial.id for trial in todo if there.get(trial.id, {}).get("status") == "done"}
-        done = len(trials) - len(todo)
-        replaces = again == "everything"
-        return _carried_out(todo, store, options, observer, engine, done, known, kept=kept, replaces=replaces)
+        done, replaces = len(trials) - len(todo), again == "everything"
+        return _carried_out(
+            todo, store, options, observer, engine, done, known, earlier=there, replaces=replaces
+        )
 
 
 def _of_the_past(past: Callable[[], dict[str, Row]]) -> Iterable[Row]:
@@ -151,8 +152,11 @@ def _of_the_past(past: Callable[[], dict[str, Row]]) -> Iterable[Row]:
 
 
 def fetch(trials: Sequence[Trial], options: WorkerOptions, observer: RunObserver) -> None:
-    """Download and parse the data of `trials`, once, with the observer's progress bar."""
-    for source in {trial.source: None for trial in trials}:
+    """Download and parse the data of `trials`, once, with the observer's progress bar.
+
+    Generated data that no cache keeps are left to the processes that use them.
+    """
+    for source in {trial.source: None for trial in trials if is_kept(trial.source)}:
         load_raw(source, mirror=options.mirror, offline=options.offline, progress=observer.downloads())
 
 
@@ -210,14 +214,14 @@ def _carried_out(
     done: int = 0,
     past: Iterable[Row] = (),
     *,
-    kept: Collection[str] = (),
+    earlier: Mapping[str, Row] | None = None,
     replaces: bool = True,
 ) -> list[Row]:
     """Run all `trials` and return their rows; `done` is how many of the plan were done before.
 
-    Every row is on disk before the engine goes on. The `past` rows tell how long trials will take. Of those
-    with the ids in `kept` there is a row that is done; only one that is done as well stands in its place, or
-    any other if it `replaces` it: not that of a trial which did not even start.
+    Every row is on disk before the engine goes on. The `past` rows tell how long trials will take. In the
+    place of an `earlier` row comes only one that is worth as much, or any other if it `replaces` it: not that
+    of a trial which did not even start.
     """
     there = options.memory or available_memory()
     expected = estimates(trials, past, there, options.time_limit)
@@ -232,11 +236,12 @@ def _carried_out(
                 observer.started(trial)
                 begun.add(trial.id)
                 continue
-            if trial.id not in kept or row["status"] == "done" or (replaces and trial.id in begun):
+            before = (earlier or {}).get(trial.id)
+            if before is None or ended(row) >= ended(before) or (replaces and trial.id in begun):
                 store.append(row)
             else:
-                log.warning("%s: %s (%s); its earlier row, which is done, stays", trial.id, row["status"],
-                            row["reason"])  # fmt: skip
+                log.warning("%s: %s (%s); its earlier row, which is %s, stays", trial.id, row["status"],
+                            row["reason"], before["status"])  # fmt: skip
             rows.append(row)
             observer.finished(trial, row)
     return rows

@@ -2,7 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from math import log2
+from contextlib import suppress
+from math import inf, log2
 from statistics import fmean, median
 
 from kfeat.experiments.row import Row
@@ -75,7 +76,8 @@ class PastSeconds:
     A trial whose cell has rows takes the mean of theirs. One of a kind that has rows (the same data, kernel,
     map and solver by name), or else of the same map and solver on any data, takes its formula times the
     median ratio of their seconds to their formulas; any other its formula. One whose cell has only rows that
-    were stopped takes their limit at least.
+    were stopped takes their limit at least. A row whose components other versions of kfeat had tells of its
+    own cell alone.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -86,10 +88,17 @@ class PastSeconds:
             if row["status"] == "stopped":
                 self._stopped[row["cell"]] = max(row["limit_s"], self._stopped.get(row["cell"], 0.0))
             elif row["status"] == "done":
-                seconds, work = seconds_of_row(row), of_row(row)
+                seconds = seconds_of_row(row)
                 self._cells[row["cell"]].append(seconds)
-                for key in (work.kind, work.method):
-                    self._ratios[key].append((seconds + TRIAL) / formula(work))
+                with suppress(ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+                    self._learn(of_row(row), seconds)
+
+    def _learn(self, work: Workload, seconds: float) -> None:
+        """Take note of a run; raises one of many errors where another version of kfeat described it."""
+        ratio = (seconds + TRIAL) / formula(work)
+        if 0 < ratio < inf:
+            for key in (work.kind, work.method):
+                self._ratios[key].append(ratio)
 
     def of(self, cell: str, work: Workload | None) -> float | None:
         """Return the seconds of a trial of this cell; None where neither its work nor a past run is known."""

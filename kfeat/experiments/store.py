@@ -6,9 +6,11 @@ and the next writer moves it to trials.jsonl.damaged.
 
 import logging
 import os
+import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 from kfeat.errors import StoreError
@@ -25,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 def read_rows(folder: Path) -> dict[str, Row]:
-    """Return the rows below `folder` by id, the latest of each; an unfinished last line does not count.
+    """Return the rows below `folder` by id, the latest of each; a part of a row at the end does not count.
 
     Damaged lines are left out with a warning. Raises StoreError if the file cannot be read, or if a line
     misses a field of a row, has one of a wrong type, or was written by an incompatible version.
@@ -33,11 +35,10 @@ def read_rows(folder: Path) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     damaged: list[int] = []
     for number, line in enumerate(_lines(folder / ROWS), start=1):
-        garbage, row = _parse(line, folder / ROWS, number)
-        if garbage:
+        parts = _parse(line, folder / ROWS, number)
+        if any(row is None for _, row in parts):
             damaged.append(number)
-        if row is not None:
-            rows[row["id"]] = row
+        rows |= {row["id"]: row for _, row in parts if row is not None}
     if damaged:
         _warn(folder / ROWS, tuple(damaged))
     return rows
@@ -65,42 +66,71 @@ def gathered_rows(root: Path, names: Iterable[str]) -> dict[str, Row]:
     return rows
 
 
-def worth(row: Row) -> tuple[int, bool, float]:
-    """Return what tells the better of two rows: how it ended, if it was timed, how long it could take."""
-    ended = ("failed", "stopped", "done").index(row["status"])
-    return ended, counts_as_timed(row), row.get("limit_s", 0.0)
+def folders_with_rows(root: Path) -> list[Path]:
+    """Return the folders with rows below a folder, it included, in order; links to others are followed."""
+    found, top = [], root.resolve()
+    seen = {top, *top.parents}
+    for folder, inner, files in os.walk(root, followlinks=True):
+        if ROWS in files:
+            found.append(Path(folder))
+        for name in [name for name in inner if Path(folder, name).is_symlink()]:
+            real = Path(folder, name).resolve()
+            if real in seen or real.is_relative_to(top):
+                inner.remove(name)  # it was met, or will be, without the link
+            seen.add(real)
+    return sorted(found)
+
+
+def worth(row: Row) -> tuple[int, float, bool]:
+    """Return what tells the better of two rows: how it ended, and whether it was timed."""
+    return *ended(row), counts_as_timed(row)
+
+
+def ended(row: Row) -> tuple[int, float]:
+    """Return how far a trial came: it failed, was stopped, the later the better, or is done."""
+    return ("failed", "stopped", "done").index(row["status"]), row.get("limit_s", 0.0)
 
 
 def _lines(path: Path) -> list[bytes]:
-    """Return the finished lines of a file of rows; none where there is no file."""
+    """Return the lines of a file of rows, without a part of a row at its end; none where there is no file."""
     try:
         # A pipe or a device could be read for ever.
         if path.exists() and not path.is_file():
             raise StoreError(f"{path}: expected a file of rows; move what is there away")
-        return path.read_bytes().split(b"\n")[:-1]
+        *lines, last = path.read_bytes().split(b"\n")
+        return [*lines, last] if _is_whole(last) else lines
     except FileNotFoundError:
         return []
     except OSError as error:
         raise StoreError(f"{path}: cannot be read ({error.strerror})") from None
 
 
-def _parse(line: bytes, path: Path, number: int) -> tuple[bytes, Row | None]:
-    """Return what of a line is damaged, and its row; an empty line has neither."""
-    if not line.strip():
-        return b"", None
+def _is_whole(last: bytes) -> bool:
+    """Tell whether a line without its end, which an editor may have taken away, has all of a row."""
     try:
-        return b"", _row(line, path, number)
+        return bool(from_line(last))
     except DamagedLineError:
-        start = line.rfind(ROW_START)
-    if start > 0:
-        with suppress(DamagedLineError):
-            return line[:start], _row(line[start:], path, number)
-    return line, None
+        return False
+    except StoreError:
+        return True  # of which readers say what is wrong
 
 
-def _row(line: bytes, path: Path, number: int) -> Row:
+def _parse(line: bytes, path: Path, number: int) -> list[tuple[bytes, Row | None]]:
+    """Return the parts of a line, rows that were glued, each with its row: None where it is damaged."""
+    if not line.strip():
+        return []
+    row = _row(line, path, number)
+    starts = [found.start() for found in re.finditer(re.escape(ROW_START), line)] if row is None else []
+    parts = (line[start:end] for start, end in pairwise([0, *starts, len(line)]))
+    return [(part, row or _row(part, path, number)) for part in parts if part.strip()]
+
+
+def _row(line: bytes, path: Path, number: int) -> Row | None:
+    """Return the row of a line; None where it is damaged."""
     try:
         return from_line(line)
+    except DamagedLineError:
+        return None
     except StoreError as error:
         raise StoreError(
             f"{path}, line {number}: {error}; correct or remove the line, move the file away, "
@@ -121,7 +151,7 @@ class Store:
             self._lock = FolderLock(self.folder)
             self._lock.acquire()
         try:
-            self._set_damaged_lines_aside()
+            self._mend()
             with _written(self.path), self.path.open("ab"):
                 pass  # that rows cannot be saved is found here, before hours of work
         except BaseException:
@@ -150,20 +180,28 @@ class Store:
         with _written(self.path):
             _replace(self.folder, [self.path.read_bytes(), *map(to_line, rows)])
 
-    def _set_damaged_lines_aside(self) -> None:
-        """Move damaged lines to a file of their own; remove the part of a row that a killed process left."""
+    def _mend(self) -> None:
+        """Move damaged lines to a file of their own; remove the part of a row that a killed process left.
+
+        Rows that were glued get a line each, and the last one its end where an editor took it away.
+        """
         lines = _lines(self.path)
         parsed = [_parse(line, self.path, number) for number, line in enumerate(lines, start=1)]
-        garbage = [part for part, _ in parsed if part]
+        garbage = [text for parts in parsed for text, row in parts if row is None]
         with _written(self.path):
             if garbage:
                 with (self.folder / DAMAGED).open("ab") as file:
                     file.write(b"\n".join(garbage) + b"\n")
-                kept = zip(lines, parsed, strict=True)
-                _replace(self.folder, (line[len(part) :] + b"\n" for line, (part, row) in kept if row))
                 log.warning("%s: damaged lines (%d) were moved to %s", self.path, len(garbage), DAMAGED)
+            if any(len(parts) > 1 or row is None for parts in parsed for _, row in parts):
+                _replace(self.folder, (text + b"\n" for parts in parsed for text, row in parts if row))
             elif self.path.exists():
-                os.truncate(self.path, sum(len(line) + 1 for line in lines))
+                size = sum(len(line) + 1 for line in lines)
+                if self.path.stat().st_size < size:
+                    with self.path.open("ab") as file:
+                        file.write(b"\n")
+                else:
+                    os.truncate(self.path, size)
 
 
 def write_rows(folder: Path, rows: Iterable[Row]) -> None:
@@ -175,11 +213,15 @@ def write_rows(folder: Path, rows: Iterable[Row]) -> None:
 
 def _replace(folder: Path, lines: Iterable[bytes]) -> None:
     partial = folder / f"{ROWS}.partial"
-    with partial.open("wb") as file:
-        file.writelines(lines)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(folder / ROWS)
+    try:
+        with partial.open("wb") as file:
+            file.writelines(lines)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(folder / ROWS)
+    except BaseException:
+        partial.unlink(missing_ok=True)  # of a full disk
+        raise
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from time import perf_counter
 import psutil
 from threadpoolctl import threadpool_limits
 
-from kfeat.errors import KfeatError
+from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.child_start import end_with_parent, interrupts_held_back, threads_capped
 from kfeat.experiments.clock import TEST_PHASES, Phase
 from kfeat.experiments.machine import busy_seconds, was_idle
@@ -174,7 +174,12 @@ def handed_over(trial: Trial, idle: list[Worker], options: WorkerOptions) -> Wor
         if worker.alive and worker.start(trial):
             return worker
         worker.kill()
-    worker = Worker(options)
+    try:
+        worker = Worker(options)
+    except OSError as error:
+        raise EngineError(
+            f"no process for trials can be started ({error.strerror}); take fewer --jobs, or raise the limit"
+        ) from None
     worker.start(trial)
     return worker
 

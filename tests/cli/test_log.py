@@ -82,6 +82,9 @@ def test_each_line_is_in_the_file_at_once_and_an_error_is_its_end(write: Write) 
     with pytest.raises(KeyboardInterrupt), EventLog(Quiet(), Path("log"), "one"):
         raise KeyboardInterrupt
     assert lines("log")[-1]["error"] == "KeyboardInterrupt"
+    with pytest.raises(SystemExit), EventLog(Quiet(), Path("log"), "one"):
+        raise SystemExit(143)
+    assert lines("log")[-1]["error"] == "terminated"
 
 
 def test_a_log_that_cannot_be_written_is_told_before_anything_runs(write: Write) -> None:

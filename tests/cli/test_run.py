@@ -185,6 +185,20 @@ def test_a_trial_that_was_done_and_cannot_be_done_again_keeps_its_row(
     assert [row["status"] for row in rows()].count("stopped") == 2
 
 
+def test_a_trial_that_was_stopped_later_keeps_its_row(write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    path = write()
+    stopped = {"status": "stopped", "reason": "by hand", "threads": 1, "timed": False, "limit_s": 5.0}
+    write_rows(Path("runs/small"), [{**header(trial), **stopped} for trial in planned(path)])
+    before = Path("runs/small", ROWS).read_bytes()
+    for options in (["--memory", "1M"], ["--retime", "--time-limit", "0.001s"]):
+        kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", *options)
+        assert caplog.text.count("its earlier row, which is stopped, stays") == 2
+        caplog.clear()
+        assert Path("runs/small", ROWS).read_bytes() == before
+    assert kfeat("run", path, "--maps", "tensor_sketch", "--no-exact").exit_code == 0
+    assert [row["status"] for row in rows()].count("done") == 2
+
+
 def test_a_trial_that_is_named_and_done_is_no_failure_for_another_repeat(write: Write) -> None:
     path = write()
     trials = planned(path)

@@ -8,10 +8,12 @@ import pytest
 from filelock import FileLock, Timeout
 
 from kfeat.cli.progress import Quiet
+from kfeat.data.generators import Dense
+from kfeat.data.large import LargeQuadric
 from kfeat.experiments.folder_lock import LOCK
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
-from kfeat.experiments.run import pending, run_pending, run_trials
+from kfeat.experiments.run import fetch, pending, run_pending, run_trials
 from kfeat.experiments.store import Store, read_rows
 from kfeat.experiments.trial import run_trial
 from kfeat.experiments.worker import WorkerOptions
@@ -99,3 +101,15 @@ def test_a_score_that_is_not_finite_is_a_failed_row_and_the_others_run(
     with Store(tmp_path) as store:
         store.append(made)
     assert read_rows(tmp_path)
+
+
+def test_generated_data_that_no_cache_keeps_are_made_where_they_are_used_alone(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (trial,) = stand_ins(write, Quick())
+    loaded: list[object] = []
+    monkeypatch.setattr("kfeat.experiments.run.load_raw", lambda source, **_: loaded.append(source))
+    small = Dense(name="dense", n=10, d=2)
+    large = LargeQuadric(name="large_quadric", n=10, d=2)
+    fetch([replace(trial, source=source) for source in (small, large, "adult")], OPTIONS, Quiet())
+    assert loaded == [large, "adult"]

@@ -75,3 +75,25 @@ def test_one_that_was_stopped_takes_its_limit_at_least() -> None:
     assert past.of("c", exact(1000)) == 3600.0
     assert past.of("c", None) == 3600.0
     assert past.of("other", None) is None
+
+
+CHANGED: list[dict[str, Any]] = [
+    {"solver": {"name": "newton_cv", "version": 9, "Cs": [1.0]}},
+    {"solver": {"name": "ridge_cv", "version": 9}},
+    {"map": {"name": "tensor_sketch", "version": 9, "n_components": "many"}},
+    {"map": {"name": "tensor_sketch", "version": 9, "n_components": -5}},
+    {"map": {"name": "tensor_sketch", "version": 9, "n_components": 10**400}},
+    {"map": {"name": "random_maclaurin", "version": 9, "degree_law": "geometric"}},
+    {"map": {"name": "stacked", "version": 9, "maps": 3}},
+    {"protocol": {"version": 9, "dtype": "float99"}},
+    {"solve": None},
+]
+
+
+@pytest.mark.parametrize("changed", CHANGED)
+def test_a_row_of_another_version_tells_of_its_own_cell_alone(changed: dict[str, Any]) -> None:
+    past = PastSeconds([row("a", seconds={"train": {"cpu": 7.0, "wall": 9.0}}, **changed)])
+    assert past.of("c", None) == 7.0
+    expected = past.of("other", exact(1000))
+    assert expected is not None
+    assert 0 < expected < 3600

@@ -12,7 +12,15 @@ import pytest
 from kfeat.errors import StoreError
 from kfeat.experiments import folder_lock
 from kfeat.experiments.row import SCHEMA, to_line
-from kfeat.experiments.store import DAMAGED, ROWS, Store, gathered_rows, read_rows, write_rows
+from kfeat.experiments.store import (
+    DAMAGED,
+    ROWS,
+    Store,
+    folders_with_rows,
+    gathered_rows,
+    read_rows,
+    write_rows,
+)
 from tests.experiments.rows import row
 
 
@@ -28,12 +36,35 @@ def test_half_a_row_is_ignored_and_then_cut_off(tmp_path: Path) -> None:
     write_rows(tmp_path, [row("a")])
     first = (tmp_path / ROWS).read_bytes()
     second = json.dumps(row("b")).encode()
-    for cut in range(1, len(second) + 1):
+    for cut in range(1, len(second)):
         (tmp_path / ROWS).write_bytes(first + second[:cut])
         assert set(read_rows(tmp_path)) == {"a"}
     with Store(tmp_path) as store:
         store.append(row("c"))
     assert set(read_rows(tmp_path)) == {"a", "c"}
+    assert not (tmp_path / DAMAGED).exists()
+
+
+def test_a_whole_row_counts_though_an_editor_took_its_end_of_line(tmp_path: Path) -> None:
+    a, b, c = (to_line(row(name)) for name in "abc")
+    (tmp_path / ROWS).write_bytes(a + b[:-1])
+    assert set(read_rows(tmp_path)) == {"a", "b"}
+    with Store(tmp_path) as store:
+        store.append(row("c"))
+    assert (tmp_path / ROWS).read_bytes() == a + b + c
+    (tmp_path / ROWS).write_bytes(a + to_line(row("b", accuracy="high"))[:-1])
+    with pytest.raises(StoreError, match="line 2: accuracy: "):
+        read_rows(tmp_path)
+
+
+def test_rows_that_are_glued_get_a_line_each(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    a, b, c = (to_line(row(name)) for name in "abc")
+    (tmp_path / ROWS).write_bytes(a[:-1] + b[:-1] + c)
+    assert set(read_rows(tmp_path)) == {"a", "b", "c"}
+    with Store(tmp_path):
+        assert (tmp_path / ROWS).read_bytes() == a + b + c
+    assert not (tmp_path / DAMAGED).exists()
+    assert not caplog.records
 
 
 GARBAGE = [b"nonsense", b"[1, 2]", b"\xff\xfe", b"null", b"{" * 5000, to_line(row("x"))[:100], b"\x00\x00"]
@@ -196,3 +227,25 @@ def test_rows_of_several_folders_are_gathered_the_better_first(tmp_path: Path) -
     rows = gathered_rows(tmp_path, ["own", "other", "third", "absent"])
     best = {"a": "other", "b": "own", "c": "third", "d": "third"}
     assert {key: value["where"] for key, value in rows.items()} == best
+
+
+def test_folders_with_rows_are_found_behind_links_too_and_once(tmp_path: Path) -> None:
+    root, elsewhere = tmp_path / "runs", tmp_path / "scratch/one"
+    for folder in (root / "a/b", root / "c", elsewhere / "d"):
+        write_rows(folder, [row("x")])
+    (root / "link").symlink_to(elsewhere)
+    (root / "again").symlink_to(root / "c")
+    (root / "up").symlink_to(tmp_path)
+    (elsewhere / "d/loop").symlink_to(elsewhere)
+    found = folders_with_rows(root)
+    assert [path.relative_to(root).as_posix() for path in found] == ["a/b", "c", "link/d"]
+    assert folders_with_rows(root / "c") == [root / "c"]
+    assert folders_with_rows(tmp_path / "none") == []
+
+
+def test_what_a_full_disk_leaves_of_a_new_file_is_removed(tmp_path: Path) -> None:
+    write_rows(tmp_path, [row("a")])
+    with files_limited_to(1000), pytest.raises(StoreError, match="cannot be written"):
+        write_rows(tmp_path, [row("b", "failed", reason="x" * 5000)])
+    assert [path.name for path in tmp_path.iterdir()] == [ROWS]
+    assert set(read_rows(tmp_path)) == {"a"}

@@ -63,7 +63,7 @@ def leave(folder: Path, rng: random.Random, number: int) -> bytes:
     rows, what = folder / ROWS, rng.choice(("nothing", "torn", "torn", "new file", "garbage"))
     line = to_line(row(f"lost-{number}"))
     if what == "torn":  # while a row was appended
-        rows.write_bytes(rows.read_bytes() + line[: rng.randrange(1, len(line))])
+        rows.write_bytes(rows.read_bytes() + line[: rng.randrange(1, len(line) - 1)])
     elif what == "new file":  # while the file was written anew
         rows.with_name(f"{ROWS}.partial").write_bytes(line[: rng.randrange(len(line))])
     elif what == "garbage":  # in the middle, by anything

@@ -32,6 +32,7 @@ from kfeat.experiments.worker import WorkerOptions
 RETRIES = 3  # of a trial whose worker was lost
 LOOK_SECONDS = 1.0  # between two looks at which workers there are
 ANSWER_SECONDS = 10.0  # in which a scheduler or a worker has to answer
+SILENCE_SECONDS = 60.0  # after which a scheduler that was there is taken for lost: it may be busy for a while
 
 log = logging.getLogger(__name__)
 
@@ -121,6 +122,7 @@ class Dask:
                         yield Event(attempt.trial, row)
         finally:
             with suppress(Exception), self._answering():  # the run is over, whatever a worker says against it
+                self._connected(ANSWER_SECONDS)  # or what follows would wait for ever
                 self._client.cancel([attempt.future for attempt in running.values()])
                 self._client.unregister_worker_plugin(children)
 
@@ -143,11 +145,16 @@ class Dask:
         if monotonic() - self._looked < LOOK_SECONDS:
             return
         with self._answering():
-            self._threads = self._client.nthreads()
+            self._threads = self._connected(SILENCE_SECONDS)
         self._looked = monotonic()
         if not self._threads and not self._waits:
             log.warning("no worker is connected to the Dask scheduler; waiting for the first")
         self._waits = not self._threads
+
+    def _connected(self, seconds: float) -> Mapping[str, int]:
+        """Return the threads of each worker; raises TimeoutError if the scheduler takes longer to answer."""
+        threads: Mapping[str, int] = self._client.nthreads(callback_timeout=seconds)
+        return threads
 
     def _place(self, attempt: _Attempt, running: Mapping[str, _Attempt]) -> str | None:
         taken = [other.address for other in running.values()]

@@ -154,6 +154,31 @@ def test_workers_come_late_and_die_the_user_stops_and_the_scheduler_dies(
 
 
 @pytest.mark.slow
+def test_a_scheduler_that_does_not_answer_ends_the_run_as_a_lost_one_does(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("kfeat.experiments.engines.dask.SILENCE_SECONDS", 15.0)
+    with dask("scheduler", "--port", "0", "--scheduler-file", str(tmp_path / "file")) as scheduler:
+        until(lambda: Path("file").exists() and Path("file").read_text())
+        address = json.loads(Path("file").read_text())["address"]
+        with dask("worker", address, "--nthreads", "1", "--no-nanny"):
+            stage, began = Stage(tmp_path / "stage", write), []
+
+            def the_scheduler_freezes() -> None:
+                stage.process(1)
+                scheduler.send_signal(signal.SIGSTOP)
+                began.append(monotonic())
+
+            with (
+                pytest.raises(EngineError, match="the Dask scheduler was lost"),
+                opened_engine("dask", scheduler=address) as engine,
+            ):
+                stage.rows(engine, meanwhile=the_scheduler_freezes)
+            assert monotonic() - began[0] < 60
+
+
+@pytest.mark.slow
 def test_both_engines_give_the_same_rows(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,3 +1,4 @@
+import errno
 import os
 from collections.abc import Callable
 from contextlib import closing
@@ -8,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from kfeat.cli import main
+from kfeat.errors import EngineError
 from kfeat.experiments.engines.local import Local, physical_cores
 from kfeat.experiments.worker import WorkerOptions
 from tests.experiments.stand_ins import Quick, stand_ins
@@ -39,6 +41,17 @@ def test_a_process_without_a_trial_ends_rather_than_hold_memory_that_another_nee
     with closing(engine.carried_out(trials, OPTIONS)) as events:
         most = [(row is None, len(active_children())) for trial, row in events if trial is large]
     assert most[-1] == (False, 1)
+
+
+def test_where_no_process_can_be_started_a_sentence_says_so(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr("multiprocessing.process.BaseProcess.start", refused)
+    with pytest.raises(EngineError, match=r"started \(Too many open files\); take fewer --jobs"):
+        list(Local(2).carried_out(stand_ins(write, Quick()), OPTIONS))
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity of processes")
