@@ -323,3 +323,13 @@ def test_bandwidths_of_frames_are_those_of_their_rows():
     X = np.random.default_rng(0).random((2001, 3))
     frame = pd.DataFrame(X, index=np.arange(2001)[::-1])
     assert Gaussian("median").resolve(frame, 0).gamma == Gaussian("median").resolve(X, 0).gamma
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+@pytest.mark.parametrize("kernel", [Gaussian, Laplacian, Matern])
+def test_where_most_rows_are_the_same_the_median_distance_is_zero(kernel, make):
+    X = np.random.default_rng(0).random((200, 5))
+    X[:160] = X[0]
+    with pytest.raises(DataError, match="the median bandwidth of rows that do not differ is 0"):
+        kernel("median").resolve(make(X))
+    assert kernel("mean_distance").resolve(make(X)).gamma > 0

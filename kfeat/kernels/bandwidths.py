@@ -8,19 +8,23 @@ from scipy.sparse import issparse
 from sklearn import metrics
 
 from kfeat.errors import DataError, UnsupportedKernelError
-from kfeat.kernels.base import inner_products, squared_norms
+from kfeat.kernels.base import TILE, inner_products, squared_norms
 from kfeat.kernels.forks import openmp_for_forks
 from kfeat.kernels.operands import as_operand
 from kfeat.kernels.randomness import generator
 
 BandwidthRule = Literal["mean_distance", "median"]
+CLOSE = 1e-6  # ||x - y||^2 / (||x||^2 + ||y||^2) below which the difference of the norms cancels too much
 MAX_ROWS = 2000  # two million pairs; beyond it the heuristic is computed on rows drawn at random
 
 
 def euclidean_bandwidth(X: Any, rule: str, random_state: Any) -> float:
     """Return the mean or median of ||x - y|| over the distinct pairs of (at most MAX_ROWS) rows of X."""
     A = sampled(X, random_state)
-    return bandwidth(np.sqrt(squared_distances(A, A)), rule)
+    found = bandwidth(np.sqrt(squared_distances(A, A)), rule)
+    norms = squared_norms(A if issparse(A) else A - A.mean(axis=0))
+    # Where most rows are the same, their distance is rounding so far.
+    return bandwidth(exact_distances(A, A), rule) if found**2 < 2 * CLOSE * norms.max() else found
 
 
 def manhattan_bandwidth(X: Any, rule: str, random_state: Any) -> float:
@@ -66,6 +70,19 @@ def squared_distances(X: Any, Y: Any) -> NDArray[Any]:
     squares = np.add.outer(squared_norms(X), squared_norms(Y))
     squares -= products
     return np.maximum(squares, 0, out=squares)
+
+
+def exact_distances(X: Any, Y: Any) -> NDArray[np.float64]:
+    """Return ||X[i] - Y[j]||, from the differences where rows are so close that the norms would cancel."""
+    distances: NDArray[np.float64] = squared_distances(X, Y)
+    centre = 0 if issparse(X) or issparse(Y) else Y.mean(axis=0)  # as there
+    norms = (squared_norms(rows if issparse(rows) else rows - centre) for rows in (X, Y))
+    close = distances < CLOSE * np.add.outer(*norms)
+    i, j = np.nonzero(close)
+    for start in range(0, len(i), TILE):
+        some = i[start : start + TILE], j[start : start + TILE]
+        distances[some] = squared_norms(X[some[0]] - Y[some[1]])
+    return np.sqrt(distances, out=distances)
 
 
 def number(kernel: Any, name: str) -> float:

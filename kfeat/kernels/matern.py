@@ -6,21 +6,19 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 from scipy import special
-from scipy.sparse import issparse
 
 from kfeat.kernels.bandwidths import (
     BandwidthRule,
     euclidean_bandwidth,
+    exact_distances,
     in_words,
     number,
-    squared_distances,
 )
-from kfeat.kernels.base import TILE, Positive, squared_norms
+from kfeat.kernels.base import Positive
 from kfeat.kernels.shift_invariant import ShiftInvariantKernel
 
 # Below a quarter the largest frequencies overflow single precision; at 100 the Gaussian is within 0.0025.
 Smoothness = Annotated[float, Ge(0.25), Le(100)]
-CLOSE = 1e-6  # ||x - y||^2 / (||x||^2 + ||y||^2) below which the difference of the norms cancels too much
 FAR = 1e4  # exp(-s) is 0 long before; from 1e9 on SciPy's Bessel function gives up
 
 
@@ -113,16 +111,3 @@ def bessel_profile(s: NDArray[np.float64], nu: float) -> NDArray[np.float64]:
     t = s[small] ** 2 / 4
     values[small] = 1 - t / (nu - 1) * (1 - t / (2 * (nu - 2))) if nu > 2 else 1.0
     return np.minimum(values, 1, out=values)
-
-
-def exact_distances(X: Any, Y: Any) -> NDArray[np.float64]:
-    """Return ||X[i] - Y[j]||, from the differences where rows are so close that the norms would cancel."""
-    distances: NDArray[np.float64] = squared_distances(X, Y)
-    centre = 0 if issparse(X) or issparse(Y) else Y.mean(axis=0)  # as there
-    norms = (squared_norms(rows if issparse(rows) else rows - centre) for rows in (X, Y))
-    close = distances < CLOSE * np.add.outer(*norms)
-    i, j = np.nonzero(close)
-    for start in range(0, len(i), TILE):
-        some = i[start : start + TILE], j[start : start + TILE]
-        distances[some] = squared_norms(X[some[0]] - Y[some[1]])
-    return np.sqrt(distances, out=distances)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
@@ -107,7 +107,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         kernel = self.default_kernel() if self.kernel is None else self.kernel
         self.check_kernel(kernel)
         kernel.check()
-        resolved: Kernel = kernel.resolve(X, rng)
+        resolved: Kernel = clone(kernel).resolve(X, rng)  # which may be changed and fitted with again
         return resolved
 
     def check_kernel(self, kernel: object) -> None:

@@ -43,9 +43,12 @@ def leverage(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indice
 
     By recursive sampling (Musco & Musco 2017, Algorithm 3, with a fixed number of rows): c rows of the first
     half, drawn by their scores, give the scores of all rows; c of the first quarter give those of the half,
-    and so on, with the rows in random order. Fewer rows where the others have k(x, x) = 0.
+    and so on, with the rows in random order. Rows with k(x, x) = 0 are left out.
     """
-    order = rng.permutation(X.shape[0])
+    blocks = (X[some].astype(np.float64) for some in gen_batches(X.shape[0], ROWS))
+    order = np.flatnonzero(np.concatenate([kernel.diagonal(block) > 0 for block in blocks]))
+    positive_total(np.ones(len(order)), kernel)
+    rng.shuffle(order)
     sizes = [len(order)]
     while sizes[-1] > c:
         sizes.append((sizes[-1] + 1) // 2)

@@ -175,14 +175,14 @@ class PolynomialTensorSketch(FeatureMap):
             out[:, :n_constant] = roots[0]
             damp(self.kernel_, X, out[:, :n_constant])
             block, start, spectrum = arranged(X), n_constant, None
-            for sketch, root in zip(sketches, roots[1:], strict=True):
+            for sketch, root, there in zip(sketches, roots[1:], self.scaled_[1:] > 0, strict=True):
                 counts = sketch(block)
                 if spectrum is None:
                     damp(self.kernel_, X, counts)
                     spectrum = fft.rfft(counts, axis=1)
                 else:
                     spectrum *= fft.rfft(counts, axis=1)
-                if root:
+                if there:  # though single precision may round the root to 0
                     np.multiply(fft.irfft(spectrum, n=m, axis=1), root, out=out[:, start : start + m])
                     start += m
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import special
 from scipy.sparse import issparse
 from sklearn import metrics
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import ClassifierTags, RegressorTags, gen_batches
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -263,7 +263,8 @@ def resolved_kernel(kernel: Any, X: Any) -> Kernel:
             f"kernel: expected one of kfeat.kernels, Polynomial(2) say, got {kernel!r}"
         )
     kernel.check()
-    return kernel.resolve(X, 0)
+    own: Kernel = clone(kernel)  # the one given may be changed and trained with again
+    return own.resolve(X, 0)
 
 
 def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -229,3 +229,14 @@ def test_leverage_scores_of_many_rows_take_no_copy_of_them():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < X.nbytes / 2
+
+
+def test_rows_whose_kernel_is_zero_are_no_landmarks_and_do_no_harm() -> None:
+    X = np.zeros((200, 6))
+    X[::2] = np.random.default_rng(0).standard_normal((100, 6))
+    for seed in range(50):
+        chosen = RULES["leverage"](Linear(), X, 3, np.random.default_rng(seed))
+        assert len(chosen) == 3
+        assert not (chosen % 2).any()
+    with pytest.raises(DataError, match="is 0 on all rows"):
+        RULES["leverage"](Linear(), np.zeros((20, 3)), 3, np.random.default_rng(0))

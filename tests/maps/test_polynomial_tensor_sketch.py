@@ -92,3 +92,14 @@ def test_too_few_components_for_the_degrees_are_refused():
     constant = PolynomialTensorSketch(Gaussian(0.01), 1, random_state=0).fit_transform(X)
     assert constant.shape == (40, 1)
     assert (constant**2 > 0.9).all()
+
+
+def test_degrees_that_single_precision_rounds_to_zero_are_written_too():
+    rng = np.random.default_rng(0)
+    X = 0.03 * rng.standard_normal((60, 5))
+    sketch = PolynomialTensorSketch(Exponential(), 410, degree=40, coefficients="taylor", random_state=0).fit(
+        X
+    )
+    out = np.full((60, sketch.transform(X).shape[1]), 7777, np.float32)
+    sketch.transform(X.astype(np.float32), out=out)
+    assert np.abs(out - sketch.transform(X)).max() < 1e-6

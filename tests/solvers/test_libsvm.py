@@ -314,3 +314,22 @@ def test_a_limit_that_is_reached_is_told(name):
     stopped = clone(best).set_params(max_iter=20).fit(X, y)
     assert (stopped.n_iter_, stopped.converged_, stopped.stop_reason_) == (20, False, "iteration limit")
     assert 0 < stopped.objective_ < 0.999 * best.objective_
+
+
+@pytest.mark.parametrize("kernel", [Gaussian(0.01), Laplacian(0.1)])
+def test_rows_far_from_the_origin_are_predicted_as_those_near_it(kernel):
+    X = np.random.default_rng(0).integers(-9, 9, (80, 3)).astype(np.float64)  # whose distances are exact
+    y = np.sin(X.sum(axis=1))
+    near = Libsvm(kernel, solver_type=3).fit(X, y).predict(X)
+    far = Libsvm(kernel, solver_type=3).fit(X + 2.0**24, y).predict(X + 2.0**24)
+    assert np.abs(near - far).max() < 1e-6  # LIBSVM's own training has digits of its own
+
+
+def test_a_kernel_that_is_changed_afterwards_changes_no_trained_machine():
+    X, y = features(60, 3), values(features(60, 3))
+    kernel = Gaussian()
+    machines = [KernelRidge(kernel.set_params(gamma=gamma), alpha=0.1).fit(X, y) for gamma in (0.1, 1, 10)]
+    for machine, gamma in zip(machines, (0.1, 1, 10), strict=True):
+        np.testing.assert_array_equal(
+            machine.predict(X), KernelRidge(Gaussian(gamma), 0.1).fit(X, y).predict(X)
+        )

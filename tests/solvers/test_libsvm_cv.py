@@ -31,3 +31,11 @@ def test_a_regression_and_too_few_rows():
     assert solver.fit(X, values(X)).cv_scores_.shape == (3, 3)
     with pytest.raises(DataError, match=r"5 folds .* of every class, got n_samples = 2 of one"):
         LibsvmCV().fit(X, np.r_[np.zeros(58), np.ones(2)])
+
+
+def test_a_fold_of_a_regression_has_two_rows():
+    X, y = features(10, 3), values(features(10, 3))
+    machine = LibsvmCV(Gaussian(), solver_type=3)
+    assert np.isfinite(machine.fit(X, y).cv_scores_).all()
+    with pytest.raises(DataError, match="5 folds need two rows each, got n_samples = 9"):
+        machine.fit(X[:9], y[:9])

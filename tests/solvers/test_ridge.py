@@ -228,3 +228,34 @@ def test_names_of_columns_go_with_the_fit_that_had_them():
     solver = Ridge().fit(pd.DataFrame(X, columns=list("abc")), y)
     assert list(solver.feature_names_in_) == ["a", "b", "c"]
     assert not hasattr(solver.fit_batches([(X[:, :2], y)]), "feature_names_in_")
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+@pytest.mark.parametrize("alpha", [1e-6, 1e-3, 1.0, 1e3])
+def test_fewer_rows_than_columns_are_solved_to_rounding_whatever_the_scale(alpha, make):
+    rng = np.random.default_rng(0)
+    X, others = 1e4 * rng.standard_normal((50, 200)), 1e4 * rng.standard_normal((20, 200))
+    y = X[:, 0] / 1e4
+    ours = Ridge(alpha).fit(make(X), y).predict(others)
+    theirs = TheirRidge(alpha, solver="svd").fit(X, y).predict(others)
+    assert np.abs(ours - theirs).max() < 1e-12
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(("n", "d", "scale"), [(20, 20, 1e4), (30, 60, 1.0), (30, 60, 1e5)])
+def test_leaving_one_of_few_rows_out_equals_leaving_each_out(n, d, scale, intercept, make):
+    rng = np.random.default_rng(n)
+    X = scale * (rng.standard_normal((n, d)) + 3)
+    y = X @ rng.standard_normal(d) / scale + rng.standard_normal(n)
+    ours = RidgeCV(folds=None, fit_intercept=intercept).fit(make(X), y)
+    rows = np.arange(n)
+    expected = direct_errors(X, y, ours.alphas_, [(rows[rows != i], rows[[i]]) for i in rows], intercept)
+    np.testing.assert_allclose(ours.cv_errors_, expected, rtol=1e-9)
+
+
+def test_of_folds_too_the_errors_of_few_rows_are_right():
+    rng = np.random.default_rng(0)
+    X = 1e4 * rng.standard_normal((50, 200))
+    errors = RidgeCV(alpha_min=1e-6, alpha_max=1.0).fit(X, X[:, 0] / 1e4).cv_errors_
+    assert np.ptp(errors) < 1e-6 * errors.min()  # no alpha matters here: eigenvalues are 1e10

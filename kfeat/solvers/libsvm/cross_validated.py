@@ -122,10 +122,12 @@ class LibsvmCV(Libsvm):
 
     def _check_folds(self, y: Any) -> None:
         """Raise DataError where a fold would lack a class, or rows."""
-        few = len(y) if self.task == "regression" else int(np.unique(y, return_counts=True)[1].min())
+        if self.task == "regression":
+            if len(y) < 2 * self.folds:  # R^2 of a single row has no value
+                raise DataError(f"LibsvmCV: {self.folds} folds need two rows each, got n_samples = {len(y)}")
+            return
+        few = int(np.unique(y, return_counts=True)[1].min())
         if few < self.folds:
-            of = "" if self.task == "regression" else " of every class"
             raise DataError(
-                f"LibsvmCV: {self.folds} folds need as many rows{of}, got n_samples = {few}"
-                f"{' of one' if of else ''}"
+                f"LibsvmCV: {self.folds} folds need as many rows of every class, got n_samples = {few} of one"
             )

@@ -78,6 +78,9 @@ class NativeKernel:
         X = X.astype(np.float64)
         if issparse(X) and not issparse(vectors):
             X = X.toarray()
+        if self.type == RBF and not issparse(vectors):
+            centre = vectors.mean(axis=0)  # far from 0 the norms would cancel
+            X, vectors = X - centre, vectors - centre
         x2, y2 = row_norms(X, squared=True), row_norms(vectors, squared=True)
         m, d = vectors.shape
         K = safe_sparse_dot(X, vectors.T, dense_output=True)

@@ -8,7 +8,8 @@ import numpy as np
 from annotated_types import Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
-from scipy.linalg import eigh
+from scipy.linalg import eigh, helmert
+from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 
 from kfeat.batches import Batches
@@ -141,6 +142,7 @@ class RidgeCV(LinearSolver):
         return self.alphas_
 
     def _train(self, moments: Moments, start: float) -> "RidgeCV":
+        self.cv_errors_ = np.where(np.isfinite(self.cv_errors_), self.cv_errors_, np.inf)
         self.alpha_ = float(self.alphas_[np.argmin(self.cv_errors_)])
         self.coef_, self.intercept_ = ridge(moments, self.alpha_, self.fit_intercept)
         self.n_features_in_ = len(self.coef_)
@@ -166,6 +168,8 @@ def leave_one_out_errors(
 ) -> NDArray[np.float64]:
     """Return the mean squared error of each row under the fit without it, per alpha."""
     about = moments if intercept else moments.about_zero()
+    if about.n <= len(about.xy):
+        return _leave_one_out_of_few(about, X, y, alphas, intercept)
     values, V = eigh(about.xx)
     shrunk = 1 / (np.maximum(values, 0) + alphas[:, None])
     turned_w = (V.T @ about.xy) * shrunk
@@ -176,3 +180,22 @@ def leave_one_out_errors(
         leverage = turned**2 @ shrunk.T + (1 / about.n if intercept else 0)
         errors += ((residuals / (1 - leverage)) ** 2).sum(axis=0)
     return errors / about.n
+
+
+def _leave_one_out_of_few(
+    about: Moments, X: Any, y: NDArray[np.float64], alphas: NDArray[np.float64], intercept: bool
+) -> NDArray[np.float64]:
+    """Return the same of no more rows than columns, where 1 - leverage is lost to rounding.
+
+    The error of row i is (D y)_i / D_ii with D = Q' (Q K Q' + alpha I)^-1 Q and the Gram matrix K; the rows
+    of Q are an orthonormal basis of the vectors with sum 0, or with no intercept of all vectors.
+    """
+    Q = helmert(about.n) if intercept else np.eye(about.n)
+    centred = X.astype(np.float64)
+    if not issparse(X):
+        centred -= about.x_mean
+    K = centred @ centred.T
+    values, U = eigh(Q @ (K.toarray() if issparse(K) else K) @ Q.T)
+    V, shrunk = Q.T @ U, 1 / (np.maximum(values, 0) + alphas[:, None])
+    errors = ((V.T @ y) * shrunk) @ V.T / (shrunk @ (V**2).T)
+    return np.asarray((errors**2).mean(axis=1))

@@ -1,6 +1,7 @@
 """Ridge regression from moments: features are seen a batch at a time, and never held."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from time import perf_counter
 from typing import Annotated, Any, ClassVar
 
@@ -85,10 +86,13 @@ class Ridge(LinearSolver):
 def ridge(moments: Moments, alpha: float, intercept: bool) -> tuple[NDArray[np.float64], float]:
     """Return w = (xx + alpha I)^-1 xy and b = y_mean - <w, x_mean>."""
     about = moments if intercept else moments.about_zero()
-    try:
-        A = about.xx + alpha * np.eye(len(about.xy))
-        w = cho_solve(cho_factor(A.T, overwrite_a=True), about.xy)
-    except LinAlgError:  # alpha is lost beside the largest eigenvalues: keep it away from them
+    w = None
+    if about.n > len(about.xy):
+        # Where that fails, alpha is lost beside the largest eigenvalues: keep it away from them.
+        with suppress(LinAlgError):
+            A = about.xx + alpha * np.eye(len(about.xy))
+            w = cho_solve(cho_factor(A.T, overwrite_a=True), about.xy)
+    if w is None:
         w = ridge_path(about, np.array([alpha]))[0]
     return w, float(about.y_mean - about.x_mean @ w)
 
@@ -99,6 +103,13 @@ def ridge_objective(moments: Moments, w: NDArray[np.float64], b: float, alpha: f
 
 
 def ridge_path(about: Moments, alphas: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return w for each alpha, shape (len(alphas), d), from one eigendecomposition xx = V L V'."""
+    """Return w for each alpha, shape (len(alphas), d), from one eigendecomposition xx = V L V'.
+
+    Of no more rows than columns, xy has no part where L is 0, but for rounding, which a small alpha would
+    blow up: that is left out, since other rows have a part there.
+    """
     values, V = eigh(about.xx)
-    return ((V.T @ about.xy) / (np.maximum(values, 0) + alphas[:, None])) @ V.T
+    turned = V.T @ about.xy
+    if about.n <= len(values):
+        turned[values <= len(values) * np.finfo(np.float64).eps * values[-1]] = 0
+    return (turned / (np.maximum(values, 0) + alphas[:, None])) @ V.T
