@@ -20,6 +20,7 @@ from kfeat.errors import ParameterError
 
 # Objects and resources, not settings: the experiment hands these in, a YAML file never spells them out.
 HANDED_IN = frozenset({"kernel", "random_state", "n_jobs"})
+ALIASES = {"rbf": "gaussian", "poly": "polynomial", "svm": "libsvm"}  # what others call what is here
 TOLD = "told"  # the type of a problem whose message says what was met
 
 
@@ -110,5 +111,5 @@ def _near(met: Any, allowed: str) -> str:
 
 def did_you_mean(word: str, known: list[str]) -> str:
     """Return ` (did you mean 'x'?)` for the nearest known word, or nothing."""
-    near = get_close_matches(word, known, n=1, cutoff=0.6)
+    near = get_close_matches(ALIASES.get(word, word), known, n=1, cutoff=0.6)
     return f" (did you mean '{near[0]}'?)" if near else ""

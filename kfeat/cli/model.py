@@ -98,7 +98,10 @@ def _trained(about: "Mapping[str, Any]") -> str:
 
 
 def _scored(scores: "Mapping[str, float]") -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in scores.items())
+    told = dict(scores)
+    alone = told.pop("most_frequent_class", None)
+    shown = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in told.items())
+    return shown if alone is None else f"{shown} (the most frequent class alone: {alone:.4g})"
 
 
 @click.command()

@@ -76,6 +76,9 @@ def new(
     except OSError as error:
         raise ConfigError(f"{path}: cannot be written ({error.strerror})") from None
     if not quiet:
+        for line in text.splitlines():
+            if line.startswith("# Left out"):
+                click.echo(plain(line.removeprefix("# ")))
         click.echo(
             plain(f"{path}: `kfeat run {path}` computes it, `kfeat tune {path}` looks for better choices")
         )

@@ -1,7 +1,9 @@
 """A look at a file before it is used: what its columns hold, what is missing, what reading makes of it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,7 +11,7 @@ import numpy as np
 
 from kfeat.data.cache import Folder, cache_folder
 from kfeat.data.coding import Coding
-from kfeat.data.columns import advice_unnamed, as_numbers, listed, unnamed
+from kfeat.data.columns import advice_unnamed, as_numbers, is_number, listed, unnamed
 from kfeat.data.dataset import Raw
 from kfeat.data.files import check_regular
 from kfeat.data.formats import MODULES
@@ -21,13 +23,19 @@ from kfeat.errors import DataError, KfeatError
 from kfeat.saying import printable
 
 MOST_WORDS = 10  # of a column that a report lists
+MOST_STRAYS = 3
+NUMBER_LIKE = re.compile(
+    r"[-+]?[$€£]?\s?[-+]?\d[\d,.' ]*\s?[%$€£]?"
+)  # with signs that are not part of a number
 OWN_WORDS = 20  # a column of more words than this, and of more than half of the rows, names single rows
 
 
 class ColumnReport(Model):
     """What one column of a table holds, in the rows of the training file.
 
-    `role` is its part in what is read; `words` are the most frequent ones, with how often each is met.
+    `role` is its part in what is read; `words` are the most frequent ones, with how often each is met. Where
+    most cells of a column of words are numbers, `n_strays` cells are not written as such, and `strays` are
+    the most frequent of them.
     """
 
     name: str
@@ -39,6 +47,8 @@ class ColumnReport(Model):
     mean: float | None = None
     greatest: float | None = None
     words: Mapping[str, int] = {}
+    n_strays: int = 0
+    strays: Mapping[str, int] = {}
 
 
 class FileReport(Model):
@@ -149,8 +159,17 @@ def contents_of(cells: Any) -> dict[str, Any]:
         if len(values):
             found |= {"least": values.min(), "mean": values.mean(), "greatest": values.max()}
         return {**found, "holds": "numbers"}
-    words = {str(word): int(n) for word, n in there.map(str).value_counts()[:MOST_WORDS].items()}
-    return {**found, "holds": "dates" if are_dates(there) else "words", "words": words}
+    counts = {str(word): int(n) for word, n in there.map(str).value_counts().items()}
+    found |= {"holds": "dates" if are_dates(there) else "words", "words": _first(counts, MOST_WORDS)}
+    strays = {word: n for word, n in counts.items() if not is_number(word)}
+    no_numbers = sum(n for word, n in strays.items() if not NUMBER_LIKE.fullmatch(word))
+    if found["holds"] == "words" and 2 * no_numbers < len(there):
+        found |= {"n_strays": sum(strays.values()), "strays": _first(strays, MOST_STRAYS)}
+    return found
+
+
+def _first(counts: Mapping[str, int], n: int) -> dict[str, int]:
+    return dict(islice(counts.items(), n))
 
 
 def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> list[str]:
@@ -159,7 +178,9 @@ def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> li
 
     used = [column for column in columns if column.role == "feature"]
     commas = [column.name for column in used if column.holds == "words" and comma_numbers(column.words)]
-    words = [column.name for column in used if column.holds == "words" and column.name not in commas]
+    strays = [column for column in used if column.n_strays and column.name not in commas]
+    numbers = {*commas, *(column.name for column in strays)}
+    words = [column.name for column in used if column.holds == "words" and column.name not in numbers]
     dates = [column.name for column in used if column.holds == "dates"]
     missing = [column.name for column in columns if column.role != "dropped" and column.n_missing]
     said = []
@@ -169,6 +190,9 @@ def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> li
         said.append(f"{listed(words)}: words; set `categorical` to one_hot or ordinal")
     if commas and reading.decimal is None:
         said.append(f"{listed(commas)}: numbers with a decimal comma; set `decimal: ','`")
+    said += [
+        f"{column.name}: {nearly_numbers(column)}; correct them, or leave them empty" for column in strays
+    ]
     if dates:
         said.append(
             f"{listed(dates)}: dates or times, which are no features; set `drop: [{', '.join(dates)}]`"
@@ -178,10 +202,18 @@ def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> li
     said += [
         f"{column.name}: a word of its own in most rows; set `drop: [{column.name}]`"
         for column in used
-        if names_rows(column, n_rows)
+        if names_rows(column, n_rows) and column.name not in numbers
     ]
     said += map(advice_unnamed, unnamed([column.name for column in used]))
     return said
+
+
+def nearly_numbers(column: ColumnReport) -> str:
+    """Say of a column of words with strays what it is."""
+    shown = ", ".join(f"'{word}'" for word in column.strays)
+    more = ", ..." * (sum(column.strays.values()) < column.n_strays)
+    told = "1 cell is" if column.n_strays == 1 else f"{column.n_strays:,} cells are"
+    return f"numbers, but {told} not written as such ({shown}{more})"
 
 
 def names_rows(column: ColumnReport, n_rows: int) -> bool:

@@ -86,6 +86,12 @@ def as_objects(found: NDArray[Any]) -> NDArray[Any]:
     return (found[:, None] if found.ndim == 1 else found).astype(object)
 
 
+def accuracies(found: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
+    """Return the accuracy of what was found, and that of the most frequent class of these rows alone."""
+    most = np.unique(y, return_counts=True)[1].max()
+    return {"accuracy": float(np.mean(found == y)), "most_frequent_class": float(most / len(y))}
+
+
 def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
     """Return the accuracy on a file's rows, or the errors of a regression, and the number of rows.
 
@@ -105,7 +111,7 @@ def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
         )
     found, y = np.concatenate(predicted), np.concatenate(expected)
     if classifies(model.solver_):
-        return {"accuracy": float(np.mean(found == y))}, len(y)
+        return accuracies(found, y), len(y)
     return {name: float(value) for name, value in regression_errors(y, found).items()}, len(y)
 
 

@@ -16,6 +16,7 @@ from kfeat.experiments.component import Component, each
 from kfeat.experiments.machine import environment
 from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.models.estimator import KernelModel
+from kfeat.models.predicting import accuracies
 
 
 def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, **access: Any) -> KernelModel:
@@ -78,7 +79,7 @@ def scores_of(model: KernelModel, data: Dataset) -> dict[str, float]:
     predicted = np.concatenate([model.solver_.predict(Z) for Z in features])
     if data.task == "regression":
         return {name: float(value) for name, value in regression_errors(data.y_test, predicted).items()}
-    return {"accuracy": float(np.mean(predicted == data.y_test))}
+    return accuracies(predicted, data.y_test)
 
 
 def _about(trial: Trial, data: Dataset, scores: Any, seconds: float) -> dict[str, Any]:

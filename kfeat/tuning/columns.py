@@ -8,7 +8,7 @@ from kfeat.data.columns import unnamed
 from kfeat.data.files import open_content
 from kfeat.data.formats.delimited import looks_like_data
 from kfeat.data.formats.learning import comma_numbers
-from kfeat.data.inspection import ColumnReport, names_rows, reports, table_in
+from kfeat.data.inspection import ColumnReport, names_rows, nearly_numbers, reports, table_in
 from kfeat.data.reading import Reading, format_of
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -58,7 +58,7 @@ class Columns:
         elif column.holds == "nothing":
             yield "no value"
         elif names_rows(column, self.n_rows):
-            yield "a word of its own in most rows"
+            yield nearly_numbers(column) if column.n_strays else "a word of its own in most rows"
 
 
 def columns_of(path: Path, reading: Reading) -> Columns | None:

@@ -33,8 +33,8 @@ def first_choices(raw: Raw, kernel: str = "gaussian", words: bool = False) -> di
         "scale": scale,
         "split": _split(raw),
         "kernel": _kernel(kernel, d, scale.value),
-        "map": _map(kernel, n_train, raw.sparse and scale.value == "unit_rows"),
-        "solver": _solver(raw, n_train),
+        "map": _map(kernel, n_train, d, raw.sparse and scale.value == "unit_rows"),
+        "solver": _solver(raw, n_train, kernel),
     }
 
 
@@ -87,7 +87,7 @@ def _kernel(name: str, d: int, scale: str) -> Choice:
     )
 
 
-def _map(kernel: str, n_train: int, sparse: bool) -> Choice:
+def _map(kernel: str, n_train: int, d: int, sparse: bool) -> Choice:
     most = int(np.clip(n_train // 4 // 50 * 50, 50, 1000))
     if kernel == "gaussian" and not sparse:
         return Choice(
@@ -105,21 +105,30 @@ def _map(kernel: str, n_train: int, sparse: bool) -> Choice:
             "Tensor Sketch; more features are nearer to the kernel, and slower",
         )
     return Choice(
-        {"name": "nystrom", "n_components": min(most, 500, n_train)},
+        {"name": "nystrom", "n_components": min(most, 500, n_train, d)},
         "exact, where it has as many landmarks as columns",
     )
 
 
-def _solver(raw: Raw, n_train: int) -> Choice:
+def _solver(raw: Raw, n_train: int, kernel: str) -> Choice:
     if raw.task == "regression":
         return Choice(
             {"name": "ridge_cv"}, "ridge regression; alpha by cross-validation on the training rows"
         )
     rarest = int(np.unique(raw.parts["train"].y, return_counts=True)[1].min())
-    expected = rarest if "test" in raw.parts else rarest * TRAIN
-    if expected < 2 * FOLDS:
+    # The features of other kernels come near to a constant; of these columns none is one.
+    bias, why = ({"bias": 1}, "; bias is its intercept") if kernel == "linear" else ({}, "")
+    if not enough_for_folds(raw):
         return Choice(
-            {"name": "newton", "C": 1},
-            f"a linear SVM; the rarest class has {rarest} rows, too few for cross-validation of C",
+            {"name": "newton", "C": 1, **bias},
+            f"a linear SVM; the rarest class has {rarest} rows, too few for cross-validation of C{why}",
         )
-    return Choice({"name": "newton_cv"}, "a linear SVM; C by cross-validation on the training rows")
+    return Choice(
+        {"name": "newton_cv", **bias}, f"a linear SVM; C by cross-validation on the training rows{why}"
+    )
+
+
+def enough_for_folds(raw: Raw) -> bool:
+    """Tell whether each fold of the training rows most likely has two rows of every class."""
+    rarest = int(np.unique(raw.parts["train"].y, return_counts=True)[1].min())
+    return (rarest if "test" in raw.parts else rarest * TRAIN) >= 2 * FOLDS

@@ -11,9 +11,10 @@ from kfeat.data.dataset import Raw
 from kfeat.experiments.load import load_experiment
 from kfeat.saying import plain
 from kfeat.tuning.columns import Columns
-from kfeat.tuning.first_choices import Choice
+from kfeat.tuning.first_choices import Choice, enough_for_folds
 
-MOST_EXACT = 20_000  # rows for which an exact kernel SVM takes minutes, not hours
+# Rows up to which an exact kernel SVM takes seconds, also in cross-validation, and up to which minutes.
+QUICK_EXACT, MOST_EXACT = 3_000, 20_000
 
 
 def read_back(text: str) -> str:
@@ -119,9 +120,14 @@ def _counted(counts: dict[str, int]) -> str:
 
 def _exact(raw: Raw) -> tuple[dict[str, Any], str]:
     """Return the exact machine to compare with, and what it takes."""
-    regression = raw.task == "regression"
-    machine = {"name": "kernel_ridge", "alpha": 1} if regression else {"name": "libsvm", "C": 1}
     n = len(raw.parts["train"].y)
-    time = "seconds to minutes" if n <= MOST_EXACT else "hours"
-    kind = "kernel ridge regression" if regression else "kernel SVM"
-    return machine, f"the exact {kind} to compare with takes {time} on {n:,} rows: remove the # for it"
+    time = "seconds" if n <= QUICK_EXACT else "minutes" if n <= MOST_EXACT else "hours"
+    machine: dict[str, Any]
+    if raw.task == "regression":
+        kind, machine = "kernel ridge regression", {"name": "kernel_ridge", "alpha": 1}
+    elif n <= QUICK_EXACT and enough_for_folds(raw):
+        kind, machine = "kernel SVM", {"name": "libsvm_cv"}
+    else:
+        kind, machine = "kernel SVM", {"name": "libsvm", "C": 1}
+    tuned = "" if machine["name"] == "libsvm_cv" else f"; its {[*machine][1]} is a guess"
+    return machine, f"the exact {kind} to compare with takes {time} on {n:,} rows: remove the # for it{tuned}"

@@ -1,6 +1,7 @@
 """A file of one's own: `kfeat new`, `kfeat tune`, and what they say when something is wrong."""
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,23 @@ def test_a_first_config_runs_as_it_is() -> None:
     row = run_trial(trial, threads=1, alone=False, mirror=None, offline=True)
     assert row["status"] == "done", row
     assert row["accuracy"] > 0.8
+
+
+def test_a_linear_config_has_an_intercept_and_no_more_landmarks_than_columns() -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(300, 3))
+    lines = [",".join(map(str, [*row.round(3), "rare" if row[0] > 1.2 else "common"])) for row in rows]
+    Path("rare.csv").write_text("\n".join(["a,b,c,y", *lines, ""]))
+    assert kfeat("new", "rare.csv", "--target", "y", "--kernel", "linear", "--out", "r.yaml").exit_code == 0
+    text = Path("r.yaml").read_text()
+    assert "{name: nystrom, n_components: 3}" in text
+    assert "mapped: {name: newton_cv, bias: 1}" in text
+    assert "# exact: {name: libsvm_cv}" in text
+    assert kfeat("fit", "r.yaml", "--model", "r.kfeat").exit_code == 0
+    scored = kfeat("score", "--model", "r.kfeat", "rare.csv")
+    accuracy, alone = re.findall(r"0\.\d+", scored.stdout)
+    assert float(accuracy) > 0.96 > float(alone) > 0.8
+    assert f"accuracy {accuracy} (the most frequent class alone: {alone}) on 300 rows" in scored.stdout
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,21 @@ def test_advice_on_names_and_on_decimal_commas(tmp_path: Path) -> None:
     assert commas.advice == ("a: numbers with a decimal comma; set `decimal: ','`",)
 
 
+def test_cells_that_keep_a_column_from_being_numbers_are_shown(tmp_path: Path) -> None:
+    rows = [f'{i}.5,"{i},000.00",{"abc"[i % 3]}{i % 7},{i % 2}' for i in range(1, 60)]
+    report = look(tmp_path, "\n".join(["a,b,c,y", "unknown,1,b,0", *rows]) + "\n", target="y")
+    a, b, c, _ = report.columns
+    assert (a.holds, a.n_strays, a.strays) == ("words", 1, {"unknown": 1})
+    assert (b.n_strays, list(b.strays)) == (59, ["1,000.00", "2,000.00", "3,000.00"])
+    assert c.n_strays == 0
+    assert report.advice == (
+        "c: words; set `categorical` to one_hot or ordinal",
+        "a: numbers, but 1 cell is not written as such ('unknown'); correct them, or leave them empty",
+        "b: numbers, but 59 cells are not written as such ('1,000.00', '2,000.00', '3,000.00', ...); correct "
+        "them, or leave them empty",
+    )
+
+
 def test_infinite_numbers_and_empty_columns_are_shown(tmp_path: Path) -> None:
     report = look(tmp_path, "a,b,y\ninf,,0\n1,,1\n", target="y")
     assert report.columns[0].greatest == 1

@@ -195,3 +195,14 @@ def test_levels_of_a_column_that_is_not_there_are_refused(tmp_path: Path) -> Non
     with pytest.raises(DataError, match=r"levels: no column 'Parents' \(did you mean 'parents'\?\)"):
         loaded(tmp_path, text, categorical="ordinal", levels=levels)
     loaded(tmp_path, text, categorical="ordinal", levels={"parents": ["odd", "usual"], "y": ["b", "a"]})
+
+
+def test_a_test_files_columns_are_found_by_their_names(tmp_path: Path) -> None:
+    text = "id,a,b,y\n7,1,2,0\n8,3,4,1\n"
+    test = write(tmp_path, "y,b,a\n0,6,5\n1,8,7\n", "test.csv")  # in another order, without what is dropped
+    raw = loaded(tmp_path, text, test=str(test), target="y", drop=["id"])
+    assert raw.parts["test"].X.tolist() == [[5, 6], [7, 8]]
+    assert raw.parts["test"].y.tolist() == [0, 1]
+    other = write(tmp_path, "y,a,z\n0,6,5\n", "other.csv")
+    with pytest.raises(DataError, match="same columns as the training file; missing: b; not known: z"):
+        loaded(tmp_path, text, test=str(other), target="y", drop=["id"])

@@ -22,19 +22,36 @@ Frames: TypeAlias = Mapping[str, Any]  # pandas data frames, or series of one co
 def coded(frames: Frames, reading: Reading, file: str) -> Contents:
     """Return the parts of tables whose target is one of the columns, and what was learnt of the columns."""
     columns = [str(name) for name in frames["train"].columns]
-    for frame in frames.values():
-        if [str(name) for name in frame.columns] != columns:
-            raise DataError(f"{file}: expected the test file to have the same columns as the training file")
     target = target_column(columns, reading, file)
+    dropped = dropped_columns(columns, reading, file)
+    frames = {part: in_order(frame, columns, dropped, file) for part, frame in frames.items()}
     labels = {part: frame[target] for part, frame in frames.items()}
     return coded_beside(
         {part: frame.drop(columns=target) for part, frame in frames.items()},
         labels,
         reading,
         file,
-        dropped_columns(columns, reading, file),
+        dropped,
         target,
     )
+
+
+def in_order(frame: Any, columns: list[str], dropped: list[str], file: str) -> Any:
+    """Return a test file's columns in the order of the training file's; a dropped one may be missing.
+
+    Raises DataError naming the columns that are missing, and those that nobody knows.
+    """
+    there = [str(name) for name in frame.columns]
+    wrong = {
+        "missing": [name for name in columns if name not in (*there, *dropped)],
+        "not known": [name for name in there if name not in columns],
+    }
+    if any(wrong.values()):
+        told = "; ".join(f"{what}: {listed(names)}" for what, names in wrong.items() if names)
+        raise DataError(
+            f"{file}: expected the test file to have the same columns as the training file; {told}"
+        )
+    return frame if there == columns else frame[[name for name in columns if name in there]]
 
 
 def coded_beside(
@@ -47,7 +64,7 @@ def coded_beside(
             raise DataError(
                 f"{file}: levels: no column '{name}'{did_you_mean(name, known)}; it has {named(known)}"
             )
-    frames = {part: frame.drop(columns=dropped) for part, frame in frames.items()}
+    frames = {part: frame.drop(columns=dropped, errors="ignore") for part, frame in frames.items()}
     for part, frame in frames.items():
         if len(labels[part]) != len(frame):
             got = f"got {len(labels[part])} labels"
