@@ -1,4 +1,4 @@
-"""`kfeat compare`: two runs, cell by cell."""
+"""`kfeat compare`: two runs, cell by cell, or two folders of many, trial by trial."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,14 +29,39 @@ def compare(
 
     Each is a folder of rows, such as runs/adult_poly4 or results/adult_poly4, or a config, which stands for
     its rows in --out, or in --results where there are none. Rows with the same seeds are compared in pairs.
+
+    Of two folders with many experiments, such as results and runs, trials with the same id are compared:
+    how many scores are equal, by experiment and solver.
     """
     from kfeat.analysis.two_runs import two_runs
     from kfeat.render.terminal import terminal_width
     from kfeat.render.two_runs import as_json, render_two_runs
 
+    if all(map(_has_many, (run_a, run_b))):
+        ctx.exit(_compare_many(run_a, run_b, form) and int(fail_on_difference))
     found = two_runs(*(_rows(path, out, results) for path in (run_a, run_b)))
     click.echo(as_json(found) if form == "json" else render_two_runs(found, terminal_width()))
     ctx.exit(int(fail_on_difference and found.differ))
+
+
+def _has_many(path: Path) -> bool:
+    """Tell whether a folder has no rows of its own, but holds folders that do."""
+    from kfeat.experiments.store import ROWS, folders_with_rows
+
+    return path.is_dir() and not (path / ROWS).exists() and bool(folders_with_rows(path))
+
+
+def _compare_many(a: Path, b: Path, form: str) -> bool:
+    """Show how the same trials of two folders compare; return whether a score differs or one has it alone."""
+    import kfeat.experiments.measures  # noqa: F401 (they declare quantities)
+    from kfeat.analysis.same_trials import same_trials
+    from kfeat.render.same_trials import render_same_trials, same_trials_as_json
+    from kfeat.render.terminal import terminal_width
+
+    found = same_trials(a, b)
+    shown = same_trials_as_json(found) if form == "json" else render_same_trials(found, terminal_width())
+    click.echo(shown)
+    return any(one.equal < one.both or one.only_a or one.only_b for one in found)
 
 
 def _rows(path: Path, out: Path, results: Path) -> "list[Row]":
