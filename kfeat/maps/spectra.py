@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy import fft
 from scipy.sparse import issparse
 
 # Up to so many features a product of 2 d D operations per row by BLAS is quicker than a count sketch and its
@@ -38,10 +37,11 @@ def product_is_quicker(degree: int, d: int, D: int) -> bool:
     return d <= FEW_FEATURES and degree * (d + 1) * D <= MANY_ROOTS
 
 
-def transform_of(sketch: Callable[[Any], NDArray[Any]], complex_values: bool = False) -> Spectrum:
+def transform_of(
+    sketch: Callable[[Any], NDArray[Any]], transform: Callable[[NDArray[Any]], NDArray[Any]]
+) -> Spectrum:
     """Return the function that takes blocks as `arranged` makes them to the FFTs of their count sketches."""
-    transform = fft.fft if complex_values else fft.rfft
-    return lambda block: transform(sketch(block), axis=1)
+    return lambda block: transform(sketch(block))
 
 
 def with_ones(X: Any) -> NDArray[Any]:

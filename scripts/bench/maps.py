@@ -12,27 +12,34 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft, rfft
 from scipy.sparse import csr_array
+from scipy.stats import gmean
 from sklearn.kernel_approximation import Nystroem, PolynomialCountSketch, RBFSampler
 from threadpoolctl import threadpool_limits
 
 from kfeat.kernels import Gaussian, Polynomial
 from kfeat.maps import FeatureMap, Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
+from kfeat.maps.ffts import FFTs, Library, ffts
 from kfeat.maps.spectra import product_is_quicker
 from scripts.bench.harness import side_by_side
 
 Row = dict[str, Any]
+NAMES: dict[Library, str] = {"scipy": "TensorSketch", "ducc0": "TensorSketch(fft='ducc0')"}
 BLOCK = 128  # rows per batch of the floor's FFTs: measured best for D = 200 to 5,000
 
 
 def run(threads: int) -> list[Row]:
     """Return all rows of the table, measured with this many threads on both sides."""
     sketches = list(tensor_sketch(threads))
-    mean = float(np.exp(np.mean([np.log(row["ratio"]) for row in sketches])))
-    total = {"what": "TensorSketch, geometric mean", "shape": "all", "ratio": mean, **judged(mean, 12)}
+    means = [mean_of(name, sketches) for name in NAMES.values()]
     once = [fresh_output(threads), *memory_and_growth(threads)] if threads == 1 else []
-    return [*sketches, total, *once, *fourier_and_nystrom(threads), *maclaurin(threads)]
+    return [*sketches, *means, *once, *fourier_and_nystrom(threads), *maclaurin(threads)]
+
+
+def mean_of(name: str, sketches: Iterable[Row]) -> Row:
+    """Return the row of the geometric mean over the shapes, for Tensor Sketch by one library of FFTs."""
+    mean = float(gmean([row["ratio"] for row in sketches if row["what"].startswith(f"{name} : ")]))
+    return {"what": f"{name}, geometric mean", "shape": "all", "ratio": mean, **judged(mean, 12)}
 
 
 def judged(ratio: float, target: float) -> Row:
@@ -67,36 +74,38 @@ def tensor_sketch(threads: int) -> Iterable[Row]:
         ("6,000 x 5,000 (gisette)", shaped(6_000, 5_000), 5000, 2, 2),
     ]
     for shape, X, D, p, share in cases:
-        (n, d), few = X.shape, X[: X.shape[0] // share]
-        ours, inverse_left_out = (
-            TensorSketch(Polynomial(p, coef0=1.0), D, domain, random_state=0, n_jobs=threads).fit(X)
-            for domain in ("real", "frequency")
-        )
+        (n, d), few, kernel = X.shape, X[: X.shape[0] // share], Polynomial(p, coef0=1.0)
         theirs = PolynomialCountSketch(degree=p, coef0=1, n_components=D, random_state=0).fit(few)
-        seconds = side_by_side(
-            {
-                "kfeat": lambda X=X, ours=ours: ours.transform(X),
-                "filling": filling(ours, X, np.empty((n, D), dtype=np.float32)),
-                "frequency": lambda X=X, ours=inverse_left_out: ours.transform(X),
-                "other": lambda few=few, theirs=theirs: theirs.transform(few),
-                "floor": floor(n, d, D, p, threads),
+        candidates = {"other": lambda few=few, theirs=theirs: theirs.transform(few)}
+        for fft in NAMES:
+            ours, inverse_left_out = (
+                TensorSketch(kernel, D, domain, fft=fft, random_state=0, n_jobs=threads).fit(X)
+                for domain in ("real", "frequency")
+            )
+            candidates |= {
+                fft: lambda X=X, ours=ours: ours.transform(X),
+                f"{fft}, filling": filling(ours, X, np.empty((n, D), dtype=np.float32)),
+                f"{fft}, frequency": lambda X=X, ours=inverse_left_out: ours.transform(X),
+                f"{fft}, floor": floor(n, d, D, p, threads, ffts(fft)),
             }
-        )
-        kfeat, other = seconds["kfeat"], share * seconds["other"]
-        yield {
-            "what": "TensorSketch : PolynomialCountSketch",
-            "shape": f"{shape}, D = {D}, p = {p}",
-            "kfeat_s": kfeat,
-            "other_s": other,
-            "ratio": other / kfeat,
-            "spread": seconds.spread("other", "kfeat", share),
-            "floor_s": seconds["floor"],
-            **judged(other / kfeat, 6),
-            "note": f"floor: {work(n, d, D, p)}; {seconds['filling'] / seconds['floor']:.2f} of it where the "
-            f"output is there; domain = frequency {other / seconds['frequency']:.3g}x as quick"
-            + f"; other on 1/{share}"
-            * (share > 1),
-        }
+        seconds = side_by_side(candidates)
+        for fft, name in NAMES.items():
+            kfeat, other, least = seconds[fft], share * seconds["other"], seconds[f"{fft}, floor"]
+            filled, in_frequency = seconds[f"{fft}, filling"], seconds[f"{fft}, frequency"]
+            yield {
+                "what": f"{name} : PolynomialCountSketch",
+                "shape": f"{shape}, D = {D}, p = {p}",
+                "kfeat_s": kfeat,
+                "other_s": other,
+                "ratio": other / kfeat,
+                "spread": seconds.spread("other", fft, share),
+                "floor_s": least,
+                **judged(other / kfeat, 6),
+                "note": f"floor: {work(n, d, D, p)}; {filled / least:.2f} of it where the output is there; "
+                f"domain = frequency {other / in_frequency:.3g}x as quick"
+                + f"; other on 1/{share}"
+                * (share > 1),
+            }
 
 
 def work(n: int, d: int, D: int, p: int) -> str:
@@ -113,20 +122,20 @@ def filling(fitted: FeatureMap, X: Any, out: NDArray[Any]) -> Callable[[], objec
     return lambda: fitted.transform(X, out=out)
 
 
-def floor(n: int, d: int, D: int, p: int, threads: int) -> Callable[[], object]:
+def floor(n: int, d: int, D: int, p: int, threads: int, transforms: FFTs) -> Callable[[], object]:
     """Return the floor: the spectra of p sketches, each by FFT or by a bare product, and one inverse FFT.
 
     It computes on one small batch of rows again and again, which stays in the cache.
     """
     rng = np.random.default_rng(0)
     batch, roots = rng.random((BLOCK, D), dtype=np.float32), rng.random((d + 1, D + 2), dtype=np.float32)
-    rows, spectrum = rng.random((BLOCK, d + 1), dtype=np.float32), rfft(batch, axis=1)
+    rows, spectrum = rng.random((BLOCK, d + 1), dtype=np.float32), transforms.rfft(batch)
     products = product_is_quicker(p, d, D)
 
     def one(_: int) -> None:
         for _ in range(p):
-            rows @ roots if products else rfft(batch, axis=1)
-        irfft(spectrum, n=D, axis=1)
+            rows @ roots if products else transforms.rfft(batch)
+        transforms.irfft(spectrum.copy(), np.empty_like(batch))
 
     def all_rows() -> None:
         with threadpool_limits(1, "blas"), ThreadPoolExecutor(threads) as pool:  # as kfeat's own blocks

@@ -70,7 +70,8 @@ def test_integers_of_any_width_are_numbers(variant):
     X = np.random.default_rng(0).integers(0, 4, (80, 9)).astype(np.uint8)
     expected = fitted(variant, X.astype(float)).transform(X.astype(float))
     for data in (X, X.astype(np.int64), csr_array(X)):
-        assert_same_kernel(fitted(variant, data).transform(data), expected)
+        # Products of many sums that nearly cancel, as Random Maclaurin's of high degrees, lose a few bits.
+        assert_same_kernel(fitted(variant, data).transform(data), expected, eps=2**-48)
 
 
 @pytest.mark.slow

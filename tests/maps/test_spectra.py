@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 from kfeat.maps.complex_tensor_sketch import ComplexCountSketch
 from kfeat.maps.count_sketch import CountSketch, arranged
+from kfeat.maps.ffts import ffts
 from kfeat.maps.signs import FOURTH_ROOTS
 from kfeat.maps.spectra import multiplied, product_is_quicker, product_with_roots, transform_of, with_ones
 
@@ -23,10 +24,11 @@ def close(found, expected, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("D", BUCKETS)
-def test_the_product_is_the_real_fft_of_the_sketch(D, dtype):
+@pytest.mark.parametrize("library", ["scipy", "ducc0"])
+def test_the_product_is_the_real_fft_of_the_sketch(library, D, dtype):
     rng, X = np.random.default_rng(D), rows_of(dtype)
     buckets, values = rng.integers(D, size=10), rng.choice([-1.0, 1.0], size=10) * 0.7
-    by_fft = transform_of(CountSketch(buckets, values.astype(dtype), D))
+    by_fft = transform_of(CountSketch(buckets, values.astype(dtype), D), ffts(library).rfft)
     product = product_with_roots(buckets, values, D, dtype)
     for rows in (X, csr_array(X)):
         close(product(with_ones(rows)), by_fft(arranged(rows)), dtype)
@@ -34,11 +36,12 @@ def test_the_product_is_the_real_fft_of_the_sketch(D, dtype):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("D", BUCKETS)
-def test_the_product_is_the_fft_of_the_complex_sketch(D, dtype):
+@pytest.mark.parametrize("library", ["scipy", "ducc0"])
+def test_the_product_is_the_fft_of_the_complex_sketch(library, D, dtype):
     rng, X = np.random.default_rng(D), rows_of(dtype)
     buckets, exponents = rng.integers(D, size=10), rng.integers(4, size=10).astype(np.int8)
     scales = np.full(10, 0.7, dtype)
-    by_fft = transform_of(ComplexCountSketch(buckets, exponents, scales, D), complex_values=True)
+    by_fft = transform_of(ComplexCountSketch(buckets, exponents, scales, D), ffts(library).fft)
     product = product_with_roots(buckets, FOURTH_ROOTS[exponents] * scales, D, dtype)
     close(product(with_ones(X)), by_fft(arranged(X)), dtype)
 

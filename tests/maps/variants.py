@@ -21,6 +21,7 @@ from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
 VARIANTS = [
     TensorSketch(Polynomial(3, coef0=0.5), 40),
     TensorSketch(Polynomial(2), 41, domain="frequency", hashing="universal"),
+    TensorSketch(Polynomial(4), 45, fft="ducc0"),
     RandomMaclaurin(Polynomial(3, coef0=1.0), 60),
     RandomMaclaurin(Exponential("median"), 60, degree_law="proportional", h01=True),
     RandomMaclaurin(Polynomial(4), 60, degree_law="truncated", constant=False),
@@ -56,6 +57,7 @@ VARIANTS = [
     RandomFourier(Laplacian(0.1), 40, features="offset", sequence="digital_net"),
     ComplexTensorSketch(Polynomial(3, coef0=0.5), 40),
     ComplexTensorSketch(Polynomial(2), 41, domain="frequency"),
+    ComplexTensorSketch(Polynomial(3), 39, fft="ducc0"),
     TensorSRHT(Polynomial(3, coef0=0.5), 40),
     RecursiveSketch(Polynomial(5, coef0=0.5), 40),
 ]
