@@ -99,10 +99,33 @@ def describe(problem: Any, prefix: str = "", path: Sequence[str | int] | None = 
         return f"{place}: expected one of {allowed} (got {met!r}){_near(met, allowed)}"
     if problem["type"] in ("dict_type", "model_type"):
         return f"{place}: expected a mapping (got {met!r})"
-    message = problem["msg"].removeprefix("Value error, ")
-    message = message[0].lower() + message[1:]
+    if problem["type"] == "union_tag_not_found":
+        key = problem["ctx"]["discriminator"].strip("'")
+        return f"{place}: `{key}` is missing, which says what of several it is (got {met!r})"
+    message = _plain(problem["msg"].removeprefix("Value error, "))
     near = _near(met, problem["ctx"]["expected"]) if problem["type"] == "literal_error" else ""
     return f"{place}: {message} (got {met!r}){near}"
+
+
+# What pydantic says, and what a reader is told.
+_WORDS = {
+    "Input should be a valid integer": "expected an integer",
+    "Input should be a valid string": "expected text",
+    "Input should be a valid boolean": "expected true or false",
+    "Input should be a valid ": "expected a ",
+    "Input should be greater than or equal to ": "expected at least ",
+    "Input should be greater than ": "expected more than ",
+    "Input should be less than or equal to ": "expected at most ",
+    "Input should be ": "expected ",
+}
+
+
+def _plain(message: str) -> str:
+    """Return a message of pydantic's in the words of all others."""
+    for theirs, ours in _WORDS.items():
+        if message.startswith(theirs):
+            return ours + message.removeprefix(theirs)
+    return message[0].lower() + message[1:]
 
 
 def _near(met: Any, allowed: str) -> str:

@@ -6,6 +6,7 @@ import click
 
 from kfeat.cli import options
 from kfeat.errors import ConfigError
+from kfeat.saying import plain_lines
 
 
 @click.command()
@@ -29,6 +30,13 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
     if not identity.strip():
         raise ConfigError("expected the beginning of a trial's id; `kfeat plan` and `kfeat rows` show ids")
     there = configs or tuple(path for path in (Path("configs"),) if path.is_dir())
-    experiments = [load_experiment(file) for file in options.config_files(there)]
+    experiments = []
+    for file in options.config_files(there):
+        try:
+            experiments.append(load_experiment(file))
+        except ConfigError as error:  # a config that nobody asked for is no reason to say nothing
+            if configs:
+                raise
+            click.echo(plain_lines(f"kfeat: passed over: {error}"), err=True)
     found = explained(identity.strip(), experiments, out, results)
     click.echo(render_explanation(found, out, terminal_width()))

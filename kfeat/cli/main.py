@@ -39,6 +39,7 @@ COMMANDS: dict[str, tuple[click.Command, ...]] = {
     "Your own data": (new, tune, fit, predict, score, info),
     "What there is": (data, maps, kernels, solvers, schema),
 }
+WHOLE = 1000  # characters: no first sentence is cut, whatever the terminal's width
 
 
 class _ToStderr(logging.Handler):
@@ -56,9 +57,7 @@ class _Group(click.Group):
         """Write the commands by what they are for."""
         for title, commands in COMMANDS.items():
             with formatter.section(title):
-                formatter.write_dl(
-                    [(str(one.name), one.get_short_help_str(formatter.width - 13)) for one in commands]
-                )
+                formatter.write_dl([(str(one.name), one.get_short_help_str(WHOLE)) for one in commands])
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; Ctrl-C exits with 130, SIGTERM with 143, a KfeatError with 2."""

@@ -77,6 +77,6 @@ def _ignore(one: "Scored", best: "Scored") -> None:
 
 def _say(one: "Scored", best: "Scored") -> None:
     """Say on stderr what a candidate scored."""
-    score = "failed" if one.reason else f"{one.score:.4f}"
+    score = one.ended if one.reason else f"{one.score:.4f}"
     name = f"{one.candidate.kernel['name']}, {one.candidate.map['name']}"
     click.echo(f"{one.n:>8,} rows  {score:>8}  {name:<30}  best so far {best.score:.4f}", err=True)

@@ -93,6 +93,9 @@ class Coding(Model):
                 else "expected labels in a column, but those that were learnt from had a file of their own"
             )
         cells = frame[found[self.target]]
+        missing = np.asarray(cells.isna())
+        if missing.any():
+            raise DataError(Column(name=self.target).told_missing(missing, start))
         if self.label_names:
             return Column(name=self.target, kind="ordinal", words=self.label_names).codes(cells, start)
         return self.typed_labels(Column(name=self.target).numbers(cells, start), start)

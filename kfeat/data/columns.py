@@ -1,6 +1,6 @@
 """One column of a table: how its cells become numbers, learnt once and applied to any rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -57,9 +57,9 @@ class Column(Model):
         values, missing = as_numbers(cells), np.asarray(cells.isna())
         words = np.isnan(values) & ~missing
         if words.any():
-            row = int(np.argmax(words))
             raise DataError(
-                f"row {start + row + 1}, column {self.name}: expected a number, got '{cells.iloc[row]}'"
+                f"{rows_listed(words, start)}, column {self.name}: expected a number, got "
+                f"{quoted(cells[words].astype(str))}"
             )
         if missing.any():
             values = np.where(missing, self.filled(missing, start), values)
@@ -76,10 +76,10 @@ class Column(Model):
         if missing.any():
             codes = np.where(missing, position[str(self.filled(missing, start))], codes)
         if (codes < 0).any():
-            row = int(np.argmin(codes))
+            unknown = [word_of(value, position) for value in cells[codes < 0]]
             raise DataError(
-                f"row {start + row + 1}, column {self.name}: expected one of {listed(self.words)}, "
-                f"got '{word_of(cells.iloc[row], position)}'"
+                f"{rows_listed(codes < 0, start)}, column {self.name}: expected one of {listed(self.words)}, "
+                f"got {quoted(unknown)}"
             )
         return codes
 
@@ -87,11 +87,17 @@ class Column(Model):
         """Return what stands for missing cells; raises DataError naming their rows where nothing does."""
         if self.fill is None:
             raise DataError(
-                f"{rows_listed(missing, start)}, column {self.name}: expected a value, got a missing cell; "
-                "fill it in or leave the row out: what stands for missing cells of this column was not "
+                f"{self.told_missing(missing, start)}: what stands for missing cells of this column was not "
                 "learnt (`missing: mean` or `most_frequent` does that)"
             )
         return self.fill
+
+    def told_missing(self, missing: NDArray[np.bool_], start: int) -> str:
+        """Return the message for missing cells that nothing stands for."""
+        return (
+            f"{rows_listed(missing, start)}, column {self.name}: expected a value, got a missing cell; "
+            "fill it in or leave the row out"
+        )
 
 
 def as_numbers(cells: Any) -> NDArray[np.float64]:
@@ -120,6 +126,11 @@ def listed(names: Sequence[str]) -> str:
     """Return names for a message, cut to a dozen."""
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return ", ".join(names[:MOST_LISTED]) + more
+
+
+def quoted(words: Iterable[str]) -> str:
+    """Return the different words in quotes for a message, cut to a dozen."""
+    return listed([f"'{word}'" for word in dict.fromkeys(words)])
 
 
 def unnamed(names: Sequence[str]) -> list[str]:

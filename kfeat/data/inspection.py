@@ -27,6 +27,7 @@ MOST_STRAYS = 3
 NUMBER_LIKE = re.compile(
     r"[-+]?[$€£]?\s?[-+]?\d[\d,.' ]*\s?[%$€£]?"
 )  # with signs that are not part of a number
+COUNTS_ROWS = "numbers that count the rows"  # why a column tells nothing
 OWN_WORDS = 20  # a column of more words than this, and of more than half of the rows, names single rows
 
 
@@ -35,7 +36,7 @@ class ColumnReport(Model):
 
     `role` is its part in what is read; `words` are the most frequent ones, with how often each is met. Where
     most cells of a column of words are numbers, `n_strays` cells are not written as such, and `strays` are
-    the most frequent of them.
+    the most frequent of them. `same_as` is an earlier column with the same cells.
     """
 
     name: str
@@ -49,6 +50,7 @@ class ColumnReport(Model):
     words: Mapping[str, int] = {}
     n_strays: int = 0
     strays: Mapping[str, int] = {}
+    same_as: str | None = None
 
 
 class FileReport(Model):
@@ -132,9 +134,27 @@ def reports(frame: Any, target: str | None, dropped: Sequence[str]) -> tuple[Col
             return "target"
         return "dropped" if name in dropped else "feature"
 
+    found = {name: contents_of(frame[name]) for name in frame.columns}
+    copies = copies_in(frame, found)
     return tuple(
-        ColumnReport(name=name, role=role(name), **contents_of(frame[name])) for name in frame.columns
+        ColumnReport(name=name, role=role(name), **contents, same_as=copies.get(name))
+        for name, contents in found.items()
     )
+
+
+def copies_in(frame: Any, contents: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return the columns with the cells of an earlier one, and which; those of one value do not count."""
+    alike: dict[str, list[str]] = {}
+    found = {}
+    for name, content in contents.items():
+        if content["n_distinct"] > 1:
+            others = alike.setdefault(repr(content), [])
+            same = next((other for other in others if frame[other].equals(frame[name])), None)
+            if same is None:
+                others.append(name)
+            else:
+                found[name] = same
+    return found
 
 
 def contents_of(cells: Any) -> dict[str, Any]:
@@ -204,6 +224,18 @@ def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> li
         for column in used
         if names_rows(column, n_rows) and column.name not in numbers
     ]
+    said += [
+        f"{column.name}: {why}; set `drop: [{column.name}]`"
+        for column in used
+        if (why := tells_nothing(column, n_rows)) is not None
+    ]
+    target = next((column.name for column in columns if column.role == "target"), None)
+    kept = [column.name for column in columns if column.role != "dropped"]
+    said += [
+        f"{copy}: the same in every row as {'the target ' * (first == target)}{first}; set `drop: [{copy}]`"
+        for copy, first in pairs_of(columns, target)
+        if {copy, first} <= set(kept)
+    ]
     said += map(advice_unnamed, unnamed([column.name for column in used]))
     return said
 
@@ -219,6 +251,27 @@ def nearly_numbers(column: ColumnReport) -> str:
 def names_rows(column: ColumnReport, n_rows: int) -> bool:
     """Tell whether most rows have a word of their own in a column, as the names of persons are."""
     return column.holds == "words" and column.n_distinct > max(OWN_WORDS, n_rows // 2)
+
+
+def tells_nothing(column: ColumnReport, n_rows: int) -> str | None:
+    """Return why nothing can be learnt from a column of one value, or of numbers that count the rows."""
+    if (
+        column.holds in ("numbers", "words")
+        and column.n_distinct == 1
+        and not column.n_missing
+        and n_rows > 1
+    ):
+        return "one value in all rows"
+    if column.holds != "numbers" or column.least is None or column.greatest is None:
+        return None
+    counts = column.n_distinct == n_rows > OWN_WORDS and column.greatest - column.least == n_rows - 1
+    return COUNTS_ROWS if counts else None
+
+
+def pairs_of(columns: Sequence[ColumnReport], target: str | None) -> list[tuple[str, str]]:
+    """Return each column that is a copy, and of which: of the target, else of the first one."""
+    pairs = [(column.name, column.same_as) for column in columns if column.same_as is not None]
+    return [(first, copy) if copy == target else (copy, first) for copy, first in pairs]
 
 
 def of_raw(raw: Raw) -> dict[str, Any]:

@@ -172,7 +172,8 @@ def read_component(entry: Any, part: str, kind: type = object) -> Component:
     The class must be one of `kind`. Raises pydantic's ValidationError.
     """
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-        raise refuse([((), f"expected a mapping with a `name` (got {entry!r})")])
+        such = f", as in {{name: {entry}}}" if isinstance(entry, str) else ""
+        raise refuse([((), f"expected a mapping with a `name`{such} (got {entry!r})")])
     parameters = dict(entry)
     classes = {name: cls for name, cls in registries()[part].items() if issubclass(cls, kind)}
     name, label = parameters.pop("name"), parameters.pop("label", None)

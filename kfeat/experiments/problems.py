@@ -41,7 +41,8 @@ def told(error: ValidationError, value: Any) -> list[tuple[KeyPath, str]]:
 def _alternatives(texts: Sequence[str]) -> str:
     """Return several answers to one value as one, with the value met at the end."""
     *others, last = dict.fromkeys(texts)
-    return ", or ".join([*(text.rpartition(" (got ")[0] or text for text in others), last])
+    first, *more = [*(text.rpartition(" (got ")[0] or text for text in others), last]
+    return ", or ".join([first, *(text.removeprefix("expected ") for text in more)])
 
 
 def config_error(file: object, problems: Iterable[str]) -> ConfigError:

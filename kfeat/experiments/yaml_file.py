@@ -13,6 +13,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.located import LocatedDict, LocatedList, Place, own_copy
 
 MAX_BYTES = 1_000_000
+SUFFIXES = (".yaml", ".yml")
 MAX_VALUES = 20_000  # with every alias counted as what it stands for
 MAX_DEPTH = 50
 
@@ -143,9 +144,17 @@ def parse(text: str, origin: str) -> Any:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise ConfigError(f"{origin}{place}: not valid YAML: {error.problem or error.context}") from None
+        # Both of PyYAML's parsers call a tab before a key "a character that cannot start any token".
+        tab = mark is not None and _is_tab(text, mark.line, mark.column)
+        problem = "a tab; lines are indented with spaces" if tab else error.problem or error.context
+        raise ConfigError(f"{origin}{place}: not valid YAML: {problem}") from None
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{origin}: not valid YAML: {str(error).splitlines()[0]}") from None
+
+
+def _is_tab(text: str, line: int, column: int) -> bool:
+    lines = text.splitlines()[line:]
+    return bool(lines) and lines[0][column:].startswith("\t")
 
 
 def read_mapping(path: Path) -> LocatedDict:
@@ -153,16 +162,35 @@ def read_mapping(path: Path) -> LocatedDict:
     try:
         text = _content(path).decode("utf-8")
     except FileNotFoundError:
-        raise ConfigError(f"{path}: no such file; `ls configs` shows the experiments there are") from None
+        where = (
+            "`ls configs` shows" if Path("configs").is_dir() else "the folder configs of the repository has"
+        )
+        raise ConfigError(f"{path}: no such file; {where} the experiments there are") from None
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: not a text file (byte {error.start} is not UTF-8)") from None
+        raise ConfigError(
+            f"{path}: not a text file (byte {error.start} is not UTF-8){_advice(path)}"
+        ) from None
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
-    value = parse(text, str(path))
+    try:
+        value = parse(text, str(path))
+    except ConfigError as error:
+        raise ConfigError(f"{error}{_advice(path)}") from None
     if not isinstance(value, LocatedDict):
         found = {type(None): "nothing", LocatedList: "list"}.get(type(value), type(value).__name__)
-        raise ConfigError(f"{path}: expected keys such as `dataset:` and `maps:`, found {found}")
+        raise ConfigError(
+            f"{path}: expected keys such as `dataset:` and `maps:`, found {found}{_advice(path)}"
+        )
     return value
+
+
+def _advice(path: Path) -> str:
+    """Return what to do where a file of data seems to have been named in place of a config."""
+    return (
+        ""
+        if path.suffix in SUFFIXES
+        else f"; if it is a file of data, `kfeat new {path}` makes a config for it"
+    )
 
 
 def _content(path: Path) -> bytes:

@@ -1,8 +1,10 @@
 """Random Fourier features: shift-invariant kernels by random waves (Rahimi & Recht 2007)."""
 
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.lib.introspect import opt_func_info
 from numpy.typing import NDArray
 
 from kfeat.errors import ParameterError
@@ -134,6 +136,13 @@ class RandomFourier(FeatureMap):
         return np.array([np.sqrt(2 / self.n_components)])
 
 
+@cache
+def tangent_is_vector_code() -> bool:
+    """Tell whether NumPy has a tangent in vector code for this processor: with AVX-512 alone."""
+    current: str = opt_func_info(func_name="^tan$")["tan"]["ff"]["current"]
+    return not current.startswith("baseline")
+
+
 def write_waves(
     phases: NDArray[Any], scales: NDArray[Any], cosines: NDArray[Any], sines: NDArray[Any]
 ) -> None:
@@ -143,9 +152,14 @@ def write_waves(
 
     By t = tan(phase / 2), cos = 2 / (1 + t^2) - 1, sin = 2 t / (1 + t^2), to two eps: one tangent in place of
     a sine and a cosine, and NumPy's double tangent is vector code where its sine and cosine are not. This
-    made double precision 8 times faster, and single 1.3 times.
+    made double precision 8 times faster, and single 1.3 times, with AVX-512. Without it NumPy's tangent is no
+    vector code, but its single sine and cosine are, and take a quarter of the time.
     """
     n_pairs = sines.shape[1]
+    if phases.dtype == np.float32 and not tangent_is_vector_code():
+        np.multiply(np.sin(phases[:, :n_pairs], out=sines), scales[:n_pairs], out=sines)
+        np.multiply(np.cos(phases, out=cosines), scales, out=cosines)
+        return
     phases *= 0.5
     t = np.tan(phases, out=phases)
     weights = t * t

@@ -80,7 +80,7 @@ def terminal(found: Found, width: int | None) -> str:
 def _line(one: Scored, regression: bool) -> list[str]:
     parts = [f"{one.n:,}", *_names(one)]
     if one.reason:
-        return [*parts, "failed", "–", f"{one.seconds:.2f}"]
+        return [*parts, one.ended, "–", f"{one.seconds:.2f}"]
     return [*parts, score_text(one.score, regression), spread_text(one.sd, regression), f"{one.seconds:.2f}"]
 
 

@@ -8,7 +8,16 @@ from kfeat.data.columns import unnamed
 from kfeat.data.files import open_content
 from kfeat.data.formats.delimited import looks_like_data
 from kfeat.data.formats.learning import comma_numbers
-from kfeat.data.inspection import ColumnReport, names_rows, nearly_numbers, reports, table_in
+from kfeat.data.inspection import (
+    COUNTS_ROWS,
+    ColumnReport,
+    names_rows,
+    nearly_numbers,
+    pairs_of,
+    reports,
+    table_in,
+    tells_nothing,
+)
 from kfeat.data.reading import Reading, format_of
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -47,7 +56,12 @@ class Columns:
 
     def useless(self, target: str | None) -> dict[str, str]:
         """Return the columns from which nothing can be learnt as they are, and why each is left out."""
-        return {one.name: why for one in self.reports if one.name != target for why in self._against(one)}
+        found = {copy: f"the same as {first}" for copy, first in pairs_of(self.reports, target)}
+        found |= {one.name: why for one in self.reports for why in self._against(one)}
+        others = [one.name for one in self.reports if one.name != target]
+        if found.keys() >= set(others):  # what counts the rows may be the time, where there is nothing else
+            found = {name: why for name, why in found.items() if why != COUNTS_ROWS}
+        return {name: found[name] for name in others if name in found}
 
     def _against(self, column: ColumnReport) -> Iterator[str]:
         """Yield the one reason to leave a column out, if there is one."""
@@ -59,6 +73,8 @@ class Columns:
             yield "no value"
         elif names_rows(column, self.n_rows):
             yield nearly_numbers(column) if column.n_strays else "a word of its own in most rows"
+        elif why := tells_nothing(column, self.n_rows):
+            yield why
 
 
 def columns_of(path: Path, reading: Reading) -> Columns | None:

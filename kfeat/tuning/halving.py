@@ -17,6 +17,7 @@ ETA = 3
 FOLDS = 5
 SMALLEST = 300  # rows of the first rung
 MOST = 300  # candidates of one search
+TOO_LONG = "it took longer than"  # how the reason of a candidate whose time was up begins
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,16 @@ class Scored:
     value: float
     seconds: float
     reason: str = ""
+
+    @property
+    def took_too_long(self) -> bool:
+        """Tell whether it has no score because its time was up."""
+        return TOO_LONG in self.reason
+
+    @property
+    def ended(self) -> str:
+        """Return in a word how one without a score ended."""
+        return "too long" if self.took_too_long else "failed"
 
 
 def rungs(n_train: int, rarest: int | None = None) -> list[int]:

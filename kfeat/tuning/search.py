@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from kfeat.errors import ConfigError
 from kfeat.experiments.plan import digest
 from kfeat.tuning.candidates import Candidate, Facts, drawn, own_candidates
-from kfeat.tuning.halving import MOST, Scored, baseline, first_rung, next_up, rungs, winner
+from kfeat.tuning.halving import MOST, TOO_LONG, Scored, baseline, first_rung, next_up, rungs, winner
 from kfeat.tuning.journal import Journal, Row
 
 # Shares of the budget: until then candidates begin, until then they end, until then the test rows are scored.
@@ -22,7 +22,6 @@ MOST_OWN = 6
 GROWTH = 4.0  # times that a candidate takes on three times the rows
 PATHS = {"C": [8.0**k for k in range(-3, 4)], "alpha": [10.0**k for k in range(-6, 4)]}
 PATIENCE = 86400.0  # seconds for reading the data
-_TOO_LONG = "it took longer than"
 STEPS = {"C": 4.0, "alpha": 10.0}
 
 
@@ -85,7 +84,7 @@ class Search:
         best = winner(scored)
         if best is None:
             reasons = "; ".join(sorted({one.reason for one in scored})[:3])
-            if scored and all(_TOO_LONG not in one.reason for one in scored):
+            if scored and not any(one.took_too_long for one in scored):
                 raise ConfigError(f"no candidate could be scored: {reasons}")
             raise ConfigError(
                 f"the budget of {self._budget:g} s ended before one candidate was scored"
@@ -143,7 +142,7 @@ class Search:
         if answer is None and monotonic() >= end:
             return  # the next call tries it again
         if answer is None:
-            answer = {"failed": f"{_TOO_LONG} {self._longest:.3g} s", "limit": self._longest}
+            answer = {"failed": f"{TOO_LONG} {self._longest:.3g} s", "limit": self._longest}
         row = self._journal.append(
             digest([candidate.key, n])[:16],
             {"candidate": asdict(candidate), "n": n, **({"seconds": monotonic() - began} | answer)},

@@ -290,7 +290,8 @@ def test_files_with_and_without_labels() -> None:
     assert "expected the column buys to compare" in refused("score", "--model", "m", "new.csv")
     FRAME.assign(buys="maybe").to_csv("maybe.csv", index=False)
     told = refused("score", "--model", "m", "maybe.csv")
-    assert "row 1, column buys: expected one of no, yes, got 'maybe'" in told
+    assert "rows 1, 2, 3, " in told
+    assert ", column buys: expected one of no, yes, got 'maybe'" in told
     assert said("predict", "--model", "m", "maybe.csv") == said("predict", "--model", "m", "new.csv")
     told = refused("predict", "--model", "m", "new.csv", "--probabilities")
     assert "train with `kfeat fit --probabilities`" in told

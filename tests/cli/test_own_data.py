@@ -170,6 +170,26 @@ def test_new_reads_decimal_commas_dates_gaps_and_empty_columns() -> None:
     assert kfeat("run", "own.yaml", "--repeats", "1", "-q").exit_code == 0
 
 
+def test_new_leaves_out_what_counts_rows_is_constant_or_a_copy() -> None:
+    rng = np.random.default_rng(0)
+    lines = [
+        f"{1000 + i},{a:.3f},{a:.3f},eu,{y},{y}"
+        for i, (a, y) in enumerate(zip(rng.random(60), rng.integers(2, size=60), strict=True))
+    ]
+    Path("c.csv").write_text("\n".join(["id,a,again,region,leak,y", *lines]) + "\n")
+    made = kfeat("new", "c.csv", "--target", "y")
+    assert made.exit_code == 0, made.output
+    text = " ".join(Path("c.yaml").read_text().replace("\n#", " ").split())
+    assert "drop: [id, again, region, leak]" in text
+    told = [
+        "id (numbers that count the rows)",
+        "again (the same as a)",
+        "region (one value in all rows)",
+        "leak (the same as y)",
+    ]
+    assert all(said in text for said in told)
+
+
 def test_new_takes_what_is_said_of_a_file_and_finds_blanks_and_lines_without_a_header() -> None:
     lines = [f"{i / 10} {i % 5} class{i % 2}" for i in range(50)]
     Path("iris.csv").write_text("\n".join(lines) + "\n")

@@ -177,7 +177,7 @@ def test_a_merge_that_cannot_be_is_refused_before_anything_is_written(
     write_rows(Path("one/b"), [row("b", accuracy="high")])
     wrong = kfeat("rows", "merge", "one", "--into", "all")
     assert wrong.exit_code == 2
-    assert "accuracy: input should be a valid number" in wrong.stderr
+    assert "accuracy: expected a number" in wrong.stderr
     write_rows(Path("runs/b"), [row("b")])
     for arguments, words in (
         (("one/a", "--into", "runs"), "--into runs/a"),

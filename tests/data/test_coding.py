@@ -59,6 +59,14 @@ def test_arrays_are_taken_in_the_order_of_training(tmp_path: Path) -> None:
         ({"age": [1], "colour": ["red"], "size": ["S"], "id": [1]}, "not known: id"),
         ({"age": [1], "colour": ["green"], "size": ["S"]}, "row 1, column colour: expected one of blue, red"),
         ({"age": [1, 2], "colour": ["red"] * 2, "size": ["S", "X"]}, "row 2, column size: .* got 'X'"),
+        (
+            {"age": [1] * 4, "colour": ["red", "pink", "blue", "grey"], "size": ["S"] * 4},
+            "rows 2, 4, column colour: expected one of blue, red, got 'pink', 'grey'",
+        ),
+        (
+            {"age": [1, "old", "old", "new"], "colour": ["red"] * 4, "size": ["S"] * 4},
+            "rows 2, 3, 4, column age: expected a number, got 'old', 'new'",
+        ),
         ({"age": ["old"], "colour": ["red"], "size": ["S"]}, "row 1, column age: .* got 'old'"),
         ({"age": [1, None], "colour": ["red"] * 2, "size": ["S"] * 2}, "row 2, column age: .* missing cell"),
         ({"age": [1], "colour": [None], "size": ["S"]}, "row 1, column colour: .* missing cell"),
@@ -138,5 +146,7 @@ def test_labels(tmp_path: Path) -> None:
     assert numbers.labels(frame(y=[5.0, 3.0])).dtype == np.int64
     with pytest.raises(DataError, match="row 2, column of the labels: expected a finite number, got inf"):
         numbers.labels(frame(y=[3, np.inf]))
-    with pytest.raises(DataError, match=r"row 1, column y: .* missing cell"):
+    with pytest.raises(
+        DataError, match=r"row 1, column y: .* missing cell; fill it in or leave the row out$"
+    ):
         numbers.labels(frame(y=[None, 3]))

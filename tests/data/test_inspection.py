@@ -69,6 +69,26 @@ def test_advice_on_names_and_on_decimal_commas(tmp_path: Path) -> None:
     assert commas.advice == ("a: numbers with a decimal comma; set `decimal: ','`",)
 
 
+def test_columns_that_tell_nothing_or_are_copies_are_named(tmp_path: Path) -> None:
+    rows = [f"{i + 5},{i % 3},{i % 3},eu,{i % 2},{i % 2},{i * i}" for i in range(30)]
+    content = "\n".join(["id,a,b,region,leak,y,c", *rows]) + "\n"
+    report = look(tmp_path, content, target="y", categorical="one_hot")
+    assert {column.name: column.same_as for column in report.columns if column.same_as} == {
+        "b": "a",
+        "y": "leak",
+    }
+    assert report.advice == (
+        "id: numbers that count the rows; set `drop: [id]`",
+        "region: one value in all rows; set `drop: [region]`",
+        "b: the same in every row as a; set `drop: [b]`",
+        "leak: the same in every row as the target y; set `drop: [leak]`",
+    )
+    drop = ["id", "region", "b", "leak"]
+    assert look(tmp_path, content, target="y", drop=drop).advice == ()
+    few = look(tmp_path, "id,a,y\n1,2,0\n2,7,1\n3,1,0\n", target="y")
+    assert few.advice == ()  # three rows tell nothing of a column
+
+
 def test_cells_that_keep_a_column_from_being_numbers_are_shown(tmp_path: Path) -> None:
     rows = [f'{i}.5,"{i},000.00",{"abc"[i % 3]}{i % 7},{i % 2}' for i in range(1, 60)]
     report = look(tmp_path, "\n".join(["a,b,c,y", "unknown,1,b,0", *rows]) + "\n", target="y")
@@ -135,7 +155,7 @@ def test_the_command_says_what_stands_in_the_way(file: str, tmp_path: Path) -> N
     assert "colour" in result.stdout
     assert "line 3, column age" in result.stderr
     for arguments, said in (
-        ([file, "--set", "missing=all"], "missing: input should be"),
+        ([file, "--set", "missing=all"], "missing: expected"),
         ([file, "--set", "missing"], "expected KEY=VALUE"),
         ([file + "x"], "no such file"),
         ([str(write(tmp_path, "PK", "toy.xlsx"))], "save the sheet as `CSV UTF-8`"),

@@ -124,7 +124,7 @@ def test_columns_that_are_dropped_may_hold_anything(tmp_path: Path) -> None:
 
 
 def test_a_decimal_sign_is_a_point_or_a_comma(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"decimal: input should be '.' or ','"):
+    with pytest.raises(ConfigError, match=r"decimal: expected '.' or ','"):
         loaded(tmp_path, "a,y\n1,0\n", decimal=";")
 
 

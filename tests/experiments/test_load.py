@@ -64,23 +64,23 @@ repeats: 0
         "title: missing",
         "adlut",
         "dataset: unknown dataset 'adlut' (did you mean 'adult'?)",
-        "protocol.scale: input should be 'minmax'",
+        "protocol.scale: expected 'minmax'",
         "(got 'zscor') (did you mean 'zscore'?)",
         "protocol.split: expected one of 'official'",
         "(got 'offical') (did you mean 'official'?)",
         "protocol.dtyp: unknown key (did you mean 'dtype'?)",
-        "kernel.degree: input should be greater than or equal to 1 (got 0)",
-        "maps[0].n_components: input should be a valid integer (got 'many')",
+        "kernel.degree: expected at least 1 (got 0)",
+        "maps[0].n_components: expected an integer (got 'many')",
         "maps[1].name: unknown map 'tensor_sketsh' (did you mean 'tensor_sketch'?)",
         "maps[2].degree_lw: unknown key (did you mean 'degree_law'?)",
-        "maps[3]: expected a mapping with a `name` (got 'nonsense')",
-        "solvers.mapped.C: input should be greater than 0 (got -1)",
+        "maps[3]: expected a mapping with a `name`, as in {name: nonsense} (got 'nonsense')",
+        "solvers.mapped.C: expected more than 0 (got -1)",
         "solvers.exact.name: unknown solver 'libsvn' (did you mean 'libsvm'?)",
         "solvers.exakt: unknown key (did you mean 'exact'?)",
         "reported.runs: missing",
         "reported.numbers[0].mean: missing",
         "reported.numbers[0].meen: unknown key (did you mean 'mean'?)",
-        "repeats: input should be greater than or equal to 1 (got 0)",
+        "repeats: expected at least 1 (got 0)",
     ):
         assert words in text, f"missing: {words}\nin: {text}"
 
@@ -176,8 +176,8 @@ settings:
     with pytest.raises(ConfigError) as error:
         load_experiment(path)
     for words in (
-        "settings[0].kernel.degree: input should be greater than or equal to 1 (got 0)",
-        "settings[0].repeats: input should be",
+        "settings[0].kernel.degree: expected at least 1 (got 0)",
+        "settings[0].repeats: expected",
         "settings[1].mapps: unknown key (did you mean 'maps'?)",
     ):
         assert words in str(error.value)
@@ -210,14 +210,14 @@ switches: []
     found = str(error.value).splitlines()
     assert found[0] == f"{path}: 8 problems in this file:"
     for place, words in (
-        ("--set repeats=0", "repeats: input should be greater"),
-        ("--set solvers.mapped={name: liblinear, C: x}", "solvers.mapped.C: input should be a valid number"),
-        (f"{path}, line 18", "settings[1].kernel.degree: input should be greater"),
+        ("--set repeats=0", "repeats: expected at least 1"),
+        ("--set solvers.mapped={name: liblinear, C: x}", "solvers.mapped.C: expected a number"),
+        (f"{path}, line 18", "settings[1].kernel.degree: expected at least"),
         (f"{path}, line 19", "settings[1].kernel.coef: unknown key (did you mean 'coef0'?)"),
-        (f"{path}, line 22", "settings[1].maps[0].n_components: input should be a valid integer (got 'x')"),
+        (f"{path}, line 22", "settings[1].maps[0].n_components: expected an integer (got 'x')"),
         (f"{path}, line 24", "rows_from[0]: expected letters"),
-        (f"{shared}, line 3", "switches[0].status: input should be 'known'"),
-        (f"{shared}, line 4", "seed: input should be greater than or equal to 0"),
+        (f"{shared}, line 3", "switches[0].status: expected 'known'"),
+        (f"{shared}, line 4", "seed: expected at least 0"),
     ):
         assert any(line.startswith(f"  {place}, {words}") for line in found), (place, words, found)
 
@@ -312,10 +312,10 @@ def test_an_included_file_of_the_wrong_shape_is_told(write: Write, shared: str, 
 @pytest.mark.parametrize(
     ("addition", "words"),
     [
-        ("settings: 5", "settings: input should be a valid list (got 5)"),
+        ("settings: 5", "settings: expected a list (got 5)"),
         ("settings: [5, {}]", "settings[0]: expected a mapping (got 5)"),
         ("settings: []", "settings"),
-        ("settings: [{maps: 5}]", "settings[0].maps: input should be a valid list (got 5)"),
+        ("settings: [{maps: 5}]", "settings[0].maps: expected a list (got 5)"),
         ("settings: [{protocol: {split: {kind: k_fold, fold: []}}}]", "a grid without points"),
         ("claims: {}", "claims"),
     ],

@@ -128,4 +128,4 @@ def test_one_value_of_several_kinds_is_one_problem(write: Write) -> None:
     with pytest.raises(ConfigError) as error:
         load_experiment(path, ["kernel.gamma=-1"])
     assert "problems" not in str(error.value)
-    assert "greater than 0, or input should be 'mean_distance' or 'median' (got -1)" in str(error.value)
+    assert "expected more than 0, or 'mean_distance' or 'median' (got -1)" in str(error.value)

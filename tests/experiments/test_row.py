@@ -89,7 +89,7 @@ def test_a_row_without_one_of_its_fields_is_refused_with_the_field(status: str) 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"accuracy": "0.5"}, "accuracy: input should be a valid number (got '0.5')"),
+        ({"accuracy": "0.5"}, "accuracy: expected a number (got '0.5')"),
         ({"accuracy": float("nan")}, "accuracy: not a finite number"),
         ({"accuracy": 10**400}, "accuracy: "),
         ({"accuracy": None}, "accuracy: "),

@@ -104,7 +104,7 @@ def test_an_empty_line_is_nothing(tmp_path: Path) -> None:
 
 def test_a_row_that_is_wrong_is_named(tmp_path: Path) -> None:
     (tmp_path / ROWS).write_bytes(to_line(row("a")) + to_line(row("b", accuracy="high")))
-    message = "line 2: accuracy: input should be a valid number .got 'high'.; correct or remove the line"
+    message = "line 2: accuracy: expected a number .got 'high'.; correct or remove the line"
     with pytest.raises(StoreError, match=message):
         read_rows(tmp_path)
 

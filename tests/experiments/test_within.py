@@ -92,7 +92,7 @@ def test_names_say_what_is_stacked(load: Callable[..., Experiment]) -> None:
         ("maps.0.maps=[{name: tensor_sketch}]", "expected one map per kernel, got 1 for 2 kernels"),
         ("kernel.kernels=[]", "Sum: expected at least one kernel"),
         ("kernel.weights=[1]", "a weight above 0 for each, got 2 kernels"),
-        ("maps.0.maps=3", r"maps\[0\].maps: input should be a valid list"),
+        ("maps.0.maps=3", r"maps\[0\].maps: expected a list"),
         ("maps.0.maps=[3]", r"maps\[0\].maps\[0\]: expected a mapping with a `name`"),
     ],
 )

@@ -33,6 +33,8 @@ def test_numbers_are_read_as_people_write_them() -> None:
         (b"", ["found nothing"]),
         (b"# only a comment\n", ["found nothing"]),
         (b"- 1\n- 2\n", ["found list"]),
+        (b"a:\n\tb: 1\n", ["line 2, column 1: not valid YAML: a tab; lines are indented with spaces"]),
+        (b"a: 1\n  b: 2", ["line 2", "not valid YAML: mapping values"]),
         (b"\x00\x01\x02", ["not valid YAML"]),
         (b"PK\x03\x04\xff\xfe", ["not a text file", "byte 4"]),
         (b"a: *b\n", ["line 1, column 4", "undefined alias"]),
@@ -74,6 +76,26 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
         read_mapping(tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match="a folder"):
         read_mapping(tmp_path)
+
+
+@pytest.mark.parametrize("content", [b"a,b,y\n1,2,yes\n", b"1 1:0.5\n-1 2:1 3:4\n", b"PK\x03\x04\xff\xfe"])
+def test_a_file_of_data_is_no_config(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_bytes(content)
+    with pytest.raises(
+        ConfigError, match=r"if it is a file of data, `kfeat new .*data.csv` makes a config for it"
+    ):
+        read_mapping(tmp_path / "data.csv")
+
+
+def test_the_hint_for_a_missing_file_names_what_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for known, hint in ((False, "the folder configs of the repository has"), (True, "`ls configs` shows")):
+        if known:
+            (tmp_path / "configs").mkdir()
+        with pytest.raises(ConfigError, match=f"x.yaml: no such file; {hint} the experiments there are"):
+            read_mapping(Path("x.yaml"))
 
 
 def test_aliases_are_copies_of_their_own() -> None:

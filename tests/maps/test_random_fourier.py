@@ -88,13 +88,21 @@ def test_pairs_have_unit_norm_rows():
 
 
 @pytest.mark.parametrize(("dtype", "eps"), [(np.float32, 2**-23), (np.float64, 2**-52)])
-def test_waves_are_cosines_and_sines_to_a_few_eps(dtype, eps):
+@pytest.mark.parametrize("vector_tangent", [True, False])
+def test_waves_are_cosines_and_sines_to_a_few_eps(vector_tangent, dtype, eps, monkeypatch):
+    monkeypatch.setattr("kfeat.maps.random_fourier.tangent_is_vector_code", lambda: vector_tangent)
     turns = np.concatenate([np.linspace(-40, 40, 100_001), np.arange(-50, 50) * np.pi / 2])
     phases = turns.astype(dtype)[None]
     exact = np.cos(phases.astype(np.longdouble)), np.sin(phases.astype(np.longdouble))
     out = np.empty((2, *phases.shape), dtype)
     write_waves(phases.copy(), np.ones(phases.shape[1], dtype), out[0], out[1])
     assert np.abs(out - np.array(exact)).max() <= 4 * eps
+    n_sines = phases.shape[1] // 2
+    for scales in (np.full(phases.shape[1], 0.5, dtype), np.array([0.5], dtype)):
+        sines = np.empty((1, n_sines), dtype)
+        write_waves(phases.copy(), scales, out[0], sines)
+        assert np.abs(out[0] - exact[0] / 2).max() <= 2 * eps
+        assert np.abs(sines - exact[1][:, :n_sines] / 2).max() <= 2 * eps
 
 
 def test_kernels_without_a_spectrum_are_refused():
@@ -202,9 +210,7 @@ def test_the_warning_of_the_constant_coordinate_names_the_call_to_fit():
 
 
 def test_sequences_that_are_not_known_are_refused():
-    with pytest.raises(
-        ParameterError, match=r"sequence: input should be 'mc', 'halton'.*'Sobol'.*mean 'sobol'"
-    ):
+    with pytest.raises(ParameterError, match=r"sequence: expected 'mc', 'halton'.*'Sobol'.*mean 'sobol'"):
         RandomFourier(sequence="Sobol").fit(X)
     with pytest.raises(ParameterError, match="RandomFourier: scrambling"):
         RandomFourier(scrambling="none").fit(X)

@@ -107,7 +107,7 @@ def hash_outside_of_the_sketch(content: Content, arrays: Arrays) -> None:
 CHANGES: dict[Change, str] = {
     unknown_class: "an object of the class 'os.system', which this kfeat does not know",
     unknown_parameter: "unexpected keyword argument 'command'",
-    parameter_out_of_range: "n_components: input should be greater than or equal to 1",
+    parameter_out_of_range: "n_components: expected at least 1",
     method_replaced: "a TensorSketch with the attribute 'transform', which none has",
     widths_that_differ: "expecting 4 features",
     array_that_is_not_there: "array99",

@@ -1,5 +1,6 @@
 """A search finds a planted answer, goes on from what is kept, and keeps its budget."""
 
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from time import monotonic
@@ -124,8 +125,11 @@ def test_who_took_too_long_is_tried_again_with_a_longer_budget(
         with Journal(tmp_path / "tune", setup.identity) as journal:
             search = Search(asked(**setup.bench(0, {})), journal, budget, 0)
             scored = search.run(setup.kernels, setup.maps, setup.loss).scored
-        failed.append([one.reason for one in scored if one.candidate.own])
+        own = [one for one in scored if one.candidate.own]
+        failed.append([one.reason for one in own])
+        assert {one.ended for one in own if one.reason} <= {"too long"}
     assert failed == [["it took longer than 150 s"], ["it took longer than 150 s"], [""]]
+    assert replace(own[0], reason="ValueError: no").ended == "failed"
 
 
 class NoMemory(Direct):
