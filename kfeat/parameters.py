@@ -97,7 +97,7 @@ def describe(problem: Any, prefix: str = "", path: Sequence[str | int] | None = 
     if problem["type"] == "union_tag_invalid":
         met, allowed = problem["ctx"]["tag"], problem["ctx"]["expected_tags"]
         return f"{place}: expected one of {allowed} (got {met!r}){_near(met, allowed)}"
-    if problem["type"] in ("dict_type", "model_type"):
+    if problem["type"] in ("dict_type", "model_type", "model_attributes_type"):
         return f"{place}: expected a mapping (got {met!r})"
     if problem["type"] == "union_tag_not_found":
         key = problem["ctx"]["discriminator"].strip("'")

@@ -6,7 +6,7 @@ same too, to the last digit where the machine and the libraries add in the same 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import isclose, isnan
+from math import isclose, isnan, nan
 from pathlib import Path
 
 from scipy.stats import gmean
@@ -16,7 +16,10 @@ from kfeat.experiments.quantities import QUANTITIES, Quantity, score_of
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.store import folders_with_rows, read_rows, worth
 
-EQUAL = 1e-9  # relative: sums of thousands of terms, in another order, differ by less
+EQUAL = (
+    1e-9  # relative, as double precision has it; single precision shows where another order rounded otherwise
+)
+TINY = 1e-15  # absolute: what should be zero, and is not for rounding
 Group = tuple[str, str]
 
 
@@ -24,8 +27,9 @@ Group = tuple[str, str]
 class SameTrials:
     """How the trials of one experiment and solver compare that are done on either side.
 
-    equal: of those done on `both` sides. greatest: the largest change of the score, b - a; None where all are
-    equal. time: the geometric mean of b's seconds over a's for map and training, of trials timed on both.
+    equal: of those done on `both` sides, how many have the same scores. greatest: the largest change of
+    `score`, b - a, the first score that changed; None where all are equal. time: the geometric mean of b's
+    seconds over a's for map and training (or the map alone, where nothing is trained), timed on both sides.
     """
 
     experiment: str
@@ -73,28 +77,40 @@ def _what(row: Row) -> str:
 
 def _held(group: Group, keys: Sequence[str], a: Mapping[str, Row], b: Mapping[str, Row]) -> SameTrials:
     both = [(a[key], b[key]) for key in keys if key in a and key in b]
-    changes = [b - a for a, b in _scores(both) if not isclose(a, b, rel_tol=EQUAL)]
+    changed = [found for pair in both if (found := list(_changes(pair)))]
     ratios = list(_time_ratios(both))
+    score, greatest = _greatest([change for found in changed for change in found])
     some = a.get(keys[0]) or b[keys[0]]
     return SameTrials(
         *group,
-        score=score_of(some),
+        score=score or score_of(some),
         both=len(both),
-        equal=len(both) - len(changes),
-        greatest=max(changes, key=_size, default=None),
+        equal=len(both) - len(changed),
+        greatest=greatest,
         time=float(gmean(ratios)) if ratios else None,
         only_a=sum(key not in b for key in keys),
         only_b=sum(key not in a for key in keys),
     )
 
 
-def _scores(both: Sequence[tuple[Row, Row]]) -> Iterator[tuple[float, float]]:
-    """Yield the scores of pairs of rows; not a number stands for one that is missing on one side."""
-    for pair in both:
-        values = [None if (one := score_of(row)) is None else one.read(row) for row in pair]
-        if values != [None, None]:
-            ours, theirs = (float("nan") if value is None else value for value in values)
-            yield ours, theirs
+def _changes(pair: tuple[Row, Row]) -> Iterator[tuple[Quantity, float]]:
+    """Yield by how much each of a trial's scores changed that did; not a number where one side lacks it."""
+    for quantity in QUANTITIES.values():
+        if quantity.score:
+            ours, theirs = (quantity.read(row) for row in pair)
+            if ours is None or theirs is None:
+                if ours is not theirs:
+                    yield quantity, nan
+            elif not isclose(ours, theirs, rel_tol=EQUAL, abs_tol=TINY):
+                yield quantity, theirs - ours
+
+
+def _greatest(changes: Sequence[tuple[Quantity, float]]) -> tuple[Quantity | None, float | None]:
+    """Return the first score that changed anywhere, and its greatest change; None where none did."""
+    if not changes:
+        return None, None
+    score = next(one for one in QUANTITIES.values() if any(one is changed for changed, _ in changes))
+    return score, max((change for changed, change in changes if changed is score), key=_size)
 
 
 def _size(change: float) -> float:
@@ -105,6 +121,6 @@ def _size(change: float) -> float:
 def _time_ratios(both: Sequence[tuple[Row, Row]]) -> Iterator[float]:
     for pair in both:
         if all(counts_as_timed(row) for row in pair):
-            ours, theirs = (QUANTITIES["fit"].read(row) for row in pair)
+            ours, theirs = (QUANTITIES["fit"].read(row) or QUANTITIES["map"].read(row) for row in pair)
             if ours and theirs:
                 yield theirs / ours

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import yaml
+from numpy.typing import NDArray
 
 from kfeat.data.cache import Folder, cache_folder
 from kfeat.data.coding import Coding
@@ -36,7 +38,8 @@ class ColumnReport(Model):
 
     `role` is its part in what is read; `words` are the most frequent ones, with how often each is met. Where
     most cells of a column of words are numbers, `n_strays` cells are not written as such, and `strays` are
-    the most frequent of them. `same_as` is an earlier column with the same cells.
+    the most frequent of them. `copies` are the other columns with the same cells, and `counts_rows` tells
+    that it holds the whole numbers from one to another, each once.
     """
 
     name: str
@@ -50,7 +53,8 @@ class ColumnReport(Model):
     words: Mapping[str, int] = {}
     n_strays: int = 0
     strays: Mapping[str, int] = {}
-    same_as: str | None = None
+    copies: tuple[str, ...] = ()
+    counts_rows: bool = False
 
 
 class FileReport(Model):
@@ -135,26 +139,27 @@ def reports(frame: Any, target: str | None, dropped: Sequence[str]) -> tuple[Col
         return "dropped" if name in dropped else "feature"
 
     found = {name: contents_of(frame[name]) for name in frame.columns}
-    copies = copies_in(frame, found)
+    copies = copies_in(frame, [name for name, contents in found.items() if contents["n_distinct"] > 1])
     return tuple(
-        ColumnReport(name=name, role=role(name), **contents, same_as=copies.get(name))
+        ColumnReport(name=name, role=role(name), **contents, copies=copies.get(name, ()))
         for name, contents in found.items()
     )
 
 
-def copies_in(frame: Any, contents: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Return the columns with the cells of an earlier one, and which; those of one value do not count."""
-    alike: dict[str, list[str]] = {}
-    found = {}
-    for name, content in contents.items():
-        if content["n_distinct"] > 1:
-            others = alike.setdefault(repr(content), [])
-            same = next((other for other in others if frame[other].equals(frame[name])), None)
-            if same is None:
-                others.append(name)
-            else:
-                found[name] = same
-    return found
+def copies_in(frame: Any, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return the columns of these names whose cells others have too, and which others."""
+    from pandas.util import hash_pandas_object
+
+    alike: dict[bytes, list[list[str]]] = {}
+    for name in names:
+        groups = alike.setdefault(hash_pandas_object(frame[name], index=False).to_numpy().tobytes(), [])
+        group = next((group for group in groups if frame[group[0]].equals(frame[name])), None)
+        if group is None:
+            groups.append([name])
+        else:
+            group.append(name)
+    several = (group for groups in alike.values() for group in groups if len(group) > 1)
+    return {name: tuple(other for other in group if other != name) for group in several for name in group}
 
 
 def contents_of(cells: Any) -> dict[str, Any]:
@@ -175,6 +180,7 @@ def contents_of(cells: Any) -> dict[str, Any]:
         return {**found, "holds": "nothing"}
     if are_numbers(there):
         values = as_numbers(there)
+        found["counts_rows"] = not found["n_missing"] and count_rows(values)
         values = values[np.isfinite(values)]
         if len(values):
             found |= {"least": values.min(), "mean": values.mean(), "greatest": values.max()}
@@ -186,6 +192,14 @@ def contents_of(cells: Any) -> dict[str, Any]:
     if found["holds"] == "words" and 2 * no_numbers < len(there):
         found |= {"n_strays": sum(strays.values()), "strays": _first(strays, MOST_STRAYS)}
     return found
+
+
+def count_rows(values: NDArray[np.float64]) -> bool:
+    """Tell whether numbers, of more rows than a few, are the whole ones from the least to the greatest."""
+    ordered = np.sort(values)
+    return len(ordered) > OWN_WORDS and bool(
+        (ordered == np.round(ordered[0]) + np.arange(len(ordered))).all()
+    )
 
 
 def _first(counts: Mapping[str, int], n: int) -> dict[str, int]:
@@ -214,27 +228,23 @@ def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> li
         f"{column.name}: {nearly_numbers(column)}; correct them, or leave them empty" for column in strays
     ]
     if dates:
-        said.append(
-            f"{listed(dates)}: dates or times, which are no features; set `drop: [{', '.join(dates)}]`"
-        )
+        said.append(f"{listed(dates)}: dates or times, which are no features; set {drop(dates)}")
     if missing and reading.missing is None:
         said.append(f"{listed(missing)}: missing cells; set `missing` to drop, mean or most_frequent")
     said += [
-        f"{column.name}: a word of its own in most rows; set `drop: [{column.name}]`"
+        f"{column.name}: a word of its own in most rows; set {drop([column.name])}"
         for column in used
         if names_rows(column, n_rows) and column.name not in numbers
     ]
     said += [
-        f"{column.name}: {why}; set `drop: [{column.name}]`"
+        f"{column.name}: {why}; set {drop([column.name])}"
         for column in used
-        if (why := tells_nothing(column, n_rows)) is not None
+        if (why := tells_nothing(column)) is not None
     ]
     target = next((column.name for column in columns if column.role == "target"), None)
-    kept = [column.name for column in columns if column.role != "dropped"]
     said += [
-        f"{copy}: the same in every row as {'the target ' * (first == target)}{first}; set `drop: [{copy}]`"
-        for copy, first in pairs_of(columns, target)
-        if {copy, first} <= set(kept)
+        f"{copy}: the same in every row as {'the target ' * (first == target)}{first}; set {drop([copy])}"
+        for copy, first in copies_of([column for column in columns if column.role != "dropped"], target)
     ]
     said += map(advice_unnamed, unnamed([column.name for column in used]))
     return said
@@ -253,25 +263,29 @@ def names_rows(column: ColumnReport, n_rows: int) -> bool:
     return column.holds == "words" and column.n_distinct > max(OWN_WORDS, n_rows // 2)
 
 
-def tells_nothing(column: ColumnReport, n_rows: int) -> str | None:
+def drop(names: Sequence[str]) -> str:
+    """Return the option that leaves columns out, quoted as YAML needs it: a bare number is a position."""
+    listing = yaml.safe_dump(list(names), default_flow_style=True, width=10**9, allow_unicode=True)
+    return f"`drop: {listing.strip()}`"
+
+
+def tells_nothing(column: ColumnReport) -> str | None:
     """Return why nothing can be learnt from a column of one value, or of numbers that count the rows."""
-    if (
-        column.holds in ("numbers", "words")
-        and column.n_distinct == 1
-        and not column.n_missing
-        and n_rows > 1
-    ):
+    if column.holds in ("numbers", "words") and column.n_distinct == 1 and not column.n_missing:
         return "one value in all rows"
-    if column.holds != "numbers" or column.least is None or column.greatest is None:
-        return None
-    counts = column.n_distinct == n_rows > OWN_WORDS and column.greatest - column.least == n_rows - 1
-    return COUNTS_ROWS if counts else None
+    return COUNTS_ROWS if column.counts_rows else None
 
 
-def pairs_of(columns: Sequence[ColumnReport], target: str | None) -> list[tuple[str, str]]:
-    """Return each column that is a copy, and of which: of the target, else of the first one."""
-    pairs = [(column.name, column.same_as) for column in columns if column.same_as is not None]
-    return [(first, copy) if copy == target else (copy, first) for copy, first in pairs]
+def copies_of(columns: Sequence[ColumnReport], target: str | None) -> list[tuple[str, str]]:
+    """Return each of these columns that is a copy, and of which: the target, else the first of its kind."""
+    names = [column.name for column in columns]
+    found = []
+    for column in columns:
+        alike = [name for name in names if name == column.name or name in column.copies]
+        first = target if target in alike else alike[0]
+        if first is not None and column.name != first:
+            found.append((column.name, first))
+    return found
 
 
 def of_raw(raw: Raw) -> dict[str, Any]:

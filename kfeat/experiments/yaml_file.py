@@ -207,5 +207,5 @@ def _content(path: Path) -> bytes:
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         content = file.read(MAX_BYTES + 1) or b""
     if len(content) > MAX_BYTES:
-        raise ConfigError(f"{path}: larger than {MAX_BYTES:,} bytes, which no experiment file is")
+        raise ConfigError(f"{path}: larger than {MAX_BYTES:,} bytes, which no config is{_advice(path)}")
     return content

@@ -42,8 +42,8 @@ class ComplexTensorSketch(PolynomialSketch):
         "frequency" leaves the last FFT out; by Parseval's theorem the inner products are the same (for an
         even D).
     fft : {"scipy", "ducc0"}, default "scipy"
-        The library that computes the FFTs. ducc0 (`pip install ducc0`) is up to twice as quick;
-        features differ by rounding, and their last digits depend on the processor.
+        The library that computes the FFTs. With ducc0 (`pip install ducc0`) the map is up to 1.5 times as
+        quick; features differ by rounding, and their last digits depend on the processor.
     random_state : int, Generator, RandomState or None, default None
         The source of the random numbers; an int makes the map reproducible.
     n_jobs : int, optional

@@ -37,7 +37,9 @@ def _change(one: SameTrials) -> str:
     if one.score is None or isnan(one.greatest):
         return "no score in one"
     unit = "points" if one.score.unit == "%" else one.score.unit
-    return f"{one.score.change(one.greatest)} {unit}".rstrip()
+    text = one.score.change(one.greatest)
+    rounded = not float(text)  # a change that is too small for the digits that tables print
+    return f"{one.greatest:+.1g} {unit}".rstrip() if rounded else f"{text} {unit}".rstrip()
 
 
 def _in_all(found: Sequence[SameTrials]) -> str:
@@ -53,7 +55,12 @@ def _in_all(found: Sequence[SameTrials]) -> str:
 def same_trials_as_json(found: Sequence[SameTrials]) -> str:
     """Return everything as one JSON object."""
     lines = [
-        {**asdict(one), "score": one.score and one.score.name, "unit": one.score and one.score.unit}
+        {
+            **asdict(one),
+            "score": one.score and one.score.name,
+            "unit": one.score and one.score.unit,
+            "greatest": None if one.greatest is None or isnan(one.greatest) else one.greatest,
+        }
         for one in found
     ]
     return json.dumps({"same_trials": lines}, indent=1)

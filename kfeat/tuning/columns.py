@@ -8,12 +8,13 @@ from kfeat.data.columns import unnamed
 from kfeat.data.files import open_content
 from kfeat.data.formats.delimited import looks_like_data
 from kfeat.data.formats.learning import comma_numbers
+from kfeat.data.formats.tables import dropped_columns
 from kfeat.data.inspection import (
     COUNTS_ROWS,
     ColumnReport,
+    copies_of,
     names_rows,
     nearly_numbers,
-    pairs_of,
     reports,
     table_in,
     tells_nothing,
@@ -52,16 +53,23 @@ class Columns:
     def features(self, target: str | None) -> list[ColumnReport]:
         """Return the columns beside the target from which something can be learnt."""
         useless = self.useless(target)
-        return [one for one in self.reports if one.name not in useless and one.name != target]
+        return [one for one in self._others(target) if one.name not in useless]
 
     def useless(self, target: str | None) -> dict[str, str]:
         """Return the columns from which nothing can be learnt as they are, and why each is left out."""
-        found = {copy: f"the same as {first}" for copy, first in pairs_of(self.reports, target)}
-        found |= {one.name: why for one in self.reports for why in self._against(one)}
-        others = [one.name for one in self.reports if one.name != target]
-        if found.keys() >= set(others):  # what counts the rows may be the time, where there is nothing else
+        others = self._others(target)
+        found = {one.name: why for one in others for why in self._against(one)}
+        found |= {one.name: f"the same as {target}" for one in others if target in one.copies}
+        if len(found) == len(others):  # what counts the rows may be the time, where there is nothing else
             found = {name: why for name, why in found.items() if why != COUNTS_ROWS}
-        return {name: found[name] for name in others if name in found}
+        kept = [one for one in others if one.name not in found]
+        found |= {copy: f"the same as {first}" for copy, first in copies_of(kept, None)}
+        return {one.name: found[one.name] for one in others if one.name in found}
+
+    def _others(self, target: str | None) -> list[ColumnReport]:
+        """Return the columns beside the target that nobody said to drop."""
+        dropped = {target, *dropped_columns(list(self.names), self.reading, "the file")}
+        return [one for one in self.reports if one.name not in dropped]
 
     def _against(self, column: ColumnReport) -> Iterator[str]:
         """Yield the one reason to leave a column out, if there is one."""
@@ -73,7 +81,7 @@ class Columns:
             yield "no value"
         elif names_rows(column, self.n_rows):
             yield nearly_numbers(column) if column.n_strays else "a word of its own in most rows"
-        elif why := tells_nothing(column, self.n_rows):
+        elif why := tells_nothing(column):
             yield why
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
 from kfeat.tuning import process
 from kfeat.tuning import search as search_module
+from kfeat.tuning.first_config import flow
 from tests.cli.test_run import kfeat
 from tests.tuning.asking import Direct
 
@@ -188,6 +190,25 @@ def test_new_leaves_out_what_counts_rows_is_constant_or_a_copy() -> None:
         "leak (the same as y)",
     ]
     assert all(said in text for said in told)
+
+
+@pytest.mark.parametrize(
+    ("header", "line", "more", "dropped"),
+    [
+        ("a,again,b,y", lambda i: (i % 7, i % 7, i % 5, i % 2), ["--set", "drop=[a]"], ["a"]),
+        ("t,t2,y", lambda i: (i, i, i % 2), [], ["t2"]),
+        (",x,y", lambda i: (i, i, i % 2), [], ["Unnamed: 0"]),
+        ("id,leak,b,y", lambda i: (i, i % 2, i % 5, i % 2), [], ["id", "leak"]),
+    ],
+)
+def test_new_keeps_one_of_each_and_the_time_where_it_is_all_there_is(
+    header: str, line: Callable[[int], tuple[int, ...]], more: list[str], dropped: list[str]
+) -> None:
+    lines = [header, *(",".join(map(str, line(i))) for i in range(60))]
+    Path("c.csv").write_text("\n".join(lines) + "\n")
+    made = kfeat("new", "c.csv", "--target", "y", *more)
+    assert made.exit_code == 0, made.output
+    assert f"drop: {flow(dropped)}" in Path("c.yaml").read_text()
 
 
 def test_new_takes_what_is_said_of_a_file_and_finds_blanks_and_lines_without_a_header() -> None:

@@ -12,6 +12,7 @@ from kfeat.cli import main
 from kfeat.data.inspection import FileReport, inspect
 from kfeat.data.sources import FileSource
 from kfeat.errors import DataError
+from kfeat.experiments.yaml_file import parse
 from tests.data.files import write
 
 CSV = ",age,colour,when,y\r\n0,1,red,2020-01-01,yes\r\n1,,blue,2020-01-02,no\r\n2,3,red,2020-03-03,yes\r\n"
@@ -73,10 +74,9 @@ def test_columns_that_tell_nothing_or_are_copies_are_named(tmp_path: Path) -> No
     rows = [f"{i + 5},{i % 3},{i % 3},eu,{i % 2},{i % 2},{i * i}" for i in range(30)]
     content = "\n".join(["id,a,b,region,leak,y,c", *rows]) + "\n"
     report = look(tmp_path, content, target="y", categorical="one_hot")
-    assert {column.name: column.same_as for column in report.columns if column.same_as} == {
-        "b": "a",
-        "y": "leak",
-    }
+    assert {column.name: column.copies for column in report.columns if column.copies} == {
+        "a": ("b",), "b": ("a",), "leak": ("y",), "y": ("leak",),
+    }  # fmt: skip
     assert report.advice == (
         "id: numbers that count the rows; set `drop: [id]`",
         "region: one value in all rows; set `drop: [region]`",
@@ -87,6 +87,30 @@ def test_columns_that_tell_nothing_or_are_copies_are_named(tmp_path: Path) -> No
     assert look(tmp_path, content, target="y", drop=drop).advice == ()
     few = look(tmp_path, "id,a,y\n1,2,0\n2,7,1\n3,1,0\n", target="y")
     assert few.advice == ()  # three rows tell nothing of a column
+    shares = "\n".join(["a,y", "0,0", "100,1", *(f"{99 * i / 98 + 0.25},{i % 2}" for i in range(99))]) + "\n"
+    assert look(tmp_path, shares, target="y").advice == ()  # not whole, though 101 of them from 0 to 100
+
+
+def test_copies_of_the_target_are_told_whatever_else_is_dropped(tmp_path: Path) -> None:
+    content = "A,B,c,d,y\n" + "".join(f"{i % 2},{i % 2},{i % 5},{i % 5},{i % 2}\n" for i in range(30))
+    told = "the same in every row as"
+    assert look(tmp_path, content, target="y").advice == (
+        f"A: {told} the target y; set `drop: [A]`",
+        f"B: {told} the target y; set `drop: [B]`",
+        f"d: {told} c; set `drop: [d]`",
+    )
+    assert look(tmp_path, content, target="y", drop=["A", "c"]).advice == (
+        f"B: {told} the target y; set `drop: [B]`",
+    )
+
+
+def test_names_that_yaml_would_take_for_something_else_are_quoted(tmp_path: Path) -> None:
+    content = "y,0,no,b: c,d\n" + "".join(f"{i % 2},7,8,9,{i * i}\n" for i in range(30))
+    report = look(tmp_path, content, target="y")
+    names = ["0", "no", "b: c"]
+    drops = [line.rpartition("set `drop: ")[2].rstrip("`") for line in report.advice]
+    assert [parse(each, "x") for each in drops] == [[name] for name in names]
+    assert look(tmp_path, content, target="y", drop=names).advice == ()
 
 
 def test_cells_that_keep_a_column_from_being_numbers_are_shown(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_dense_has_no_zeros() -> None:
         ("adlut", "did you mean 'adult'"),
         ({"name": "unit_bal", "n": 5, "d": 2}, "unit_ball"),
         ({"name": "unit_ball", "n": 5}, "dataset.*d: missing"),
-        ({"name": "unit_ball", "n": 1, "d": 2}, "greater than or equal to 2"),
+        ({"name": "unit_ball", "n": 1, "d": 2}, "at least 2"),
         ({"path": "a.csv", "traget": "y"}, "traget: unknown key"),
         ({"path": 5}, "path"),
         ({"path": "a.csv", "format": "npz", "target": "y"}, "no option of the format npz"),

@@ -78,7 +78,9 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
         read_mapping(tmp_path)
 
 
-@pytest.mark.parametrize("content", [b"a,b,y\n1,2,yes\n", b"1 1:0.5\n-1 2:1 3:4\n", b"PK\x03\x04\xff\xfe"])
+@pytest.mark.parametrize(
+    "content", [b"a,b,y\n1,2,yes\n", b"1 1:0.5\n-1 2:1 3:4\n", b"PK\x03\x04\xff\xfe", b"1,2\n" * 500_000]
+)
 def test_a_file_of_data_is_no_config(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "data.csv").write_bytes(content)
     with pytest.raises(

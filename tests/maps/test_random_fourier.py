@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import Gaussian, Laplacian, Linear, Matern
 from kfeat.maps import RandomFourier
-from kfeat.maps.random_fourier import write_waves
+from kfeat.maps.random_fourier import tangent_is_vector_code, write_waves
 from kfeat.maps.sequences import leaped_halton
 
 X = np.random.default_rng(0).standard_normal((8, 3)) / 2
@@ -103,6 +103,17 @@ def test_waves_are_cosines_and_sines_to_a_few_eps(vector_tangent, dtype, eps, mo
         write_waves(phases.copy(), scales, out[0], sines)
         assert np.abs(out[0] - exact[0] / 2).max() <= 2 * eps
         assert np.abs(sines - exact[1][:, :n_sines] / 2).max() <= 2 * eps
+
+
+def test_the_processor_says_whether_the_tangent_is_vector_code(monkeypatch):
+    assert isinstance(tangent_is_vector_code(), bool)
+    for found, expected in (
+        ({"tan": {"ff": {"current": "AVX512_SKX"}}}, True),
+        ({"tan": {"ff": {"current": "baseline(X86_V2)"}}}, False),
+        ({}, False),  # a NumPy that does not say
+    ):
+        monkeypatch.setattr("kfeat.maps.random_fourier.opt_func_info", lambda found=found, **_: found)
+        assert tangent_is_vector_code.__wrapped__() is expected
 
 
 def test_kernels_without_a_spectrum_are_refused():
