@@ -77,7 +77,7 @@ def column_line(column: "ColumnReport", coded: "Column | None") -> list[str]:
         values = ", ".join(shown) + (f" and {others:,} more" if others else "")
     becomes = {"feature": "", "target": "target", "dropped": "dropped"}[column.role]
     if coded is not None:
-        width = f"{coded.width} features" if coded.kind == "one_hot" else "1 feature"
+        width = f"{coded.width} feature{'s' * (coded.width != 1)}"
         gap = f"{coded.fill:g}" if isinstance(coded.fill, float) else coded.fill
         fill = "" if gap is None else f", missing: {gap}"
         becomes = f"{width} ({coded.kind}{fill})"

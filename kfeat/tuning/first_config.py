@@ -78,7 +78,7 @@ def _title(name: str) -> str:
 def _size(raw: Raw) -> str:
     n = sum(len(part.y) for part in raw.parts.values())
     test = f", {len(raw.parts['test'].y):,} of them in the test file" if "test" in raw.parts else ""
-    return f"{n:,} rows{test}, {raw.n_features:,} features"
+    return f"{n:,} rows{test}, {raw.n_features:,} feature{'s' * (raw.n_features != 1)}"
 
 
 def _task(raw: Raw, target: str | None) -> str:
