@@ -117,6 +117,7 @@ class _Done(_Header):
     timed: bool
     seconds: Annotated[dict[str, _Phase], MinLen(1)]
     learnt: dict[str, dict[str, float]]
+    solve: dict[str, Any] | None = None
     columns: _Columns | None
     peak_memory_mb: Annotated[float, Ge(0)] | None
     predictions: str = ""
@@ -237,6 +238,9 @@ def _score_problems(row: Row) -> Iterator[str]:
     from kfeat.experiments.measures import MEASURES
 
     measure = row.get("measure")
+    if measure is None and row.get("solver") is None:
+        yield "expected a solver or a measure (got neither)"
+        return
     if measure and measure["name"] not in MEASURES:
         yield f"measure.name: expected one of {', '.join(MEASURES)} (got {measure['name']!r})"
         return

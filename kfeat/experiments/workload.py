@@ -108,7 +108,7 @@ def of_row(row: Row) -> Workload:
         classes=class_shares(row["dataset"], row["protocol"]),
         generated=0 if source.get("name") == "large_quadric" else source.get("n", 0) * source.get("d", 0),
     )
-    cache_mb = row.get("solve", {}).get("cache_mb")
+    cache_mb = (row.get("solve") or {}).get("cache_mb")
     return Workload(
         row["dataset"],
         shape,

@@ -141,7 +141,7 @@ def dask_workers(count: int) -> Iterator[tuple[str, ...]]:
     """Yield the options of a cluster of so many workers, each a process with one thread."""
     from distributed import LocalCluster
 
-    with LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address=None) as cluster:
+    with LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
         yield ("--engine", "dask", "--scheduler", str(cluster.scheduler_address))
 
 

@@ -161,6 +161,21 @@ def test_what_arrays_give_newton_does_not_change_by_a_bit():
     assert np.array_equal(found, d)
 
 
+def test_conjugate_gradients_end_where_rounding_has_outweighed_the_identity():
+    class Rounded(DesignMatrix):
+        def hessian_product(self, h, p):
+            return super().hessian_product(h, p) - 2 * self.scale * p  # as a sum of terms of 1e44 may be
+
+    design = Rounded(features(40, 5))
+    for scale in (0.0, 3.0, 1e9):
+        object.__setattr__(design, "scale", scale)
+        d, steps = conjugate_gradients(design, np.ones(40), np.ones(5), np.ones(5))
+        assert np.isfinite(d).all()
+        assert steps < 30
+    assert steps == 1
+    assert not d.any()
+
+
 def test_what_does_not_fit_together_is_refused(mapped):
     X = features(50, 3)
     y = labels(X, 2)
@@ -199,7 +214,7 @@ def test_dask_arrays_give_the_answers_of_arrays():
     y, t = labels(X, 3), values(X)
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):

@@ -51,7 +51,8 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Da
                 n_workers=jobs,
                 threads_per_worker=1,
                 processes=True,
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # any free port: by default all ask for 8787
+                scheduler_kwargs={"dashboard": False},
                 silence_logs=logging.CRITICAL,
             )
         with cluster, Client(cluster) as client:

@@ -24,7 +24,10 @@ def conjugate_gradients(design: Design, h: Vector, b: Vector, factor: Any) -> tu
     while rz > goal and steps < MOST_CG:
         steps += 1
         Hp = p + design.hessian_product(h, p)
-        length = rz / (p @ Hp)
+        curvature = p @ Hp
+        if not 0 < curvature < np.inf:
+            break  # rounding outweighs I: no step along p can be trusted, and d is what was found before
+        length = rz / curvature
         d += length * p
         r -= length * Hp
         z = solve(factor, r)

@@ -3,11 +3,12 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
@@ -178,7 +179,18 @@ def test_a_scheduler_that_does_not_answer_ends_the_run_as_a_lost_one_does(
             assert monotonic() - began[0] < 60
 
 
+@pytest.fixture
+def another_cluster() -> Iterator[None]:
+    """The port that every scheduler asks for by default is taken."""
+    with socket.socket() as port:
+        with suppress(OSError):  # raised where another process has it
+            port.bind(("127.0.0.1", 8787))
+            port.listen()
+        yield
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("another_cluster")
 def test_both_engines_give_the_same_rows(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
