@@ -5,8 +5,8 @@ that vanishes. Trivial trials measure a map of two columns of ten rows, so that 
 dispatch and storage. Beside a second call stands a bare import of the libraries on which all maps and solvers
 rest, of which kfeat puts off what it does not need. The main job's trials (configs/adult_poly4.yaml, Tensor
 Sketch alone) show how much of a second core arrives: a trial beside another takes more CPU time, since both
-share caches and memory, which bounds the ratio. Dask's workers are processes of a cluster on this machine,
-started before.
+share caches and memory, which bounds the ratio. Dask's workers are processes of a cluster here, which the
+command starts and ends.
 """
 
 import json
@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -108,13 +107,13 @@ def second_calls(folder: Path) -> Iterator[Row]:
 def two_processes(folder: Path) -> Iterator[Row]:
     """Yield two processes beside one on trials of the main job, ours and Dask's."""
     load_raw("adult", offline=True)  # so that no call has to read it
-    for title, workers in (("processes", local_workers), ("Dask workers", dask_workers)):
+    for title, engine in (("processes", "local"), ("Dask workers", "dask")):
         seconds: dict[int, float] = {}
         cpu: dict[int, float] = {}
         for count in (1, 2):
             out = folder / f"main {title} {count}"
-            with workers(count) as how:
-                seconds[count] = kfeat("run", *MAIN_JOB, "--quiet", "--out", str(out), *how).wall
+            how = ("--engine", engine, "--jobs", str(count), "--quiet", "--out", str(out))
+            seconds[count] = kfeat("run", *MAIN_JOB, *how).wall
             cpu[count] = cpu_seconds(out)
         ratio = seconds[1] / seconds[2]
         yield {
@@ -128,21 +127,6 @@ def two_processes(folder: Path) -> Iterator[Row]:
             "note": f"beside another a trial takes {cpu[2] / cpu[1]:.2f} times the CPU time: "
             f"{2 * cpu[1] / cpu[2]:.2f} is the most",
         }
-
-
-@contextmanager
-def local_workers(count: int) -> Iterator[tuple[str, ...]]:
-    """Yield the options of so many processes of kfeat's own."""
-    yield ("--jobs", str(count))
-
-
-@contextmanager
-def dask_workers(count: int) -> Iterator[tuple[str, ...]]:
-    """Yield the options of a cluster of so many workers, each a process with one thread."""
-    from distributed import LocalCluster
-
-    with LocalCluster(n_workers=count, threads_per_worker=1, dashboard_address="127.0.0.1:0") as cluster:
-        yield ("--engine", "dask", "--scheduler", str(cluster.scheduler_address))
 
 
 def cpu_seconds(out: Path) -> float:

@@ -7,8 +7,9 @@ whose worker is lost begins again on another.
 
 import logging
 import os
+import pickle
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -17,12 +18,13 @@ from time import monotonic
 from typing import Any
 from uuid import uuid4
 
+import dask
 from distributed import Client, KilledWorker, LocalCluster
 
 from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.child_start import interrupts_held_back
 from kfeat.experiments.engines.base import Event
-from kfeat.experiments.engines.dask_worker import Children, run_on_worker
+from kfeat.experiments.engines.dask_worker import Children
 from kfeat.experiments.engines.places import free_worker
 from kfeat.experiments.engines.returned import checked, lost_row
 from kfeat.experiments.plan import Trial
@@ -32,6 +34,8 @@ from kfeat.experiments.worker import WorkerOptions
 RETRIES = 3  # of a trial whose worker was lost
 LOOK_SECONDS = 1.0  # between two looks at which workers there are
 ANSWER_SECONDS = 10.0  # in which a scheduler or a worker has to answer
+# What Dask's processes do while trials run, a tenth of the cores in all, to tell a dashboard that nobody has.
+UNWATCHED = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
 SILENCE_SECONDS = 60.0  # after which a scheduler that was there is taken for lost: it may be busy for a while
 
 log = logging.getLogger(__name__)
@@ -46,7 +50,7 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Da
     _silence()
     if address is None:
         # Ctrl-C in a terminal reaches the workers too; they end with the run, without a traceback.
-        with interrupts_held_back():
+        with interrupts_held_back(), dask.config.set(UNWATCHED):
             cluster = LocalCluster(
                 n_workers=jobs,
                 threads_per_worker=1,
@@ -70,6 +74,21 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Da
     finally:
         with suppress(OSError):
             client.close(timeout=ANSWER_SECONDS)
+
+
+def _task() -> Callable[[str, str, bytes], Row | None]:
+    """Return what a Dask worker is to do with a pickled trial.
+
+    Dask carries a function within a function by its code. The scheduler, which unpickles every task, thus
+    needs no kfeat and does not import it: that took it seconds in which no worker got a trial.
+    """
+
+    def run(plugin: str, key: str, trial: bytes) -> Row | None:
+        from kfeat.experiments.engines.dask_worker import run_on_worker
+
+        return run_on_worker(plugin, key, trial)
+
+    return run
 
 
 def _silence() -> None:
@@ -166,7 +185,7 @@ class Dask:
         key = f"{attempt.trial.id}-{len(attempt.lost)}-{children}"
         with self._answering():
             attempt.future = self._client.submit(
-                run_on_worker, children, key, attempt.trial, key=key, workers=[address], pure=False
+                _task(), children, key, pickle.dumps(attempt.trial), key=key, workers=[address], pure=False
             )
         attempt.address = address
         attempt.future.add_done_callback(lambda _: ended.put(key))

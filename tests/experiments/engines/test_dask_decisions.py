@@ -1,5 +1,8 @@
 """What the Dask engine decides by itself, without any process."""
 
+import os
+import pickle
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -20,10 +23,12 @@ from tests.cells import fake_row
 
 pytest.importorskip("distributed", reason="the Dask engine needs the package distributed")
 
+import dask
 from distributed import KilledWorker
+from distributed.protocol.pickle import dumps as dask_dumps
 
-from kfeat.experiments.engines.dask import Dask, _Attempt
-from kfeat.experiments.engines.dask_worker import Children
+from kfeat.experiments.engines.dask import Dask, _Attempt, _task
+from kfeat.experiments.engines.dask_worker import TRIM, Children, leave_memory_to_glibc
 
 Write = Callable[..., Path]
 A1, A2, B1 = "tcp://10.0.0.1:1", "tcp://10.0.0.1:2", "tcp://10.0.0.2:1"
@@ -191,3 +196,28 @@ def test_options_that_do_not_go_together_are_refused(write: Write, options: list
     refused = CliRunner().invoke(main, ["run", str(write()), *options])
     assert refused.exit_code == 2
     assert advice in refused.stderr
+
+
+def test_a_scheduler_needs_no_kfeat_to_hand_on_a_trial(trials: list[Trial], tmp_path: Path) -> None:
+    sent = tmp_path / "task"
+    sent.write_bytes(dask_dumps((_task(), "children", "key", pickle.dumps(trials[0]))))
+    program = (
+        "import sys; from pathlib import Path; from distributed.protocol.pickle import loads\n"
+        f"task, *arguments = loads(Path({str(sent)!r}).read_bytes())\n"
+        "print(callable(task), arguments[:2], [name for name in sys.modules if name.startswith('kfeat')])"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout == "True ['children', 'key'] []\n"
+
+
+def test_children_have_memory_as_anywhere_else_unless_someone_wished_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    of_dask = str(dask.config.get(f"distributed.nanny.pre-spawn-environ.{TRIM}"))
+    for value, left in ((of_dask, None), ("12345", "12345")):
+        monkeypatch.setenv(TRIM, value)
+        leave_memory_to_glibc()
+        assert os.environ.get(TRIM) == left
+    monkeypatch.delenv(TRIM)
+    leave_memory_to_glibc()
+    assert TRIM not in os.environ
