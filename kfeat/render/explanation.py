@@ -12,7 +12,7 @@ from kfeat.experiments.flat import flat, learnt
 from kfeat.experiments.quantities import QUANTITIES, SCORE
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.render.terminal import paragraph
-from kfeat.render.text import MISSING
+from kfeat.render.text import MISSING, value_text
 from kfeat.saying import plain
 
 NO_CONFIG = (
@@ -24,10 +24,10 @@ NO_CONFIG = (
 def render_explanation(found: Explanation, out: Path, width: int | None = None) -> str:
     """Return the explanation; `out` is the folder of your own rows, `width` the columns of a terminal."""
     parts = [_head(found)]
+    parts += ["\n".join(_of_use(use, width)) for use in found.uses] or [paragraph(NO_CONFIG, "", width)]
     if found.rows:
         row = found.rows[0][1]
         parts += [_section(title, lines) for title, lines in row_sections(row).items() if lines]
-    parts += ["\n".join(_of_use(use, width)) for use in found.uses] or [paragraph(NO_CONFIG, "", width)]
     if command := run_command(found, out):
         parts.append(f"to run exactly this trial:\n  {command}")
     return "\n\n".join(parts)
@@ -59,17 +59,13 @@ def _head(found: Explanation) -> str:
 
 
 def row_sections(row: Row) -> dict[str, dict[str, str]]:
-    """Return what a row says, section by section."""
+    """Return what a row says, section by section: first what came out, then what it came from."""
     environment = row["environment"]
-    parameters = {**flat(row), "repeat": row["repeat"], "seed": row["seed"]}
+    parameters = {**_spread(flat(row)), "repeat": row["repeat"], "seed": row["seed"]}
     seeds = {f"seeds.{name}": seed for name, seed in row["seeds"].items()}
     machine = {key: environment[key] for key in ("processor", "cores", "system", "python", "commit")}
     machine |= {"threads": row.get("threads"), **environment["packages"]}
-    sections = {
-        "parameters": _texts({**parameters, **seeds, "fingerprint": row["fingerprint"]}),
-        "learnt": _texts(dict(learnt(row))),
-        "machine": _texts(machine),
-    }
+    sections = {}
     if row["status"] == "done":
         sections["numbers"] = dict(_numbers(row))
         sections["solver's end"] = _texts(row.get("solve") or {})
@@ -77,7 +73,17 @@ def row_sections(row: Row) -> dict[str, dict[str, str]]:
         sections[f"seconds, CPU and wall ({counts})"] = {
             name: f"{phase['cpu']:.4f}  {phase['wall']:.4f}" for name, phase in row["seconds"].items()
         }
-    return sections
+    return sections | {
+        "parameters": _texts({**parameters, **seeds, "fingerprint": row["fingerprint"]}),
+        "learnt": _texts(dict(learnt(row))),
+        "machine": _texts(machine),
+    }
+
+
+def _spread(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters without the mappings whose keys have lines of their own."""
+    parents = {key.rpartition(".")[0] for key in found}
+    return {key: value for key, value in found.items() if not isinstance(value, dict) or key not in parents}
 
 
 def _numbers(row: Row) -> Iterator[tuple[str, str]]:
@@ -89,7 +95,7 @@ def _numbers(row: Row) -> Iterator[tuple[str, str]]:
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    return {key: MISSING if value is None else str(value) for key, value in values.items()}
+    return {key: value_text(value) for key, value in values.items()}
 
 
 def _section(title: str, lines: Mapping[str, str]) -> str:

@@ -11,7 +11,7 @@ from kfeat.errors import StoreError
 from kfeat.experiments.quantities import QUANTITIES
 from kfeat.render.escapes import csv_text
 from kfeat.render.terminal import paragraph, table
-from kfeat.render.text import MISSING
+from kfeat.render.text import value_text
 
 _ALWAYS = ("id", "status")  # columns of the table though all rows agree in them
 # Of the seconds, the table has those that every table has: CPU time of mapping, training and testing.
@@ -93,10 +93,6 @@ _DECLARED = {column(quantity): quantity for quantity in QUANTITIES.values()}
 def _text(key: str, one: Record) -> str:
     """Return a value as tables write it: quantities with their digits, truth values as yes and no."""
     value: Any = one.get(key)
-    if value is None:
-        return MISSING
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int | float) and key in _DECLARED:
+    if isinstance(value, int | float) and not isinstance(value, bool) and key in _DECLARED:
         return _DECLARED[key].text(value)
-    return str(value)
+    return value_text(value)

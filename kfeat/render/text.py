@@ -1,6 +1,10 @@
 """How tables print numbers."""
 
 from collections.abc import Callable
+from math import inf
+from typing import Any
+
+import yaml
 
 from kfeat.analysis.cells import Cell, Shown
 from kfeat.experiments.quantities import Quantity
@@ -22,6 +26,17 @@ def marked(number: Shown, form: Callable[[float | None], str]) -> str:
     """Return a number in this form, followed by how many runs it rests on where they are few: `6.7 mins¹`."""
     found = shown(number, form)
     return found if number.runs is None else found + str(number.runs).translate(RAISED)
+
+
+def value_text(value: Any) -> str:
+    """Return a value of a row: truth values as yes and no, lists and mappings as a config has them."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | dict):
+        return yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=inf).strip()
+    return str(value)
 
 
 def seconds(value: float | None, sd: float | None = None) -> str:

@@ -51,6 +51,11 @@ def test_a_row_is_explained_by_the_beginning_of_its_id(small: Path) -> None:
     ):
         assert words in text, words
     assert "Table 2" not in text  # another method's
+    lines = [line.split() for line in shown.stdout.splitlines()]
+    assert lines.index(["accuracy", "55.00", "%"]) < lines.index(["map.n_components", "64"])
+    assert ["protocol.split.kind", "sample"] in lines
+    assert ["protocol.scale", "[{divide:", "16.0}]"] in lines  # as a config has it
+    assert shown.stdout.count("{") == 1  # a mapping has a line for each key
     command = shown.stdout.splitlines()[-1].split()
     assert command == ["kfeat", "run", "small.yaml", "--only", first.id, "--force"]
     write_rows(Path("my rows/small"), rows)
