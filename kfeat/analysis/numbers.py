@@ -6,6 +6,10 @@ count as reproduced, for two reasons. Where no standard deviation is printed, th
 vary as ours do. A difference beyond the slack is *open* where its interval has 0 inside, else it *differs*,
 *explained* if the config says why and every claim that it cites is reproduced, else *not explained*.
 
+The wider an interval is, the more easily it has 0 inside: few runs, or runs that vary much, are within the
+error of almost anything. So a number within the error is *known to lie within the slack* where its whole
+interval does, and otherwise *too wide to tell*: the difference may be beyond the slack, and nothing shows it.
+
 A standard deviation is *alike* if the 95 % F interval of ours over the printed one has 1 inside, else
 *wider* or *narrower*. A time is *alike* if ours is within a factor TIME_FACTOR of the printed one, else
 *quicker* or *slower*: the paper's was taken on another machine, so that only its order of magnitude can be
@@ -36,6 +40,8 @@ ALIKE = "alike"
 MISSING = "missing"
 # From the best to the worst, as tallies list them.
 MEANS = (WITHIN_ERROR, WITHIN_SLACK, OPEN, EXPLAINED, UNEXPLAINED, MISSING)
+KNOWN_WELL, TOO_WIDE = "known to lie within the slack", "too wide to tell"
+CERTAINTY = (KNOWN_WELL, TOO_WIDE)
 DEVIATIONS = (ALIKE, "wider", "narrower", MISSING)
 TIMES = (ALIKE, "quicker", "slower", MISSING)
 
@@ -50,6 +56,7 @@ class Reproduction:
     difference: float
     interval: Interval | None
     verdict: str
+    slack: float
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,13 @@ class NumberVerdict:
         return (
             EXPLAINED if item.verdict == UNEXPLAINED and explains(self.number, self.cited) else item.verdict
         )
+
+    @property
+    def certainty(self) -> str:
+        """Return how well a number within the error is known, one of CERTAINTY, over all of its cells."""
+        intervals = [(one.interval or (-inf, inf), one.slack) for one in self.reproductions]
+        known = all(-slack <= low and high <= slack for (low, high), slack in intervals)
+        return KNOWN_WELL if known else TOO_WIDE
 
     def times(self, cell: Cell) -> dict[str, PrintedRatio]:
         """Return a cell's seconds over the printed ones, for each quantity of which a time is printed."""
@@ -145,11 +159,12 @@ def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Repr
     difference = ours.mean - theirs.mean
     interval = _interval(cell, quantity, difference, theirs)
     by_chance = interval is not None and interval[0] <= 0 <= interval[1]
-    if abs(difference) <= reported.slack_of(number):
+    slack = reported.slack_of(number)
+    if abs(difference) <= slack:
         verdict = WITHIN_ERROR if by_chance else WITHIN_SLACK
     else:
         verdict = OPEN if by_chance else UNEXPLAINED
-    return Reproduction(cell, quantity, ours, difference, interval, verdict)
+    return Reproduction(cell, quantity, ours, difference, interval, verdict, slack)
 
 
 def _interval(cell: Cell, quantity: Quantity, difference: float, theirs: Summary) -> Interval | None:

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.numbers import DEVIATIONS, MEANS, MISSING, TIMES, NumberVerdict
+from kfeat.analysis.numbers import CERTAINTY, DEVIATIONS, MEANS, MISSING, TIMES, WITHIN_ERROR, NumberVerdict
 from kfeat.analysis.standing import CLAIMS, Standing
 
 KINDS = {
@@ -50,8 +50,10 @@ def tallies(standings: Sequence[Standing]) -> list[Tally]:
         if one.experiment.reported
         for text in one.experiment.reported.lost
     }
+    certain = (item.certainty for item in numbers if item.verdict == WITHIN_ERROR)
     found = [
         Tally.of("printed numbers", MEANS, (item.verdict for item in numbers)),
+        Tally.of("printed numbers within the error, by their intervals", CERTAINTY, certain),
         Tally.of("printed standard deviations", DEVIATIONS, (one.verdict for one in deviations if one)),
         Tally.of("printed times", TIMES, (one.verdict for one in times)),
         Tally.of("printed, but lost in the copies that there are", (MISSING,), [MISSING for _ in lost]),

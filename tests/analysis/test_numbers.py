@@ -11,7 +11,9 @@ from kfeat.analysis.cells import Cell
 from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.numbers import (
     EXPLAINED,
+    KNOWN_WELL,
     OPEN,
+    TOO_WIDE,
     UNEXPLAINED,
     WITHIN_ERROR,
     WITHIN_SLACK,
@@ -57,6 +59,18 @@ def test_a_number_may_have_a_slack_of_its_own(make_cells: Make) -> None:
         assert reproduction(cell, number, Reported(source="A Paper", runs=5, slack=slack)).verdict == verdict
     wider = number.model_copy(update={"slack": 0.8})
     assert reproduction(cell, wider, Reported(source="A Paper", runs=5, slack=0.1)).verdict == WITHIN_SLACK
+
+
+def test_few_runs_are_within_the_error_of_much_and_do_not_tell(make_cells: Make) -> None:
+    def certainty(*scores: list[float]) -> str:
+        found = [reproductions_of(make_cells(one, exact=None), slack=1.0, runs=5)[0] for one in scores]
+        assert {item.verdict for item in found} == {WITHIN_ERROR}
+        return NumberVerdict(number, [item.cell for item in found], found, (), 5).certainty
+
+    number = ReportedNumber.model_validate({"for": {}, "mean": 85.0, "sd": 0.5, "where": "Table 1"})
+    close, wide = [0.849, 0.850, 0.851], [0.840, 0.856]  # about 85.0 and 84.8, by 0.6 and 10 points
+    assert certainty(close) == KNOWN_WELL
+    assert certainty(wide) == certainty(close, wide) == TOO_WIDE
 
 
 def test_the_interval_is_welchs(make_cells: Make) -> None:

@@ -53,6 +53,7 @@ def test_a_line_per_experiment_and_the_tallies(standings: list[Standing]) -> Non
     # The second config has the same cells, so that its printed numbers are those of the first.
     assert tally_lines(standings) == [
         "printed numbers: 2: 2 within the error",
+        "printed numbers within the error, by their intervals: 2: 2 known to lie within the slack",
         "printed standard deviations: 1: 1 narrower",
         "printed times: 1: 1 quicker",
         "claims of the papers: 4: 1 reproduced; 1 holds in direction, not in size; "
