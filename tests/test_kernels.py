@@ -333,3 +333,12 @@ def test_where_most_rows_are_the_same_the_median_distance_is_zero(kernel, make):
     with pytest.raises(DataError, match="the median bandwidth of rows that do not differ is 0"):
         kernel("median").resolve(make(X))
     assert kernel("mean_distance").resolve(make(X)).gamma > 0
+
+
+def test_coefficients_of_high_degrees_are_finite_where_a_factor_of_them_is_not():
+    p = 1100  # C(1100, 550) is 1e329
+    assert np.array_equal(Polynomial(p).maclaurin(p + 5), np.arange(p + 5) == p)
+    halves = Polynomial(p, gamma=0.5, coef0=0.5).maclaurin(p + 1)
+    exact = [math.comb(p, n) / 2**p for n in range(p + 1)]
+    np.testing.assert_allclose(halves, exact, rtol=1e-11, atol=1e-280)
+    assert np.isinf(Polynomial(p, coef0=1.0).maclaurin(p + 1)[550])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kfeat.data import Status
 
 
-@click.group()
+@click.group(cls=options.Group)
 def data() -> None:
     """List, download, verify and describe datasets.
 

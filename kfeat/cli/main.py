@@ -8,6 +8,7 @@ import gc
 import logging
 import signal
 import sys
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import FrameType
 from typing import Any
@@ -39,7 +40,6 @@ COMMANDS: dict[str, tuple[click.Command, ...]] = {
     "Your own data": (new, tune, fit, predict, score, info),
     "What there is": (data, maps, kernels, solvers, schema),
 }
-WHOLE = 1000  # characters: no first sentence is cut, whatever the terminal's width
 
 
 class _ToStderr(logging.Handler):
@@ -50,14 +50,12 @@ class _ToStderr(logging.Handler):
             print(self.format(record), file=sys.stderr)  # click's echo goes past what rich puts there
 
 
-class _Group(click.Group):
+class _Group(options.Group):
     """Shows its commands by what they are for; what a user can correct is a sentence and exit code 2."""
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands by what they are for."""
-        for title, commands in COMMANDS.items():
-            with formatter.section(title):
-                formatter.write_dl([(str(one.name), one.get_short_help_str(WHOLE)) for one in commands])
+    def sections(self) -> Mapping[str, Iterable[click.Command]]:
+        """Return the commands by what they are for."""
+        return COMMANDS
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; Ctrl-C exits with 130, SIGTERM with 143, a KfeatError with 2."""

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,22 @@ from kfeat.errors import ConfigError
 
 Command = Callable[..., Any]
 
+WHOLE = 1000  # characters, which no sentence has
 KEPT = "kfeat.kept"  # where in a context's `meta` stands what is said when Ctrl-C ends the command
+
+
+class Group(click.Group):
+    """A group of commands, whose help has the first sentence of each, whatever the terminal's width."""
+
+    def sections(self) -> Mapping[str, Iterable[click.Command]]:
+        """Return the commands under the titles of the help."""
+        return {"Commands": self.commands.values()}
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their titles."""
+        for title, commands in self.sections().items():
+            with formatter.section(title):
+                formatter.write_dl([(str(one.name), one.get_short_help_str(WHOLE)) for one in commands])
 
 
 def keeps(what: str) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Access = dict[str, Any]
 
 
-class _Rows(click.Group):
+class _Rows(options.Group):
     """Takes `kfeat rows CONFIG` for `kfeat rows show CONFIG`; a config named merge is written ./merge."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -140,11 +140,14 @@ class Polynomial(DotProductKernel):
 
     def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
         """Return a_n = C(degree, n) gamma^n coef0^(degree - n)."""
-        p, a = self.degree, np.zeros(n_terms)
-        n = np.arange(min(n_terms, p + 1))
+        p, n = self.degree, np.arange(min(n_terms, self.degree + 1))
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite coefficient says so itself
-            a[: len(n)] = special.comb(p, n) * float(self.gamma) ** n * float(self.coef0) ** (p - n)
-        return a
+            a = special.comb(p, n) * float(self.gamma) ** n * float(self.coef0) ** (p - n)
+            if not np.isfinite(a).all():  # a factor overflows, the product may not
+                logs = special.gammaln(p + 1) - special.gammaln(n + 1) - special.gammaln(p - n + 1)
+                logs += special.xlogy(n, self.gamma) + special.xlogy(p - n, self.coef0)
+                a = np.where(np.isfinite(a), a, np.exp(logs))
+        return np.concatenate([a, np.zeros(n_terms - len(n))])
 
     def _f(self, t: NDArray[Any]) -> NDArray[Any]:
         t *= self.gamma

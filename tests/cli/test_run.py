@@ -337,6 +337,8 @@ def test_help_is_there_for_every_command() -> None:
         result = kfeat(command, "--help")
         assert result.exit_code == 0
         assert result.stdout.startswith("Usage")
+    for group in ([], ["data"], ["rows"]):
+        assert "..." not in kfeat(*group, "--help").stdout.replace("[ARGS]...", "")  # no sentence is cut
 
 
 # Two quick trials, then a solve in C that would take minutes: LIBSVM with next to no kernel cache.

@@ -155,6 +155,12 @@ def test_a_gram_matrix_that_does_not_fit_is_refused_with_its_bytes(monkeypatch):
         KernelRidge().fit(*problem())
 
 
+def test_batches_may_have_targets_in_a_column():
+    X, y = problem(10, 3)
+    column = Ridge().fit_batches([(X[:6], y[:6, None]), (X[6:], y[6:, None])])
+    assert np.array_equal(column.coef_, Ridge().fit_batches([(X[:6], y[:6]), (X[6:], y[6:])]).coef_)
+
+
 def test_bad_input_is_refused():
     X, y = problem(10, 3)
     with pytest.raises(ParameterError, match="alpha: "):

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
+from sklearn.utils.validation import column_or_1d
 
 from kfeat.batches import Batches
 from kfeat.errors import DataError
@@ -32,7 +33,8 @@ class Moments:
 
     @classmethod
     def of(cls, X: Any, y: NDArray[Any]) -> Self:
-        """Return the moments of rows X (n, d), dense or CSR, with targets y (n,)."""
+        """Return the moments of rows X (n, d), dense or CSR, with targets y (n,) or (n, 1)."""
+        y = column_or_1d(y)
         if len(y) != X.shape[0]:
             raise DataError(f"a batch has {X.shape[0]} rows and {len(y)} targets: give one for each row")
         total = cls.nothing(X.shape[1])
