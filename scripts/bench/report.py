@@ -31,7 +31,7 @@ the first, and *over the rounds* the least and the largest such ratio of a singl
 ONCE = """\
 Each row is one comparison, measured as the text above says. *kfeat (s)* and *the other (s)* are wall seconds,
 and *times as quick* is the second over the first."""
-ONE_BY_ONE = frozenset({"engine", "newton"})  # the parts whose sides take no turns
+ONE_BY_ONE = frozenset({"engine", "multicore", "newton"})  # the parts whose sides take no turns
 LEGEND = """\
 *floor (s)* is the
 time of what nobody can leave out, such as bare FFTs or the writing of the bytes; the text above the table or
@@ -84,7 +84,7 @@ def save_summary(folder: Path) -> None:
         "## Missed targets",
         table(missed) if missed else "None.",
         "## How to read a row",
-        f"{ROUNDS} {LEGEND} The pages of {' and '.join(sorted(ONE_BY_ONE))} say how they were measured.",
+        f"{ROUNDS} {LEGEND} The pages of {', '.join(sorted(ONE_BY_ONE))} say how they were measured.",
         *dict.fromkeys(_measured_on(found) for found in parts.values()),
     ]
     (folder / "README.md").write_text("\n\n".join(text) + "\n")
