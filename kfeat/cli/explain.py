@@ -18,9 +18,9 @@ from kfeat.saying import plain_lines
 def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, quiet: bool) -> None:
     """Show all about the trial with this ID, of which the beginning is enough.
 
-    Its parameters and numbers, what was learnt, its seconds, machine and commit; the configs that plan it
-    (of CONFIGS, by default those in configs/), the cell of their tables that holds it, the printed numbers
-    and claims that rest on this cell with their verdicts; and the command that runs exactly this trial.
+    The configs that plan it (of CONFIGS, by default those in configs/), the cell of their tables that holds
+    it, the printed numbers and claims that rest on this cell with their verdicts; its numbers and seconds,
+    its parameters, what was learnt, its machine and commit; and the command that runs exactly this trial.
     """
     from kfeat.analysis.explanation import explain as explained
     from kfeat.experiments.load import load_experiment

@@ -35,7 +35,9 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | dict):
-        return yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=inf).strip()
+        return yaml.safe_dump(
+            value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=inf
+        ).strip()
     return str(value)
 
 

@@ -72,7 +72,8 @@ def _columns(cells: Sequence[Cell]) -> list[list[Any]]:
     found: dict[tuple[str, str], list[Any]] = {}
     sizes = [len(cell.there) for cell in cells]
     rows = [row for cell in cells for row in cell.there]
-    for at, row in enumerate(rows):
+    done_first = sorted(enumerate(rows), key=lambda one: one[1]["status"] != "done")  # they have all sections
+    for at, row in done_first:
         for place, value in _flat(row).items():
             found.setdefault(place, [None] * len(rows))[at] = value
     return [[*place, *_packed(values, sizes)] for place, values in found.items()]

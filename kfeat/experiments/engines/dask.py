@@ -24,7 +24,7 @@ from distributed import Client, KilledWorker, LocalCluster
 from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.child_start import interrupts_held_back
 from kfeat.experiments.engines.base import Event
-from kfeat.experiments.engines.dask_worker import Children
+from kfeat.experiments.engines.dask_worker import Children, run_on_worker
 from kfeat.experiments.engines.places import free_worker
 from kfeat.experiments.engines.returned import checked, lost_row
 from kfeat.experiments.plan import Trial
@@ -76,19 +76,18 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Da
             client.close(timeout=ANSWER_SECONDS)
 
 
-def _task() -> Callable[[str, str, bytes], Row | None]:
-    """Return what a Dask worker is to do with a pickled trial.
+class _Call:
+    """A trial on its way to a worker: unpickling it there runs the trial, and gives its row.
 
-    Dask carries a function within a function by its code. The scheduler, which unpickles every task, thus
-    needs no kfeat and does not import it: that took it seconds in which no worker got a trial.
+    The scheduler unpickles every task, whose function is `pickle.loads` and whose argument the bytes of this:
+    so it needs no kfeat and does not import it, which took it seconds in which no worker got a trial.
     """
 
-    def run(plugin: str, key: str, trial: bytes) -> Row | None:
-        from kfeat.experiments.engines.dask_worker import run_on_worker
+    def __init__(self, children: str, key: str, trial: Trial) -> None:
+        self._arguments = children, key, trial
 
-        return run_on_worker(plugin, key, trial)
-
-    return run
+    def __reduce__(self) -> tuple[Callable[..., Row | None], tuple[str, str, Trial]]:
+        return run_on_worker, self._arguments
 
 
 def _silence() -> None:
@@ -185,7 +184,11 @@ class Dask:
         key = f"{attempt.trial.id}-{len(attempt.lost)}-{children}"
         with self._answering():
             attempt.future = self._client.submit(
-                _task(), children, key, pickle.dumps(attempt.trial), key=key, workers=[address], pure=False
+                pickle.loads,
+                pickle.dumps(_Call(children, key, attempt.trial)),
+                key=key,
+                workers=[address],
+                pure=False,
             )
         attempt.address = address
         attempt.future.add_done_callback(lambda _: ended.put(key))

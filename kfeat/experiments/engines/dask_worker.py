@@ -6,12 +6,10 @@ of the Dask worker, with the cap on threads and the time limit that it has anywh
 
 import multiprocessing
 import os
-import pickle
 from dataclasses import replace
 from threading import Lock
 from typing import Any
 
-import dask
 from distributed import WorkerPlugin, get_worker
 from tornado.ioloop import PeriodicCallback
 
@@ -19,19 +17,18 @@ from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
 
-TRIM = "MALLOC_TRIM_THRESHOLD_"
+TRIM, TRIM_OF_DASK = "MALLOC_TRIM_THRESHOLD_", "65536"
 IDLE_SECONDS = 60.0  # a child without a trial for so long, at most twice as long, ends: its run may be gone
 
 
-def run_on_worker(plugin: str, key: str, trial: bytes) -> Row | None:
-    """Return the row of a pickled trial from a child of this Dask worker; None where it was cancelled.
+def run_on_worker(plugin: str, key: str, trial: Trial) -> Row | None:
+    """Return the row of `trial` from a child of this Dask worker; None where the trial was cancelled.
 
     Raises the KfeatError of data that cannot be loaded.
     """
     children = get_worker().plugins[plugin]
     assert isinstance(children, Children)
-    found: Trial = pickle.loads(trial)  # from the run that sends tasks to this worker
-    return children.row(key, found)
+    return children.row(key, trial)
 
 
 class Children(WorkerPlugin):
@@ -108,10 +105,10 @@ class Children(WorkerPlugin):
 
 
 def leave_memory_to_glibc() -> None:
-    """Start children without the limit of free memory that Dask's nanny sets in its workers' environment.
+    """Start children without the limit of free memory that Dask's nanny sets where nobody says otherwise.
 
     With it glibc maps each large array anew, since it no longer learns from the ones before, and maps took
-    2.7 times as long as anywhere else. A limit that differs from Dask's own is someone's wish and stays.
+    2.7 times as long as anywhere else. A limit of another size is someone's wish and stays.
     """
-    if os.environ.get(TRIM) == str(dask.config.get(f"distributed.nanny.pre-spawn-environ.{TRIM}", None)):
+    if os.environ.get(TRIM) == TRIM_OF_DASK:
         del os.environ[TRIM]

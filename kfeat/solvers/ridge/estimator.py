@@ -67,7 +67,7 @@ class Ridge(LinearSolver):
 
     @finite
     def fit_batches(self, batches: Iterable[tuple[Any, Any]]) -> "Ridge":
-        """Train on batches of (features (m, d), targets (m,))."""
+        """Train on batches of (features (m, d), targets (m,) or (m, 1))."""
         check_parameters(self)
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         parts = (Moments.of(as_operand(X), np.asarray(y)) for X, y in batches if len(y))

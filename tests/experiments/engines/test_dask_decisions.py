@@ -27,8 +27,8 @@ import dask
 from distributed import KilledWorker
 from distributed.protocol.pickle import dumps as dask_dumps
 
-from kfeat.experiments.engines.dask import Dask, _Attempt, _task
-from kfeat.experiments.engines.dask_worker import TRIM, Children, leave_memory_to_glibc
+from kfeat.experiments.engines.dask import Dask, _Attempt, _Call
+from kfeat.experiments.engines.dask_worker import TRIM, TRIM_OF_DASK, Children, leave_memory_to_glibc
 
 Write = Callable[..., Path]
 A1, A2, B1 = "tcp://10.0.0.1:1", "tcp://10.0.0.1:2", "tcp://10.0.0.2:1"
@@ -200,21 +200,22 @@ def test_options_that_do_not_go_together_are_refused(write: Write, options: list
 
 def test_a_scheduler_needs_no_kfeat_to_hand_on_a_trial(trials: list[Trial], tmp_path: Path) -> None:
     sent = tmp_path / "task"
-    sent.write_bytes(dask_dumps((_task(), "children", "key", pickle.dumps(trials[0]))))
+    sent.write_bytes(dask_dumps((pickle.loads, pickle.dumps(_Call("children", "key", trials[0])))))
     program = (
         "import sys; from pathlib import Path; from distributed.protocol.pickle import loads\n"
-        f"task, *arguments = loads(Path({str(sent)!r}).read_bytes())\n"
-        "print(callable(task), arguments[:2], [name for name in sys.modules if name.startswith('kfeat')])"
+        f"task, argument = loads(Path({str(sent)!r}).read_bytes())\n"
+        "print(task.__name__, type(argument).__name__, any(one.startswith('kfeat') for one in sys.modules))"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert told.stdout == "True ['children', 'key'] []\n"
+    assert told.stdout == "loads bytes False\n"
 
 
 def test_children_have_memory_as_anywhere_else_unless_someone_wished_otherwise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    of_dask = str(dask.config.get(f"distributed.nanny.pre-spawn-environ.{TRIM}"))
-    for value, left in ((of_dask, None), ("12345", "12345")):
+    shipped = next(one["distributed"]["nanny"] for one in dask.config.defaults if "distributed" in one)
+    assert str(shipped["pre-spawn-environ"][TRIM]) == TRIM_OF_DASK
+    for value, left in ((TRIM_OF_DASK, None), ("12345", "12345")):
         monkeypatch.setenv(TRIM, value)
         leave_memory_to_glibc()
         assert os.environ.get(TRIM) == left
