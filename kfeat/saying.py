@@ -1,7 +1,8 @@
-"""Saying things: once, however often they are met, and in signs that a terminal only shows."""
+"""Saying things: once, however often they are met, in signs that a terminal only shows, and as YAML."""
 
 import logging
 from functools import cache
+from typing import Any
 
 logger = logging.getLogger("kfeat")
 
@@ -20,6 +21,16 @@ def plain(text: str) -> str:
 def plain_lines(text: str) -> str:
     """Return the text with the same care for each of its lines."""
     return "\n".join(map(plain, text.split("\n")))
+
+
+def in_yaml(value: Any) -> str:
+    """Return a value as YAML on one line, as a config has it, with keys in their order."""
+    import yaml
+
+    text: str = yaml.safe_dump(
+        value, default_flow_style=True, width=10**9, allow_unicode=True, sort_keys=False
+    )
+    return text.removesuffix("\n").removesuffix("\n...")
 
 
 def printable(error: Exception) -> str:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 from kfeat.saying import plain
 
 if TYPE_CHECKING:
+    from kfeat.data.column_reports import ColumnReport
     from kfeat.data.columns import Column
-    from kfeat.data.inspection import ColumnReport, FileReport
+    from kfeat.data.inspection import FileReport
 
 SIGNS = ("delimiter", "decimal")  # options whose value is taken as it is, where YAML would want quotes
 MOST_COLUMNS = 40  # of a file that are shown; --format json has all

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kfeat.saying import in_yaml
+
 if TYPE_CHECKING:
     from kfeat.experiments.explained import Explained
 
@@ -77,7 +79,6 @@ def solvers(name: str | None) -> None:
 def _show(one: "Explained", key: str, lines: list[str]) -> None:
     """Print all about one kernel, map or solver."""
     from kfeat.render.terminal import paragraph, terminal_width
-    from kfeat.tuning.first_config import flow
 
     width = terminal_width()
     click.echo(one.name)
@@ -90,4 +91,4 @@ def _show(one: "Explained", key: str, lines: list[str]) -> None:
         click.echo(f"  {', '.join(parameter.names)}: {parameter.kind}")
         for text in parameter.meaning.split("\n"):
             click.echo(paragraph(text, "      ", width))
-    click.echo(f"\nIn a config, with its defaults:\n  {_KEYS[key].format(flow(one.entry))}")
+    click.echo(f"\nIn a config, with its defaults:\n  {_KEYS[key].format(in_yaml(one.entry))}")

@@ -1,13 +1,11 @@
 """How tables print numbers."""
 
 from collections.abc import Callable
-from math import inf
 from typing import Any
-
-import yaml
 
 from kfeat.analysis.cells import Cell, Shown
 from kfeat.experiments.quantities import Quantity
+from kfeat.saying import in_yaml
 
 MISSING = "–"
 BUSY = "~"  # before a time of a busy machine, and what is made from it
@@ -35,9 +33,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, list | dict):
-        return yaml.safe_dump(
-            value, default_flow_style=True, allow_unicode=True, sort_keys=False, width=inf
-        ).strip()
+        return in_yaml(value)
     return str(value)
 
 

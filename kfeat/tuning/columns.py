@@ -4,21 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from kfeat.data.advice import COUNTS_ROWS, copies_of, names_rows, nearly_numbers, tells_nothing
+from kfeat.data.column_reports import ColumnReport, reports
 from kfeat.data.columns import unnamed
 from kfeat.data.files import open_content
 from kfeat.data.formats.delimited import looks_like_data
 from kfeat.data.formats.learning import comma_numbers
 from kfeat.data.formats.tables import dropped_columns
-from kfeat.data.inspection import (
-    COUNTS_ROWS,
-    ColumnReport,
-    copies_of,
-    names_rows,
-    nearly_numbers,
-    reports,
-    table_in,
-    tells_nothing,
-)
+from kfeat.data.inspection import table_in
 from kfeat.data.reading import Reading, format_of
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}

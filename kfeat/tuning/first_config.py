@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from kfeat.data.dataset import Raw
 from kfeat.experiments.load import load_experiment
-from kfeat.saying import plain
+from kfeat.saying import in_yaml, plain
 from kfeat.tuning.columns import Columns
 from kfeat.tuning.first_choices import Choice, enough_for_folds
 
@@ -24,14 +23,6 @@ def read_back(text: str) -> str:
         tried.write_text(text, encoding="utf-8")
         load_experiment(tried)
     return text
-
-
-def flow(value: Any) -> str:
-    """Return a value as YAML on one line."""
-    text: str = yaml.safe_dump(
-        value, default_flow_style=True, width=10**9, allow_unicode=True, sort_keys=False
-    )
-    return text.removesuffix("\n").removesuffix("\n...")
 
 
 def config_text(
@@ -49,21 +40,21 @@ def config_text(
         plain(f"# {raw.name}: {_size(raw)}; {_task(raw, target)}."),
         *_remarks(columns, target),
         f"# `kfeat run {path}` computes it, `kfeat tune {path} --budget 5m` looks for better choices.",
-        f"title: {flow(_title(raw.name))}",
-        f"dataset: {flow(dataset)}",
+        f"title: {in_yaml(_title(raw.name))}",
+        f"dataset: {in_yaml(dataset)}",
         f"# scale: {choices['scale'].why}",
         f"# split: {choices['split'].why}",
-        f"protocol: {flow(protocol)}",
+        f"protocol: {in_yaml(protocol)}",
         f"# {choices['kernel'].why}",
-        f"kernel: {flow(choices['kernel'].value)}",
+        f"kernel: {in_yaml(choices['kernel'].value)}",
         "maps:",
         f"  # {choices['map'].why}",
-        f"  - {flow(choices['map'].value)}",
+        f"  - {in_yaml(choices['map'].value)}",
         "solvers:",
         f"  # {solver.why}",
-        f"  mapped: {flow(solver.value)}",
+        f"  mapped: {in_yaml(solver.value)}",
         f"  # {exact[1]}",
-        f"  # exact: {flow(exact[0])}",
+        f"  # exact: {in_yaml(exact[0])}",
         "# how often the map is drawn: its spread is shown",
         "repeats: 3",
         "seed: 0",

@@ -8,9 +8,9 @@ from kfeat.data import Protocol
 from kfeat.data.protocol import Validation, drawn
 from kfeat.errors import ConfigError
 from kfeat.experiments.names import experiment_name
-from kfeat.saying import plain
+from kfeat.saying import in_yaml, plain
 from kfeat.tuning.candidates import solver_of
-from kfeat.tuning.first_config import flow, read_back
+from kfeat.tuning.first_config import read_back
 from kfeat.tuning.search import Found
 from kfeat.tuning.setup import Setup
 
@@ -36,14 +36,14 @@ def tuned_config(setup: Setup, found: Found, sentences: list[str]) -> str:
     lines = [
         f"{MARK}{plain(str(experiment.path))}`.",
         *(f"# {plain(one)}" for one in sentences),
-        f"title: {flow(experiment.title + ', tuned')}",
-        f"dataset: {flow(_source(setup.source))}",
-        f"protocol: {flow(_protocol(setup))}",
-        f"kernel: {flow(best.candidate.kernel)}",
+        f"title: {in_yaml(experiment.title + ', tuned')}",
+        f"dataset: {in_yaml(_source(setup.source))}",
+        f"protocol: {in_yaml(_protocol(setup))}",
+        f"kernel: {in_yaml(best.candidate.kernel)}",
         "maps:",
-        f"  - {flow(best.candidate.map)}",
+        f"  - {in_yaml(best.candidate.map)}",
         "solvers:",
-        f"  mapped: {flow(solver_of(best.candidate.loss, best.value, setup.options))}",
+        f"  mapped: {in_yaml(solver_of(best.candidate.loss, best.value, setup.options))}",
         f"repeats: {experiment.settings[0].repeats}",
         f"seed: {experiment.seed}",
     ]

@@ -12,9 +12,9 @@ import pytest
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
+from kfeat.saying import in_yaml
 from kfeat.tuning import process
 from kfeat.tuning import search as search_module
-from kfeat.tuning.first_config import flow
 from tests.cli.test_run import kfeat
 from tests.tuning.asking import Direct
 
@@ -208,7 +208,7 @@ def test_new_keeps_one_of_each_and_the_time_where_it_is_all_there_is(
     Path("c.csv").write_text("\n".join(lines) + "\n")
     made = kfeat("new", "c.csv", "--target", "y", *more)
     assert made.exit_code == 0, made.output
-    assert f"drop: {flow(dropped)}" in Path("c.yaml").read_text()
+    assert f"drop: {in_yaml(dropped)}" in Path("c.yaml").read_text()
 
 
 def test_new_takes_what_is_said_of_a_file_and_finds_blanks_and_lines_without_a_header() -> None:
