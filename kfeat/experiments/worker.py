@@ -2,11 +2,15 @@
 
 Ctrl-C in the parent kills the child at once (a solve in C would swallow it), and a child whose parent is
 gone, even by kill -9, ends by itself.
+
+A trial comes pickled, and is unpickled in the child alone: that imports the libraries of its map and its
+solver, which took a Dask worker seconds too, in which its first child had not begun.
 """
 
 import logging
 import multiprocessing
 import os
+import pickle
 import warnings
 from dataclasses import dataclass
 from math import inf
@@ -20,9 +24,7 @@ from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.child_start import end_with_parent, interrupts_held_back, threads_capped
 from kfeat.experiments.clock import TEST_PHASES, Phase
 from kfeat.experiments.machine import busy_seconds, was_idle
-from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
-from kfeat.experiments.trial import failure, header, run_trial
 from kfeat.memory import limit_memory
 
 LONGEST_WAIT = 60.0  # seconds; the system refuses to wait for an infinite time, or for years
@@ -68,16 +70,16 @@ class Worker:
         """Tell whether the process can take another trial."""
         return self._process.is_alive()
 
-    def start(self, trial: Trial) -> bool:
-        """Hand over a trial, and tell whether there still was a process to take it.
+    def start(self, pickled: bytes) -> bool:
+        """Hand over a pickled trial, and tell whether there still was a process to take it.
 
         What happens next can be waited for on `connection`, for at most `patience` seconds.
         """
-        self.trial = trial
+        self._pickled = pickled
         self._phase: Phase | None = None
         self._began, self._others = perf_counter(), busy_seconds() - self._cpu_seconds()
         try:
-            self.connection.send(trial)
+            self.connection.send_bytes(pickled)
         except OSError:
             return False
         return self.alive
@@ -85,7 +87,7 @@ class Worker:
     def row(self) -> Row | None:
         """Return the row of the trial in hand if it has ended, by itself or not; None while it goes on.
 
-        Raises the KfeatError of data that cannot be loaded.
+        Raises the KfeatError of data that cannot be loaded, and what unpickling the trial raised.
         """
         while self.connection.poll():
             try:
@@ -130,7 +132,7 @@ class Worker:
         self.kill()
         limit = self._options.time_limit
         return {
-            **header(self.trial),
+            **self._header(),
             "status": "stopped",
             "reason": f"it had not ended after {limit:g} seconds",
             "limit_s": limit,
@@ -147,7 +149,12 @@ class Worker:
         else:
             how = f"signal {-code}" if code and code < 0 else f"exit status {code}"
             reason = f"the process died ({how})"
-        return {**header(self.trial), "status": "failed", "reason": reason}
+        return {**self._header(), "status": "failed", "reason": reason}
+
+    def _header(self) -> Row:
+        from kfeat.experiments.trial import header
+
+        return header(pickle.loads(self._pickled))
 
     def _cpu_seconds(self) -> float:
         try:
@@ -167,11 +174,11 @@ class Worker:
         self.connection.close()
 
 
-def handed_over(trial: Trial, idle: list[Worker], options: WorkerOptions) -> Worker:
-    """Return the worker that has taken the trial: an idle one that is still alive, or else a new one."""
+def handed_over(pickled: bytes, idle: list[Worker], options: WorkerOptions) -> Worker:
+    """Return the worker that has taken a pickled trial: an idle one that is still alive, or a new one."""
     while idle:
         worker = idle.pop()
-        if worker.alive and worker.start(trial):
+        if worker.alive and worker.start(pickled):
             return worker
         worker.kill()
     try:
@@ -180,13 +187,15 @@ def handed_over(trial: Trial, idle: list[Worker], options: WorkerOptions) -> Wor
         raise EngineError(
             f"no process for trials can be started ({error.strerror}); take fewer --jobs, or raise the limit"
         ) from None
-    worker.start(trial)
+    worker.start(pickled)
     return worker
 
 
 def _serve(connection: Connection, options: WorkerOptions) -> None:
     end_with_parent()
     limit_memory(options.memory)
+    from kfeat.experiments.trial import failure, header, run_trial
+
     if options.folder and os.path.isdir(options.folder):
         os.chdir(options.folder)
     logging.basicConfig(level=logging.DEBUG if options.debug else logging.ERROR)
@@ -202,6 +211,9 @@ def _serve(connection: Connection, options: WorkerOptions) -> None:
                 trial = connection.recv()
             except EOFError:
                 return
+            except Exception as error:  # of unpickling: another version of kfeat sent it
+                connection.send(("error", error))
+                continue
             try:
                 row = run_trial(
                     trial,

@@ -1,4 +1,5 @@
 import os
+import pickle
 import signal
 import time
 from collections.abc import Callable
@@ -24,7 +25,7 @@ ENDLESS = 1e9
 
 def row_of(worker: Worker, trial: Trial, seconds: float = 30.0) -> Row:
     """Hand a trial to a worker and wait until it has ended."""
-    assert worker.start(trial)
+    assert worker.start(pickle.dumps(trial))
     return awaited(worker, seconds)
 
 
@@ -57,7 +58,7 @@ def test_the_time_limit_counts_the_trials_own_work_only(write: Write) -> None:
     """Neither the start of the process and the loading, seconds in all, nor time in which it is suspended."""
     endless, quick = stand_ins(write, Quick(ENDLESS), Quick(0.1))
     worker = Worker(replace(OPTIONS, time_limit=0.3))
-    assert worker.start(quick)
+    assert worker.start(pickle.dumps(quick))
     while worker._phase is None:
         worker.connection.poll(1.0)
         assert worker.row() is None
@@ -88,19 +89,19 @@ def test_a_stopped_trial_counts_only_alone_on_an_idle_machine_and_before_the_tes
     write: Write, monkeypatch: pytest.MonkeyPatch, alone: bool, idle: bool, phase: str, counts: bool
 ) -> None:
     worker = Worker(replace(OPTIONS, alone=alone, time_limit=0.01))
-    worker.start(*stand_ins(write, Quick()))
+    worker.start(pickle.dumps(*stand_ins(write, Quick())))
     monkeypatch.setattr(module, "was_idle", lambda others, wall: idle)
     row = worker._stopped(Phase(phase, 0.0, 0.0))
     assert row["timed"] == counts
     assert (row["status"], row["limit_s"]) == ("stopped", 0.01)
     assert not worker.alive
-    assert not worker.start(*stand_ins(write, Quick()))
+    assert not worker.start(pickle.dumps(*stand_ins(write, Quick())))
 
 
 def test_a_worker_killed_in_mid_trial_is_a_failed_row(write: Write) -> None:
     (endless,) = stand_ins(write, Quick(ENDLESS))
     worker = Worker(OPTIONS)
-    assert worker.start(endless)
+    assert worker.start(pickle.dumps(endless))
     while worker._phase is None:
         worker.connection.poll(1.0)
         assert worker.row() is None
@@ -112,10 +113,20 @@ def test_a_worker_killed_in_mid_trial_is_a_failed_row(write: Write) -> None:
     assert not active_children()
 
 
+def test_a_trial_that_cannot_be_unpickled_is_no_row(write: Write) -> None:
+    """Another version of kfeat sent it: a failed row would say that the trial itself is at fault."""
+    worker = Worker(OPTIONS)
+    assert worker.start(b"cno_such_module\nTrial\n.")
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        awaited(worker)
+    assert row_of(worker, *stand_ins(write, Quick()))["status"] == "done"
+    worker.kill()
+
+
 def test_ctrl_c_while_a_worker_starts_is_not_its_own(write: Write, capfd: pytest.CaptureFixture[str]) -> None:
     worker = Worker(OPTIONS)
     (trial,) = stand_ins(write, Quick())
-    assert worker.start(trial)
+    assert worker.start(pickle.dumps(trial))
     while worker.row() is None:
         os.kill(worker._process.pid or 0, signal.SIGINT)
         time.sleep(0.05)

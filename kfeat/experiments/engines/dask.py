@@ -80,13 +80,14 @@ class _Call:
     """A trial on its way to a worker: unpickling it there runs the trial, and gives its row.
 
     The scheduler unpickles every task, whose function is `pickle.loads` and whose argument the bytes of this:
-    so it needs no kfeat and does not import it, which took it seconds in which no worker got a trial.
+    so it needs no kfeat and does not import it, which took it seconds in which no worker got a trial. The
+    trial within is pickled once more, for the worker's child in which it runs.
     """
 
     def __init__(self, children: str, key: str, trial: Trial) -> None:
-        self._arguments = children, key, trial
+        self._arguments = children, key, pickle.dumps(trial)
 
-    def __reduce__(self) -> tuple[Callable[..., Row | None], tuple[str, str, Trial]]:
+    def __reduce__(self) -> tuple[Callable[..., Row | None], tuple[str, str, bytes]]:
         return run_on_worker, self._arguments
 
 

@@ -13,7 +13,6 @@ from typing import Any
 from distributed import WorkerPlugin, get_worker
 from tornado.ioloop import PeriodicCallback
 
-from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
 
@@ -21,14 +20,14 @@ TRIM, TRIM_OF_DASK = "MALLOC_TRIM_THRESHOLD_", "65536"
 IDLE_SECONDS = 60.0  # a child without a trial for so long, at most twice as long, ends: its run may be gone
 
 
-def run_on_worker(plugin: str, key: str, trial: Trial) -> Row | None:
-    """Return the row of `trial` from a child of this Dask worker; None where the trial was cancelled.
+def run_on_worker(plugin: str, key: str, pickled: bytes) -> Row | None:
+    """Return the row of a pickled trial from a child of this Dask worker; None where the trial was cancelled.
 
     Raises the KfeatError of data that cannot be loaded.
     """
     children = get_worker().plugins[plugin]
     assert isinstance(children, Children)
-    return children.row(key, trial)
+    return children.row(key, pickled)
 
 
 class Children(WorkerPlugin):
@@ -60,12 +59,12 @@ class Children(WorkerPlugin):
         if multiprocessing.current_process().daemon:
             multiprocessing.current_process().daemon = False
 
-    def row(self, key: str, trial: Trial) -> Row | None:
-        """Return the row of `trial`, which is Dask's task `key`; None where that was cancelled."""
+    def row(self, key: str, pickled: bytes) -> Row | None:
+        """Return the row of a pickled trial, which is Dask's task `key`; None where that was cancelled."""
         with self._lock:
             if key in self._cancelled:
                 return None
-            child = self._busy[key] = handed_over(trial, self._idle, self.options)
+            child = self._busy[key] = handed_over(pickled, self._idle, self.options)
         try:
             row = child.awaited_row()
         finally:

@@ -1,5 +1,6 @@
 """The local engine: killable child processes of this one."""
 
+import pickle
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -34,23 +35,23 @@ class Local:
         """Run all `trials` in their order, but for what does not fit yet, and yield the events."""
         options = replace(options, alone=self.alone)
         idle: list[Worker] = []
-        busy: list[Worker] = []
+        busy: dict[Worker, Trial] = {}
         packing = Packing(trials, self.needs, self.memory)
         try:
             while packing.waiting or busy:
                 while len(busy) < self.jobs and (trial := packing.next()):
                     yield Event(trial)
-                    busy.append(handed_over(trial, idle, options))
+                    busy[handed_over(pickle.dumps(trial), idle, options)] = trial
                 while idle:  # they hold memory, which the trials that wait need, or none is left for them
                     idle.pop().kill()
                 wait([worker.connection for worker in busy], min(worker.patience for worker in busy))
                 for worker in list(busy):
                     row = worker.row()
                     if row is not None:
-                        busy.remove(worker)
+                        trial = busy.pop(worker)
                         idle.append(worker)
-                        packing.ended(worker.trial)
-                        yield Event(worker.trial, row)
+                        packing.ended(trial)
+                        yield Event(trial, row)
         finally:
             for worker in (*idle, *busy):
                 worker.kill()

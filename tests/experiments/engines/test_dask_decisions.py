@@ -210,6 +210,21 @@ def test_a_scheduler_needs_no_kfeat_to_hand_on_a_trial(trials: list[Trial], tmp_
     assert told.stdout == "loads bytes False\n"
 
 
+def test_a_worker_hands_a_trial_on_without_its_libraries(trials: list[Trial], tmp_path: Path) -> None:
+    """Its child imports them, and would have to wait until the worker itself had, 2 seconds or more."""
+    sent = tmp_path / "task"
+    sent.write_bytes(pickle.dumps(_Call("children", "key", trials[0])))
+    program = (
+        "import pickle, sys; from pathlib import Path; from kfeat.experiments.engines import dask_worker\n"
+        "dask_worker.run_on_worker = lambda *arguments: arguments\n"
+        f"children, key, pickled = pickle.loads(Path({str(sent)!r}).read_bytes())\n"
+        "print(children, key, type(pickled).__name__, 'sklearn' in sys.modules)\n"
+        "print(pickle.loads(pickled).id)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout == f"children key bytes False\n{trials[0].id}\n"
+
+
 def test_children_have_memory_as_anywhere_else_unless_someone_wished_otherwise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
