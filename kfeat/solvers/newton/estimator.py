@@ -30,9 +30,13 @@ class Newton(LinearSolver):
 
     A class is done when |grad f(w)| <= eps * min(pos, neg) / n * |grad f(0)|, LIBLINEAR's own rule, and f
     fell by 10 eps f at most in the last step; or when X's precision does not let f fall further
-    (`stop_reason_` "rounding"). Made for many more rows than features: where classes can be separated without
-    loss, LIBLINEAR's dual (-s 1) is the faster one. Raises DataError for fewer than two classes, SolverError
-    for sums that overflow.
+    (`stop_reason_` "rounding"). Where a class can nearly be separated without loss, |grad f(0)| is so large
+    beside what is left that the default eps ends above the least f, and rounding, thus precision and threads,
+    decides where: 4 to 8 % above it on 20,000 rows of MNIST with 1,000 features of Tensor Sketch, where all
+    end at the same f to 2e-5 with eps = 1e-4.
+
+    Made for many more rows than features: where classes can be separated without loss, LIBLINEAR's dual
+    (-s 1) is the faster one. Raises DataError for fewer than two classes, SolverError for sums that overflow.
 
     Parameters
     ----------
