@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import time
 import zlib
 from base64 import b64decode
@@ -15,12 +16,16 @@ import pytest
 
 from kfeat.cli.options import config_files
 from kfeat.errors import StoreError
-from kfeat.experiments.load import load_experiment
-from kfeat.experiments.store import read_rows
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.row import Row
+from kfeat.experiments.store import read_rows, write_rows
+from kfeat.experiments.trial import header
+from kfeat.site import links
 from kfeat.site.build import build
 from kfeat.site.links import slug
 from kfeat.site.scripts import script
 from kfeat.site.serve import serve
+from tests.cells import planned
 from tests.cli.test_run import kfeat
 from tests.site.conftest import HOSTILE, ROOT, experiments_in
 
@@ -129,6 +134,28 @@ def test_the_data_of_a_row_are_those_of_its_line(site: Path) -> None:
         assert value(("numbers", "accuracy"), at) == f"{100 * row['accuracy']:.2f} %"
         assert value(("parameters", "repeat"), at) == str(row["repeat"])
         assert value(("parameters", "fingerprint"), at) == row["fingerprint"]
+
+
+def test_what_came_out_stands_first_whatever_became_of_the_first_row(tmp_path: Path) -> None:
+    experiment = experiments_in(tmp_path)[0]
+    place = tmp_path / "results" / experiment.name
+    whole = list(read_rows(place).values())
+    of_whole = sections_of(experiment, tmp_path, whole)
+    (exact,) = (trial for trial in planned(experiment.path) if trial.map is None)  # its cell is the first
+    failed = {**header(exact), "status": "failed", "reason": "no memory"}
+    others = [row for row in whole if row["id"] != exact.id]
+    assert sections_of(experiment, tmp_path, [failed, *others]) == of_whole
+    assert of_whole.index("numbers") < of_whole.index("parameters")
+
+
+def sections_of(experiment: Experiment, folder: Path, rows: list[Row]) -> list[str]:
+    """Return the titles of the sections of a config's rows, in the order of its page."""
+    place = folder / "results" / experiment.name
+    shutil.rmtree(place)
+    write_rows(place, rows)
+    build([experiment], folder / "results", folder / "pages")
+    columns = data_of(folder / "pages" / links.script(experiment.name))[1]["columns"]
+    return list(dict.fromkeys(section for section, *_ in columns))
 
 
 def test_verdicts_are_those_of_check(site: Path) -> None:
