@@ -1,5 +1,6 @@
 """What the Dask engine decides by itself, without any process."""
 
+import asyncio
 import os
 import pickle
 import subprocess
@@ -236,4 +237,15 @@ def test_children_have_memory_as_anywhere_else_unless_someone_wished_otherwise(
         assert os.environ.get(TRIM) == left
     monkeypatch.delenv(TRIM)
     leave_memory_to_glibc()
+    assert TRIM not in os.environ
+
+
+def test_a_worker_that_is_set_up_starts_children_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def set_up() -> None:
+        children = Children(WorkerOptions(), here=True)
+        children.setup(None)
+        children.teardown(None)
+
+    monkeypatch.setenv(TRIM, TRIM_OF_DASK)
+    asyncio.run(set_up())
     assert TRIM not in os.environ
