@@ -17,6 +17,7 @@ from kfeat.saying import plain
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+ALONE = "most frequent class alone"  # what would be right if it were predicted for every row
 _FILE: Any = click.Path(path_type=Path)
 _model = click.option("--model", "file", type=_FILE, required=True, metavar="FILE",
                       help="The model's file, which `kfeat fit` writes.")  # fmt: skip
@@ -98,10 +99,25 @@ def _trained(about: "Mapping[str, Any]") -> str:
 
 
 def _scored(scores: "Mapping[str, float]") -> str:
-    told = dict(scores)
-    alone = told.pop("most_frequent_class", None)
-    shown = ", ".join(f"{name.replace('_', ' ')} {value:.4g}" for name, value in told.items())
-    return shown if alone is None else f"{shown} (the most frequent class alone: {alone:.4g})"
+    told = _score_texts(scores)
+    alone = told.pop(ALONE, None)
+    shown = ", ".join(f"{title} {text}" for title, text in told.items())
+    return shown if alone is None else f"{shown} (the {ALONE}: {alone})"
+
+
+def _score_texts(scores: "Mapping[str, Any]") -> dict[str, str]:
+    """Return scores under their titles and as tables write them."""
+    from kfeat.experiments.quantities import QUANTITIES
+    from kfeat.render.text import with_unit
+
+    found = {}
+    for name, value in scores.items():
+        alone = name == "most_frequent_class"
+        quantity = QUANTITIES.get("accuracy" if alone else name)
+        number = quantity.read({quantity.name: value}) if quantity else None
+        title = ALONE if alone else quantity.title if quantity else name
+        found[title] = with_unit(quantity, number) if quantity and number is not None else str(value)
+    return found
 
 
 @click.command()
@@ -183,6 +199,8 @@ def info(file: Path, as_config: bool, form: str) -> None:
         click.echo(json.dumps(found, indent=1))
         return
     del found["config"]
+    if isinstance(found["scores"], dict):
+        found["scores"] = _score_texts(found["scores"])
     for key, value in found.items():
         for line in _lines(key, value):
             click.echo(plain(line))
@@ -195,4 +213,5 @@ def _lines(key: str, value: Any, margin: str = "") -> list[str]:
         return [title, *(line for item in value.items() for line in _lines(*item, margin + "  "))]
     if isinstance(value, list):
         value = ", ".join(str(item) for item in value[:20]) + ", ..." * (len(value) > 20)
+        value = value or "none"
     return [] if value is None else [f"{title:<20} {value}"]

@@ -25,7 +25,7 @@ def closing_line(cells: Sequence[Cell]) -> str | None:
     if speed_up.value is None:
         return None
     quantity = best.named(SCORE)
-    ours, theirs = (text.with_unit(quantity, score.mean, None) for score in (best.score, exact.score))
+    ours, theirs = (text.with_unit(quantity, score.mean) for score in (best.score, exact.score))
     times = text.shown(speed_up, lambda value: text.factor(value).removesuffix("×"))
     return (
         f"{method(best, peers)}: {quantity.title} {ours} where {method(exact, peers)} has {theirs}, and "

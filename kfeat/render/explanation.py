@@ -12,7 +12,7 @@ from kfeat.experiments.flat import flat, learnt
 from kfeat.experiments.quantities import QUANTITIES, SCORE
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.render.terminal import paragraph
-from kfeat.render.text import MISSING, value_text
+from kfeat.render.text import MISSING, value_text, with_unit
 from kfeat.saying import plain
 
 NO_CONFIG = (
@@ -91,7 +91,7 @@ def _numbers(row: Row) -> Iterator[tuple[str, str]]:
     for quantity in QUANTITIES.values():
         value = quantity.read(row)
         if value is not None and not quantity.timed:
-            yield column(quantity), f"{quantity.text(value)} {quantity.unit}".rstrip()
+            yield column(quantity), with_unit(quantity, value)
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
@@ -130,7 +130,7 @@ def _paragraphs(texts: Iterable[str], width: int | None) -> Iterator[str]:
 def _score(use: Use) -> str:
     cell, quantity = use.cell, use.cell.named(SCORE)
     assert cell.score is not None
-    text = f"{quantity.title} {quantity.text(cell.score.mean, cell.score.sd)} {quantity.unit}".rstrip()
+    text = f"{quantity.title} {with_unit(quantity, cell.score.mean, cell.score.sd)}"
     return f"{text} over {len(cell.rows)} of {len(cell.trials)} runs"
 
 

@@ -150,7 +150,7 @@ def _paper(choice: Choice, quantity: str | None, column: Column, name: str, show
         return text.MISSING
     given = cell.reported.cell.get(SIZE if quantity == "n_components" else quantity)
     if isinstance(given, int | float) and not isinstance(given, bool):
-        return text.with_unit(cell.named(quantity), given, None)
+        return text.with_unit(cell.named(quantity), given)
     return cell.reported.times.get(quantity, text.MISSING)
 
 

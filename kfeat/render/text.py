@@ -81,6 +81,6 @@ def alone(cell: Cell, name: str) -> str:
     return text + UNCONVERGED * cell.shown(name).unconverged
 
 
-def with_unit(quantity: Quantity, mean: float, sd: float | None) -> str:
-    """Return `mean ± sd` and the unit."""
+def with_unit(quantity: Quantity, mean: float, sd: float | None = None) -> str:
+    """Return `mean ± sd`, or the mean alone, and the unit."""
     return f"{quantity.text(mean, sd)} {quantity.unit}".rstrip()

@@ -4,6 +4,7 @@ import csv
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,9 @@ def test_a_model_scores_as_the_row_of_a_run(method: str, write: Write) -> None:
     first = planned(load_experiment(path, maps=[method]))[0]
     row = run_trial(first, threads=1, alone=True, mirror=None, offline=False)
     out = said("fit", path, "--model", "m", "--maps", method)
-    assert f"accuracy {row['accuracy']:.4g} (the most frequent class alone: 0.13) on 200 test rows" in out
+    accuracy = f"{100 * row['accuracy']:.2f} %"
+    assert f"accuracy {accuracy} (the most frequent class alone: 13.00 %) on 200 test rows" in out
+    assert f"accuracy           {accuracy}" in said("info", "m")
     model = load_model("m")
     assert model.about_["trial"] == row["id"]
     assert model.about_["fingerprint"] == row["fingerprint"]
@@ -103,7 +106,7 @@ def test_from_a_csv_to_predictions_of_another(tmp_path: Path) -> None:
     config = own()
     out = said("fit", config, "--model", "m", "--probabilities", "--threads", "2")
     assert "trained on 280 rows in" in out
-    assert "accuracy 0.9" in out
+    assert "accuracy 9" in out
     assert "120 test rows" in out
     FRAME[["income", "age", "city"]].to_csv("new.csv", index=False)
     assert said("predict", "--model", "m", "new.csv", "--out", "p.csv") == "400 predictions -> p.csv\n"
@@ -144,7 +147,8 @@ def test_predictions_of_many_rows_are_made_a_block_at_a_time(monkeypatch: pytest
 def test_a_regression(tmp_path: Path) -> None:
     config = own("cost", "ridge_cv")
     out = said("fit", config, "--model", "m")
-    assert "relative error" in out
+    errors = r"relative error 0\.0\d+, root mean squared error [\d.]+, mean absolute error [\d.]+, R² [01]"
+    assert re.search(errors, out)
     scored = json.loads(said("score", "--model", "m", "own.csv", "--format", "json"))
     assert scored["relative_error"] < 0.05
     assert "a regression has values alone" in refused("predict", "--model", "m", "own.csv", "--scores")
@@ -310,7 +314,7 @@ def test_svmlight_files_have_the_features_of_training(write: Write) -> None:
     )
     said("fit", path, "--model", "m", "--maps", "tensor_sketch")
     scored = said("score", "--model", "m", "a.svm")
-    assert "accuracy 1 (the most frequent class alone: 0.5) on 60 rows" in scored
+    assert "accuracy 100.00 % (the most frequent class alone: 50.00 %) on 60 rows" in scored
     Path("b.svm").write_text("1 1:1\n-1 4:1\n")
     assert "feature indices up to 3 as in training, got 4" in refused("predict", "--model", "m", "b.svm")
     Path("c.svm").write_text("7 1:1\n")
