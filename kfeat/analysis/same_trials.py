@@ -16,7 +16,7 @@ from kfeat.experiments.quantities import QUANTITIES, Quantity, score_of
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.store import folders_with_rows, read_rows, worth
 
-EQUAL = 1e-9  # relative, of double precision: in single another order of sums is another score
+EQUAL = 1e-9  # relative; what is made in single precision can differ by more, where sums have another order
 TINY = 1e-15  # absolute: what should be zero, and is not for rounding
 Group = tuple[str, str]
 

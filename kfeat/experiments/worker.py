@@ -4,7 +4,7 @@ Ctrl-C in the parent kills the child at once (a solve in C would swallow it), an
 gone, even by kill -9, ends by itself.
 
 A trial comes pickled, and is unpickled in the child alone: that imports the libraries of its map and its
-solver, which took a Dask worker seconds too, in which its first child had not begun.
+solver, and in a Dask worker too this took seconds before its first child began.
 """
 
 import logging
@@ -27,6 +27,9 @@ from kfeat.experiments.machine import busy_seconds, was_idle
 from kfeat.experiments.row import Row
 from kfeat.memory import limit_memory
 
+UNREADABLE = (
+    "the process that is to run a trial cannot read it ({}); it needs the same kfeat as there is here"
+)
 LONGEST_WAIT = 60.0  # seconds; the system refuses to wait for an infinite time, or for years
 
 
@@ -59,6 +62,7 @@ class Worker:
     def __init__(self, options: WorkerOptions) -> None:
         self._options = options
         context = multiprocessing.get_context("spawn")
+        self._interrupted = False
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, options), daemon=True)
         with threads_capped(options.threads), interrupts_held_back():
@@ -87,7 +91,8 @@ class Worker:
     def row(self) -> Row | None:
         """Return the row of the trial in hand if it has ended, by itself or not; None while it goes on.
 
-        Raises the KfeatError of data that cannot be loaded, and what unpickling the trial raised.
+        Raises the KfeatError of data that cannot be loaded, and EngineError where the child cannot unpickle
+        the trial.
         """
         while self.connection.poll():
             try:
@@ -144,6 +149,8 @@ class Worker:
         self._process.join(timeout=5)
         code = self._process.exitcode
         self.kill()
+        if self._interrupted:
+            return {"status": "failed", "reason": "interrupted"}
         if code == -9:
             reason = "the process was killed (signal 9), most likely for want of memory"
         else:
@@ -164,7 +171,8 @@ class Worker:
         return float(times.user + times.system)
 
     def interrupt(self) -> None:
-        """End the process while another thread waits for the row, which then is that of a death."""
+        """End the process while another thread waits for the row, which then is one that nobody keeps."""
+        self._interrupted = True
         self._process.kill()
 
     def kill(self) -> None:
@@ -208,11 +216,14 @@ def _serve(connection: Connection, options: WorkerOptions) -> None:
     with threadpool_limits(options.threads):  # for a library that does not read the environment
         while True:
             try:
-                trial = connection.recv()
-            except EOFError:
+                pickled = connection.recv_bytes()
+            except (EOFError, OSError):  # the parent is gone
                 return
-            except Exception as error:  # of unpickling: another version of kfeat sent it
-                connection.send(("error", error))
+            try:
+                trial = pickle.loads(pickled)
+            except Exception as error:
+                why = f"{type(error).__name__}: {error}"
+                connection.send(("error", EngineError(UNREADABLE.format(why))))
                 continue
             try:
                 row = run_trial(

@@ -31,7 +31,7 @@ class Line:
 
 
 def flow(value: Any) -> str:
-    """Return a plain value as YAML has it on one line; one scaling step or a bare split by its name."""
+    """Return a plain value for reading: on one line as YAML has it, but unquoted and with six digits."""
     if isinstance(value, bool | None):
         return "null" if value is None else str(value).lower()
     if isinstance(value, float):

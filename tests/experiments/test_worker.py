@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from kfeat.errors import EngineError
 from kfeat.experiments import worker as module
 from kfeat.experiments.clock import Phase
 from kfeat.experiments.plan import Trial
@@ -116,9 +117,10 @@ def test_a_worker_killed_in_mid_trial_is_a_failed_row(write: Write) -> None:
 def test_a_trial_that_cannot_be_unpickled_is_no_row(write: Write) -> None:
     """Another version of kfeat sent it: a failed row would say that the trial itself is at fault."""
     worker = Worker(OPTIONS)
-    assert worker.start(b"cno_such_module\nTrial\n.")
-    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
-        awaited(worker)
+    for pickled in (b"cno_such_module\nTrial\n.", b"", b"cbuiltins\nopen\n(S'/nowhere'\ntR."):
+        assert worker.start(pickled)
+        with pytest.raises(EngineError, match=r"cannot read it \(.*\); it needs the same kfeat"):
+            awaited(worker)
     assert row_of(worker, *stand_ins(write, Quick()))["status"] == "done"
     worker.kill()
 

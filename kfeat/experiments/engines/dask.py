@@ -5,6 +5,7 @@ trial is decided here, one per thread of a worker or one per machine: so it is k
 whose worker is lost begins again on another.
 """
 
+import gc
 import logging
 import os
 import pickle
@@ -62,13 +63,19 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Da
         with cluster, Client(cluster) as client:
             yield Dask(client, here=True, exclusive=exclusive or jobs == 1)
         return
+    client, why = None, ""
     try:
         client = Client(address, timeout=ANSWER_SECONDS)
     except (OSError, ValueError) as error:
+        why = str(error)
+    if client is None:
+        # Python would end what is left of the client at any time, even while another client starts, and wait
+        # there for ever for a lock that this start holds.
+        gc.collect()
         raise EngineError(
-            f"no Dask scheduler answers at {address} ({error}); `dask scheduler` starts one and prints its "
+            f"no Dask scheduler answers at {address} ({why}); `dask scheduler` starts one and prints its "
             "address"
-        ) from None
+        )
     try:
         yield Dask(client, here=False, exclusive=exclusive)
     finally:

@@ -23,7 +23,7 @@ IDLE_SECONDS = 60.0  # a child without a trial for so long, at most twice as lon
 def run_on_worker(plugin: str, key: str, pickled: bytes) -> Row | None:
     """Return the row of a pickled trial from a child of this Dask worker; None where the trial was cancelled.
 
-    Raises the KfeatError of data that cannot be loaded.
+    Raises the KfeatError of data that cannot be loaded, or of a trial that cannot be unpickled.
     """
     children = get_worker().plugins[plugin]
     assert isinstance(children, Children)

@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from tests.cells import fake_row
 pytest.importorskip("distributed", reason="the Dask engine needs the package distributed")
 
 import dask
+from distributed import Client as DaskClient
 from distributed import KilledWorker
 from distributed.protocol.pickle import dumps as dask_dumps
 
@@ -176,12 +178,22 @@ def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "ftp://x:1", ""])
 def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And nothing is left of the client, which would end within the start of another and wait for it."""
+    made: list[weakref.ref[DaskClient]] = []
+
+    class Kept(DaskClient):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            made.append(weakref.ref(self))
+            super().__init__(*arguments, **options)
+
+    monkeypatch.setattr("kfeat.experiments.engines.dask.Client", Kept)
     monkeypatch.setattr("kfeat.experiments.engines.dask.ANSWER_SECONDS", 0.2)
     with (
         pytest.raises(EngineError, match="no Dask scheduler answers at"),
         opened_engine("dask", scheduler=address),
     ):
         pass
+    assert [one() for one in made] == [None]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +252,7 @@ def test_children_have_memory_as_anywhere_else_unless_someone_wished_otherwise(
     assert TRIM not in os.environ
 
 
-def test_a_worker_that_is_set_up_starts_children_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setting_up_a_worker_leaves_memory_to_glibc(monkeypatch: pytest.MonkeyPatch) -> None:
     async def set_up() -> None:
         children = Children(WorkerOptions(), here=True)
         children.setup(None)
