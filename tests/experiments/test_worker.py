@@ -114,6 +114,16 @@ def test_a_worker_killed_in_mid_trial_is_a_failed_row(write: Write) -> None:
     assert not active_children()
 
 
+def test_an_interrupted_trial_has_a_row_that_nobody_keeps(write: Write) -> None:
+    """To say more of it a Dask worker would import the libraries of its map and its solver."""
+    (endless,) = stand_ins(write, Quick(ENDLESS))
+    worker = Worker(OPTIONS)
+    assert worker.start(pickle.dumps(endless))
+    worker.interrupt()
+    assert awaited(worker) == {"status": "failed", "reason": "interrupted"}
+    assert not worker.alive
+
+
 def test_a_trial_that_cannot_be_unpickled_is_no_row(write: Write) -> None:
     """Another version of kfeat sent it: a failed row would say that the trial itself is at fault."""
     worker = Worker(OPTIONS)
