@@ -35,10 +35,13 @@ def merge(folders: Sequence[Path], into: Path) -> dict[str, Merged]:
     found = {folder: _experiments(folder) for folder in folders}
     names = sorted({name for below in found.values() for name in below})
     rows = {name: _best(name, folders) for name in names}
-    if "." in names and not (into / ROWS).exists() and folders_with_rows(into):
+    if "." in names and not (into / ROWS).exists():
         one = next(folder for folder, below in found.items() if "." in below)
-        raise StoreError(f"{one} is the folder of one experiment, and {into} has one per experiment: name "
-                         f"the folder above it, or --into {into / one.name}")  # fmt: skip
+        if folders_with_rows(into) or into.resolve().name != one.resolve().name:
+            raise StoreError(
+                f"{one} is the folder of one experiment, and no config would find its rows in {into}: "
+                f"name the folder above it, or --into {into / one.resolve().name}"
+            )
     for name in names:
         read_rows(into / name)  # an invalid row there, too, is found before anything is written
     return {name: _merge_one(into / name, rows[name]) for name in names}

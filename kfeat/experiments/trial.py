@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data import Dataset, load
+from kfeat.data import Dataset, load, load_raw
 from kfeat.data.cache import cache_folder
 from kfeat.errors import DataError, SolverError, StoreError
 from kfeat.experiments.clock import Clock, Phase, silent
@@ -52,9 +52,10 @@ def run_trial(
             on_disk=trial.memory == "out_of_core",
         )
     except DataError as error:
-        if trial.protocol.random:
-            return header(trial) | failure(error)
-        raise
+        if not trial.protocol.random:
+            raise
+        load_raw(trial.source, mirror=mirror, offline=offline)  # raises, if it was not the split that failed
+        return header(trial) | failure(error)
     _refuse_other_data(trial, data)
     row = {
         **header(trial),
@@ -87,8 +88,9 @@ def _refuse_other_data(trial: Trial, data: Dataset) -> None:
     """Raise DataError where the data are not those that the trial was planned with."""
     if data.fingerprint != trial.fingerprint:
         raise DataError(
-            f"{data.name} changed while it was used: expected the fingerprint {trial.fingerprint}, "
-            f"got {data.fingerprint}; run the command again"
+            f"{data.name} is not what this run began with: expected the fingerprint "
+            f"{trial.fingerprint}, got {data.fingerprint}; if it changed, run the command again, "
+            "and if it lies on another machine, copy the data there"
         )
 
 

@@ -205,6 +205,8 @@ def _serve(connection: Connection, options: WorkerOptions) -> None:
     from kfeat.experiments.trial import failure, header, run_trial
 
     if options.folder and os.path.isdir(options.folder):
+        if cache := os.environ.get("KFEAT_CACHE"):  # a Dask worker's starts in its own folder
+            os.environ["KFEAT_CACHE"] = os.path.abspath(os.path.expanduser(cache))
         os.chdir(options.folder)
     logging.basicConfig(level=logging.DEBUG if options.debug else logging.ERROR)
     if not options.debug:

@@ -181,6 +181,7 @@ def test_a_merge_that_cannot_be_is_refused_before_anything_is_written(
     write_rows(Path("runs/b"), [row("b")])
     for arguments, words in (
         (("one/a", "--into", "runs"), "--into runs/a"),
+        (("one/a", "--into", "all"), "would find its rows in all: name the folder above it, or --into all/a"),
         (("nowhere", "--into", "all"), "expected rows"),
         (("one", "--into", "one/inner"), "lies within"),
         (("one",), "--into"),
@@ -189,6 +190,8 @@ def test_a_merge_that_cannot_be_is_refused_before_anything_is_written(
         assert refused.exit_code == 2
         assert words in refused.stderr
     assert not Path("all").exists()
+    assert kfeat("rows", "merge", "one/a", "--into", "all/a").exit_code == 0
+    assert Path("all/a/trials.jsonl").is_file()
 
 
 def test_a_merge_that_the_disk_does_not_take_leaves_the_rows_as_they_were(

@@ -2,7 +2,7 @@
 
 Dask carries trials to its workers and rows back, and says which workers there are. Which worker takes which
 trial is decided here, one per thread of a worker or one per machine: so it is known when each begins, and one
-whose worker is lost begins again on another.
+whose worker is lost, or cannot have the data, begins again on another.
 """
 
 import gc
@@ -66,7 +66,7 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Da
     client, why = None, ""
     try:
         client = Client(address, timeout=ANSWER_SECONDS)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # a TypeError, too, where another of Dask's servers answers
         why = str(error)
     if client is None:
         # Python would end what is left of the client at any time, even while another client starts, and wait
@@ -122,6 +122,7 @@ class Dask:
         self.here, self.alone = here, exclusive
         self._client = client
         self._threads: Mapping[str, int] = {}
+        self._without_data: set[str] = set()  # workers that get no more trials of this experiment
         self._looked = 0.0
         self._waits = False
 
@@ -131,8 +132,10 @@ class Dask:
         running: dict[str, _Attempt] = {}
         ended: Queue[str] = Queue()
         options = replace(options, alone=self.alone, folder=os.getcwd())
-        children = self._children(Children(options, self.here))
+        self._without_data.clear()
+        children = f"kfeat-{uuid4().hex}"
         try:
+            self._register(Children(options, self.here), children)
             while waiting or running:
                 self._look()
                 while waiting and (place := self._place(waiting[0], running)):
@@ -153,9 +156,8 @@ class Dask:
                 self._client.cancel([attempt.future for attempt in running.values()])
                 self._client.unregister_worker_plugin(children)
 
-    def _children(self, plugin: Children) -> str:
-        """Give every worker, also one that joins later, child processes for this run; return their name."""
-        name = f"kfeat-{uuid4().hex}"
+    def _register(self, plugin: Children, name: str) -> None:
+        """Give every worker, also one that joins later, child processes for this run, under a name."""
         try:
             with self._answering():
                 self._client.register_plugin(plugin, name=name)
@@ -165,7 +167,6 @@ class Dask:
             raise EngineError(
                 f"a Dask worker cannot run trials ({error}); each needs the same kfeat as there is here"
             ) from None
-        return name
 
     def _look(self) -> None:
         """See which workers there are, from time to time."""
@@ -175,7 +176,7 @@ class Dask:
             self._threads = self._connected(SILENCE_SECONDS)
         self._looked = monotonic()
         if not self._threads and not self._waits:
-            log.warning("no worker is connected to the Dask scheduler; waiting for the first")
+            log.warning("no worker is connected to the Dask scheduler; waiting for one")
         self._waits = not self._threads
 
     def _connected(self, seconds: float) -> Mapping[str, int]:
@@ -185,7 +186,11 @@ class Dask:
 
     def _place(self, attempt: _Attempt, running: Mapping[str, _Attempt]) -> str | None:
         taken = [other.address for other in running.values()]
-        return free_worker(self._threads, taken, attempt.lost, self.alone)
+        return free_worker(self._able(), taken, attempt.lost, self.alone)
+
+    def _able(self) -> Mapping[str, int]:
+        """Return the threads of each worker that has, as far as is known, the data."""
+        return {address: n for address, n in self._threads.items() if address not in self._without_data}
 
     def _submit(self, attempt: _Attempt, address: str, children: str, ended: "Queue[str]") -> str:
         """Send a trial to the worker at `address`, and return the key that `ended` will get."""
@@ -214,7 +219,7 @@ class Dask:
     def _row(self, attempt: _Attempt) -> Row | None:
         """Return the row of an attempt that is over; None where its trial is to be tried again.
 
-        Raises the KfeatError of data that cannot be loaded on the worker.
+        Raises the KfeatError of data that can be loaded on no worker, or on none of several.
         """
         future, address = attempt.future, attempt.address
         with self._answering():
@@ -225,7 +230,13 @@ class Dask:
             if row is None:
                 self._client.cancel([future])
         if isinstance(error, KfeatError):
-            raise type(error)(f"{error} (on the Dask worker at {address})")
+            self._without_data.add(address)
+            attempt.lost.append(address)
+            said = f"{error} (on the Dask worker at {address})"
+            if isinstance(error, EngineError) or not self._able() or len(attempt.lost) > RETRIES:
+                raise type(error)(said)
+            log.warning("%s; trials go to other workers", said)
+            return None
         if error is not None and not isinstance(error, KilledWorker):
             raise EngineError(
                 f"the Dask worker at {address} cannot run trials ({type(error).__name__}: {error}); each "
@@ -236,7 +247,7 @@ class Dask:
         attempt.lost.append(address)
         if len(attempt.lost) > RETRIES:
             return lost_row(attempt.trial, attempt.lost)
-        log.warning("the Dask worker at %s was lost; its trial begins again on another", address)
+        log.warning("the Dask worker at %s was lost; its trial begins again", address)
         return None
 
     def _result(self, future: Any) -> Row | None:

@@ -43,6 +43,8 @@ class Children(WorkerPlugin):
     def options(self) -> WorkerOptions:
         """Return how trials run on this Dask worker."""
         own = None if self._here else os.environ.get("KFEAT_MIRROR")
+        if own and "://" not in own:
+            own = os.path.abspath(os.path.expanduser(own))  # children start in the folder of the run
         return replace(self._options, mirror=own or self._options.mirror)
 
     def setup(self, worker: Any) -> None:

@@ -30,7 +30,7 @@ from distributed import Client as DaskClient
 from distributed import KilledWorker
 from distributed.protocol.pickle import dumps as dask_dumps
 
-from kfeat.experiments.engines.dask import Dask, _Attempt, _Call
+from kfeat.experiments.engines.dask import RETRIES, Dask, _Attempt, _Call
 from kfeat.experiments.engines.dask_worker import TRIM, TRIM_OF_DASK, Children, leave_memory_to_glibc
 
 Write = Callable[..., Path]
@@ -127,6 +127,33 @@ def test_what_is_no_row_is_an_error(
         engine._row(_Attempt(trials[0], address=A1, future=future))
 
 
+def test_a_worker_without_the_data_gets_no_more_trials_and_others_take_them(
+    trials: list[Trial], caplog: pytest.LogCaptureFixture
+) -> None:
+    engine = Dask(Client(), here=False, exclusive=False)  # type: ignore[arg-type]
+    engine._threads = {A1: 2, B1: 1}
+    lacking = Future("error", DataError("own.csv: no such file"))
+    attempt = _Attempt(trials[0], address=A1, future=lacking)
+    assert engine._row(attempt) is None
+    assert f"own.csv: no such file (on the Dask worker at {A1}); trials go to other workers" in caplog.text
+    assert engine._place(attempt, {}) == engine._place(_Attempt(trials[1]), {}) == B1
+    with pytest.raises(DataError, match=r"own\.csv: no such file"):  # no worker is left
+        engine._row(_Attempt(trials[1], address=B1, future=lacking))
+
+
+def test_data_that_worker_after_worker_does_not_have_end_the_run(trials: list[Trial]) -> None:
+    engine = Dask(Client(), here=False, exclusive=False)  # type: ignore[arg-type]
+    engine._threads = {f"tcp://10.0.0.{i}:1": 1 for i in range(9)}
+    lacking = Future("error", DataError("own.csv: no such file"))
+    attempt = _Attempt(trials[0], future=lacking)
+    for _ in range(RETRIES):
+        attempt.address = engine._place(attempt, {}) or ""
+        assert engine._row(attempt) is None
+    attempt.address = engine._place(attempt, {}) or ""
+    with pytest.raises(DataError):
+        engine._row(attempt)
+
+
 def test_a_row_of_another_version_is_refused(trials: list[Trial]) -> None:
     row = fake_row(trials[0], 0.5)
     assert checked(row, trials[0], A1) is row
@@ -142,6 +169,10 @@ def test_a_workers_own_mirror_counts_before_that_of_the_run(monkeypatch: pytest.
     options = WorkerOptions(mirror="/of/the/run")
     assert Children(options, here=False).options.mirror == "/its/own"
     assert Children(options, here=True).options.mirror == "/of/the/run"
+    monkeypatch.setenv("KFEAT_MIRROR", "its own")
+    assert Children(options, here=False).options.mirror == str(Path.cwd() / "its own")
+    monkeypatch.setenv("KFEAT_MIRROR", "https://mirror.example/data")
+    assert Children(options, here=False).options.mirror == "https://mirror.example/data"
     monkeypatch.delenv("KFEAT_MIRROR")
     assert Children(options, here=False).options.mirror == "/of/the/run"
 
