@@ -71,13 +71,24 @@ class _Group(options.Group):
             click.echo(f"kfeat: {plain_lines(str(error))}", err=True)
             ctx.exit(2)
         except KeyboardInterrupt:
-            kept = f"; {ctx.meta[options.KEPT]}" if options.KEPT in ctx.meta else ""
-            click.echo(f"kfeat: interrupted{kept}", err=True)
+            _say_what_is_kept(ctx, "interrupted")
             ctx.exit(130)
+        except _Terminated:
+            _say_what_is_kept(ctx, "terminated")
+            raise
+
+
+class _Terminated(SystemExit):
+    """SIGTERM came: from `kill`, or from a queue at the end of a job."""
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
+    raise _Terminated(128 + number)
+
+
+def _say_what_is_kept(ctx: click.Context, what: str) -> None:
+    kept = f"; {ctx.meta[options.KEPT]}" if options.KEPT in ctx.meta else ""
+    click.echo(f"kfeat: {what}{kept}", err=True)
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

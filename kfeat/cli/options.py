@@ -14,7 +14,7 @@ from kfeat.errors import ConfigError
 Command = Callable[..., Any]
 
 WHOLE = 1000  # characters, which no sentence has
-KEPT = "kfeat.kept"  # where in a context's `meta` stands what is said when Ctrl-C ends the command
+KEPT = "kfeat.kept"  # where in a context's `meta` stands what is said when a signal ends the command
 
 
 class Group(click.Group):
@@ -32,7 +32,7 @@ class Group(click.Group):
 
 
 def keeps(what: str) -> None:
-    """Have Ctrl-C say what the command that runs keeps, and how to go on."""
+    """Have Ctrl-C and SIGTERM say what the command that runs keeps, and how to go on."""
     click.get_current_context().meta[KEPT] = what
 
 
