@@ -5,11 +5,13 @@ from contextlib import contextmanager
 from time import perf_counter, process_time
 from typing import NamedTuple
 
-from kfeat.experiments.machine import busy_seconds, was_idle
+from kfeat.experiments.idle import ENOUGH, Watch, busy_seconds, was_idle
 from kfeat.experiments.row import within_threads
 
 # On test rows: these phases are no part of what a table shows as the time of mapping and training.
 TEST_PHASES = frozenset({"map_test", "predict"})
+
+_watch = Watch()  # one for the process, since it remembers what was before a trial
 
 
 class Phase(NamedTuple):
@@ -55,7 +57,11 @@ class Clock:
         counted = self.seconds if phase in TEST_PHASES else self.seconds.keys() - TEST_PHASES
         return sum(self.seconds[name]["cpu"] for name in counted)
 
-    @property
     def counts(self) -> bool:
-        """Tell whether, over all phases, the rest of the machine was idle and the cap on threads held."""
-        return was_idle(self._others, self._wall) and within_threads(self.seconds, self._threads)
+        """Tell whether, over all phases, the rest of the machine was idle and the cap on threads held.
+
+        Phases that are too short to tell count if it was idle for some time before them too.
+        """
+        lately = _watch.was_idle()  # a look that later trials go back to, whether this one needs it or not
+        idle = was_idle(self._others, self._wall) and (lately or self._wall >= ENOUGH)
+        return idle and within_threads(self.seconds, self._threads)

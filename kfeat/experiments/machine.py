@@ -10,8 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 PACKAGES = ("kfeat", "numpy", "scipy", "scikit-learn", "liblinear-official", "libsvm-official")
 
 
@@ -26,20 +24,6 @@ def environment() -> dict[str, Any]:
         "commit": _commit(),
         "packages": {package: version(package) for package in PACKAGES},
     }
-
-
-def busy_seconds() -> float:
-    """Return the CPU seconds that all processes of the machine have used since it started."""
-    times = psutil.cpu_times()
-    return float(times.user + times.system + getattr(times, "nice", 0.0))
-
-
-def was_idle(others: float, wall: float) -> bool:
-    """Tell whether other processes used less than a tenth of a core: `others` CPU seconds in `wall` seconds.
-
-    The system counts in ticks of about 10 ms, so half a tenth of a second is beyond what it can tell.
-    """
-    return max(0.0, others - 0.05) < 0.1 * max(wall, 1e-9)
 
 
 def _processor() -> str:

@@ -74,7 +74,7 @@ def run_trial(
         found = failure(error)
     row |= found | {
         "seconds": clock.seconds,
-        "timed": alone and clock.counts,
+        "timed": alone and clock.counts(),
         "peak_memory_mb": peak_memory_mb(),
     }
     try:

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.child_start import end_with_parent, interrupts_held_back, threads_capped
 from kfeat.experiments.clock import TEST_PHASES, Phase
-from kfeat.experiments.machine import busy_seconds, was_idle
+from kfeat.experiments.idle import busy_seconds, was_idle
 from kfeat.experiments.row import Row
 from kfeat.memory import limit_memory
 

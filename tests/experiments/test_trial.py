@@ -8,6 +8,7 @@ import pytest
 from kfeat.data import fingerprint, load, load_raw
 from kfeat.errors import DataError
 from kfeat.experiments import clock
+from kfeat.experiments.idle import Watch
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.measures import kernel_error
 from kfeat.experiments.plan import Trial, plan
@@ -80,18 +81,23 @@ def test_a_solver_that_breaks_is_a_failed_row(trials: list[Trial], monkeypatch: 
 
 def test_a_row_is_timed_only_on_an_idle_machine(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> None:
     others = count(0.0, 10.0)  # ten seconds of other processes in every phase
+    monkeypatch.setattr(Watch, "was_idle", lambda _: True)
     monkeypatch.setattr(clock, "busy_seconds", lambda: next(others))
     assert run_trial(trials[0], **HOW)["timed"] is False
     monkeypatch.setattr(clock, "busy_seconds", lambda: 0.0)
     assert run_trial(trials[0], **HOW)["timed"] is True
     assert run_trial(trials[0], **{**HOW, "alone": False})["timed"] is False
+    monkeypatch.setattr(Watch, "was_idle", lambda _: False)
+    assert run_trial(trials[0], **HOW)["timed"] is False  # too short to tell by itself
+    monkeypatch.setattr(clock, "perf_counter", count(0.0, 1.0).__next__)
+    assert run_trial(trials[0], **HOW)["timed"] is True
 
 
 def test_a_row_is_timed_only_if_its_cpu_seconds_fit_its_threads(
     trials: list[Trial], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock, "busy_seconds", lambda: 0.0)
-    monkeypatch.setattr(clock, "perf_counter", count(0.0, 1.0).__next__)
+    monkeypatch.setattr(clock, "perf_counter", count(0.0, 1.0).__next__)  # long enough to tell by itself
     monkeypatch.setattr(clock, "process_time", count(0.0, 1.8).__next__)  # as on two cores
     one, two = (run_trial(trials[0], **{**HOW, "threads": threads}) for threads in (1, 2))
     assert (one["timed"], two["timed"]) == (False, True)
