@@ -166,8 +166,8 @@ def chooses_engine(command: Command) -> Command:
 
         if name == "local" and (scheduler or exclusive):
             raise click.UsageError("--scheduler and --exclusive belong to --engine dask; add it")
-        if name == "dask" and others.get("memory") is not None:
-            raise click.UsageError("--memory belongs to --engine local; Dask's workers take what is free")
+        if scheduler and others.get("memory") is not None:
+            raise click.UsageError("--memory is of this machine; workers of --scheduler take what is free")
         source = click.get_current_context().get_parameter_source("jobs")
         if scheduler and source is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError("the workers of --scheduler decide how many trials run; leave --jobs out")

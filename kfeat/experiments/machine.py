@@ -48,13 +48,15 @@ def _commit() -> str | None:
     return str(commit.stdout.strip()) + ("+" if changed.stdout.strip() else "")
 
 
-def reset_peak_memory() -> None:
-    """Make `peak_memory_mb` count from now on, where the system can (Linux).
-
-    What earlier trials freed goes back to the system first: glibc keeps it, LIBSVM's 700 MB for instance.
-    """
+def give_memory_back() -> None:
+    """Give the system what this process has freed: glibc keeps it, LIBSVM's 700 MB for instance."""
     with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def reset_peak_memory() -> None:
+    """Make `peak_memory_mb` count from now on, where the system can (Linux)."""
+    give_memory_back()
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

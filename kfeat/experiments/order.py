@@ -1,10 +1,10 @@
 """The order in which trials run, and which of them cannot run for want of memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kfeat.experiments.engines.base import Engine
-from kfeat.experiments.engines.local import Local
+from kfeat.experiments.engines.packing import Packing
 from kfeat.experiments.estimates import Estimate
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
@@ -13,10 +13,9 @@ from kfeat.experiments.trial import header
 
 @dataclass(frozen=True)
 class Order:
-    """The trials in the order in which they begin, the engine for them, and the rows of those too big."""
+    """The trials that are to run, in their order, and the rows of those that are too big."""
 
-    trials: list[Trial]
-    engine: Engine
+    packing: Packing
     refused: list[tuple[Trial, Row]]
 
 
@@ -27,16 +26,16 @@ def arranged(trials: Sequence[Trial], expected: Mapping[str, Estimate], engine: 
     the others have nothing to do; one at a time they keep the order of the plan. Only of processes on this
     machine it is known what memory they share: there a trial that needs more than there is does not start.
     """
-    if not isinstance(engine, Local):
-        return Order(longest_first(trials, expected), engine, [])
+    if not engine.here:
+        return Order(Packing(longest_first(trials, expected)), [])
     needs = {trial.id: expected[trial.id].memory or 0 for trial in trials}
     refused = [
         (trial, refusal(trial, needs[trial.id], memory)) for trial in trials if needs[trial.id] > memory
     ]
     fitting = [trial for trial in trials if needs[trial.id] <= memory]
-    if engine.jobs > 1:
+    if not engine.alone:
         fitting = longest_first(fitting, expected)
-    return Order(fitting, replace(engine, needs=needs, memory=memory), refused)
+    return Order(Packing(fitting, needs, memory), refused)
 
 
 def longest_first(trials: Sequence[Trial], expected: Mapping[str, Estimate]) -> list[Trial]:

@@ -230,7 +230,7 @@ def _carried_out(
     observer.begin(trials, done)
     rows: list[Row] = []
     begun: set[str] = set()
-    with closing(order.engine.carried_out(order.trials, options)) as events:
+    with closing(engine.carried_out(order.packing, options)) as events:
         for trial, row in chain(order.refused, events):
             if row is None:
                 observer.started(trial)

@@ -202,6 +202,7 @@ def handed_over(pickled: bytes, idle: list[Worker], options: WorkerOptions) -> W
 def _serve(connection: Connection, options: WorkerOptions) -> None:
     end_with_parent()
     limit_memory(options.memory)
+    from kfeat.experiments.machine import give_memory_back
     from kfeat.experiments.trial import failure, header, run_trial
 
     if options.folder and os.path.isdir(options.folder):
@@ -241,3 +242,4 @@ def _serve(connection: Connection, options: WorkerOptions) -> None:
                 connection.send(("error", error))
             except Exception as error:
                 connection.send(("row", header(trial) | failure(error)))
+            give_memory_back()  # trials beside this process may need it before its next one begins

@@ -158,7 +158,10 @@ def test_a_number_of_timed_runs_is_made_and_no_more(write: Write) -> None:
         (["--retime", "--timed-runs", "1"], "exclude each other"),
         (["--force", "--retime"], "exclude each other"),
         (["--retime", "--jobs", "2"], "one at a time"),
-        (["--engine", "dask", "--memory", "2G"], "--memory belongs to --engine local"),
+        (
+            ["--engine", "dask", "--scheduler", "tcp://host:8786", "--memory", "2G"],
+            "--memory is of this machine",
+        ),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(write: Write, options: list[str], words: str) -> None:

@@ -86,7 +86,7 @@ def test_the_longest_come_first_where_several_run_at_a_time(
     trials = stand_ins(write, *(Quick() for _ in range(4)))
     seconds = (2.0, None, 5.0, 1.0)
     expected = {t.id: Estimate(s, 10) for t, s in zip(trials, seconds, strict=True)}
-    assert [t.repeat for t in arranged(trials, expected, Local(jobs), 100).trials] == order
+    assert [t.repeat for t in arranged(trials, expected, Local(jobs), 100).packing.waiting.values()] == order
 
 
 def test_a_run_takes_the_longest_first_by_rows_of_the_past(write: Write, tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_run_takes_the_longest_first_by_rows_of_the_past(write: Write, tmp_pat
     expected = estimates([short, long], [past], memory=10**10)
     assert expected[long.id].seconds == 90.0
     order = arranged([short, long], expected, Local(2), 10**10)
-    assert [trial.id for trial in order.trials] == [long.id, short.id]
+    assert [trial.id for trial in order.packing.waiting.values()] == [long.id, short.id]
     assert estimates([long], [past], 10**10, time_limit=30.0)[long.id].seconds == 30.0
 
 

@@ -1,8 +1,9 @@
 """The contract of an engine: it takes trials and tells the parent what becomes of them."""
 
 import typing
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 
+from kfeat.experiments.engines.packing import Packing
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.worker import WorkerOptions
@@ -26,9 +27,9 @@ class Engine(typing.Protocol):
     def alone(self) -> bool:
         """Tell whether each trial has its machine to itself, so that its times count."""
 
-    def carried_out(self, trials: Sequence[Trial], options: WorkerOptions) -> Generator[Event, None, None]:
-        """Run all `trials` and yield each event when it happens; a row is taken before more trials start.
+    def carried_out(self, packing: Packing, options: WorkerOptions) -> Generator[Event, None, None]:
+        """Run all trials of a packing, each once there is room, and yield each event when it happens.
 
-        Closing the generator ends what still runs. Raises the KfeatError of data that cannot be loaded, and
-        EngineError where the engine itself is lost.
+        A row is taken before more trials start. Closing the generator ends what still runs. Raises the
+        KfeatError of data that cannot be loaded, and EngineError where the engine itself is lost.
         """

@@ -10,7 +10,7 @@ import logging
 import os
 import pickle
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -26,6 +26,7 @@ from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.child_start import interrupts_held_back
 from kfeat.experiments.engines.base import Event
 from kfeat.experiments.engines.dask_worker import Children, run_on_worker
+from kfeat.experiments.engines.packing import Packing
 from kfeat.experiments.engines.places import free_worker
 from kfeat.experiments.engines.returned import checked, lost_row
 from kfeat.experiments.plan import Trial
@@ -126,9 +127,9 @@ class Dask:
         self._looked = 0.0
         self._waits = False
 
-    def carried_out(self, trials: Sequence[Trial], options: WorkerOptions) -> Generator[Event, None, None]:
-        """Run all `trials`, begun in their order, and yield the events."""
-        waiting = deque(map(_Attempt, trials))
+    def carried_out(self, packing: Packing, options: WorkerOptions) -> Generator[Event, None, None]:
+        """Run all trials and yield the events."""
+        again: deque[_Attempt] = deque()  # of trials that count as running: their memory stays theirs
         running: dict[str, _Attempt] = {}
         ended: Queue[str] = Queue()
         options = replace(options, alone=self.alone, folder=os.getcwd())
@@ -136,19 +137,24 @@ class Dask:
         children = f"kfeat-{uuid4().hex}"
         try:
             self._register(Children(options, self.here), children)
-            while waiting or running:
+            while packing.waiting or again or running:
                 self._look()
-                while waiting and (place := self._place(waiting[0], running)):
-                    attempt = waiting.popleft()
-                    if not attempt.lost:
-                        yield Event(attempt.trial)
+                while place := self._place(again[0].lost if again else [], running):
+                    if again:
+                        attempt = again.popleft()
+                    elif trial := packing.next():
+                        attempt = _Attempt(trial)
+                        yield Event(trial)
+                    else:
+                        break
                     running[self._submit(attempt, place, children, ended)] = attempt
                 for key in self._over(running, ended):
                     attempt = running.pop(key)
                     row = self._row(attempt)
                     if row is None:
-                        waiting.appendleft(attempt)
+                        again.append(attempt)
                     else:
+                        packing.ended(attempt.trial)
                         yield Event(attempt.trial, row)
         finally:
             with suppress(Exception), self._answering():  # the run is over, whatever a worker says against it
@@ -184,9 +190,10 @@ class Dask:
         threads: Mapping[str, int] = self._client.nthreads(callback_timeout=seconds)
         return threads
 
-    def _place(self, attempt: _Attempt, running: Mapping[str, _Attempt]) -> str | None:
+    def _place(self, lost: Collection[str], running: Mapping[str, _Attempt]) -> str | None:
+        """Return the address of the worker that takes the next trial, which others were `lost` under."""
         taken = [other.address for other in running.values()]
-        return free_worker(self._able(), taken, attempt.lost, self.alone)
+        return free_worker(self._able(), taken, lost, self.alone)
 
     def _able(self) -> Mapping[str, int]:
         """Return the threads of each worker that has, as far as is known, the data."""

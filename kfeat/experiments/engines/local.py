@@ -1,9 +1,8 @@
 """The local engine: killable child processes of this one."""
 
 import pickle
-from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import inf
+from collections.abc import Generator
+from dataclasses import dataclass, replace
 from multiprocessing.connection import wait
 
 import joblib
@@ -16,27 +15,21 @@ from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
 
 @dataclass(frozen=True)
 class Local:
-    """Runs `jobs` trials at a time on this machine; their times count only where that is one.
-
-    Those that run at once need `memory` bytes at most, by what each `needs` (bytes by its id).
-    """
+    """Runs `jobs` trials at a time on this machine; their times count only where that is one."""
 
     jobs: int = 1
     here: bool = True
-    needs: Mapping[str, int] = field(default_factory=dict)
-    memory: float = inf
 
     @property
     def alone(self) -> bool:
         """Tell whether one trial runs at a time."""
         return self.jobs == 1
 
-    def carried_out(self, trials: Sequence[Trial], options: WorkerOptions) -> Generator[Event, None, None]:
-        """Run all `trials` in their order, but for what does not fit yet, and yield the events."""
+    def carried_out(self, packing: Packing, options: WorkerOptions) -> Generator[Event, None, None]:
+        """Run all trials and yield the events."""
         options = replace(options, alone=self.alone)
         idle: list[Worker] = []
         busy: dict[Worker, Trial] = {}
-        packing = Packing(trials, self.needs, self.memory)
         try:
             while packing.waiting or busy:
                 while len(busy) < self.jobs and (trial := packing.next()):

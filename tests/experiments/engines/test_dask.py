@@ -25,6 +25,7 @@ from kfeat.data import FileSource, load_raw
 from kfeat.errors import EngineError
 from kfeat.experiments.engines import opened_engine
 from kfeat.experiments.engines.base import Engine
+from kfeat.experiments.engines.packing import Packing
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.store import read_rows
@@ -91,7 +92,7 @@ class Stage:
         """The rows of the trial and of others; it and they are told to begin once each."""
         with ThreadPoolExecutor(1) as pool:
             playing: Future[None] = pool.submit(meanwhile)
-            events = list(engine.carried_out([self.trial, *others], OPTIONS))
+            events = list(engine.carried_out(Packing([self.trial, *others]), OPTIONS))
             playing.result()
         begun = [trial.id for trial, row in events if row is None]
         assert begun == [trial.id for trial in (self.trial, *others)]
@@ -204,6 +205,15 @@ def test_both_engines_give_the_same_rows(
     assert len(local) == 5
     assert [numbers(local[key]) for key in local] == [numbers(there[key]) for key in local]
     assert not any(row["timed"] for row in there.values())
+
+
+@pytest.mark.slow
+def test_workers_here_take_together_what_fits_into_memory_together(write: Write) -> None:
+    trials = stand_ins(write, *(Quick(0.01) for _ in range(3)))
+    with opened_engine("dask", jobs=2) as engine:
+        packing = Packing(trials, {trial.id: 60 for trial in trials}, memory=100)
+        begun = [row is None for _, row in engine.carried_out(packing, OPTIONS)]
+    assert begun == [True, False] * 3
 
 
 def numbers(row: Row) -> Row:

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from kfeat.cli import main
 from kfeat.errors import DataError, EngineError
 from kfeat.experiments.engines import opened_engine
+from kfeat.experiments.engines.packing import Packing
 from kfeat.experiments.engines.places import free_worker
 from kfeat.experiments.engines.returned import checked
 from kfeat.experiments.plan import Trial
@@ -136,7 +137,7 @@ def test_a_worker_without_the_data_gets_no_more_trials_and_others_take_them(
     attempt = _Attempt(trials[0], address=A1, future=lacking)
     assert engine._row(attempt) is None
     assert f"own.csv: no such file (on the Dask worker at {A1}); trials go to other workers" in caplog.text
-    assert engine._place(attempt, {}) == engine._place(_Attempt(trials[1]), {}) == B1
+    assert engine._place(attempt.lost, {}) == engine._place([], {}) == B1
     with pytest.raises(DataError, match=r"own\.csv: no such file"):  # no worker is left
         engine._row(_Attempt(trials[1], address=B1, future=lacking))
 
@@ -147,9 +148,9 @@ def test_data_that_worker_after_worker_does_not_have_end_the_run(trials: list[Tr
     lacking = Future("error", DataError("own.csv: no such file"))
     attempt = _Attempt(trials[0], future=lacking)
     for _ in range(RETRIES):
-        attempt.address = engine._place(attempt, {}) or ""
+        attempt.address = engine._place(attempt.lost, {}) or ""
         assert engine._row(attempt) is None
-    attempt.address = engine._place(attempt, {}) or ""
+    attempt.address = engine._place(attempt.lost, {}) or ""
     with pytest.raises(DataError):
         engine._row(attempt)
 
@@ -203,7 +204,7 @@ def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
     monkeypatch.setattr(client, "register_plugin", register, raising=False)
     engine = Dask(client, here=True, exclusive=exclusive)  # type: ignore[arg-type]
     with pytest.raises(EngineError, match="a Dask worker cannot run trials"):
-        list(engine.carried_out(trials, WorkerOptions(time_limit=5.0)))
+        list(engine.carried_out(Packing(trials), WorkerOptions(time_limit=5.0)))
     assert given[0].options == WorkerOptions(time_limit=5.0, alone=exclusive, folder=str(Path.cwd()))
 
 

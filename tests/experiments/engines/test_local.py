@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from kfeat.cli import main
 from kfeat.errors import EngineError
 from kfeat.experiments.engines.local import Local, physical_cores
+from kfeat.experiments.engines.packing import Packing
 from kfeat.experiments.worker import WorkerOptions
 from tests.experiments.stand_ins import Quick, stand_ins
 
@@ -21,7 +22,7 @@ OPTIONS = WorkerOptions(offline=True)
 def test_so_many_trials_run_at_a_time_until_the_events_are_closed(write: Write) -> None:
     trials = stand_ins(write, *(Quick(0.01) for _ in range(3)), Quick(1e9))
     begun, ended, most = set(), [], 0
-    with closing(Local(2).carried_out(trials, OPTIONS)) as events:
+    with closing(Local(2).carried_out(Packing(trials), OPTIONS)) as events:
         while len(ended) < 3:
             trial, row = next(events)
             if row is None:
@@ -37,8 +38,8 @@ def test_so_many_trials_run_at_a_time_until_the_events_are_closed(write: Write) 
 
 def test_a_process_without_a_trial_ends_rather_than_hold_memory_that_another_needs(write: Write) -> None:
     *small, large = trials = stand_ins(write, Quick(0.01), Quick(0.01), Quick(0.3))
-    engine = Local(2, needs={large.id: 2, **{trial.id: 1 for trial in small}}, memory=2)
-    with closing(engine.carried_out(trials, OPTIONS)) as events:
+    packing = Packing(trials, {large.id: 2, **{trial.id: 1 for trial in small}}, memory=2)
+    with closing(Local(2).carried_out(packing, OPTIONS)) as events:
         most = [(row is None, len(active_children())) for trial, row in events if trial is large]
     assert most[-1] == (False, 1)
 
@@ -51,7 +52,7 @@ def test_where_no_process_can_be_started_a_sentence_says_so(
 
     monkeypatch.setattr("multiprocessing.process.BaseProcess.start", refused)
     with pytest.raises(EngineError, match=r"started \(Too many open files\); take fewer --jobs"):
-        list(Local(2).carried_out(stand_ins(write, Quick()), OPTIONS))
+        list(Local(2).carried_out(Packing(stand_ins(write, Quick())), OPTIONS))
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system has no affinity of processes")
