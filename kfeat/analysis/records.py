@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kfeat.experiments.flat import flat, learnt
+from kfeat.experiments.machine import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, Quantity
 from kfeat.experiments.row import Row, counts_as_timed
 
@@ -27,7 +28,7 @@ def record(row: Row) -> Record:
         numbers["converged"] = (row.get("solve") or {}).get("converged")
     made = {key: row.get(key) for key in ("threads", "verified", "fingerprint", "cell")}
     made |= {"timed": counts_as_timed(row)}
-    made |= {key: environment[key] for key in ("processor", "cores", "system", "python", "commit")}
+    made |= {key: environment.get(key) for key in MACHINE}
     made |= {f"packages.{name}": version for name, version in environment["packages"].items()}
     # A parameter may be null, and stay a column; a quantity that is null is one that the row does not have.
     return _known(first) | flat(row) | dict(learnt(row)) | _known(numbers) | _known(made)

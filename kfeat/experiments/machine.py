@@ -1,6 +1,7 @@
 """What a row says of the machine and the software that made it."""
 
 import ctypes
+import hashlib
 import os
 import platform
 import subprocess
@@ -10,17 +11,23 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+# What a row's environment says beside the packages.
+MACHINE = ("processor", "cores", "host", "system", "python", "commit")
 PACKAGES = ("kfeat", "numpy", "scipy", "scikit-learn", "liblinear-official", "libsvm-official")
 
 
 @cache
 def environment() -> dict[str, Any]:
-    """Return versions, processor, cores and the commit of kfeat's source tree (`+` where it was changed)."""
+    """Return versions, processor, cores, host and commit of kfeat's source tree (`+` where it was changed).
+
+    The host is a hash of the machine's name, which rows do not publish: it tells machines of one kind apart.
+    """
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": os.cpu_count(),
+        "host": hashlib.sha256(platform.node().encode()).hexdigest()[:8],
         "commit": _commit(),
         "packages": {package: version(package) for package in PACKAGES},
     }

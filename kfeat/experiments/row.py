@@ -62,6 +62,7 @@ class _Environment(_Part):
     processor: str
     cores: Count | None
     commit: str | None
+    host: str | None = None  # rows before it have none
     packages: _Packages
 
 

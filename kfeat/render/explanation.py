@@ -9,6 +9,7 @@ from kfeat.analysis.explanation import Explanation, Use
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.records import column
 from kfeat.experiments.flat import flat, learnt
+from kfeat.experiments.machine import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, SCORE
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.render.terminal import paragraph
@@ -63,7 +64,7 @@ def row_sections(row: Row) -> dict[str, dict[str, str]]:
     environment = row["environment"]
     parameters = {**_spread(flat(row)), "repeat": row["repeat"], "seed": row["seed"]}
     seeds = {f"seeds.{name}": seed for name, seed in row["seeds"].items()}
-    machine = {key: environment[key] for key in ("processor", "cores", "system", "python", "commit")}
+    machine = {key: environment[key] for key in MACHINE if key in environment}
     machine |= {"threads": row.get("threads"), **environment["packages"]}
     sections = {}
     if row["status"] == "done":

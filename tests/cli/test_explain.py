@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kfeat.experiments.machine import environment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import read_rows, write_rows
 from tests.cells import fake_row, planned
@@ -43,6 +44,7 @@ def test_a_row_is_explained_by_the_beginning_of_its_id(small: Path) -> None:
         "accuracy 55.00 %",
         "train 0.5000 0.6000",
         "commit",
+        f"host {environment()['host']}",
         "small.yaml: Digits, small",
         "of runs/small/table.md: accuracy 55.00 ± 0.00 % over 2 of 2 runs",
         "printed number, Table 1: accuracy 60.00 ± 40.00, ours 55.00 ± 0.00: within the error",

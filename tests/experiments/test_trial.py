@@ -81,6 +81,7 @@ def test_a_solver_that_breaks_is_a_failed_row(trials: list[Trial], monkeypatch: 
 
 def test_a_row_is_timed_only_on_an_idle_machine(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> None:
     others = count(0.0, 10.0)  # ten seconds of other processes in every phase
+    monkeypatch.setattr(clock, "process_time", lambda: 0.0)  # whatever threads this process has
     monkeypatch.setattr(Watch, "was_idle", lambda _: True)
     monkeypatch.setattr(clock, "busy_seconds", lambda: next(others))
     assert run_trial(trials[0], **HOW)["timed"] is False
