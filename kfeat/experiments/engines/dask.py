@@ -5,13 +5,14 @@ trial is decided here, one per thread of a worker or one per machine: so it is k
 whose worker is lost, or cannot have the data, begins again on another.
 """
 
+import asyncio
 import gc
 import logging
 import os
 import pickle
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from queue import Empty, Queue
@@ -20,7 +21,8 @@ from typing import Any
 from uuid import uuid4
 
 import dask
-from distributed import Client, KilledWorker, LocalCluster
+from distributed import Client, KilledWorker, LocalCluster, Security
+from distributed.comm.core import connect
 
 from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.child_start import interrupts_held_back
@@ -66,9 +68,11 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Da
         return
     client, why = None, ""
     try:
+        with ThreadPoolExecutor(1) as thread:  # here there may be a loop already, as in a notebook
+            thread.submit(asyncio.run, _greet(address)).result()
         client = Client(address, timeout=ANSWER_SECONDS)
     except Exception as error:  # a TypeError, too, where another of Dask's servers answers
-        why = str(error)
+        why = str(error) or "what listens there does not speak as Dask does; its dashboard has another port"
     if client is None:
         # Python would end what is left of the client at any time, even while another client starts, and wait
         # there for ever for a lock that this start holds.
@@ -82,6 +86,13 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Da
     finally:
         with suppress(OSError):
             client.close(timeout=ANSWER_SECONDS)
+
+
+async def _greet(address: str) -> None:
+    """Raise where nothing greets as Dask does, which a client would wait for without end."""
+    arguments = Security().get_connection_args("client")
+    comm = await asyncio.wait_for(connect(address, timeout=ANSWER_SECONDS, **arguments), ANSWER_SECONDS)
+    await comm.close()
 
 
 class _Call:

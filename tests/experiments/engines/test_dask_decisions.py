@@ -3,6 +3,7 @@
 import asyncio
 import os
 import pickle
+import socket
 import subprocess
 import sys
 import weakref
@@ -210,7 +211,28 @@ def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "ftp://x:1", ""])
 def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And nothing is left of the client, which would end within the start of another and wait for it."""
+    monkeypatch.setattr("kfeat.experiments.engines.dask.ANSWER_SECONDS", 0.2)
+    with (
+        pytest.raises(EngineError, match="no Dask scheduler answers at"),
+        opened_engine("dask", scheduler=address),
+    ):
+        pass
+
+
+def test_what_listens_and_never_greets_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the scheduler's own dashboard, whose address stands below that of the scheduler."""
+    monkeypatch.setattr("kfeat.experiments.engines.dask.ANSWER_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            pytest.raises(EngineError, match="does not speak as Dask does; its dashboard has another port"),
+            opened_engine("dask", scheduler=address),
+        ):
+            pass
+
+
+def test_nothing_is_left_of_a_client_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would end within the start of another and wait for it."""
     made: list[weakref.ref[DaskClient]] = []
 
     class Kept(DaskClient):
@@ -218,11 +240,15 @@ def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch
             made.append(weakref.ref(self))
             super().__init__(*arguments, **options)
 
+    async def greeted(address: str) -> None:
+        """As by another of Dask's servers."""
+
     monkeypatch.setattr("kfeat.experiments.engines.dask.Client", Kept)
+    monkeypatch.setattr("kfeat.experiments.engines.dask._greet", greeted)
     monkeypatch.setattr("kfeat.experiments.engines.dask.ANSWER_SECONDS", 0.2)
     with (
         pytest.raises(EngineError, match="no Dask scheduler answers at"),
-        opened_engine("dask", scheduler=address),
+        opened_engine("dask", scheduler="tcp://127.0.0.1:9"),
     ):
         pass
     assert [one() for one in made] == [None]
