@@ -23,9 +23,13 @@ MINUTE = 60.0
 
 
 class Quiet:
-    """Watches a run without a word; `told` has the ids of trials whose end was shown, `time` what is left."""
+    """Watches a run without a word; `time` is what is left.
+
+    `failed` has the ids of trials that failed in it, `told` of those whose end was shown.
+    """
 
     def __init__(self) -> None:
+        self.failed: set[str] = set()
         self.told: set[str] = set()
         self.time = TimeLeft({})
 
@@ -55,6 +59,8 @@ class Quiet:
     def finished(self, trial: Trial, row: Row) -> None:
         """Take note of a trial that is saved."""
         self.time.finished(trial.id)
+        if row["status"] == "failed":
+            self.failed.add(trial.id)
 
 
 class Lines(Quiet):

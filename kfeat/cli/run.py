@@ -139,7 +139,7 @@ def _run_one(
     experiment: "Experiment", out: Path, results: Path, how: "WorkerOptions", engine: "Engine",
     again: "Again", watching: "Quiet", only: set[str] | None = None,
 ) -> bool:  # fmt: skip
-    """Run one experiment, write its report, show its table; return whether a trial failed.
+    """Run one experiment, write its report, show its table; return whether a trial failed, now or before.
 
     With `only` some trials, the table has their cells, with all of their rows.
     """
@@ -168,7 +168,8 @@ def _run_one(
         click.echo(plain(f"kfeat: {line}"), err=True)
     if closing := closing_line(cells):
         click.echo(plain(closing))
-    return any(only is None or row["id"] in only for cell in cells for row in cell.failed)
+    before = any(only is None or row["id"] in only for cell in cells for row in cell.failed)
+    return before or bool(observing.failed)  # of which one may have kept a better row from before
 
 
 @click.command()

@@ -178,8 +178,8 @@ def test_a_trial_that_was_done_and_cannot_be_done_again_keeps_its_row(
     trials = planned(path)
     write_rows(Path("runs/small"), [fake_row(trial, 0.5, timed=False) for trial in trials])
     before = Path("runs/small", ROWS).read_bytes()
-    for options in (["--retime", "--time-limit", "0.001s"], ["--force", "--memory", "1M"]):
-        kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", *options)
+    for options, status in ((["--retime", "--time-limit", "0.001s"], 0), (["--force", "--memory", "1M"], 1)):
+        assert kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", *options).exit_code == status
         assert caplog.text.count("its earlier row, which is done, stays") == 2
         caplog.clear()
         assert Path("runs/small", ROWS).read_bytes() == before
@@ -193,8 +193,8 @@ def test_a_trial_that_was_stopped_later_keeps_its_row(write: Write, caplog: pyte
     stopped = {"status": "stopped", "reason": "by hand", "threads": 1, "timed": False, "limit_s": 5.0}
     write_rows(Path("runs/small"), [{**header(trial), **stopped} for trial in planned(path)])
     before = Path("runs/small", ROWS).read_bytes()
-    for options in (["--memory", "1M"], ["--retime", "--time-limit", "0.001s"]):
-        kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", *options)
+    for options, status in ((["--memory", "1M"], 1), (["--retime", "--time-limit", "0.001s"], 0)):
+        assert kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", *options).exit_code == status
         assert caplog.text.count("its earlier row, which is stopped, stays") == 2
         caplog.clear()
         assert Path("runs/small", ROWS).read_bytes() == before
