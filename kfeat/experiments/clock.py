@@ -60,8 +60,7 @@ class Clock:
     def counts(self) -> bool:
         """Tell whether, over all phases, the rest of the machine was idle and the cap on threads held.
 
-        Phases that are too short to tell count if it was idle for some time before them too.
+        Phases that are too short to tell count if it was idle for some time before them, too.
         """
-        lately = _watch.was_idle()  # a look that later trials go back to, whether this one needs it or not
-        idle = was_idle(self._others, self._wall) and (lately or self._wall >= ENOUGH)
+        idle = was_idle(self._others, self._wall) and (self._wall >= ENOUGH or _watch.was_idle())
         return idle and within_threads(self.seconds, self._threads)

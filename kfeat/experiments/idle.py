@@ -1,13 +1,15 @@
 """Whether the rest of the machine was idle while something ran here."""
 
+import os
 from collections import deque
 from contextlib import suppress
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import NamedTuple
 
 import psutil
 
-ENOUGH = 1.0  # seconds over which even ticks of 10 ms tell a busy machine from an idle one
+ENOUGH = 0.5  # seconds over which even ticks of 10 ms tell a busy core from an idle one
+LATELY = 5.0  # seconds over which a core that was busy for the last of them still shows
 
 
 def busy_seconds() -> float:
@@ -36,12 +38,13 @@ class Watch:
     """Tells whether the machine was idle lately, for what is too short to tell it by itself.
 
     In a few hundredths of a second a busy core leaves no more ticks than an idle one may. So this goes back
-    to the last look that is a second old, or to the first there is. Not counted are this process and the two
-    above it, which hand it work and wait for it: kfeat itself, or a worker of Dask and what started that.
+    to the last look that is half a second old; where the machine was not looked at for long, it stays for
+    half a second and judges that. Not counted are this process and the two above it, which hand it work and
+    wait for it: kfeat itself, or a worker of Dask and what started that.
     """
 
     def __init__(self) -> None:
-        self._processes = [psutil.Process(), *psutil.Process().parents()[:2]]
+        self._above = _processes_above(2)
         self._looks = deque([self._look()])
 
     def was_idle(self) -> bool:
@@ -49,17 +52,28 @@ class Watch:
         now = self._look()
         while len(self._looks) > 1 and now.at - self._looks[1].at >= ENOUGH:
             self._looks.popleft()
+        if now.at - self._looks[0].at > LATELY:
+            self._looks = deque([now])
+            sleep(ENOUGH)
+            now = self._look()
         then = self._looks[0]
         self._looks.append(now)
         ours = sum(now.ours[one] - then.ours[one] for one in now.ours.keys() & then.ours.keys())
         return was_idle(now.busy - then.busy - ours, now.at - then.at)
 
     def _look(self) -> _Look:
-        ours = {}
-        for process in self._processes:
-            with suppress(psutil.Error):  # it has ended, or nobody may look at it
+        ours = {os.getpid(): sum(os.times()[:4])}  # with what it started, as git for the commit in a row
+        for process in self._above:
+            with suppress(psutil.Error):  # it has ended
                 times = process.cpu_times()
                 ours[process.pid] = times.user + times.system
-                if process is self._processes[0]:  # what it started, as git for the commit in a row
-                    ours[process.pid] += times.children_user + times.children_system
         return _Look(perf_counter(), busy_seconds(), ours)
+
+
+def _processes_above(most: int) -> list[psutil.Process]:
+    """Return the process that started this one, and the one that started that, as far as they may be seen."""
+    found = [psutil.Process()]
+    with suppress(psutil.Error):
+        while len(found) <= most and (above := found[-1].parent()):
+            found.append(above)
+    return found[1:]

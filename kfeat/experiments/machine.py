@@ -20,14 +20,14 @@ PACKAGES = ("kfeat", "numpy", "scipy", "scikit-learn", "liblinear-official", "li
 def environment() -> dict[str, Any]:
     """Return versions, processor, cores, host and commit of kfeat's source tree (`+` where it was changed).
 
-    The host is a hash of the machine's name, which rows do not publish: it tells machines of one kind apart.
+    The host is a hash of the machine's name, by which machines of one kind can be told apart.
     """
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "host": hashlib.sha256(platform.node().encode()).hexdigest()[:8],
+        "host": hashlib.sha256(os.fsencode(platform.node())).hexdigest()[:8],
         "commit": _commit(),
         "packages": {package: version(package) for package in PACKAGES},
     }

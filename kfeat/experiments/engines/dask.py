@@ -12,7 +12,7 @@ import os
 import pickle
 from collections import deque
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from queue import Empty, Queue
@@ -23,6 +23,7 @@ from uuid import uuid4
 import dask
 from distributed import Client, KilledWorker, LocalCluster, Security
 from distributed.comm.core import connect
+from distributed.utils import LoopRunner
 
 from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.child_start import interrupts_held_back
@@ -68,8 +69,7 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Da
         return
     client, why = None, ""
     try:
-        with ThreadPoolExecutor(1) as thread:  # here there may be a loop already, as in a notebook
-            thread.submit(asyncio.run, _greet(address)).result()
+        _greet(address)
         client = Client(address, timeout=ANSWER_SECONDS)
     except Exception as error:  # a TypeError, too, where another of Dask's servers answers
         why = str(error) or "what listens there does not speak as Dask does; its dashboard has another port"
@@ -88,11 +88,20 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Da
             client.close(timeout=ANSWER_SECONDS)
 
 
-async def _greet(address: str) -> None:
+def _greet(address: str) -> None:
     """Raise where nothing greets as Dask does, which a client would wait for without end."""
-    arguments = Security().get_connection_args("client")
-    comm = await asyncio.wait_for(connect(address, timeout=ANSWER_SECONDS, **arguments), ANSWER_SECONDS)
-    await comm.close()
+
+    async def greeted() -> None:
+        found = connect(address, timeout=ANSWER_SECONDS, **Security().get_connection_args("client"))
+        comm = await asyncio.wait_for(found, 1.5 * ANSWER_SECONDS)  # before, `connect` says why it cannot
+        await comm.close()
+
+    loop = LoopRunner()  # as a client has, in a thread of its own; here there may be one, as in a notebook
+    loop.start()
+    try:
+        loop.run_sync(greeted)
+    finally:
+        loop.stop()
 
 
 class _Call:
@@ -134,7 +143,7 @@ class Dask:
         self.here, self.alone = here, exclusive
         self._client = client
         self._threads: Mapping[str, int] = {}
-        self._without_data: set[str] = set()  # workers that get no more trials of this experiment
+        self._without_data: dict[str, KfeatError] = {}  # workers that get no more trials of this experiment
         self._looked = 0.0
         self._waits = False
 
@@ -150,6 +159,8 @@ class Dask:
             self._register(Children(options, self.here), children)
             while packing.waiting or again or running:
                 self._look()
+                if not running:
+                    self._refuse_workers_without_data()
                 while place := self._place(again[0].lost if again else [], running):
                     if again:
                         attempt = again.popleft()
@@ -201,6 +212,11 @@ class Dask:
         threads: Mapping[str, int] = self._client.nthreads(callback_timeout=seconds)
         return threads
 
+    def _refuse_workers_without_data(self) -> None:
+        """Raise the KfeatError of the last worker without the data, where there are only such workers."""
+        if self._threads and not self._able():
+            raise list(self._without_data.values())[-1]
+
     def _place(self, lost: Collection[str], running: Mapping[str, _Attempt]) -> str | None:
         """Return the address of the worker that takes the next trial, which others were `lost` under."""
         taken = [other.address for other in running.values()]
@@ -237,7 +253,7 @@ class Dask:
     def _row(self, attempt: _Attempt) -> Row | None:
         """Return the row of an attempt that is over; None where its trial is to be tried again.
 
-        Raises the KfeatError of data that can be loaded on no worker, or on none of several.
+        Raises EngineError where the worker cannot run trials.
         """
         future, address = attempt.future, attempt.address
         with self._answering():
@@ -248,12 +264,12 @@ class Dask:
             if row is None:
                 self._client.cancel([future])
         if isinstance(error, KfeatError):
-            self._without_data.add(address)
-            attempt.lost.append(address)
-            said = f"{error} (on the Dask worker at {address})"
-            if isinstance(error, EngineError) or not self._able() or len(attempt.lost) > RETRIES:
-                raise type(error)(said)
-            log.warning("%s; trials go to other workers", said)
+            said = type(error)(f"{error} (on the Dask worker at {address})")
+            if isinstance(error, EngineError):
+                raise said
+            self._without_data[address] = said
+            if self._able():
+                log.warning("%s; trials go to other workers", said)
             return None
         if error is not None and not isinstance(error, KilledWorker):
             raise EngineError(

@@ -17,7 +17,9 @@ from kfeat.experiments.row import Row
 from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
 
 TRIM, TRIM_OF_DASK = "MALLOC_TRIM_THRESHOLD_", "65536"
-IDLE_SECONDS = 60.0  # a child without a trial for so long, at most twice as long, ends: its run may be gone
+# A child without a trial for so long, at most twice as long, ends: its run may be gone. On the machine of the
+# run that is known otherwise, but other trials may wait for the memory that the child holds.
+IDLE_SECONDS, IDLE_SECONDS_HERE = 60.0, 1.0
 
 
 def run_on_worker(plugin: str, key: str, pickled: bytes) -> Row | None:
@@ -54,7 +56,9 @@ class Children(WorkerPlugin):
         self._resting: set[Worker] = set()
         self._busy: dict[str, Worker] = {}
         self._cancelled: set[str] = set()
-        self._sweeper = PeriodicCallback(self._end_resting, 1000 * IDLE_SECONDS)
+        self._sweeper = PeriodicCallback(
+            self._end_resting, 1000 * (IDLE_SECONDS_HERE if self._here else IDLE_SECONDS)
+        )
         self._sweeper.start()
         leave_memory_to_glibc()
         # Dask's nanny marks its workers as daemons, which may not have children; ours end with them anyway.
@@ -67,6 +71,7 @@ class Children(WorkerPlugin):
             if key in self._cancelled:
                 return None
             child = self._busy[key] = handed_over(pickled, self._idle, self.options)
+            self._resting.discard(child)
         try:
             row = child.awaited_row()
         finally:

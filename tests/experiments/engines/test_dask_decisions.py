@@ -7,9 +7,10 @@ import socket
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 from click.testing import CliRunner
@@ -32,7 +33,8 @@ from distributed import Client as DaskClient
 from distributed import KilledWorker
 from distributed.protocol.pickle import dumps as dask_dumps
 
-from kfeat.experiments.engines.dask import RETRIES, Dask, _Attempt, _Call
+from kfeat.experiments.engines import dask_worker
+from kfeat.experiments.engines.dask import Dask, _Attempt, _Call
 from kfeat.experiments.engines.dask_worker import TRIM, TRIM_OF_DASK, Children, leave_memory_to_glibc
 
 Write = Callable[..., Path]
@@ -86,6 +88,47 @@ class Future:
 
     exception = result
 
+    def add_done_callback(self, tell: Callable[[object], None]) -> None:
+        if self.status != "pending":
+            tell(self)
+
+
+class Cluster(Client):
+    """Stands in for a scheduler: `answer` says by worker and trial's id what becomes of a trial."""
+
+    def __init__(self, *workers: str, answer: Callable[[str, str], Future]) -> None:
+        super().__init__()
+        self.workers, self.answer = list(workers), answer
+        self.sent: list[str] = []
+
+    def cancel(self, futures: list[Any]) -> None:
+        """Whatever is cancelled is over."""
+
+    def nthreads(self, callback_timeout: float) -> dict[str, int]:
+        return dict.fromkeys(self.workers, 1)
+
+    def submit(self, function: object, task: bytes, key: str, workers: list[str], pure: bool) -> Future:
+        (worker,) = workers
+        self.sent.append(worker)
+        return self.answer(worker, key.partition("-")[0])
+
+    def register_plugin(self, plugin: Children, name: str) -> None:
+        self.plugin = name
+
+    def unregister_worker_plugin(self, name: str) -> None:
+        assert name == self.plugin
+        self.plugin = ""
+
+
+def events(
+    cluster: Cluster, packing: Packing, monkeypatch: pytest.MonkeyPatch
+) -> Generator[tuple[int, str], None, None]:
+    """The repeat of each trial and what is told of it: that it began, or its row's status."""
+    monkeypatch.setattr("kfeat.experiments.engines.dask.LOOK_SECONDS", 0.01)
+    engine = Dask(cluster, here=False, exclusive=False)  # type: ignore[arg-type]
+    for trial, row in engine.carried_out(packing, WorkerOptions()):
+        yield trial.repeat, row["status"] if row else "began"
+
 
 @pytest.mark.parametrize(
     "future",
@@ -112,12 +155,6 @@ def test_a_trial_is_tried_again_three_times_and_then_failed(
         (Future("cancelled"), Client(), EngineError, "scheduler was lost"),
         (Future("finished", {}), Client("connecting"), EngineError, "scheduler was lost"),
         (Future("error", OSError("out of order")), Client(), EngineError, "10.0.0.1:1 cannot run trials"),
-        (
-            Future("error", DataError("adult: no file")),
-            Client(),
-            DataError,
-            "adult: no file .on the Dask worker",
-        ),
         (Future("finished", {}), Client(), EngineError, "runs another version of kfeat"),
     ],
 )
@@ -129,31 +166,79 @@ def test_what_is_no_row_is_an_error(
         engine._row(_Attempt(trials[0], address=A1, future=future))
 
 
+LACKING = Future("error", DataError("own.csv: no such file"))
+
+
 def test_a_worker_without_the_data_gets_no_more_trials_and_others_take_them(
-    trials: list[Trial], caplog: pytest.LogCaptureFixture
+    trials: list[Trial], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    engine = Dask(Client(), here=False, exclusive=False)  # type: ignore[arg-type]
-    engine._threads = {A1: 2, B1: 1}
-    lacking = Future("error", DataError("own.csv: no such file"))
-    attempt = _Attempt(trials[0], address=A1, future=lacking)
-    assert engine._row(attempt) is None
+    rows = {trial.id: Future("finished", fake_row(trial, 0.5)) for trial in trials}
+    cluster = Cluster(A1, B1, answer=lambda worker, trial: LACKING if worker == A1 else rows[trial])
+    found = list(events(cluster, Packing(trials), monkeypatch))
+    assert sorted(found) == sorted((t.repeat, what) for t in trials for what in ("began", "done"))
+    assert cluster.sent.count(A1) == 1
     assert f"own.csv: no such file (on the Dask worker at {A1}); trials go to other workers" in caplog.text
-    assert engine._place(attempt.lost, {}) == engine._place([], {}) == B1
-    with pytest.raises(DataError, match=r"own\.csv: no such file"):  # no worker is left
-        engine._row(_Attempt(trials[1], address=B1, future=lacking))
+    assert cluster.plugin == ""
 
 
-def test_data_that_worker_after_worker_does_not_have_end_the_run(trials: list[Trial]) -> None:
-    engine = Dask(Client(), here=False, exclusive=False)  # type: ignore[arg-type]
-    engine._threads = {f"tcp://10.0.0.{i}:1": 1 for i in range(9)}
-    lacking = Future("error", DataError("own.csv: no such file"))
-    attempt = _Attempt(trials[0], future=lacking)
-    for _ in range(RETRIES):
-        attempt.address = engine._place(attempt.lost, {}) or ""
-        assert engine._row(attempt) is None
-    attempt.address = engine._place(attempt.lost, {}) or ""
-    with pytest.raises(DataError):
-        engine._row(attempt)
+def test_data_that_worker_after_worker_does_not_have_end_the_run(
+    trials: list[Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workers = [f"tcp://10.0.0.{i}:1" for i in range(9)]
+    cluster = Cluster(*workers, answer=lambda worker, trial: LACKING)
+    with pytest.raises(DataError, match=r"own\.csv: no such file \(on the Dask worker at tcp"):
+        list(events(cluster, Packing(trials[:1]), monkeypatch))
+    assert sorted(cluster.sent) == workers
+
+
+def test_where_the_last_worker_with_the_data_is_lost_the_run_ends(
+    trials: list[Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def answer(worker: str, trial: str) -> Future:
+        if worker == A1:
+            return LACKING
+        cluster.workers.remove(worker)
+        return Future("pending")
+
+    cluster = Cluster(A1, B1, answer=answer)
+    with pytest.raises(DataError, match=rf"own\.csv: no such file \(on the Dask worker at {A1}\)"):
+        list(events(cluster, Packing(trials[:1]), monkeypatch))
+    assert cluster.sent == [A1, B1]
+
+
+def test_a_trial_whose_worker_is_lost_keeps_its_memory_until_it_has_a_row(
+    trials: list[Trial], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = trials[:2]
+    rows = {trial.id: Future("finished", fake_row(trial, 0.5)) for trial in (first, second)}
+
+    def answer(worker: str, trial: str) -> Future:
+        if worker == A1:
+            cluster.workers.remove(worker)
+            return Future("pending")
+        return rows[trial]
+
+    cluster = Cluster(A1, B1, answer=answer)
+    packing = Packing([first, second], {first.id: 60, second.id: 60}, memory=100)
+    found = [what for _, what in events(cluster, packing, monkeypatch)]
+    assert found == ["began", "done", "began", "done"]
+    assert cluster.sent == [A1, B1, B1]
+
+
+def test_a_child_that_has_just_worked_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    child = MagicMock()
+    monkeypatch.setattr(dask_worker, "PeriodicCallback", MagicMock())
+    monkeypatch.setattr(
+        dask_worker, "handed_over", lambda pickled, idle, options: idle.pop() if idle else child
+    )
+    children = Children(WorkerOptions(), here=True)
+    children.setup(None)
+    for key in ("a", "b"):
+        children.row(key, b"")
+        children._end_resting()
+    child.kill.assert_not_called()
+    children._end_resting()
+    child.kill.assert_called_once()
 
 
 def test_a_row_of_another_version_is_refused(trials: list[Trial]) -> None:
@@ -213,10 +298,11 @@ def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
 def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("kfeat.experiments.engines.dask.ANSWER_SECONDS", 0.2)
     with (
-        pytest.raises(EngineError, match="no Dask scheduler answers at"),
+        pytest.raises(EngineError, match="no Dask scheduler answers at") as refused,
         opened_engine("dask", scheduler=address),
     ):
         pass
+    assert "does not speak as Dask does" not in str(refused.value)
 
 
 def test_what_listens_and_never_greets_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -240,11 +326,8 @@ def test_nothing_is_left_of_a_client_that_is_refused(monkeypatch: pytest.MonkeyP
             made.append(weakref.ref(self))
             super().__init__(*arguments, **options)
 
-    async def greeted(address: str) -> None:
-        """As by another of Dask's servers."""
-
     monkeypatch.setattr("kfeat.experiments.engines.dask.Client", Kept)
-    monkeypatch.setattr("kfeat.experiments.engines.dask._greet", greeted)
+    monkeypatch.setattr("kfeat.experiments.engines.dask._greet", lambda _: None)  # as another of its servers
     monkeypatch.setattr("kfeat.experiments.engines.dask.ANSWER_SECONDS", 0.2)
     with (
         pytest.raises(EngineError, match="no Dask scheduler answers at"),
