@@ -66,7 +66,7 @@ reproduce-all: $(READY)  ## run every config, on all cores and then one at a tim
 check: $(READY)  ## the scoreboard: every printed number and claim of the papers, and what is published
 	$(BIN)/kfeat check --all
 
-bench: $(READY)  ## speed beside what people use now, in under 20 minutes; pages in runs/bench/
+bench: $(READY)  ## speed beside what people use now, in about 20 minutes; pages in runs/bench/
 	$(BIN)/python -m scripts.bench --save runs/bench
 
 clean:  ## remove the environment and the caches; runs/ and results/ stay

@@ -1,10 +1,10 @@
 """Verdicts on what the paper prints: means, their standard deviations, and times.
 
-A mean is *within the error* if Welch's 95 % interval of the difference of means has 0 inside, and *within the
-slack* if it has not, but the difference is at most the slack or two of the printed standard deviations: both
-count as reproduced, for two reasons. Where no standard deviation is printed, the paper's runs are taken to
-vary as ours do. A difference beyond the slack is *open* where its interval has 0 inside, else it *differs*,
-*explained* if the config says why and every claim that it cites is reproduced, else *not explained*.
+A mean counts as reproduced if the difference is at most the slack or two of the printed standard deviations:
+it is *within the error* where Welch's 95 % interval of the difference of means has 0 inside, else *within the
+slack*. Where no standard deviation is printed, the paper's runs are taken to vary as ours do. A difference
+beyond the slack is *open* where its interval has 0 inside, else it *differs*, *explained* if the config says
+why and every claim that it cites is reproduced, else *not explained*.
 
 The wider an interval is, the more easily it has 0 inside: few runs, or runs that vary much, are within the
 error of almost anything. So a number within the error is *known to lie within the slack* where its whole

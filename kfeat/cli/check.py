@@ -34,8 +34,9 @@ def check(
     config. Nothing is downloaded; what has no rows is missing.
 
     Exits with 1 if there are no rows, neither yours nor published ones (with --all: none of any config), if
-    a number or a claim does not stand as the paper prints it and the config does not explain why, if a
-    trial failed, or if a published result is not met any more. Published rows that pass exit with 0.
+    a number or a claim does not stand as the paper prints it and the config says nothing of it (neither an
+    `explanation` that stands nor `unexplained`), if a trial failed, or if a published result is not met any
+    more. Published rows that pass exit with 0.
     """
     if markdown and (rerun_budget is not None or not every):
         raise click.UsageError("--markdown renders the scoreboard of --all")

@@ -203,7 +203,7 @@ configs = options(_configs(required=True), _set)
 _maps = click.option(
     "--maps",
     metavar="A,B",
-    help="Run these maps only; `exact` among them is the exact kernel machine.",
+    help="These maps only; `exact` among them is the exact kernel machine.",
 )
 _no_exact = click.option("--no-exact", is_flag=True, help="Leave the exact kernel machine out.")
 _changes = options(

@@ -80,7 +80,7 @@ class ComplexMaclaurin(RandomMaclaurin):
         cost="d D E[N], N the degree drawn",
         variance="per degree p at most (2^(p+1) - 2) ||x||^2p ||y||^2p over its columns",
         source="Wacker, Ohana & Filippone 2022, arXiv 2202.02031",
-        use="in place of random_maclaurin: less variance in the same time",
+        use="in place of random_maclaurin on rows without negative entries: less variance in the same time",
     )
 
     def __init__(

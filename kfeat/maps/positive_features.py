@@ -55,7 +55,7 @@ class PositiveFeatures(FeatureMap):
 
     facts: ClassVar[Facts] = Facts(
         cost="d D / 2, and D exponentials",
-        variance="k(x, y)^2 (e^r - 1) (1 - e^-r) / D, r = ||u + v||^2, u = x / sigma",
+        variance="k(x, y)^2 (e^r - 1) (1 - e^-r) / D, r = ||x + y||^2 / sigma^2, or 2 gamma ||x + y||^2",
         source="Choromanski et al. 2021, Lemmas 1 and 2",
         use="where estimates must be positive, and small kernel values right; short rows",
     )

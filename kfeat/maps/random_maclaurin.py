@@ -28,6 +28,9 @@ class RandomMaclaurin(FeatureMap):
     Unbiased. The columns stand in the order of their degrees, zero columns first. The Gaussian kernel is
     exp(2 gamma <x, y>) with each row's features times exp(-gamma ||x||^2).
 
+    Var <z(x), z(y)> = (sum_n a_n^2 m^n / P(n) - k(x, y)^2) / D where the N are drawn independently,
+    m = E[(<w, x> <w, y>)^2] = ||x||^2 ||y||^2 + 2 <x, y>^2 - 2 sum_i x_i^2 y_i^2.
+
     Cost: the matrix products of X with sum(n_factors_) sign vectors are the floor.
 
     Parameters
@@ -76,7 +79,7 @@ class RandomMaclaurin(FeatureMap):
 
     facts: ClassVar[Facts] = Facts(
         cost="d D E[N], N the degree drawn",
-        variance="of order C / D with C the kernel at ||x||_1 ||y||_1 in the worst case",
+        variance="(sum_n a_n^2 m^n / P(n) - k^2) / D",
         source="Kar & Karnick 2012, Algorithm 1",
         use="dot-product kernels of short rows; degree_law proportional is best, a must for the Gaussian",
     )

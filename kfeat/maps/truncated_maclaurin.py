@@ -81,8 +81,8 @@ class TruncatedMaclaurin(RandomMaclaurin):
     """
 
     facts: ClassVar[Facts] = Facts(
-        cost="d D E[N], N <= k the degree drawn",
-        variance="(sum_{n <= k} a_n^2 m^n / P(n) - k^2) / D; bias <= sum_{n > k} a_n R^2n",
+        cost="d D E[N], N <= K the degree drawn",
+        variance="(sum_{n <= K} a_n^2 m^n / P(n) - k_K^2) / D; bias <= sum_{n > K} a_n R^2n",
         source="Kar & Karnick 2012, section 4.2",
         use="infinite series, whose rare high degrees cost time and variance, where a bias is allowed",
     )

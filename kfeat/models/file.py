@@ -63,7 +63,7 @@ def load_model(path: str | os.PathLike[str]) -> KernelModel:
 
     It predicts as the one that was saved, bit for bit on the same machine. Nothing in the file is run, and
     only kernels, maps, solvers and scalings of kfeat are made. Raises ModelError for a file that is damaged,
-    cut short, changed, no model, or of a newer kfeat, and DataError where there is none.
+    cut short, changed, no model, or in a newer version of the format, and DataError where there is none.
     """
     path = Path(path)
     check_regular(path)

@@ -18,9 +18,10 @@ from kfeat.render.verdict_tables import said_of
 HEADERS = ("config", "rows from", "numbers", "claims", "own claims", "cells", "time")
 LEGEND = (
     "numbers: what the paper prints; claims: what its prose says; own claims: what kfeat's own experiments "
-    "ask; cells: held against the published rows",
+    "ask",
     "time: what the rows took, one after another; a row that several configs share counts in each",
 )
+CELLS = "cells: ours held against the published rows"
 NUMBER_SHARES = {
     number_verdicts.WITHIN_ERROR: "agree",
     number_verdicts.WITHIN_SLACK: "agree",
@@ -48,7 +49,7 @@ def terminal(standings: Sequence[Standing], width: int | None = None) -> str:
     """Return the scoreboard for a terminal with `width` characters a line."""
     lines = [_line(item, item.experiment.name) for item in standings]
     board = table(HEADERS, lines, min(LONGEST, width or LONGEST), range(1, 6))
-    legend = "\n".join(paragraph(line, "", width) for line in LEGEND)
+    legend = "\n".join(paragraph(line, "", width) for line in (*LEGEND, CELLS))
     counted = "\n".join(paragraph(line, "", width) for line in tally_lines(standings))
     details = filter(None, (_details(item, width) for item in standings))
     return "\n\n".join([board, legend, *details, counted]) + "\n"

@@ -115,9 +115,9 @@ def number_rules(standing: Standing) -> list[str]:
     if reported is None or not standing.numbers:
         return []
     return [
-        f"within the error: the 95 % interval of the difference has 0 inside; within the slack: it has not, "
-        f"but the difference is at most {_slack(reported)}, or two "
-        f"of the printed standard deviations, of {reported.source}",
+        "within the error, within the slack: the difference is at most "
+        f"{_slack(reported)}, or two of the printed standard deviations, of {reported.source}; "
+        "within the error if its 95 % interval has 0 inside",
         *(
             f"not in this plan: {item.number.where}, {item.number.mean:g} for {item.number.cell}"
             for item in standing.numbers
