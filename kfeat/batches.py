@@ -83,14 +83,15 @@ class ArrayBatches(LocalBatches):
     """The rows of an array or a CSR matrix; of a memory map no more than a batch is resident at a time."""
 
     def __init__(self, X: Any, rows: Rows | None = None) -> None:
-        super().__init__(batch_edges(X.shape[0], X.shape[1], X.dtype.itemsize), X.shape[1], X.dtype, rows)
+        dtype = np.dtype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
+        super().__init__(batch_edges(X.shape[0], X.shape[1], dtype.itemsize), X.shape[1], dtype, rows)
         self.X = X
 
     def _with_rows(self, rows: Rows) -> Self:
         return type(self)(self.X, rows)
 
     def _block(self, k: int, rows: Rows | None) -> Any:
-        return rows_of(self.X, self.edges, k, rows)
+        return rows_of(self.X, self.edges, k, rows).astype(self.dtype, copy=False)
 
     def _let_go(self) -> None:
         release(self.X)

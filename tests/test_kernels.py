@@ -342,3 +342,15 @@ def test_coefficients_of_high_degrees_are_finite_where_a_factor_of_them_is_not()
     exact = [math.comb(p, n) / 2**p for n in range(p + 1)]
     np.testing.assert_allclose(halves, exact, rtol=1e-11, atol=1e-280)
     assert np.isinf(Polynomial(p, coef0=1.0).maclaurin(p + 1)[550])
+
+
+@pytest.mark.parametrize("outliers", [1, 3])
+def test_rows_far_outside_do_not_blur_the_distances_between_all_others(outliers):
+    rows = np.random.default_rng(0).random((12, 3))
+    expected = Gaussian(2.0)(rows[outliers:])
+    rows[:outliers, 0] = 1e10 * np.arange(1, outliers + 1)
+    for K in (Gaussian(2.0)(rows), Gaussian(2.0).against(rows)(rows), Gaussian(2.0)(csr_array(rows))):
+        np.testing.assert_allclose(K[outliers:, outliers:], expected, rtol=1e-12)
+    many = np.vstack([rows[:1], np.random.default_rng(1).random((400, 3))])
+    found = Gaussian("median").resolve(many).gamma
+    assert abs(found / Gaussian("median").resolve(many[1:]).gamma - 1) < 0.02

@@ -1,6 +1,7 @@
 """What comes in as a sparse matrix: duplicates are summed, and what is damaged is refused, everywhere."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import bsr_array, coo_array, csc_array, csr_array
 
@@ -129,3 +130,11 @@ def test_a_fitted_machine_does_not_change_with_the_array_it_was_fitted_to():
             else:
                 rows *= 2
             np.testing.assert_array_equal(use(fitted), before)
+
+
+def test_columns_of_several_types_are_numbers_and_words_are_none():
+    frame = pd.DataFrame({"a": [True, False], "b": [0.1, 0.2], "c": pd.array([1, 2], dtype="Int64")})
+    np.testing.assert_array_equal(as_operand(frame), [[1, 0.1, 1], [0, 0.2, 2]])
+    for cell in ("word", pd.NA):
+        with pytest.raises(DataError, match="rows of real numbers"):
+            as_operand(frame.assign(d=pd.Series([1, cell], dtype=object)))

@@ -15,6 +15,8 @@ from kfeat.kernels.randomness import generator
 
 BandwidthRule = Literal["mean_distance", "median"]
 CLOSE = 1e-6  # ||x - y||^2 / (||x||^2 + ||y||^2) below which the difference of the norms cancels too much
+SOME = 32  # rows that tell where most rows lie
+FAR = 100  # times the size of most rows: a mean so far from them was pulled there by few others
 MAX_ROWS = 2000  # two million pairs; beyond it the heuristic is computed on rows drawn at random
 
 
@@ -22,7 +24,7 @@ def euclidean_bandwidth(X: Any, rule: str, random_state: Any) -> float:
     """Return the mean or median of ||x - y|| over the distinct pairs of (at most MAX_ROWS) rows of X."""
     A = sampled(X, random_state)
     found = bandwidth(np.sqrt(squared_distances(A, A)), rule)
-    norms = squared_norms(A if issparse(A) else A - A.mean(axis=0))
+    norms = squared_norms(A if issparse(A) else A - centre_of(A))
     # Where most rows are the same, their distance is rounding so far.
     return bandwidth(exact_distances(A, A), rule) if found**2 < 2 * CLOSE * norms.max() else found
 
@@ -55,14 +57,28 @@ def sampled(X: Any, random_state: Any) -> Any:
     return as_operand(X).astype(np.float64)
 
 
-def squared_distances(X: Any, Y: Any) -> NDArray[Any]:
-    """Return ||X[i] - Y[j]||^2 = ||x||^2 + ||y||^2 - 2 <x, y>, dense operands shifted to the mean of Y.
+def centre_of(Y: NDArray[Any]) -> NDArray[Any]:
+    """Return the mean of rows Y (m, d), or the median of some where the mean is far from most of them.
 
-    The shift changes no distance and keeps the terms small, so that less cancels.
+    A shift changes no distance, and keeps the terms of ||x||^2 + ||y||^2 - 2 <x, y> small, so that less
+    cancels. One row far outside would pull the mean, and the shifted rows, away from all others.
     """
+    if not len(Y):
+        return np.zeros(Y.shape[1], Y.dtype)
+    some = Y[:: -(-len(Y) // SOME)]
+    with np.errstate(all="ignore"):
+        mean, middle = Y.mean(axis=0), np.median(some, axis=0).astype(Y.dtype, copy=False)
+        size = np.median(squared_norms(some - middle))
+        pulled = squared_norms((mean - middle)[None])[0] > FAR * size
+    found: NDArray[Any] = middle if pulled else mean
+    return found
+
+
+def squared_distances(X: Any, Y: Any) -> NDArray[Any]:
+    """Return ||X[i] - Y[j]||^2 = ||x||^2 + ||y||^2 - 2 <x, y>, dense operands shifted by `centre_of(Y)`."""
     same = X is Y  # then the distances come out exactly symmetric
     if not (issparse(X) or issparse(Y)):
-        centre = Y.mean(axis=0)
+        centre = centre_of(Y)
         Y = Y - centre
         X = Y if same else X - centre
     products = inner_products(X, Y)
@@ -75,7 +91,7 @@ def squared_distances(X: Any, Y: Any) -> NDArray[Any]:
 def exact_distances(X: Any, Y: Any) -> NDArray[np.float64]:
     """Return ||X[i] - Y[j]||, from the differences where rows are so close that the norms would cancel."""
     distances: NDArray[np.float64] = squared_distances(X, Y)
-    centre = 0 if issparse(X) or issparse(Y) else Y.mean(axis=0)  # as there
+    centre = 0 if issparse(X) or issparse(Y) else centre_of(Y)  # as there
     norms = (squared_norms(rows if issparse(rows) else rows - centre) for rows in (X, Y))
     close = distances < CLOSE * np.add.outer(*norms)
     i, j = np.nonzero(close)

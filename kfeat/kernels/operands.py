@@ -16,7 +16,9 @@ def as_operand(X: Any) -> Any:
     """
     try:
         A = canonical(X) if issparse(X) else np.asarray(X)
-    except ValueError as error:  # rows of different lengths
+        if A.dtype == object and hasattr(X, "iloc"):  # a frame's columns of several types
+            A = X.to_numpy(np.float64)
+    except (ValueError, TypeError) as error:  # rows of different lengths, missing cells, words
         raise DataError(f"expected rows of real numbers, shape (n, d): {error}") from None
     if A.ndim != 2 or A.dtype.kind not in "fiub":
         raise DataError(f"expected rows of real numbers, shape (n, d), got {A.dtype} of shape {A.shape}")

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from kfeat.errors import DataError
 from kfeat.kernels.bandwidths import (
     BandwidthRule,
+    centre_of,
     euclidean_bandwidth,
     in_words,
     manhattan_bandwidth,
@@ -106,7 +107,7 @@ class Gaussian(ShiftInvariantKernel):
     def against(self, Y: Any) -> Callable[[Any], NDArray[Any]]:
         """Return the function X -> k(X, Y), exp of a product with 2 gamma Y less the norms times gamma.
 
-        As in `squared_distances`, dense rows are shifted to the mean of Y.
+        As in `squared_distances`, dense rows are shifted by `centre_of(Y)`.
         """
         self.check()
         gamma, Y = number(self, "gamma"), dense_if_quicker(as_operand(Y))
@@ -116,7 +117,7 @@ class Gaussian(ShiftInvariantKernel):
         @cache
         def prepared(sparse: bool) -> tuple[Any, Any, Any]:
             rows = Y if sparse or not issparse(Y) else Y.toarray()
-            centre = np.zeros(Y.shape[1], Y.dtype) if sparse else rows.mean(axis=0)
+            centre = np.zeros(Y.shape[1], Y.dtype) if sparse else centre_of(rows)
             rows = rows if sparse else rows - centre
             factor = (rows * Y.dtype.type(2 * gamma)).T
             return centre, factor.tocsr() if issparse(rows) else factor.copy(), -gamma * squared_norms(rows)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -59,6 +60,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     kernel: Any
     random_state: Any
     n_jobs: int | None
+    _n_features_out: int  # there once the map is fitted
 
     @classmethod
     @abstractmethod
@@ -89,6 +91,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         scikit-learn's ValueError for NaN, complex or misshapen data.
         """
         check_parameters(self)
+        if hasattr(self, "_n_features_out"):
+            del self._n_features_out  # until it is fitted again
         X = validate_data(self, canonical(X), accept_sparse="csr")
         rng = generator(self.random_state)
         self.kernel_offset_ = 0.0
@@ -136,10 +140,13 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if out is None:
             what = f"the matrix of {shape[0]:,} rows of {shape[1]:,} features"
             check_memory(what, shape[0] * shape[1] * dtype.itemsize, "give `out`, or take fewer", DataError)
-        features = np.empty(shape, dtype) if out is None else checked_output(out, shape, dtype)
+        features = np.empty(shape, dtype) if out is None else checked_output(out, shape, dtype, X)
         step = rows_per_block(self._row_bytes(dtype.itemsize), self.min_rows)
         map_in_blocks(self._block_mapper(dtype), X, features, step, self.n_jobs)
         return features
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_n_features_out")
 
     @property
     def has_features(self) -> bool:
@@ -185,9 +192,11 @@ def maps_for(kernel: Kernel) -> list[str]:
     return sorted(name for name, cls in MAPS.items() if cls.supports(kernel))
 
 
-def checked_output(out: NDArray[Any], shape: tuple[int, int], dtype: DTypeLike) -> NDArray[Any]:
-    """Return `out`, or raise DataError where the features do not fit it."""
+def checked_output(out: NDArray[Any], shape: tuple[int, int], dtype: DTypeLike, X: Any) -> NDArray[Any]:
+    """Return `out`, or raise DataError where the features do not fit it, or X lies in it."""
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
         met = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
         raise DataError(f"out: expected a writeable array of {dtype} {shape}, got {met}")
+    if np.shares_memory(out, X.data if issparse(X) else X):
+        raise DataError("out: expected an array of its own, got one in which X lies, which is still read")
     return out

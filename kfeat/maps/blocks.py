@@ -1,8 +1,11 @@
 """The walk over blocks of rows: small enough for the cache, each of a thread's own, written in place."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from functools import cache
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -49,7 +52,7 @@ def map_in_blocks(
             map_one(rows)
         return
     # Threads that multiply matrices must not each start BLAS's own.
-    with blas().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         pool = ThreadPoolExecutor(threads)
         try:
             for _ in pool.map(map_one, blocks):
@@ -69,6 +72,45 @@ def block_of(X: Any, rows: slice, dtype: np.dtype[Any]) -> Any:
         X.indptr[rows.start : rows.stop + 1] - start,
     )
     return csr_array(parts, shape=(rows.stop - rows.start, X.shape[1]), copy=False)
+
+
+class _Within:
+    """How many calls hold BLAS to one thread, and what gives it back its threads."""
+
+    def __init__(self) -> None:
+        self.lock, self.calls, self.limit = Lock(), 0, ExitStack()
+
+
+_within = _Within()
+
+
+def _nobody_is_within() -> None:
+    global _within
+    _within = _Within()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_nobody_is_within)  # another thread may have held the lock
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread until the last call that is within has left.
+
+    Each with a limit of its own, the second of two calls that overlap would find one thread, and leave that.
+    """
+    within = _within
+    with within.lock:
+        if not within.calls:
+            within.limit.enter_context(blas().limit(limits=1, user_api="blas"))
+        within.calls += 1
+    try:
+        yield
+    finally:
+        with within.lock:
+            within.calls -= 1
+            if not within.calls:
+                within.limit.close()
 
 
 @cache

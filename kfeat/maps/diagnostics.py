@@ -122,13 +122,16 @@ def diagnose(fitted: FittedMap, X: Any, n_rows: int = 1000, random_state: Any = 
 
 def sampled_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, float]:
     """Return up to `n_rows` rows of X, drawn without replacement, and the share of rows that stay unseen."""
-    X = check_array(canonical(X), accept_sparse="csr")
+    if not hasattr(X, "iloc"):  # a frame keeps the names of its columns, which a fitted map compares
+        X = check_array(canonical(X), accept_sparse="csr")
     n = X.shape[0]
     if n_rows < 3 or n < 3:
         raise ValueError(f"a diagnosis needs at least 3 rows, got n_rows={n_rows} of n_samples={n}")
     m = min(n_rows, n)
-    rows = X if m == n else X[np.sort(generator(random_state).choice(n, size=m, replace=False))]
-    return rows, 1 - m / n
+    if m == n:
+        return X, 0.0
+    rows = np.sort(generator(random_state).choice(n, size=m, replace=False))
+    return (X.iloc[rows] if hasattr(X, "iloc") else X[rows]), 1 - m / n
 
 
 def held_out_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, Any]:

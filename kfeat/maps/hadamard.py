@@ -31,7 +31,7 @@ def walsh_hadamard(X: NDArray[Any], columns: int | None = None) -> NDArray[Any]:
 
 def next_power_of_two(n: int) -> int:
     """Return the smallest power of two that is at least n."""
-    return 1 << (n - 1).bit_length()
+    return 1 << int(n - 1).bit_length()
 
 
 def _factors(m: int) -> list[int]:

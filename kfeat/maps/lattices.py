@@ -42,7 +42,7 @@ def digital_net_points(n: int, n_coordinates: int, rng: np.random.Generator) -> 
     The generating vector depends on m and the number of coordinates alone; `rng` draws the shift. There are
     2^m - 1 different coordinates up to the shift, so that beyond those some are equal.
     """
-    m = max(1, (n - 1).bit_length())
+    m = max(1, int(n - 1).bit_length())
     values = _polynomial_lattice(m)
     # 2^floor(log2 t) by its exponent; 1/6 - 2^(floor(log2 t) - 1) at t = value / 2^m
     omega = 1 / 6 - np.ldexp(0.5, np.frexp(values)[1] - 1 - m)

@@ -97,8 +97,8 @@ class PositiveFeatures(FeatureMap):
         if isinstance(self.kernel_, Gaussian):
             gamma = number(self.kernel_, "gamma")
             return float(np.sqrt(2 * gamma)), 2 * gamma
-        sigma = number(self.kernel_, "sigma")
-        return 1 / sigma, 0.5 / sigma**2
+        inverse = 1 / np.float64(number(self.kernel_, "sigma"))
+        return float(inverse), float(0.5 * inverse**2)
 
     def _n_pairs(self) -> int:
         return self.n_components // 2 if self.features == "pairs" else 0

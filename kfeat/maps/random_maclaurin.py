@@ -175,13 +175,15 @@ class RandomMaclaurin(FeatureMap):
     def _factor_scales(self, first: NDArray[Any], dtype: Any) -> NDArray[Any]:
         """Return what the first sign vectors are multiplied by, so that each product has its feature's scale.
 
-        A feature's first vector takes all of it. For the Gaussian all its vectors take a root: the scale of a
-        high degree is so small, and the product of its factors so large, that float32 holds neither.
+        A feature's first vector takes all of it. For the Gaussian, and where the dtype does not hold a scale,
+        all its vectors take a root: the scale of a high degree is so small, and the product of its factors so
+        large, that float32 holds neither.
         """
         if not len(first):
             return np.ones(0, dtype)
-        if not decay(self.kernel_):
-            return self.scales_[first[0] :].astype(dtype)
+        scales, held = self.scales_[first[0] :], np.finfo(dtype)
+        if not decay(self.kernel_) and held.tiny <= scales.min() and scales.max() <= held.max:
+            return scales.astype(dtype)
         roots = self.scales_ ** (1 / np.maximum(self.n_factors_, 1))
         return np.concatenate([roots[start:] for start in first]).astype(dtype)
 

@@ -95,7 +95,7 @@ def _sobol(n: int, n_coordinates: int, rng: np.random.Generator) -> NDArray[np.f
         )
     engine = stats.qmc.Sobol(n_coordinates, bits=SOBOL_BITS, seed=rng)
     # A power of two is what SciPy wants; the points that are left out are the sequence's last.
-    U = engine.random_base2((n - 1).bit_length())[:n]
+    U = engine.random_base2(int(n - 1).bit_length())[:n]
     return U + 0.5**SOBOL_BITS / 2  # from the lower end of each of 2^30 intervals to its middle
 
 

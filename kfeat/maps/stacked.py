@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Kernel, Sum
+from kfeat.kernels.randomness import generator
 from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.tensor_sketch import TensorSketch
@@ -88,6 +89,10 @@ class Stacked(FeatureMap):
             )
         for (_, term), unfitted in zip(terms, maps, strict=True):
             unfitted.check_kernel(term)
+            if not unfitted.has_features:
+                raise ParameterError(
+                    f"Stacked: {type(unfitted).__name__} with weights below 0 has no features to stack"
+                )
 
     def _unfitted(self) -> list[FeatureMap]:
         return [TensorSketch(), RandomFourier()] if self.maps is None else self.maps
@@ -99,6 +104,9 @@ class Stacked(FeatureMap):
             part = clone(unfitted).set_params(kernel=kernel)
             if part.random_state is None:
                 part.set_params(random_state=int(rng.integers(2**31)))
+            elif not isinstance(part.random_state, int | np.integer):  # which the copy would not move on
+                source = generator(unfitted.random_state)
+                part.set_params(random_state=int(source.integers(2**31)))
             self.maps_.append(part.fit(X))
         self.kernel_ = Sum([part.kernel_ for part in self.maps_], self.kernel_.weights)
         self.kernel_offset_ = sum(

@@ -81,7 +81,7 @@ class TensorSRHT(PolynomialSketch):
         self.n_jobs = n_jobs
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        width = X.shape[1] + (self.kernel_.coef0 > 0)
+        width = X.shape[1] + int(self.kernel_.coef0 > 0)
         m, p, D = next_power_of_two(width), self.kernel_.degree, self.n_components
         copies = np.tile(np.arange(m), -(-D // m))
         check_memory(f"a map of {p:,} factors", 8 * p * len(copies), "take fewer components", ParameterError)

@@ -224,4 +224,4 @@ def series_terms(kernel: DotProductKernel, t: float) -> NDArray[np.float64]:
 def value_at(kernel: DotProductKernel, t: float) -> float:
     """Return f(t), t >= 0; infinity where the series does not converge."""
     with np.errstate(all="ignore"):
-        return float(kernel._f(np.array([t]))[0]) if t < kernel.radius else inf
+        return float(kernel._f(np.array([float(t)]))[0]) if t < kernel.radius else inf

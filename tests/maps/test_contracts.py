@@ -6,12 +6,16 @@ import numpy as np
 import pytest
 from scipy.sparse import coo_array, csc_array, csr_array
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from threadpoolctl import threadpool_info
 from variants import VARIANTS
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import KERNELS, Gaussian, Polynomial, Sum
-from kfeat.maps import MAPS, Nystrom, RandomMaclaurin, TensorSketch, base, maps_for
+from kfeat.maps import MAPS, Nystrom, RandomFourier, RandomMaclaurin, TensorSketch, base, maps_for
+from kfeat.maps.blocks import one_blas_thread
+from kfeat.maps.tensor_srht import TensorSRHT
 from kfeat.parameters import HANDED_IN, parameter_model
 
 each_variant = pytest.mark.parametrize("variant", VARIANTS, ids=lambda m: type(m).__name__)
@@ -169,3 +173,47 @@ def test_bad_degrees_are_refused_wherever_they_stand(degree, X):
             MAPS[name](Polynomial(degree)).fit(X)
     with pytest.raises(ParameterError, match="Polynomial: degree"):
         Nystrom(Sum([Gaussian(), Polynomial(degree)])).fit(X)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=str)
+def test_an_output_in_which_the_rows_lie_is_refused_and_one_beside_them_is_not(variant, X):
+    fitted = clone(variant).set_params(random_state=0).fit(X)
+    expected = fitted.transform(X)
+    d, D = X.shape[1], expected.shape[1]
+    both = np.zeros((len(X), d + D))
+    both[:, :d] = X
+    np.testing.assert_array_equal(fitted.transform(both[:, :d], out=both[:, d:]), expected)
+    with pytest.raises(DataError, match="in which X lies"):
+        fitted.transform(both[:, :d], out=both[:, :D])
+
+
+def test_a_fit_that_fails_leaves_no_fitted_map(X):
+    feature_map = Nystrom(Gaussian(), n_components=5, random_state=0).fit(X)
+    with pytest.raises(DataError):
+        feature_map.set_params(n_components=len(X) + 1).fit(X)
+    with pytest.raises(NotFittedError):
+        feature_map.transform(X)
+
+
+@pytest.mark.parametrize("number", [np.int64, np.int32])
+@pytest.mark.parametrize("sequence", ["halton", "sobol", "lattice", "digital_net"])
+def test_numbers_of_numpy_are_numbers(number, sequence, X):
+    plain, other = (
+        RandomFourier(n_components=n, sequence=sequence, random_state=0).fit_transform(X)
+        for n in (20, number(20))
+    )
+    np.testing.assert_array_equal(plain, other)
+    kernels = (Polynomial(2, coef0=0.5), Polynomial(2, coef0=np.float64(0.5)))
+    np.testing.assert_array_equal(*(TensorSRHT(one, 20, random_state=0).fit_transform(X) for one in kernels))
+
+
+def test_transforms_that_overlap_leave_blas_its_threads():
+    before = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    within = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+    second.__exit__(None, None, None)
+    assert within == {1}
+    assert [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"] == before

@@ -10,7 +10,9 @@ from scipy.sparse import csr_array
 from kfeat.errors import DataError, KfeatError, UnsupportedKernelError
 from kfeat.kernels import DotProductKernel, Exponential, Linear, Polynomial, VovkInfinite, VovkReal
 from kfeat.maps import RandomMaclaurin, TruncatedMaclaurin, column_counts
+from kfeat.maps.complex_maclaurin import ComplexMaclaurin
 from kfeat.maps.degrees import geometric, proportional, truncated
+from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
 
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
 
@@ -188,3 +190,15 @@ def test_what_cannot_be_sampled_is_refused():
     fitted = RandomMaclaurin(VovkInfinite(), random_state=0).fit(X2)
     with pytest.raises(DataError, match=r"needs \|<x, y>\| < 1, got 4"):
         fitted.transform([[2.0, 0.0]])
+
+
+@pytest.mark.parametrize("cls", [RandomMaclaurin, ComplexMaclaurin, OptimisedMaclaurin])
+def test_single_precision_keeps_the_degrees_whose_coefficients_it_does_not_hold(cls):
+    """As of rows that are seconds since 1970: gamma^6 is 1e-108, and the product of six factors 1e110."""
+    X = np.abs(np.random.default_rng(0).standard_normal((20, 10)))
+    X *= 1.7e9 / np.linalg.norm(X, axis=1, keepdims=True)
+    feature_map = cls(Polynomial(6, gamma=1e-18, coef0=1.0), 400, random_state=0)
+    exact = feature_map.fit_transform(X)
+    single = feature_map.fit_transform(X.astype(np.float32))
+    np.testing.assert_allclose(single, exact, rtol=1e-3, atol=1e-4 * np.abs(exact).max())
+    assert ((single != 0).any(axis=0) == (exact != 0).any(axis=0)).all()

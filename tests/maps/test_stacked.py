@@ -6,6 +6,7 @@ import pytest
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import Exponential, Gaussian, Polynomial, Sum
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch, maps_for
+from kfeat.maps.ses import SES
 
 X = np.random.default_rng(0).random((30, 5)) / 2
 
@@ -56,3 +57,19 @@ def test_what_does_not_match_is_refused():
     for weights in ([1.0], [1.0, -1.0], [1.0, 0.0]):
         with pytest.raises(ParameterError, match="a weight above 0 for each, got 2 kernels"):
             Sum([Gaussian(), Polynomial()], weights)(X)
+
+
+def test_parts_with_one_source_of_random_numbers_draw_from_it_in_turn():
+    X = np.random.default_rng(0).random((10, 4))
+    for source in (np.random.default_rng(0), np.random.RandomState(0)):
+        parts = [RandomFourier(n_components=8, random_state=source) for _ in range(2)]
+        stacked = Stacked(Sum([Gaussian(1.0), Gaussian(1.0)]), parts).fit(X)
+        one, other = (part.frequencies_ for part in stacked.maps_)
+        assert not np.allclose(one, other)
+
+
+def test_a_part_without_features_is_refused():
+    X = np.random.default_rng(0).random((10, 4))
+    parts = [SES(sign="signed", n_components=8), RandomFourier()]
+    with pytest.raises(ParameterError, match="SES with weights below 0 has no features"):
+        Stacked(Sum([Gaussian(), Gaussian()]), parts).fit(X)

@@ -234,3 +234,14 @@ def test_dask_arrays_need_chunks_of_known_size():
     X = da.from_array(features(50, 3), chunks=(20, 3))
     with pytest.raises(DataError, match="compute_chunk_sizes"):
         Ridge().fit(X[X[:, 0] > 0], np.zeros(50))
+
+
+def test_batches_of_whole_numbers_are_batches_of_numbers():
+    X = np.random.default_rng(0).integers(-3, 4, size=(60, 4))
+    y = np.where(X[:, 0] + X[:, 1] > 0, 1, -1)
+    plain = Newton().fit(X.astype(np.float64), y).coef_
+    for rows in (X, X.astype(np.int8), X.astype(np.float16), csr_array(X)):
+        np.testing.assert_allclose(Newton().fit(ArrayBatches(rows), y).coef_, plain, rtol=1e-6)
+    np.testing.assert_allclose(
+        Newton().fit(ArrayBatches(X > 0), y).coef_, Newton().fit(X > 0, y).coef_, rtol=1e-6
+    )

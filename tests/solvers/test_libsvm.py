@@ -1,5 +1,7 @@
 """Libsvm is LIBSVM: equal to the package's own train and predict, with matrix products."""
 
+import warnings
+
 import numpy as np
 import pytest
 from libsvm import svmutil
@@ -333,3 +335,21 @@ def test_a_kernel_that_is_changed_afterwards_changes_no_trained_machine():
         np.testing.assert_array_equal(
             machine.predict(X), KernelRidge(Gaussian(gamma), 0.1).fit(X, y).predict(X)
         )
+
+
+def test_a_regression_without_support_vectors_is_a_constant_without_a_word():
+    X = np.random.default_rng(0).random((20, 3))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        machine = Libsvm(Gaussian(1.0), solver_type=3, p=10.0).fit(X, X[:, 0])
+        values = machine.predict(X)
+    assert np.ptp(values) == 0
+
+
+def test_a_row_far_outside_does_not_blur_the_decision_values_of_others():
+    rng = np.random.default_rng(0)
+    X = rng.random((200, 2))
+    y = np.sin(6 * X[:, 1])
+    X[0, 0] = 1e10
+    machine = Libsvm(Gaussian(10.0), solver_type=3, C=10.0).fit(X, y)
+    assert machine.score(X[1:], y[1:]) > 0.95

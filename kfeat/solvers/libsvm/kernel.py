@@ -12,6 +12,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from kfeat.errors import DataError
 from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
+from kfeat.kernels.bandwidths import centre_of
 from kfeat.kernels.dot_product import power
 from kfeat.memory import check_memory
 from kfeat.solvers.native.nodes import MERGED_BELOW, NODE, NodeRows, node_rows
@@ -79,7 +80,7 @@ class NativeKernel:
         if issparse(X) and not issparse(vectors):
             X = X.toarray()
         if self.type == RBF and not issparse(vectors):
-            centre = vectors.mean(axis=0)  # far from 0 the norms would cancel
+            centre = centre_of(vectors)  # far from 0 the norms would cancel
             X, vectors = X - centre, vectors - centre
         x2, y2 = row_norms(X, squared=True), row_norms(vectors, squared=True)
         m, d = vectors.shape
