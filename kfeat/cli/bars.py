@@ -1,6 +1,7 @@
 """Bars on a terminal: one over all trials, a line per trial in hand, one per download."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from math import ceil
 from types import TracebackType
@@ -22,6 +23,8 @@ from rich.table import Column
 from rich.text import Text
 
 from kfeat.cli.progress import Quiet, names, outcome
+from kfeat.errors import KfeatError
+from kfeat.experiments.observer import Begun
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
 
@@ -29,9 +32,13 @@ from kfeat.experiments.store import Row
 class Bars(Quiet):
     """Shows one bar over all trials with the time left, and a line with its clock per trial in hand."""
 
-    def __init__(self, console: Console | None = None) -> None:
+    def __init__(self, console: Console | None = None, several: bool = False) -> None:
         super().__init__()
         self.console = console or Console(stderr=True)
+        self._several = several
+        self._names: dict[str, str] = {}
+        self._tasks: dict[str, TaskID] = {}
+        self._all: TaskID | None = None
         self._files = downloads(self.console)
         self._trials = Progress(
             *(_text("trials"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn()),
@@ -40,7 +47,10 @@ class Bars(Quiet):
         )  # fmt: skip
         self._in_hand = Progress(_text("  {task.description}", ratio=1), TimeElapsedColumn(), expand=True)
         self.shown = Group(self._files, self._trials, self._in_hand)
-        self._live = Live(self.shown, console=self.console, transient=True)
+        self._live = self._to_show()
+
+    def _to_show(self) -> Live:
+        return Live(self.shown, console=self.console, transient=True)
 
     def __enter__(self) -> "Bars":
         self._live.start()
@@ -56,11 +66,34 @@ class Bars(Quiet):
         """Return the display, for a bar per file."""
         return self._files
 
-    def begin(self, trials: Sequence[Trial], done: int) -> None:
-        """Open the bar over all trials."""
-        self._names = names(trials)
-        self._all = self._trials.add_task("", total=len(trials) + done, completed=done)
-        self._tasks: dict[str, TaskID] = {}
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Take the bars away while something else is written."""
+        self._live.stop()
+        try:
+            yield
+        finally:
+            self._live = self._to_show()  # the one before would clear as many lines as it had shown
+            self._live.start()
+
+    def begin(self, begun: Begun) -> None:
+        """Open the bar over all trials, or make it longer."""
+        super().begin(begun)
+        of = f"{begun.experiment}: " if self._several else ""
+        self._names |= {identity: of + name for identity, name in names(begun.trials).items()}
+        if self._all is None:
+            self._all = self._trials.add_task("", total=0)
+        (bar,) = self._trials.tasks
+        total = (bar.total or 0) + len(begun.trials) + begun.done
+        self._trials.update(self._all, total=total, completed=bar.completed + begun.done)
+
+    def end(self, experiment: str, left: Collection[str], error: KfeatError | None) -> None:
+        """Take away what an error has left."""
+        super().end(experiment, left, error)
+        for task in [self._tasks.pop(identity) for identity in left if identity in self._tasks]:
+            self._in_hand.remove_task(task)
+        for bar in self._trials.tasks:
+            self._trials.update(bar.id, total=(bar.total or 0) - len(left))
 
     def started(self, trial: Trial) -> None:
         """Open a line for the trial in hand."""
@@ -73,7 +106,8 @@ class Bars(Quiet):
         self.told.add(trial.id)
         if (task := self._tasks.pop(trial.id, None)) is not None:
             self._in_hand.remove_task(task)
-        self._trials.advance(self._all)
+        if self._all is not None:
+            self._trials.advance(self._all)
         line = f"{self._names[trial.id]}: {outcome(row)}"
         self.console.print(line, highlight=False, markup=False)
 

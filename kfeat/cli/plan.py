@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kfeat.experiments.estimates import Estimate
     from kfeat.experiments.load import Experiment
-    from kfeat.experiments.run import Again
+    from kfeat.experiments.pending import Again
 
 Access = dict[str, Any]
 
@@ -69,8 +69,8 @@ def show_plans(
                 raise
             click.echo(f"kfeat: not counted: {plain_lines(f'{one.path}: {error}')}", err=True)
             continue
-        sharers = [one.name, *one.rows_from] if again != "everything" else []
-        elsewhere = set().union(*(seen.get(name, ()) for name in sharers)) & expected.keys()
+        sharers = (seen.get(name, set()) for name in (one.name, *one.rows_from))
+        elsewhere = set().union(*sharers) & expected.keys()
         counted, shared = counted + 1, shared + len(elsewhere)
         whole += [expected[identity] for identity in expected.keys() - elsewhere]
         left += [expected[identity] for identity in todo - elsewhere]
@@ -91,7 +91,8 @@ def _show_plan(
     from kfeat.cli.expected import in_all, needs
     from kfeat.cli.progress import names
     from kfeat.experiments.estimates import estimates
-    from kfeat.experiments.run import pending, planned, rows_of
+    from kfeat.experiments.pending import pending
+    from kfeat.experiments.run import planned, rows_of
 
     trials = [trial for trial in planned(experiment, **access) if only is None or trial.id in only]
     rows = rows_of(experiment, out)

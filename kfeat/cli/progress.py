@@ -1,7 +1,9 @@
 """Showing a run: bars (`bars`) on a terminal, plain lines elsewhere, nothing when quiet; all on stderr."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -9,8 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from kfeat.cli.time_left import TimeLeft
+from kfeat.errors import KfeatError
 from kfeat.experiments.component import in_words
-from kfeat.experiments.estimates import Estimate
+from kfeat.experiments.observer import Begun
 from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.experiments.store import Row
 from kfeat.render.text import time
@@ -31,7 +34,7 @@ class Quiet:
     def __init__(self) -> None:
         self.failed: set[str] = set()
         self.told: set[str] = set()
-        self.time = TimeLeft({})
+        self.time = TimeLeft()
 
     def __enter__(self) -> "Quiet":
         return self
@@ -45,12 +48,13 @@ class Quiet:
         """Return where downloads may show their bars, if anywhere."""
         return None
 
-    def expect(self, expected: Mapping[str, Estimate]) -> None:
-        """Take note of what each trial to run will take."""
-        self.time = TimeLeft(expected)
+    def aside(self) -> AbstractContextManager[None]:
+        """Leave the terminal to what is written within."""
+        return nullcontext()
 
-    def begin(self, trials: Sequence[Trial], done: int) -> None:
-        """Take note of the trials to run, and of how many of the plan were done before."""
+    def begin(self, begun: Begun) -> None:
+        """Take note of an experiment's trials, and of what each will take."""
+        self.time.add(begun.expected)
 
     def started(self, trial: Trial) -> None:
         """Take note of a trial that has begun."""
@@ -62,38 +66,64 @@ class Quiet:
         if row["status"] == "failed":
             self.failed.add(trial.id)
 
+    def end(self, experiment: str, left: Collection[str], error: KfeatError | None) -> None:
+        """Take note of an experiment that has ended, and of the trials that an error has left."""
+        self.time.drop(left)
+
 
 class Lines(Quiet):
-    """Writes a line per finished trial: for logs and pipes."""
+    """Writes a line per finished trial: for logs and pipes; it names the experiment if there are several."""
 
-    def begin(self, trials: Sequence[Trial], done: int) -> None:
+    def __init__(self, several: bool = False) -> None:
+        super().__init__()
+        self._several = several
+        self._names: dict[str, str] = {}
+        self._counts: dict[str, _Count] = {}  # by the ids of trials, one for each experiment
+
+    def begin(self, begun: Begun) -> None:
         """Say how much there is to do."""
-        self._names, self._done, self._all = names(trials), done, len(trials) + done
-        click.echo(f"{self._all} trials, {done} done before, {len(trials)} to run", err=True)
+        super().begin(begun)
+        trials, done = begun.trials, begun.done
+        count = _Count(f"{begun.experiment}: " if self._several else "", done, len(trials) + done)
+        self._names |= names(trials)
+        self._counts |= {trial.id: count for trial in trials}
+        others = f", {begun.in_hand} in hand for another" if begun.in_hand else ""
+        planned = count.all + begun.in_hand
+        click.echo(f"{count.of}{planned} trials, {done} done before{others}, {len(trials)} to run", err=True)
 
     def finished(self, trial: Trial, row: Row) -> None:
         """Say what came out, and how long the others will take where that is a minute or more."""
         super().finished(trial, row)
         self.told.add(trial.id)
-        self._done += 1
-        place, left = f"[{self._done}/{self._all}]", self.time.left or 0.0
+        count = self._counts[trial.id]
+        count.done += 1
+        place, left = f"{count.of}[{count.done}/{count.all}]", self.time.left or 0.0
         others = f" (about {time(left)} left)" if left >= MINUTE else ""
         click.echo(f"{place} {self._names[trial.id]}: {outcome(row)}{others}", err=True)
 
 
-def observer(quiet: bool, log: Path | None = None, experiment: str = "") -> Quiet:
+@dataclass
+class _Count:
+    """How many of an experiment's trials are done, and how a line says which experiment that is."""
+
+    of: str
+    done: int
+    all: int
+
+
+def observer(quiet: bool, log: Path | None = None, several: bool = False) -> Quiet:
     """Return what shows a run here: nothing, bars on a terminal, or lines; and writes it to a log."""
     from kfeat.cli.event_log import EventLog
 
-    shown = Quiet() if quiet else _bars() if sys.stderr.isatty() else Lines()
-    return shown if log is None else EventLog(shown, log, experiment)
+    shown = Quiet() if quiet else _bars(several) if sys.stderr.isatty() else Lines(several)
+    return shown if log is None else EventLog(shown, log)
 
 
-def _bars() -> Quiet:
+def _bars(several: bool) -> Quiet:
     """Return bars; they bring rich in, for which nobody waits who has no terminal."""
     from kfeat.cli.bars import Bars
 
-    return Bars()
+    return Bars(several=several)
 
 
 def names(trials: Sequence[Trial]) -> dict[str, str]:

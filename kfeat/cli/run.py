@@ -1,7 +1,7 @@
 """The commands that make rows, draw them and publish them: run, report, publish."""
 
+from contextlib import closing, contextmanager
 from dataclasses import replace
-from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +15,14 @@ from kfeat.errors import DataError, DownloadError, EngineError, KfeatError, Stor
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from kfeat.cli.progress import Quiet
     from kfeat.experiments.engines.base import Engine
     from kfeat.experiments.load import Experiment
-    from kfeat.experiments.run import Again
+    from kfeat.experiments.pending import Again
+    from kfeat.experiments.plan import Trial
     from kfeat.experiments.worker import WorkerOptions
 
 Access = dict[str, Any]
@@ -88,27 +89,52 @@ def run(
         if (retime or timed_runs) and not ready.alone:
             raise click.UsageError("times count where trials run one at a time: leave --jobs out, or add "
                                    "--exclusive to --engine dask")  # fmt: skip
-        observed = partial(observer, quiet, log)
-        ctx.exit(_run_all(experiments, out, results, how, ready, again, observed, only))
+        with observer(quiet, log, several=len(experiments) > 1) as watching:
+            status = _run_all(experiments, out, results, how, ready, again, watching, only)
+    ctx.exit(status)
 
 
 def _run_all(
     experiments: "list[Experiment]", out: Path, results: Path, how: "WorkerOptions", engine: "Engine",
-    again: "Again", observed: "Callable[[str], Quiet]", only: set[str] | None,
+    again: "Again", watching: "Quiet", only: set[str] | None,
 ) -> int:  # fmt: skip
-    """Run the experiments one after the other, and return the exit status."""
+    """Run the experiments, show the table of each that has ended, and return the exit status."""
+    from kfeat.experiments.run import run_experiments
+    from kfeat.render.files import check_report
+    from kfeat.render.whole import whole_of
+
     status = 0
-    for experiment in experiments:
+
+    @contextmanager
+    def told(experiment: "Experiment") -> "Iterator[None]":
+        """Say what is wrong with one experiment: it must not keep the others of a long list from running."""
+        nonlocal status
         try:
-            watching = observed(experiment.name)
-            failed = _run_one(experiment, out, results, how, engine, again, watching, only)
-            status = max(status, int(failed))
+            yield
         except KfeatError as error:
-            # One experiment that cannot run must not keep the others of a long list from running.
             if len(experiments) == 1 or how.debug or isinstance(error, EngineError):
                 raise
-            click.echo(f"kfeat: {plain_lines(f'{experiment.path}: {error}')}", err=True)
+            with watching.aside():
+                click.echo(f"kfeat: {plain_lines(f'{experiment.path}: {error}')}", err=True)
             status = 2
+
+    checked = []
+    for experiment in experiments:
+        with told(experiment):
+            for one in (experiment, whole_of(experiment)):
+                check_report(one)  # before hours of work, not after them
+            checked.append(experiment)
+    running = run_experiments(
+        checked, out, how, watching, engine=engine, again=again, only=only, published=results
+    )
+    with closing(running) as ended:
+        for experiment, trials, error in ended:
+            with told(experiment):
+                if error:
+                    raise error
+                with watching.aside():
+                    failed = _show(experiment, out, trials, watching, only)
+                status = max(status, int(failed))
     return status
 
 
@@ -135,28 +161,19 @@ def _named(
     return [one for one, ids in plans if ids & found], found
 
 
-def _run_one(
-    experiment: "Experiment", out: Path, results: Path, how: "WorkerOptions", engine: "Engine",
-    again: "Again", watching: "Quiet", only: set[str] | None = None,
-) -> bool:  # fmt: skip
-    """Run one experiment, write its report, show its table; return whether a trial failed, now or before.
+def _show(
+    experiment: "Experiment", out: Path, trials: "list[Trial]", watching: "Quiet", only: set[str] | None
+) -> bool:
+    """Write an experiment's report and show its table; return whether a trial failed, now or before.
 
     With `only` some trials, the table has their cells, with all of their rows.
     """
-    from kfeat.experiments.run import run_experiment
     from kfeat.render.closing import closing_line
-    from kfeat.render.files import check_report
     from kfeat.render.notes import untold
     from kfeat.render.table import render
     from kfeat.render.terminal import terminal_width
-    from kfeat.render.whole import cells_at_hand, update_report, whole_of
+    from kfeat.render.whole import cells_at_hand, update_report
 
-    for one in (experiment, whole_of(experiment)):
-        check_report(one)  # before hours of work, not after them
-    with watching as observing:
-        trials = run_experiment(
-            experiment, out, how, observing, engine=engine, again=again, only=only, published=results
-        )
     cells = cells_at_hand(experiment, out, trials)
     if only is not None:
         cells = [cell for cell in cells if any(trial.id in only for trial in cell.trials)]
@@ -164,12 +181,13 @@ def _run_one(
     files = update_report(experiment, out, trials)
     click.echo(render(experiment, cells, "terminal", terminal_width()))
     click.echo(plain(files))
-    for line in untold(cells, observing.told):
+    for line in untold(cells, watching.told):
         click.echo(plain(f"kfeat: {line}"), err=True)
     if closing := closing_line(cells):
         click.echo(plain(closing))
     before = any(only is None or row["id"] in only for cell in cells for row in cell.failed)
-    return before or bool(observing.failed)  # of which one may have kept a better row from before
+    # Of those that failed now one may have kept a better row from before.
+    return before or any(trial.id in watching.failed for trial in trials)
 
 
 @click.command()

@@ -1,7 +1,6 @@
 """How long a run will still take: what is expected of its trials, set right by those that have ended."""
 
-from collections.abc import Callable, Mapping
-from statistics import fmean
+from collections.abc import Callable, Iterable, Mapping
 from time import monotonic
 
 from kfeat.experiments.estimates import Estimate
@@ -18,20 +17,38 @@ class TimeLeft:
     more that was as expected. A trial of which nothing is known counts as the mean of the others.
     """
 
-    def __init__(self, expected: Mapping[str, Estimate], clock: Callable[[], float] = monotonic) -> None:
-        known = [one.seconds for one in expected.values() if one.seconds is not None]
-        self._mean = fmean(known) if known else None
-        self._expected = {
-            key: one.seconds if one.seconds is not None else self._mean or 0.0
-            for key, one in expected.items()
-        }
+    def __init__(
+        self, expected: Mapping[str, Estimate] | None = None, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._expected: dict[str, float | None] = {}
         self._clock = clock
-        self._waiting = sum(self._expected.values())
-        self._n_waiting = len(expected)
+        self._all_known, self._n_known = 0.0, 0  # the seconds of all trials of which they are known
+        self._waiting: set[str] = set()
+        self._waiting_known = 0.0  # seconds
+        self._waiting_unknown = 0
         self._began: dict[str, float] = {}
         self._at_once = 1
         self._short = self._around = 0.0
         self._planned = self._taken = LONG
+        self.add(expected or {})
+
+    def add(self, expected: Mapping[str, Estimate]) -> None:
+        """Take note of trials that wait, and of what is expected of each by its id."""
+        for identity, one in expected.items():
+            self._expected[identity] = one.seconds
+            self._waiting.add(identity)
+            if one.seconds is None:
+                self._waiting_unknown += 1
+            else:
+                self._waiting_known += one.seconds
+                self._all_known += one.seconds
+                self._n_known += 1
+
+    def drop(self, identities: Iterable[str]) -> None:
+        """Take note of trials that will not end, whether they wait or run."""
+        for identity in identities:
+            self._waits_no_more(identity)
+            self._began.pop(identity, None)
 
     def started(self, identity: str) -> None:
         """Take note of a trial that has begun."""
@@ -41,10 +58,10 @@ class TimeLeft:
 
     def finished(self, identity: str) -> None:
         """Take note of a trial that has ended, also of one that never began."""
+        self._waits_no_more(identity)
         if identity not in self._began:
-            self._waits_no_more(identity)
             return
-        taken, seconds = self._clock() - self._began.pop(identity), self._expected.get(identity, 0.0)
+        taken, seconds = self._clock() - self._began.pop(identity), self._seconds(identity)
         if seconds < LONG:
             self._short += 1
             self._around += max(taken - seconds, 0.0)
@@ -53,19 +70,34 @@ class TimeLeft:
             self._taken += taken
 
     def _waits_no_more(self, identity: str) -> None:
-        self._waiting -= self._expected.get(identity, 0.0)
-        self._n_waiting -= 1
+        if identity not in self._waiting:
+            return
+        self._waiting.remove(identity)
+        seconds = self._expected[identity]
+        if seconds is None:
+            self._waiting_unknown -= 1
+        else:
+            self._waiting_known = self._waiting_known - seconds if self._waiting else 0.0
+
+    @property
+    def _mean(self) -> float:
+        return self._all_known / self._n_known if self._n_known else 0.0
+
+    def _seconds(self, identity: str) -> float:
+        seconds = self._expected.get(identity, 0.0)
+        return self._mean if seconds is None else seconds
 
     @property
     def left(self) -> float | None:
         """The seconds until all trials have ended, as many at once as have run so far; None if unknown."""
-        if self._mean is None and (self._n_waiting or self._began):
+        if not self._n_known and (self._waiting or self._began):
             return None
         now, factor = self._clock(), self._taken / self._planned
         around = self._around / self._short if self._short else AROUND
         running = [
-            max(self._expected.get(identity, 0.0) * factor + around - (now - began), 0.0)
+            max(self._seconds(identity) * factor + around - (now - began), 0.0)
             for identity, began in self._began.items()
         ]
-        waiting = max(self._waiting, 0.0) * factor + self._n_waiting * around
+        seconds = max(self._waiting_known, 0.0) + self._waiting_unknown * self._mean
+        waiting = seconds * factor + len(self._waiting) * around
         return max((waiting + sum(running)) / self._at_once, max(running, default=0.0))

@@ -23,14 +23,19 @@ class FolderLock:
         self._folder = folder
         self._lock = FileLock(folder / LOCK)
 
-    def acquire(self) -> None:
-        """Take the lock; where another process has it, say so on stderr and wait. Ctrl-C ends the waiting."""
+    def acquire(self, waits: bool = True) -> bool:
+        """Take the lock, and tell whether that could be done.
+
+        Where another process has it, say so on stderr and wait, if this `waits`; Ctrl-C ends the waiting.
+        """
         patience = 0.0
         while True:
             try:
                 self._lock.acquire(timeout=patience, poll_interval=0.1)
                 break
             except Timeout:
+                if not waits:
+                    return False
                 log.warning(
                     "%s: another kfeat (%s) is running this experiment; waiting until it has ended "
                     "(Ctrl-C ends the waiting)", self._folder, self._holder()
@@ -41,9 +46,12 @@ class FolderLock:
         except OSError:
             self._lock.release()
             raise
+        return True
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Give the lock back, if it is held."""
+        if not self._lock.is_locked:
+            return
         with suppress(OSError):  # the folder may have become one that nobody can write to
             (self._folder / HOLDER).unlink()
         self._lock.release()

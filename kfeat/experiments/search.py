@@ -18,9 +18,10 @@ from kfeat.data import Source
 from kfeat.errors import ConfigError
 from kfeat.experiments.engines.base import Engine
 from kfeat.experiments.load import Experiment
+from kfeat.experiments.observer import RunObserver
 from kfeat.experiments.paper import ReportedNumber
 from kfeat.experiments.plan import Trial, every_trial
-from kfeat.experiments.run import RunObserver, run_pending
+from kfeat.experiments.run import run_pending
 from kfeat.experiments.selectors import reported_number
 from kfeat.experiments.store import Row, gathered_rows
 from kfeat.experiments.switches import turn

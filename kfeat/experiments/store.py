@@ -144,12 +144,21 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / ROWS
+        self._lock = FolderLock(folder)
 
     def __enter__(self) -> "Store":
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def open(self, waits: bool = True) -> bool:
+        """Lock and mend the folder; return False where another process has it, unless this `waits`."""
         with _written(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            self._lock = FolderLock(self.folder)
-            self._lock.acquire()
+            if not self._lock.acquire(waits):
+                return False
         try:
             self._mend()
             with _written(self.path), self.path.open("ab"):
@@ -157,9 +166,10 @@ class Store:
         except BaseException:
             self._lock.release()
             raise
-        return self
+        return True
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Give the folder back, if it is open."""
         self._lock.release()
 
     def append(self, row: Row) -> None:

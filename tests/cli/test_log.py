@@ -14,8 +14,9 @@ from click.testing import CliRunner, Result
 from kfeat.cli import main
 from kfeat.cli.event_log import EventLog
 from kfeat.cli.progress import Lines, Quiet
-from kfeat.errors import StoreError
-from kfeat.experiments.estimates import estimates
+from kfeat.errors import DataError, StoreError
+from kfeat.experiments.estimates import Estimate, estimates
+from kfeat.experiments.observer import Begun
 from kfeat.experiments.store import read_rows
 from tests.experiments.rows import row
 from tests.experiments.stand_ins import Quick, stand_ins
@@ -68,21 +69,32 @@ def test_each_line_is_in_the_file_at_once_and_an_error_is_its_end(write: Write) 
     trials = stand_ins(write, Quick(), Quick())
 
     def broken() -> None:
-        log.expect(estimates(trials, [], 10**10))
-        log.begin(trials, 3)
+        log.begin(Begun("one", trials, estimates(trials, [], 10**10), done=3))
         assert [event["event"] for event in lines("log")] == ["begin"]
         log.started(trials[1])
         log.finished(trials[1], row(trials[1].id, "failed", reason="no memory"))
         assert lines("log")[-1]["reason"] == "no memory"
         raise RuntimeError("the disk is full")
 
-    with pytest.raises(RuntimeError), EventLog(Quiet(), Path("log"), "one") as log:
+    with pytest.raises(RuntimeError), EventLog(Quiet(), Path("log")) as log:
         broken()
     assert lines("log")[-1]["error"] == "the disk is full"
-    with pytest.raises(KeyboardInterrupt), EventLog(Quiet(), Path("log"), "one"):
+    lacking = DataError("own.csv: no such file")
+
+    def ended_by_one() -> None:
+        for name, trial in zip(("one", "two"), trials, strict=True):
+            log.begin(Begun(name, [trial], estimates([trial], [], 10**10)))
+        log.end("one", [trials[0].id], lacking)
+        raise lacking
+
+    with pytest.raises(DataError), EventLog(Quiet(), Path("log")) as log:
+        ended_by_one()
+    ends = [(event["experiment"], event["error"]) for event in lines("log")[-2:]]
+    assert ends == [("one", "own.csv: no such file"), ("two", "own.csv: no such file")]
+    with pytest.raises(KeyboardInterrupt), EventLog(Quiet(), Path("log")):
         raise KeyboardInterrupt
     assert lines("log")[-1]["error"] == "KeyboardInterrupt"
-    with pytest.raises(SystemExit), EventLog(Quiet(), Path("log"), "one"):
+    with pytest.raises(SystemExit), EventLog(Quiet(), Path("log")):
         raise SystemExit(143)
     assert lines("log")[-1]["error"] == "terminated"
 
@@ -92,7 +104,7 @@ def test_a_log_that_cannot_be_written_is_told_before_anything_runs(write: Write)
     assert refused.exit_code == 2
     assert "no/such/folder/log: cannot be written (No such file or directory)" in refused.stderr
     assert not Path("runs/small/trials.jsonl").exists()
-    with pytest.raises(StoreError), EventLog(Quiet(), Path("no/log"), "one"):
+    with pytest.raises(StoreError), EventLog(Quiet(), Path("no/log")):
         pass
 
 
@@ -101,9 +113,8 @@ def test_a_log_on_a_full_disk_is_a_warning_and_the_run_goes_on(
     write: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
     trials = stand_ins(write, Quick())
-    with EventLog(Quiet(), Path("/dev/full"), "one") as log:
-        log.expect(estimates(trials, [], 10**10))
-        log.begin(trials, 0)
+    with EventLog(Quiet(), Path("/dev/full")) as log:
+        log.begin(Begun("one", trials, estimates(trials, [], 10**10)))
         log.started(trials[0])
     warnings = [each.message for each in caplog.records if each.levelno == logging.WARNING]
     assert warnings == ["/dev/full: cannot be written any longer (No space left on device)"]
@@ -114,8 +125,9 @@ def test_lines_tell_a_time_left_of_a_minute_or_more(write: Write, capsys: pytest
     expected = estimates(trials, [], 10**10)
     for seconds, said in ((600.0, " (about 20.0 mins left)"), (1.0, "")):
         watching = Lines()
-        watching.expect({key: type(one)(seconds, one.memory) for key, one in expected.items()})
-        watching.begin(trials, 0)
+        watching.begin(
+            Begun("one", trials, {key: Estimate(seconds, one.memory) for key, one in expected.items()})
+        )
         watching.finished(trials[0], row(trials[0].id, "failed", reason="no memory"))
         assert capsys.readouterr().err.endswith(f"failed: no memory{said}\n")
 

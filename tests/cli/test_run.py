@@ -571,13 +571,63 @@ def test_a_trial_that_configs_share_runs_once_whichever_is_named_first(write: Wr
     (Path("configs") / "b.yaml").write_text(text)
     (Path("configs") / "a.yaml").write_text(f"rows_from: [b]\n{text}".replace("repeats: 2", "repeats: 3"))
     assert "2 configs: 12 trials (5 of them shared)" in kfeat("plan", "configs").output
-    forced = kfeat("run", "configs", "--dry-run", "--force").output
-    assert "2 configs: 12 trials\n" in forced  # then each runs all of its own
+    assert "2 configs: 12 trials (5 of them shared)" in kfeat("run", "configs", "--dry-run", "--force").output
     ran = kfeat("run", "configs")
     assert ran.exit_code == 0, ran.output
     assert len(rows("b")) == 5
     assert len(rows("a")) == 2
-    assert "5 done before, 2 to run" in ran.stderr
+    assert "a: 7 trials, 5 done before, 2 to run" in ran.stderr
+    assert re.search(r"^b: \[5/5\] exact, libsvm, repeat 0: ", ran.stderr, re.MULTILINE)
+    forced = kfeat("run", "configs", "--maps", "tensor_sketch", "--no-exact", "--force")
+    assert forced.exit_code == 0, forced.output
+    assert [line for line in forced.stderr.splitlines() if "to run" in line] == [
+        "b: 2 trials, 0 done before, 2 to run",
+        "a: 3 trials, 2 done before, 1 to run",
+    ]
+
+
+def test_each_table_is_shown_once_its_experiment_has_ended_though_others_run(write: Write) -> None:
+    text = write().read_text()
+    for name, degree in (("one", 2), ("two", 3)):
+        Path(f"{name}.yaml").write_text(
+            text.replace("title: ", f"title: {name} ").replace("degree: 2", f"degree: {degree}")
+        )
+    ran = kfeat("run", "one.yaml", "two.yaml", "--jobs", "2", "--log", "log")
+    assert ran.exit_code == 0, ran.output
+    assert ran.stdout.count("tables and figure: ") == 2
+    assert {name: len(rows(name)) for name in ("one", "two")} == {"one": 5, "two": 5}
+    events = [json.loads(line) for line in Path("log").read_text().splitlines()]
+    assert [event["experiment"] for event in events if event["event"] == "begin"] == ["one", "two"]
+    ends = {event["experiment"]: event["error"] for event in events if event["event"] == "end"}
+    assert ends == {"one": None, "two": None}
+    again = kfeat("run", "one.yaml", "two.yaml", "--jobs", "2", "-q")
+    assert (again.exit_code, again.stdout.count("tables and figure: ")) == (0, 2)
+
+
+def test_one_config_that_cannot_run_is_named_and_the_others_run(write: Write) -> None:
+    write()
+    Path("elsewhere.yaml").write_text(re.sub("(?m)^dataset:.*$", "dataset: gisette", write().read_text()))
+    options = (
+        "--no-exact",
+        "--repeats",
+        "1",
+        "--offline",
+        "--mirror",
+        "nowhere",
+        "--jobs",
+        "2",
+        "--log",
+        "log",
+    )
+    ran = kfeat("run", "elsewhere.yaml", "small.yaml", *options)
+    assert ran.exit_code == 2
+    assert re.search("^kfeat: elsewhere.yaml: gisette.* could not be fetched", ran.stderr, re.MULTILINE)
+    assert len(rows()) == 2
+    ends = [line for line in map(json.loads, Path("log").read_text().splitlines()) if line["event"] == "end"]
+    assert [(end["experiment"], bool(end["error"])) for end in ends] == [
+        ("elsewhere", True),
+        ("small", False),
+    ]
 
 
 def test_two_configs_of_one_name_both_run(write: Write) -> None:

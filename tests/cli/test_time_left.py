@@ -70,3 +70,14 @@ def test_a_trial_that_was_refused_takes_nothing() -> None:
     time, _ = run_of(10.0, 1000.0)
     time.finished("1")
     assert time.left == pytest.approx(10 + AROUND)
+
+
+def test_trials_that_come_later_count_too_and_those_that_will_not_end_no_more() -> None:
+    time, clock = run_of(None, None)
+    assert time.left is None
+    time.add({"2": Estimate(100.0, None), "3": Estimate(50.0, None)})
+    assert time.left == pytest.approx(150 + 2 * 75 + 4 * AROUND)
+    time.started("2")
+    clock.now = 10.0
+    time.drop(["1", "2"])
+    assert time.left == pytest.approx(75 + 50 + 2 * AROUND)

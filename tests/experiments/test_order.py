@@ -11,9 +11,10 @@ from kfeat.experiments.engines.local import Local
 from kfeat.experiments.engines.packing import Packing
 from kfeat.experiments.estimates import Estimate, estimates
 from kfeat.experiments.order import arranged
+from kfeat.experiments.pending import pending
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
-from kfeat.experiments.run import pending, run_trials
+from kfeat.experiments.run import run_trials
 from kfeat.experiments.store import read_rows
 from kfeat.experiments.trial import run_trial
 from kfeat.experiments.worker import WorkerOptions
@@ -86,7 +87,7 @@ def test_the_longest_come_first_where_several_run_at_a_time(
     trials = stand_ins(write, *(Quick() for _ in range(4)))
     seconds = (2.0, None, 5.0, 1.0)
     expected = {t.id: Estimate(s, 10) for t, s in zip(trials, seconds, strict=True)}
-    assert [t.repeat for t in arranged(trials, expected, Local(jobs), 100).packing.waiting.values()] == order
+    assert [t.repeat for t in arranged(trials, expected, Local(jobs), 100).trials] == order
 
 
 def test_a_run_takes_the_longest_first_by_rows_of_the_past(write: Write, tmp_path: Path) -> None:
@@ -97,7 +98,7 @@ def test_a_run_takes_the_longest_first_by_rows_of_the_past(write: Write, tmp_pat
     expected = estimates([short, long], [past], memory=10**10)
     assert expected[long.id].seconds == 90.0
     order = arranged([short, long], expected, Local(2), 10**10)
-    assert [trial.id for trial in order.packing.waiting.values()] == [long.id, short.id]
+    assert order.trials == [long, short]
     assert estimates([long], [past], 10**10, time_limit=30.0)[long.id].seconds == 30.0
 
 

@@ -11,9 +11,11 @@ from kfeat.cli.progress import Quiet
 from kfeat.data.generators import Dense
 from kfeat.data.large import LargeQuadric
 from kfeat.experiments.folder_lock import LOCK
+from kfeat.experiments.in_turn import fetch
+from kfeat.experiments.pending import pending
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
-from kfeat.experiments.run import fetch, pending, run_pending, run_trials
+from kfeat.experiments.run import run_pending, run_trials
 from kfeat.experiments.store import Store, read_rows
 from kfeat.experiments.trial import run_trial
 from kfeat.experiments.worker import WorkerOptions
@@ -50,12 +52,19 @@ def test_what_to_run_is_found_out_under_the_lock(write: Write, tmp_path: Path) -
     """A process that waited for data meanwhile does not repeat what another one did."""
     trials = stand_ins(write, Quick(), Quick())
 
+    locked = []
+
     def rows() -> dict[str, Row]:
-        with pytest.raises(Timeout), FileLock(tmp_path / LOCK, timeout=0):
-            pass
-        return {trial.id: row(trial.id) for trial in trials}
+        try:
+            with FileLock(tmp_path / LOCK, timeout=0):
+                locked.append(False)
+                return {}  # at the first look, for the data that are needed
+        except Timeout:
+            locked.append(True)
+            return {trial.id: row(trial.id) for trial in trials}
 
     assert run_pending(trials, rows, tmp_path, OPTIONS, Quiet()) == []
+    assert locked == [False, True]
 
 
 def test_seconds_on_more_threads_than_the_row_says_are_measured_anew(write: Write) -> None:
@@ -108,7 +117,7 @@ def test_generated_data_that_no_cache_keeps_are_made_where_they_are_used_alone(
 ) -> None:
     (trial,) = stand_ins(write, Quick())
     loaded: list[object] = []
-    monkeypatch.setattr("kfeat.experiments.run.load_raw", lambda source, **_: loaded.append(source))
+    monkeypatch.setattr("kfeat.experiments.in_turn.load_raw", lambda source, **_: loaded.append(source))
     small = Dense(name="dense", n=10, d=2)
     large = LargeQuadric(name="large_quadric", n=10, d=2)
     fetch([replace(trial, source=source) for source in (small, large, "adult")], OPTIONS, Quiet())

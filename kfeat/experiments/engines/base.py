@@ -3,6 +3,7 @@
 import typing
 from collections.abc import Generator
 
+from kfeat.errors import KfeatError
 from kfeat.experiments.engines.packing import Packing
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
@@ -10,10 +11,13 @@ from kfeat.experiments.worker import WorkerOptions
 
 
 class Event(typing.NamedTuple):
-    """What an engine tells of a trial: first, without a row, that it has begun; then, once, its row."""
+    """What an engine tells of a trial: first, without a row, that it has begun; then, once, what came out.
+
+    That is its row, or the KfeatError of data that cannot be loaded.
+    """
 
     trial: Trial
-    row: Row | None = None
+    row: Row | KfeatError | None = None
 
 
 class Engine(typing.Protocol):
@@ -30,6 +34,6 @@ class Engine(typing.Protocol):
     def carried_out(self, packing: Packing, options: WorkerOptions) -> Generator[Event, None, None]:
         """Run all trials of a packing, each once there is room, and yield each event when it happens.
 
-        A row is taken before more trials start. Closing the generator ends what still runs. Raises the
-        KfeatError of data that cannot be loaded, and EngineError where the engine itself is lost.
+        A row is taken before more trials start. What is `packing.unwanted` is ended without an event; closing
+        the generator ends all that runs. Raises EngineError where the engine itself is lost.
         """

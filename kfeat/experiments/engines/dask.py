@@ -11,7 +11,7 @@ import logging
 import os
 import pickle
 from collections import deque
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -128,12 +128,13 @@ def _silence() -> None:
 
 @dataclass
 class _Attempt:
-    """A trial, the addresses of the workers that were lost under it, and where it runs now."""
+    """A trial, the workers that were lost under it, where it runs now, and whether its begin was told."""
 
     trial: Trial
     lost: list[str] = field(default_factory=list)
     address: str = ""
     future: Any = None
+    begun: bool = False
 
 
 class Dask:
@@ -143,7 +144,7 @@ class Dask:
         self.here, self.alone = here, exclusive
         self._client = client
         self._threads: Mapping[str, int] = {}
-        self._without_data: dict[str, KfeatError] = {}  # workers that get no more trials of this experiment
+        self._without_data: dict[str, dict[str, KfeatError]] = {}  # by the data, what each worker said
         self._looked = 0.0
         self._waits = False
 
@@ -157,19 +158,18 @@ class Dask:
         children = f"kfeat-{uuid4().hex}"
         try:
             self._register(Children(options, self.here), children)
-            while packing.waiting or again or running:
+            while again or running or packing.any_left():
                 self._look()
-                if not running:
-                    self._refuse_workers_without_data()
-                while place := self._place(again[0].lost if again else [], running):
-                    if again:
-                        attempt = again.popleft()
-                    elif trial := packing.next():
-                        attempt = _Attempt(trial)
-                        yield Event(trial)
+                while found := self._next(packing, again, running):
+                    attempt, place = found
+                    if not attempt.begun:
+                        attempt.begun = True
+                        yield Event(attempt.trial)
+                    if place is None:
+                        packing.ended(attempt.trial)
+                        yield Event(attempt.trial, self._why_nobody_can(attempt.trial))
                     else:
-                        break
-                    running[self._submit(attempt, place, children, ended)] = attempt
+                        running[self._submit(attempt, place, children, ended)] = attempt
                 for key in self._over(running, ended):
                     attempt = running.pop(key)
                     row = self._row(attempt)
@@ -212,19 +212,52 @@ class Dask:
         threads: Mapping[str, int] = self._client.nthreads(callback_timeout=seconds)
         return threads
 
-    def _refuse_workers_without_data(self) -> None:
-        """Raise the KfeatError of the last worker without the data, where there are only such workers."""
-        if self._threads and not self._able():
-            raise list(self._without_data.values())[-1]
-
-    def _place(self, lost: Collection[str], running: Mapping[str, _Attempt]) -> str | None:
-        """Return the address of the worker that takes the next trial, which others were `lost` under."""
+    def _next(
+        self, packing: Packing, again: deque[_Attempt], running: dict[str, _Attempt]
+    ) -> tuple[_Attempt, str | None] | None:
+        """Return what is to be sent now, and to which worker: None where none has the data."""
+        self._end_unwanted(packing, again, running)
         taken = [other.address for other in running.values()]
-        return free_worker(self._able(), taken, lost, self.alone)
+        for attempt in again:
+            place = self._place(attempt.trial, attempt.lost, taken)
+            if place or self._nobody_can(attempt.trial):
+                again.remove(attempt)
+                return attempt, place
+        if not free_worker(self._threads, taken, [], self.alone):
+            return None
+        trial = packing.next(lambda one: bool(self._place(one, [], taken)) or self._nobody_can(one))
+        return (_Attempt(trial), self._place(trial, [], taken)) if trial else None
 
-    def _able(self) -> Mapping[str, int]:
-        """Return the threads of each worker that has, as far as is known, the data."""
-        return {address: n for address, n in self._threads.items() if address not in self._without_data}
+    def _place(self, trial: Trial, lost: list[str], taken: list[str]) -> str | None:
+        """Return the address of the worker that takes a trial which others were `lost` under."""
+        return free_worker(self._able(trial), taken, lost, self.alone)
+
+    def _able(self, trial: Trial) -> Mapping[str, int]:
+        """Return the threads of each worker that has, as far as is known, the trial's data."""
+        without = self._without_data.get(trial.data_key)
+        if not without:
+            return self._threads
+        return {address: n for address, n in self._threads.items() if address not in without}
+
+    def _nobody_can(self, trial: Trial) -> bool:
+        """Tell whether there are only workers without the trial's data."""
+        return bool(self._threads) and not self._able(trial)
+
+    def _why_nobody_can(self, trial: Trial) -> KfeatError:
+        """Return what the last of the workers that are there said of the trial's data."""
+        said = self._without_data[trial.data_key]
+        return [error for address, error in said.items() if address in self._threads][-1]
+
+    def _end_unwanted(self, packing: Packing, again: deque[_Attempt], running: dict[str, _Attempt]) -> None:
+        """End the trials that nobody waits for any more."""
+        for key in [key for key, attempt in running.items() if attempt.trial.id in packing.unwanted]:
+            attempt = running.pop(key)
+            with self._answering():
+                self._client.cancel([attempt.future])
+            packing.ended(attempt.trial)
+        for attempt in [one for one in again if one.trial.id in packing.unwanted]:
+            again.remove(attempt)
+            packing.ended(attempt.trial)
 
     def _submit(self, attempt: _Attempt, address: str, children: str, ended: "Queue[str]") -> str:
         """Send a trial to the worker at `address`, and return the key that `ended` will get."""
@@ -267,8 +300,8 @@ class Dask:
             said = type(error)(f"{error} (on the Dask worker at {address})")
             if isinstance(error, EngineError):
                 raise said
-            self._without_data[address] = said
-            if self._able():
+            self._without_data.setdefault(attempt.trial.data_key, {})[address] = said
+            if self._able(attempt.trial):
                 log.warning("%s; trials go to other workers", said)
             return None
         if error is not None and not isinstance(error, KilledWorker):

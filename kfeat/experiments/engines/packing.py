@@ -1,7 +1,7 @@
 """Which trial starts next, so that those that run at once fit into memory together."""
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from math import inf
 
@@ -15,43 +15,80 @@ class Packing:
     only if they fit beside it, too, so that it starts once those end that ran before. Where nothing runs
     the first one starts, whatever it needs.
 
-    `needs` are bytes by a trial's id, 0 where it is not among them; `memory` is what there is.
+    `needs` are bytes by a trial's id, 0 where it is not among them; `memory` is what there is. Where none of
+    those that wait can start, `more` is asked to add others, and tells whether it did. What runs of those
+    that are dropped is `unwanted`: the engine ends it.
     """
 
     def __init__(
-        self, trials: Sequence[Trial], needs: Mapping[str, int] | None = None, memory: float = inf
+        self,
+        trials: Iterable[Trial] = (),
+        needs: Mapping[str, int] | None = None,
+        memory: float = inf,
+        more: Callable[[], bool] = lambda: False,
     ) -> None:
-        self.waiting = OrderedDict((trial.id, trial) for trial in trials)
-        self._needs, self._memory = needs or {}, memory
-        self._least = min((self._needs.get(identity, 0) for identity in self.waiting), default=0)
-        self._running: dict[str, int] = {}
+        self.waiting: OrderedDict[str, Trial] = OrderedDict()
+        self.running: dict[str, int] = {}  # the bytes of each trial that runs
+        self.unwanted: set[str] = set()
+        self.memory = memory
+        self._needs: dict[str, int] = {}
+        self._more = more
+        self._least: float = inf
         self._passed: set[str] = set()  # those that run and passed the first that waits
+        self.add(trials, needs or {})
 
-    def next(self) -> Trial | None:
-        """Return the trial that starts now, which counts as running from here on; None where none can."""
+    def add(self, trials: Iterable[Trial], needs: Mapping[str, int]) -> None:
+        """Let others wait behind those that wait."""
+        for trial in trials:
+            self.waiting[trial.id] = trial
+            self._needs[trial.id] = needs.get(trial.id, 0)
+            self._least = min(self._least, self._needs[trial.id])
+
+    def drop(self, identities: Iterable[str]) -> None:
+        """Let trials wait no more, nor run on."""
+        for identity in identities:
+            self.waiting.pop(identity, None)
+            if identity in self.running:
+                self.unwanted.add(identity)
+
+    def any_left(self) -> bool:
+        """Tell whether there is a trial that waits, also one that is added now."""
+        while not self.waiting and self._more():
+            pass
+        return bool(self.waiting)
+
+    def next(self, suits: Callable[[Trial], bool] | None = None) -> Trial | None:
+        """Return the trial that starts now, which counts as running from here on; None where none can.
+
+        It is one that `suits`, if that is asked for.
+        """
+        while (found := self._fitting(suits)) is None:
+            if not self._more():
+                return None
+        self.running[found] = self._needs[found]
+        return self.waiting.pop(found)
+
+    def _fitting(self, suits: Callable[[Trial], bool] | None) -> str | None:
         if not self.waiting:
             return None
-        free = self._memory - sum(self._running.values())
+        free = self.memory - sum(self.running.values())
         first = next(iter(self.waiting))
-        need = self._needs.get(first, 0)
-        if need <= free or not self._running:
+        need = self._needs[first]
+        may_start = suits is None or suits(self.waiting[first])
+        if may_start and (need <= free or not self.running):
             self._passed.clear()
-            return self._started(first)
-        beside = self._memory - need - sum(self._running.get(identity, 0) for identity in self._passed)
+            return first
+        beside = self.memory - need - sum(self.running.get(identity, 0) for identity in self._passed)
         fits = min(free, beside)
         if fits < self._least:  # as where all are alike: there is no need to look at each
             return None
-        others = islice(self.waiting, 1, None)
-        found = next((identity for identity in others if self._needs.get(identity, 0) <= fits), None)
-        if found is None:
-            return None
-        self._passed.add(found)
-        return self._started(found)
-
-    def _started(self, identity: str) -> Trial:
-        self._running[identity] = self._needs.get(identity, 0)
-        return self.waiting.pop(identity)
+        for identity, trial in islice(self.waiting.items(), 1, None):
+            if self._needs[identity] <= fits and (suits is None or suits(trial)):
+                self._passed.add(identity)
+                return identity
+        return None
 
     def ended(self, trial: Trial) -> None:
         """Take the memory of a trial that ran as free."""
-        del self._running[trial.id]
+        del self.running[trial.id]
+        self.unwanted.discard(trial.id)

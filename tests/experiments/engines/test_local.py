@@ -2,6 +2,7 @@ import errno
 import os
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from multiprocessing import active_children
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from kfeat.cli import main
-from kfeat.errors import EngineError
+from kfeat.data import FileSource
+from kfeat.errors import DataError, EngineError
 from kfeat.experiments.engines.local import Local, physical_cores
 from kfeat.experiments.engines.packing import Packing
 from kfeat.experiments.worker import WorkerOptions
@@ -42,6 +44,21 @@ def test_a_process_without_a_trial_ends_rather_than_hold_memory_that_another_nee
     with closing(Local(2).carried_out(packing, OPTIONS)) as events:
         most = [(row is None, len(active_children())) for trial, row in events if trial is large]
     assert most[-1] == (False, 1)
+
+
+def test_data_that_cannot_be_loaded_are_an_event_and_other_trials_run(write: Write) -> None:
+    lacking, other = stand_ins(write, Quick(0.01), Quick(0.01))
+    source = FileSource(path="gone.csv", target="kind", task="classification")
+    lacking = replace(lacking, source=source, fingerprint="gone")
+    came = {
+        trial.repeat: row
+        for trial, row in Local().carried_out(Packing([lacking, other]), OPTIONS)
+        if row is not None
+    }
+    assert isinstance(came[0], DataError)
+    assert "gone.csv" in str(came[0])
+    assert isinstance(came[1], dict)
+    assert came[1]["status"] == "done"
 
 
 def test_where_no_process_can_be_started_a_sentence_says_so(
