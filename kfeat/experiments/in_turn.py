@@ -113,21 +113,21 @@ class InTurn:
         """Plan a part and fetch its data; where nothing of it is to run, begin it, and so end it, at once."""
         part = Part(wanted, Store(wanted.folder))
         try:
-            part.trials = wanted.plan()
-            todo = self._pending(part, wanted.rows())
+            part.trials, part.earlier = wanted.plan(), wanted.rows()
+            todo = self._pending(part)
             if self._engine.here:
                 fetch(todo, self._options, self._observer)
+            if todo:
+                self._coming.append(part)
+                return
+            part.store.open()  # which mends what a killed process left
+            self._begin(part, [], set())
         except KfeatError as error:
             self._end(part, error)
-            self._begun.append(part)
-            return
-        self._coming.append(part)
-        if not todo:
-            self._coming.rotate(1)
-            self._begin_next()
+        self._begun.append(part)
 
-    def _pending(self, part: Part, rows: dict[str, Row]) -> list[Trial]:
-        return pending(part.trials, rows, self._again, self._options.time_limit)
+    def _pending(self, part: Part) -> list[Trial]:
+        return pending(part.trials, part.earlier, self._again, self._options.time_limit)
 
     def _is_in_hand(self, identity: str) -> bool:
         return identity in self._by_trial or identity in self._packing.running
@@ -174,9 +174,8 @@ class InTurn:
             part.earlier = part.wanted.rows()
             sharers = {part.wanted.name, *part.wanted.rows_from}
             shared = [one for one in self._begun if one.wanted.name in sharers and one.error is None]
-            theirs = set[str]().union(*(one.todo for one in shared))
-            todo = self._pending(part, part.earlier)
-            todo = [trial for trial in todo if trial.id not in theirs | part.before]
+            not_ours = part.before.union(*(one.todo for one in shared))
+            todo = [trial for trial in self._pending(part) if trial.id not in not_ours]
             part.todo = {trial.id for trial in todo}
             self._blocked = set(filter(self._is_in_hand, part.todo))
             if self._blocked:
@@ -199,8 +198,9 @@ class InTurn:
         known = [*_of_the_past(part.wanted.past), *part.earlier.values()] if todo else []
         expected = estimates(todo, known, self._there, options.time_limit)
         order = arranged(todo, expected, self._engine, packing.memory)
-        failed = {identity for identity, row in part.earlier.items() if row["status"] == "failed"}
-        done = sum(trial.id not in part.todo | in_hand | failed for trial in part.trials)
+        not_done = {identity for identity, row in part.earlier.items() if row["status"] == "failed"}
+        not_done |= part.todo | in_hand
+        done = sum(trial.id not in not_done for trial in part.trials)
         self._observer.begin(Begun(part.wanted.name, todo, expected, done, len(in_hand)))
         part.left = set(part.todo)
         self._by_trial.update(dict.fromkeys(part.left, part))
