@@ -16,18 +16,20 @@ def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> li
     from kfeat.data.formats.learning import comma_numbers
 
     used = [column for column in columns if column.role == "feature"]
-    commas = [column.name for column in used if column.holds == "words" and comma_numbers(column.words)]
-    strays = [column for column in used if column.n_strays and column.name not in commas]
+    read = [column for column in columns if column.role != "dropped"]
+    with_commas = read if reading.decimal is None else []
+    commas = [one.name for one in with_commas if one.holds == "words" and comma_numbers(one.words)]
+    strays = [column for column in read if column.n_strays and column.name not in commas]
     numbers = {*commas, *(column.name for column in strays)}
     words = [column.name for column in used if column.holds == "words" and column.name not in numbers]
     dates = [column.name for column in used if column.holds == "dates"]
-    missing = [column.name for column in columns if column.role != "dropped" and column.n_missing]
+    missing = [column.name for column in read if column.n_missing]
     said = []
     if reading.target is None:
         said.append("name the target, the column of labels, by its name or number (-1: the last)")
     if words and reading.categorical is None:
         said.append(f"{listed(words)}: words; set `categorical` to one_hot or ordinal")
-    if commas and reading.decimal is None:
+    if commas:
         said.append(f"{listed(commas)}: numbers with a decimal comma; set `decimal: ','`")
     said += [
         f"{column.name}: {nearly_numbers(column)}; correct them, or leave them empty" for column in strays
@@ -46,10 +48,16 @@ def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> li
         for column in used
         if (why := tells_nothing(column)) is not None
     ]
+    said += [f"{column.name}: {alike}" for column in read if (alike := spelt_alike(column)) is not None]
     target = next((column.name for column in columns if column.role == "target"), None)
     said += [
+        f"{column.name}: a word of its own in most rows, which are no classes"
+        for column in read
+        if column.name == target and names_rows(column, n_rows) and column.name not in numbers
+    ]
+    said += [
         f"{copy}: the same in every row as {'the target ' * (first == target)}{first}; set {drop([copy])}"
-        for copy, first in copies_of([column for column in columns if column.role != "dropped"], target)
+        for copy, first in copies_of(read, target)
     ]
     said += map(advice_unnamed, unnamed([column.name for column in used]))
     return said
@@ -66,6 +74,16 @@ def nearly_numbers(column: ColumnReport) -> str:
 def names_rows(column: ColumnReport, n_rows: int) -> bool:
     """Tell whether most rows have a word of their own in a column, as the names of persons are."""
     return column.holds == "words" and column.n_distinct > max(OWN_WORDS, n_rows // 2)
+
+
+def spelt_alike(column: ColumnReport) -> str | None:
+    """Say which words of a column, of those a report lists, differ in case or in blanks around them only."""
+    groups: dict[str, list[str]] = {}
+    for word in column.words:
+        groups.setdefault(word.strip().casefold(), []).append(f"'{word}'")
+    alike = [listed(group) for group in groups.values() if len(group) > 1]
+    told = f"{'; '.join(alike)} differ in case or blanks only, and count as different words"
+    return told if alike else None
 
 
 def drop(names: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,8 @@ class Coding(Model):
     (svmlight, idx, mat, npz), and `width` is then all that is known. `target` is the name of the column of
     labels, None where labels were no column; `label_names` are the words behind the labels 0, 1, ..., empty
     where labels are numbers. `dropped` names the columns that were left out, `n_dropped` counts the rows left
-    out for a missing cell. `sparse` says whether the features are kept as CSR. JSON keeps a coding:
+    out for a missing cell. `decimal` is the decimal sign of numbers in text. `sparse` says whether the
+    features are kept as CSR. JSON keeps a coding:
     `Coding.model_validate_json(coding.model_dump_json()) == coding`.
     """
 
@@ -31,6 +32,7 @@ class Coding(Model):
     label_names: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     n_dropped: int = 0
+    decimal: Literal[".", ","] = "."
     sparse: bool = False
 
     @property
@@ -62,7 +64,7 @@ class Coding(Model):
         if not self.columns:
             coded = plain_matrix(X.to_numpy() if isinstance(X, pd.DataFrame) else X, self.width)
         else:
-            coded = coded_matrix(self.frame(X), self.columns, start)
+            coded = coded_matrix(self.frame(X), self.columns, start, self.decimal)
         coded = in_form(coded, self.sparse)
         check_finite_matrix(coded, "", start)
         return coded
@@ -98,7 +100,7 @@ class Coding(Model):
             raise DataError(Column(name=self.target).told_missing(missing, start))
         if self.label_names:
             return Column(name=self.target, kind="ordinal", words=self.label_names).codes(cells, start)
-        return self.typed_labels(Column(name=self.target).numbers(cells, start), start)
+        return self.typed_labels(Column(name=self.target).numbers(cells, start, self.decimal), start)
 
     def typed_labels(self, y: NDArray[Any], start: int = 0) -> NDArray[Any]:
         """Return numbers (n,) in the type that labels or targets have; raises DataError for infinity."""
@@ -135,7 +137,7 @@ def plain_matrix(X: Any, width: int, words: bool = False) -> Matrix:
     return X
 
 
-def coded_matrix(frame: Any, columns: Sequence[Column], start: int = 0) -> Matrix:
+def coded_matrix(frame: Any, columns: Sequence[Column], start: int = 0, decimal: str = ".") -> Matrix:
     """Return the features of a frame that has these columns, in order: dense if each is, CSR otherwise."""
     from pandas.api.types import is_numeric_dtype
     from scipy.sparse import csr_array, hstack
@@ -143,7 +145,7 @@ def coded_matrix(frame: Any, columns: Sequence[Column], start: int = 0) -> Matri
     plain = all(column.kind == "number" for column in columns) and all(map(is_numeric_dtype, frame.dtypes))
     if plain and not frame.isna().any(axis=None):
         return frame.to_numpy(np.float64)
-    blocks = [column.block(frame[column.name], start) for column in columns]
+    blocks = [column.block(frame[column.name], start, decimal) for column in columns]
     if all(isinstance(block, np.ndarray) for block in blocks):
         return np.hstack(blocks)
     return csr_array(hstack(blocks, format="csr"))

@@ -44,15 +44,17 @@ class ColumnReport(Model):
     counts_rows: bool = False
 
 
-def reports(frame: Any, target: str | None, dropped: Sequence[str]) -> tuple[ColumnReport, ...]:
-    """Return a report on each column."""
+def reports(
+    frame: Any, target: str | None, dropped: Sequence[str], decimal: str | None = None
+) -> tuple[ColumnReport, ...]:
+    """Return a report on each column; `decimal` is the decimal sign of numbers in text."""
 
     def role(name: str) -> Literal["feature", "target", "dropped"]:
         if name == target:
             return "target"
         return "dropped" if name in dropped else "feature"
 
-    found = {name: contents_of(frame[name]) for name in frame.columns}
+    found = {name: contents_of(frame[name], decimal, name in dropped) for name in frame.columns}
     copies = copies_in(frame, [name for name, contents in found.items() if contents["n_distinct"] > 1])
     return tuple(
         ColumnReport(name=name, role=role(name), **contents, copies=copies.get(name, ()))
@@ -76,10 +78,10 @@ def copies_in(frame: Any, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     return {name: tuple(other for other in group if other != name) for group in several for name in group}
 
 
-def contents_of(cells: Any) -> dict[str, Any]:
+def contents_of(cells: Any, decimal: str | None, dropped: bool) -> dict[str, Any]:
     """Return what a column holds, how much of it is missing, and its range or its words.
 
-    Raises DataError for a column of lists or mappings, which Parquet can hold.
+    Raises DataError for a column of lists or mappings, which Parquet can hold, unless it is dropped.
     """
     from kfeat.data.formats.learning import are_dates, are_numbers
 
@@ -87,8 +89,11 @@ def contents_of(cells: Any) -> dict[str, Any]:
     try:
         found: dict[str, Any] = {"n_missing": int(cells.isna().sum()), "n_distinct": int(there.nunique())}
     except TypeError:  # they have no hash
+        if dropped:
+            return {"n_missing": int(cells.isna().sum()), "n_distinct": 0, "holds": "words"}
         raise DataError(
-            f"column {cells.name}: expected numbers or words, got {there.iloc[0]!r:.60}"
+            f"column {cells.name}: expected numbers or words, got {there.iloc[0]!r:.60}; leave the "
+            f"column out with `drop: ['{cells.name}']`"
         ) from None
     if there.empty:
         return {**found, "holds": "nothing"}
@@ -101,7 +106,7 @@ def contents_of(cells: Any) -> dict[str, Any]:
         return {**found, "holds": "numbers"}
     counts = {str(word): int(n) for word, n in there.map(str).value_counts().items()}
     found |= {"holds": "dates" if are_dates(there) else "words", "words": _first(counts, MOST_WORDS)}
-    strays = {word: n for word, n in counts.items() if not is_number(word)}
+    strays = {word: n for word, n in counts.items() if not is_number(word, decimal)}
     no_numbers = sum(n for word, n in strays.items() if not NUMBER_LIKE.fullmatch(word))
     if found["holds"] == "words" and 2 * no_numbers < len(there):
         found |= {"n_strays": sum(strays.values()), "strays": _first(strays, MOST_STRAYS)}

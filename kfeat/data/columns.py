@@ -36,14 +36,14 @@ class Column(Model):
         """The names of these features: the column's, or `column=word` for each word."""
         return [f"{self.name}={word}" for word in self.words] if self.kind == "one_hot" else [self.name]
 
-    def block(self, cells: Any, start: int = 0) -> Matrix:
+    def block(self, cells: Any, start: int = 0, decimal: str = ".") -> Matrix:
         """Return the features (n, width) of n cells, a pandas series; sparse where there is one per word.
 
-        `start` is the number of rows before them. Raises DataError naming row and column of an unknown word
-        or a missing cell.
+        `start` is the number of rows before them, `decimal` the decimal sign of text. Raises DataError naming
+        row and column of an unknown word or a missing cell.
         """
         if self.kind == "number":
-            return self.numbers(cells, start)[:, None]
+            return self.numbers(cells, start, decimal)[:, None]
         codes = self.codes(cells, start)
         if self.kind == "ordinal":
             return codes.astype(np.float64)[:, None]
@@ -52,14 +52,14 @@ class Column(Model):
         n = len(codes)
         return csc_array((np.ones(n), (np.arange(n), codes)), shape=(n, len(self.words)))
 
-    def numbers(self, cells: Any, start: int = 0) -> NDArray[np.float64]:
+    def numbers(self, cells: Any, start: int = 0, decimal: str = ".") -> NDArray[np.float64]:
         """Return n cells as numbers, missing ones filled."""
-        values, missing = as_numbers(cells), np.asarray(cells.isna())
+        values, missing = as_numbers(cells, decimal), np.asarray(cells.isna())
         words = np.isnan(values) & ~missing
         if words.any():
             raise DataError(
                 f"{rows_listed(words, start)}, column {self.name}: expected a number, got "
-                f"{quoted(cells[words].astype(str))}"
+                f"{quoted(cells[words].astype(str))}" + comma_wanted(decimal)
             )
         if missing.any():
             values = np.where(missing, self.filled(missing, start), values)
@@ -100,13 +100,29 @@ class Column(Model):
         )
 
 
-def as_numbers(cells: Any) -> NDArray[np.float64]:
-    """Return cells as numbers, NaN where a cell is missing or is not a number."""
+def as_numbers(cells: Any, decimal: str | None = None) -> NDArray[np.float64]:
+    """Return cells as numbers, NaN where a cell is missing or is not a number.
+
+    With a decimal comma, text with a point is none: 3.992 may be 3992.
+    """
     import pandas as pd
 
     if not pd.api.types.is_numeric_dtype(cells.dtype):
-        cells = pd.to_numeric(cells.astype(object), errors="coerce")
+        cells = cells.astype(object)
+        if decimal == ",":
+            cells = cells.map(lambda cell: with_point(cell) if isinstance(cell, str) else cell)
+        cells = pd.to_numeric(cells, errors="coerce")
     return np.array(cells.to_numpy(np.float64, na_value=np.nan))
+
+
+def with_point(cell: str) -> str:
+    """Return a number with a decimal comma as one with a point; text with a point as what is no number."""
+    return "" if "." in cell else cell.replace(",", ".")
+
+
+def comma_wanted(decimal: str | None) -> str:
+    """Return what is said of cells that are no numbers where the decimal sign is a comma."""
+    return "; the decimal sign is a comma, and a number has no points" if decimal == "," else ""
 
 
 def word_of(value: Any, known: Any = ()) -> str:
@@ -146,10 +162,10 @@ def advice_unnamed(name: str) -> str:
     )
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: Any, decimal: str | None = None) -> bool:
     """Return whether one value of a column is, or spells, a number."""
     try:
-        float(value)
+        float(with_point(value) if decimal == "," and isinstance(value, str) else value)
     except (TypeError, ValueError):
         return False
     return True

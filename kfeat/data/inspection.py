@@ -54,7 +54,7 @@ def inspect(source: FileSource, cache: Folder = None) -> FileReport:
     known: dict[str, Any] = {"file": str(path), "format": name, "n_bytes": path.stat().st_size}
     if frame is not None:
         target, dropped = roles(frame, reading, str(path))
-        known["columns"] = columns = reports(frame, target, dropped)
+        known["columns"] = columns = reports(frame, target, dropped, reading.decimal)
         known["n_rows"], known["target"] = {"train": len(frame)}, target
         known["advice"] = tuple(advice(columns, reading, len(frame)))
         if target is None and source.labels is None:

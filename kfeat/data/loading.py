@@ -31,6 +31,7 @@ from kfeat.data.sources import FileSource, PinnedSource, Source, validated
 from kfeat.errors import DataError, DownloadError
 from kfeat.saying import say_once
 
+OWN_READER = 2  # raised when the user's own files are read otherwise
 CODED = "coded"  # part of what determines arrays that were kept without their coding before there was one
 
 
@@ -99,7 +100,18 @@ def load_files(source: FileSource, cache: Path) -> Raw:
     raw = replace(raw, name=source.name)
     for name in unnamed(raw.coding.names if raw.coding else ()):
         say_once(logging.WARNING, f"{source.name}, {advice_unnamed(name)}")
+    if raw.coding and raw.coding.n_dropped and source.reading.missing != "drop":
+        say_once(logging.WARNING, f"{source.name}: {told_unlabelled(raw)}")
     return raw if source.fingerprint is None else with_pin(raw, source.fingerprint)
+
+
+def told_unlabelled(raw: Raw) -> str:
+    """Say that rows without a label are left out, and what to do where their label is a word."""
+    n, kept = raw.coding.n_dropped if raw.coding else 0, sum(len(part.y) for part in raw.parts.values())
+    return (
+        f"{n:,} of {n + kept:,} rows have no label and are left out (None, NA, null and ? count as missing; "
+        "`levels`, the words of the column, makes such a word one)"
+    )
 
 
 def with_pin(raw: Raw, fingerprint: str) -> Raw:
@@ -203,7 +215,8 @@ def form_folder(name: str, form: Form, cache: Path) -> Path:
 
 def own_folder(source: FileSource, cache: Path) -> Path:
     """Return where the arrays of the user's own files are kept."""
-    return arrays_folder(cache / OWN, source.name, [source.files, source.reading.as_set, source.task, CODED])
+    read = [source.files, source.reading.as_set, source.task, CODED, OWN_READER]
+    return arrays_folder(cache / OWN, source.name, read)
 
 
 def fingerprint(source: Any, cache: Folder = None) -> str | None:

@@ -17,8 +17,8 @@ from kfeat.render.text import MISSING, value_text, with_unit
 from kfeat.saying import plain
 
 NO_CONFIG = (
-    "none of the configs plans this trial as they stand: it was made with --set or another option, or by an "
-    "earlier version of a config"
+    "none of the configs that were looked through plans this trial: name yours (`kfeat explain ID CONFIG`); "
+    "or it was made with --set or another option, or by an earlier version of a config"
 )
 
 

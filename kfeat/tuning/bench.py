@@ -10,6 +10,7 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from kfeat.data import load
 from kfeat.data.dataset import Indices, Matrix
+from kfeat.errors import DataError
 from kfeat.experiments.component import read_component
 from kfeat.kernels import Gaussian, Laplacian
 from kfeat.kernels.base import squared_norms
@@ -41,12 +42,22 @@ class Bench:
         options: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
         self._data = load(source, protocol, random_state=random_state, **access)
+        if (most := self._counts().max()) < FOLDS:
+            raise DataError(
+                f"{self._data.name}: cross-validation in {FOLDS} folds takes {FOLDS} training rows of some "
+                f"class, and there are {most} at most; `kfeat fit` needs none"
+            )
         self._random_state, self._seed, self._threads = random_state, seed, threads
         self._options = dict(options or {})
         if "class_weight" in self._options:
             weights = weights_of_codes(self._options["class_weight"], self._data.label_names)
             self._options["class_weight"] = weights
         self._order = spread_order(self._data.y_train, self._data.task == "classification", seed)
+
+    def _counts(self) -> Any:
+        """Return the number of training rows of each class; of all in a regression."""
+        y = self._data.y_train
+        return np.unique(np.zeros(len(y)) if self._data.task == "regression" else y, return_counts=True)[1]
 
     def facts(self) -> Facts:
         """Return what draws of candidates depend on."""
@@ -57,7 +68,7 @@ class Bench:
         ]
         square = float(squared_norms(as_operand(sample)).mean())
         n, d = data.X_train.shape
-        rarest = n if data.task == "regression" else int(np.unique(data.y_train, return_counts=True)[1].min())
+        rarest = int(self._counts().min())
         return Facts(
             data.task, n, data.X_test.shape[0], d, self._is_sparse,
             float(bandwidths[0]), float(bandwidths[1]), max(square, 1e-12), rarest,

@@ -59,6 +59,11 @@ class Columns:
         found |= {copy: f"the same as {first}" for copy, first in copies_of(kept, None)}
         return {one.name: found[one.name] for one in others if one.name in found}
 
+    def wrong_with(self, target: str | None) -> str | None:
+        """Return why a target is no column of numbers though most of its cells are; None where it is fine."""
+        strays = [one for one in self.reports if one.name == target and one.n_strays]
+        return nearly_numbers(strays[0]) if strays else None
+
     def _others(self, target: str | None) -> list[ColumnReport]:
         """Return the columns beside the target that nobody said to drop."""
         dropped = {target, *dropped_columns(list(self.names), self.reading, "the file")}
@@ -95,11 +100,11 @@ def columns_of(path: Path, reading: Reading) -> Columns | None:
     frame = table_in(path, reading)
     if frame is None:
         return None
-    found = reports(frame, None, [])
+    found = reports(frame, None, [], reading.decimal)
     if kind in DELIMITERS and reading.decimal is None and any(map(_has_decimal_commas, found)):
         reading = reading.model_copy(update={"decimal": ","})
         frame = table_in(path, reading)
-        found = reports(frame, None, [])
+        found = reports(frame, None, [], ",")
     return Columns(found, len(frame), reading)
 
 

@@ -38,8 +38,11 @@ def first_choices(raw: Raw, kernel: str = "gaussian", words: bool = False) -> di
     }
 
 
-def check_target(raw: Raw, target: str | None, task: str | None) -> None:
-    """Raise ConfigError for a target of a single class, and for numbers that are no classes."""
+def check_target(raw: Raw, target: str | None, task: str | None, why: str | None = None) -> None:
+    """Raise ConfigError for a target of a single class, and for numbers or words that are no classes.
+
+    `why` says what is wrong with numbers that were read as words.
+    """
     kinds = np.unique(raw.y)
     named = "target" if target is None else f"target '{target}'"
     if len(kinds) < 2:
@@ -48,7 +51,13 @@ def check_target(raw: Raw, target: str | None, task: str | None) -> None:
             f"{raw.name}: the {named} has a single class, {only!r}, in all of its {len(raw.y):,} rows; "
             "name another column with --target"
         )
-    if task == "classification" and not raw.label_names and len(kinds) > max(20, len(raw.y) // 2):
+    many = len(kinds) > max(20, len(raw.y) // 2)
+    if many and raw.label_names and (why or task is None):
+        reason = f"it holds {why}; correct them" if why else "--task classification takes them for classes"
+        raise ConfigError(
+            f"{raw.name}: the {named} has {len(kinds):,} different words in {len(raw.y):,} rows; {reason}"
+        )
+    if many and task == "classification" and not raw.label_names:
         raise ConfigError(
             f"{raw.name}: the {named} has {len(kinds):,} different numbers in {len(raw.y):,} rows, "
             "which are no classes; say --task regression"

@@ -66,7 +66,8 @@ def new_config(
         dropped = [*dataset.get("drop", []), *said.pop("drop", [])]
         dataset |= said | ({"drop": dropped} if dropped else {})
     raw = load_raw(dataset, **access)
-    check_target(raw, target, task)
+    wrong = columns.wrong_with(target) if columns else None
+    check_target(raw, target, task, wrong)
     words = isinstance(dataset, dict) and "categorical" in dataset
     text = config_text(raw, dataset, first_choices(raw, kernel, words), columns, path, target)
     return read_back(text)

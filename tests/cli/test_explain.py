@@ -76,7 +76,7 @@ def test_a_trial_without_a_row_and_a_row_without_a_config_are_explained(small: P
     no_config = kfeat("explain", "77aa")
     assert no_config.exit_code == 0, no_config.output
     assert "trial 77aa: failed: no reason" in no_config.stdout
-    assert "none of the configs plans this trial" in no_config.stdout
+    assert "that were looked through plans this trial" in no_config.stdout
     ambiguous = kfeat("explain", "77")
     assert ambiguous.exit_code == 2
     assert "77aa, 77bb" in ambiguous.stderr

@@ -294,3 +294,30 @@ def test_weights_of_classes_are_named_by_the_words_of_the_labels() -> None:
     wrong = kfeat("run", "p.yaml", "--no-exact", "--repeats", "1", "--set", weighted.replace("high", "rich"))
     assert wrong.exit_code == 1
     assert "there are no rows of ['rich']" in wrong.stderr
+
+
+def test_a_target_of_numbers_with_a_stray_word_is_no_classification() -> None:
+    cells = ["n/v" if i == 5 else str(i / 8) for i in range(100)]
+    Path("rent.csv").write_text("a,y\n" + "".join(f"{i % 7},{cell}\n" for i, cell in enumerate(cells)))
+    refused = kfeat("new", "rent.csv", "--target", "y")
+    assert refused.exit_code == 2
+    assert "has 100 different words in 100 rows; it holds numbers, but 1 cell is" in refused.stderr
+    Path("names.csv").write_text("a,y\n" + "".join(f"{i % 7},word {i}\n" for i in range(100)))
+    refused = kfeat("new", "names.csv", "--target", "y")
+    assert "--task classification takes them for classes" in refused.stderr
+    assert kfeat("new", "names.csv", "--target", "y", "--task", "classification").exit_code == 0
+
+
+def test_rows_without_a_label_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    Path("few.csv").write_text("a,y\n" + "".join(f"{i},{('x', 'z', '')[i % 3]}\n" for i in range(60)))
+    said = kfeat("new", "few.csv", "--target", "y")
+    assert said.exit_code == 0
+    assert "few.csv: 20 of 60 rows have no label and are left out" in caplog.text
+
+
+def test_tune_of_too_few_rows_says_how_many_it_takes() -> None:
+    Path("nine.csv").write_text("a,y\n" + "".join(f"{i},{'xz'[i % 2]}\n" for i in range(9)))
+    assert kfeat("new", "nine.csv", "--target", "y").exit_code == 0
+    refused = kfeat("tune", "nine.yaml", "--budget", "3s")
+    assert refused.exit_code == 2
+    assert "nine.csv: cross-validation in 5 folds takes 5 training rows of some class" in refused.stderr

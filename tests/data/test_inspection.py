@@ -207,3 +207,16 @@ def test_json(file: str) -> None:
     ]
     known = json.loads(info("digits", "--format", "json").stdout)
     assert (known["name"], known["shape"]["train"]) == ("digits", [1797, 64])
+
+
+def test_notes_on_a_target_that_is_no_column_of_classes(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("a,y\n" + "".join(f"{i % 7},{'n/v' if i == 5 else i / 8}\n" for i in range(100)))
+    (note,) = inspect(FileSource(path=str(path), target="y")).advice
+    assert note == "y: numbers, but 1 cell is not written as such ('n/v'); correct them, or leave them empty"
+    path.write_text("a,y\n" + "".join(f"{i % 7},word {i}\n" for i in range(100)))
+    (note,) = inspect(FileSource(path=str(path), target="y")).advice
+    assert note == "y: a word of its own in most rows, which are no classes"
+    path.write_text("a,y\n" + "".join(f"{i % 7},{('yes', 'Yes', 'no')[i % 3]}\n" for i in range(100)))
+    (note,) = inspect(FileSource(path=str(path), target="y")).advice
+    assert note == "y: 'yes', 'Yes' differ in case or blanks only, and count as different words"

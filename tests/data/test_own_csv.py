@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.io import savemat
 
@@ -206,3 +207,58 @@ def test_a_test_files_columns_are_found_by_their_names(tmp_path: Path) -> None:
     other = write(tmp_path, "y,a,z\n0,6,5\n", "other.csv")
     with pytest.raises(DataError, match="same columns as the training file; missing: b; not known: z"):
         loaded(tmp_path, text, test=str(other), target="y", drop=["id"])
+
+
+GROUPED = "a;b;y\n" + "".join(f"{i};0,{i};{'ja' if i % 2 else 'nein'}\n" for i in range(1000, 1040))
+GERMAN = {"delimiter": ";", "decimal": ",", "target": "y"}
+
+
+def test_a_point_is_no_decimal_sign_where_that_is_a_comma(tmp_path: Path) -> None:
+    """3.992 may be 3992: in training, and where a model meets new rows."""
+    path = tmp_path / "own.csv"
+    path.write_text(GROUPED)
+    coding = load_raw({"path": str(path), **GERMAN}).coding
+    assert coding is not None
+    assert coding.decimal == ","
+    text = pd.DataFrame({"a": ["1.005", "1006"], "b": ["0,5", "0.5"]}, dtype=object)
+    with pytest.raises(DataError, match=r"row 1, column a: .* got '1\.005'; the decimal sign is a comma"):
+        coding.matrix(text)
+    with pytest.raises(DataError, match=r"row 2, column b: expected a number, got '0\.5'"):
+        coding.matrix(text.assign(a=[1005, 1006]))
+    fine = coding.matrix(pd.DataFrame({"a": [1005, 1006], "b": ["0,5", "1,5"]}))
+    assert fine.tolist() == [[1005, 0.5], [1006, 1.5]]
+    path.write_text(GROUPED.replace("\n1000;", "\n1.000;"))
+    with pytest.raises(DataError, match=r"row 1, column a: .* got '1\.000'; the decimal sign is a comma"):
+        load_raw({"path": str(path), **GERMAN})
+
+
+def test_one_word_among_numbers_with_a_decimal_comma_is_the_one_that_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text(GROUPED.replace("0,1003", "n.v."))
+    with pytest.raises(DataError, match=r"row 4, column b: expected numbers, got 'n.v.' \(39 of 40 rows are"):
+        load_raw({"path": str(path), **GERMAN})
+
+
+def test_a_class_called_none_is_one_once_it_is_declared(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rows = "a,y\n" + "".join(f"{i},{'None' if i % 3 else 'High'}\n" for i in range(30))
+    with pytest.raises(DataError, match="got 'None'"):
+        loaded(tmp_path, rows)
+    raw = loaded(tmp_path, rows, levels={"y": ["None", "High"]})
+    assert raw.label_names == ("None", "High")
+    assert len(raw.parts["train"].y) == 30
+    assert not caplog.records
+    part = loaded(tmp_path, rows.replace("High", "Low", 5), missing="mean")
+    assert part.label_names == ("High", "Low")
+    assert (
+        "20 of 30 rows have no label and are left out (None, NA, null and ? count as missing" in caplog.text
+    )
+
+
+def test_a_header_with_a_name_twice_is_refused(tmp_path: Path) -> None:
+    """pandas would call the second one a.1, and take a file in which they are swapped."""
+    with pytest.raises(DataError, match=r"each name once in its first line, got more of a; name all columns"):
+        loaded(tmp_path, "a,b,a,y\n1,2,3,0\n4,5,6,1\n")
+    named = loaded(tmp_path, "a,b,a,y\n1,2,3,0\n4,5,6,1\n", columns=["a", "b", "c", "y"], header=True)
+    assert named.n_features == 3

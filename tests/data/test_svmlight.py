@@ -53,7 +53,10 @@ def test_many_real_labels_are_a_regression(tmp_path: Path) -> None:
         ("1 1:1\n1 3:1 2:1\n", "line 2, column 7: expected indices to rise, got 2 after 3"),
         ("1 2:1 2:1\n", "line 1, column 7: expected indices to rise, got 2 after 2"),
         ("1 -3:1\n", "line 1, column 3: expected a whole index from 1, got '-3'"),
-        ("1 0:1\n", "line 1, column 3: expected a whole index from 1, got '0'"),
+        (
+            "1 0:1\n",
+            "line 1, column 3: expected a whole index from 1, got '0'; scikit-learn counts from 1 with",
+        ),
         ("1 1.5:1\n", "line 1, column 3: expected a whole index from 1, got '1.5'"),
         ("1 1:one\n", "line 1, column 3: expected a number as the value of feature 1, got 'one'"),
         ("1 1:\n", "line 1, column 3: expected a number as the value of feature 1, got ''"),

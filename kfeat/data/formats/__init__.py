@@ -48,11 +48,11 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     if task == "regression" and contents.label_names:
         raise DataError(f"{files['train']}: expected numbers as targets of a regression, got words")
     parts = canonical({role: Part(part.X, labels[role]) for role, part in parts.items()})
-    coding = coding_of(contents, parts["train"], task)
+    coding = coding_of(contents, parts["train"], task, reading)
     return Raw(files["train"].name, task, parts, contents.label_names, coding=coding)
 
 
-def coding_of(contents: Contents, train: Part, task: Task) -> Coding:
+def coding_of(contents: Contents, train: Part, task: Task, reading: Reading) -> Coding:
     """Return how the columns became features and labels."""
     return Coding(
         task=task,
@@ -62,6 +62,7 @@ def coding_of(contents: Contents, train: Part, task: Task) -> Coding:
         label_names=contents.label_names,
         dropped=contents.dropped,
         n_dropped=contents.n_dropped,
+        decimal=reading.decimal or ".",
         sparse=not isinstance(train.X, np.ndarray),
     )
 

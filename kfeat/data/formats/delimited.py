@@ -3,13 +3,14 @@
 import math
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from kfeat.data.coding import Coding
-from kfeat.data.columns import is_number
+from kfeat.data.columns import is_number, listed
 from kfeat.data.files import open_content
 from kfeat.data.formats.contents import Contents
 from kfeat.data.formats.lines import (
@@ -150,11 +151,23 @@ def options(path: Path, reading: Reading) -> dict[str, Any]:
         "index_col": False,
         "skipinitialspace": True,
         "low_memory": False,
-        "na_values": sorted(MISSING),
+        "na_values": missing_words(path, reading),
         "keep_default_na": False,
         "encoding": "utf-8-sig",
         **exact,
     }
+
+
+def missing_words(path: Path, reading: Reading) -> Any:
+    """Return what stands for a missing cell; in a column whose `levels` have such a word it is that word."""
+    declared = {name: MISSING.difference(words) for name, words in (reading.levels or {}).items()}
+    if all(words == MISSING for words in declared.values()):
+        return sorted(MISSING)
+    names = named_records(path, reading)[0]
+    by_name = {name: sorted(declared.get(name, MISSING)) for name in names}
+    if has_header(reading) or reading.columns:
+        return by_name
+    return by_name | {int(name): words for name, words in by_name.items()}  # pandas counts the columns
 
 
 def as_text(words: Sequence[str | int]) -> dict[str | int, str] | None:
@@ -177,7 +190,19 @@ def checked(frame: Any, path: Path, reading: Reading) -> Any:
         raise DataError(
             f"{path}: its first line looks like data, not like names; set `header` to true or false"
         )
+    if has_header(reading) and reading.columns is None:
+        refuse_repeated(path, reading)
     return frame
+
+
+def refuse_repeated(path: Path, reading: Reading) -> None:
+    """Raise DataError for a header that names two columns alike: nobody could tell which is meant."""
+    names = named_records(path, reading)[0]
+    if repeated := [name for name, n in Counter(names).items() if n > 1]:
+        raise DataError(
+            f"{path}: expected each name once in its first line, got more of {listed(repeated)}; name all "
+            "columns anew with `columns: [...]` and `header: true`"
+        )
 
 
 def looks_like_data(names: list[str]) -> bool:

@@ -17,6 +17,7 @@ _MONTH = r"\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
 _TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?"
 DATE = re.compile(rf"(({_DAY}|{_MONTH})([T ]{_TIME})?|{_TIME})")
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+NUMBER = re.compile(r"[+-]?\d[\d.,]*")
 COMMA_NUMBER = re.compile(r"[+-]?\d{1,3}(\.?\d{3})*,\d+|[+-]?\d+,\d+([eE][+-]?\d+)?|[+-]?\d+")
 
 
@@ -32,7 +33,7 @@ def learn_column(name: str, cells: Mapping[str, Any], reading: Reading, file: st
     refuse_dates(cells, reading, name, file)
     numbers = [part for part, some in cells.items() if some.notna().any() and are_numbers(some)]
     if numbers and (reading.levels is None or name not in reading.levels):
-        raise mixed_error(cells, numbers, name, file)
+        raise mixed_error(cells, numbers, reading, name, file)
     if reading.categorical is None:
         raise words_error(cells["train"], reading, name, file)
     fill = word_fill(cells["train"], reading, name, file)
@@ -71,7 +72,7 @@ def number_fill(cells: Any, reading: Reading, name: str, file: str) -> float | N
         return None
     import pandas as pd
 
-    values = pd.Series(as_numbers(cells)).dropna()
+    values = pd.Series(as_numbers(cells, reading.decimal)).dropna()
     if values.empty:
         raise nothing_there(name, file)
     return float(values.mean() if reading.missing == "mean" else values.mode()[0])
@@ -97,8 +98,8 @@ def nothing_there(name: str, file: str) -> DataError:
 
 def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError:
     """Return the error for a column of words where nothing is said of them."""
-    numbers = as_numbers(cells)
-    row = first_word(cells)
+    numbers = as_numbers(cells, reading.decimal)
+    row = first_word(cells, reading)
     value, known = cells.iloc[row], sum(numbers == numbers)
     place = f"{file}, row {row + 1}, column {name}: expected numbers, got '{value}'"
     some = list(cells.dropna().map(str)[:LOOKED_AT])
@@ -109,6 +110,11 @@ def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError
             f"{place}; set `decimal: ','` where the comma is the decimal sign; where it separates thousands, "
             "take it out of the file"
         )
+    if reading.decimal == "," and NUMBER.fullmatch(value):
+        return DataError(
+            f"{place}; the decimal sign is a comma (`decimal: ','`), and a number has no points: leave "
+            "`decimal` out where the point is the sign, and take points between thousands out of the file"
+        )
     share = f" ({known} of {len(cells)} rows are numbers)" if known else ""
     return DataError(
         f"{place}{share}; set `categorical` to ordinal or one_hot if it holds words, "
@@ -116,16 +122,18 @@ def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError
     )
 
 
-def first_word(cells: Any) -> int:
+def first_word(cells: Any, reading: Reading) -> int:
     """Return the place of the first cell that is no number and not missing; 0 where there is none."""
-    numbers, missing = as_numbers(cells), cells.isna().to_numpy()
+    numbers, missing = as_numbers(cells, reading.decimal), cells.isna().to_numpy()
     return int(np.argmax((numbers != numbers) & ~missing))
 
 
-def mixed_error(cells: Mapping[str, Any], numbers: Sequence[str], name: str, file: str) -> DataError:
+def mixed_error(
+    cells: Mapping[str, Any], numbers: Sequence[str], reading: Reading, name: str, file: str
+) -> DataError:
     """Return the error for a column that holds numbers in some parts and words in others."""
     part, words = next((part, some) for part, some in cells.items() if not are_numbers(some))
-    row = first_word(words)
+    row = first_word(words, reading)
     return DataError(
         f"{file}, column {name}: the {' and the '.join(numbers)} rows hold numbers, and {part} row {row + 1} "
         f"'{words.iloc[row]}'; correct it, or declare all words of the column with `levels`"

@@ -82,7 +82,8 @@ def diagnose(path: Path, reading: Reading, dropped: Sequence[str] = ()) -> None:
                 raise DataError(
                     f"{path}, line {line}, column {name}: expected a finite number or word, got '{cell}'"
                 )
-            if word in MISSING and line not in missing and name not in dropped:
+            known = (reading.levels or {}).get(name, ())
+            if word in MISSING and word not in known and line not in missing and name not in dropped:
                 missing[line] = name, cell
     if missing and reading.missing is None:
         line, (name, cell) = next(iter(missing.items()))

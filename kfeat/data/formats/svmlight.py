@@ -125,7 +125,12 @@ def check_pairs(words: list[re.Match[bytes]], line: str) -> None:
         if not colon:
             raise DataError(f"{where}: expected index:value, got {show(index)}")
         if not re.fullmatch(rb"\+?0*[1-9][0-9]*", index):
-            raise DataError(f"{where}: expected a whole index from 1, got {show(index)}")
+            zero = (
+                "; scikit-learn counts from 1 with zero_based=False"
+                if index and not index.strip(b"+0")
+                else ""
+            )
+            raise DataError(f"{where}: expected a whole index from 1, got {show(index)}{zero}")
         if int(index) <= last:
             raise DataError(f"{where}: expected indices to rise, got {int(index)} after {last}")
         last = int(index)

@@ -81,16 +81,16 @@ def coded_beside(
         for name in frames["train"].columns
     ]
     columns = tuple(column.model_copy(update={"n_missing": n_missing[column.name]}) for column in learnt)
-    parts = {part: Part(features(frame, columns, file), y[part]) for part, frame in frames.items()}
+    parts = {part: Part(features(frame, columns, reading, file), y[part]) for part, frame in frames.items()}
     return Contents(parts, columns, target, label_names, tuple(dropped), n_dropped)
 
 
-def features(frame: Any, columns: tuple[Column, ...], file: str) -> Any:
+def features(frame: Any, columns: tuple[Column, ...], reading: Reading, file: str) -> Any:
     """Return the matrix of one part; raises DataError naming the file."""
     if not columns:
         return np.empty((len(frame), 0))
     try:
-        return coded_matrix(frame, columns)
+        return coded_matrix(frame, columns, decimal=reading.decimal or ".")
     except DataError as error:
         raise DataError(f"{file}, {error}") from None
 
