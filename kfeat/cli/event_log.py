@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ class EventLog(Quiet):
     """Passes all on to `shown`, and appends a line to a file for each event of a run, at once.
 
     Each line has the `event` (begin, started, finished, end), the `time` (UTC), the `experiment`, and
-    `seconds_left` of what has begun, null where nobody can tell. `begin` has the number of `trials` of the
+    `seconds_left` of the run, null where nobody can tell. `begin` has the number of `trials` of the
     plan, of those `done` before, and of those `in_hand` for another experiment; `started` and `finished`
     have the `id` and the `name` of a trial, with the `seconds` and the `memory` (bytes) that are expected of
     it, or the `status` and the `reason` of its row; `end` has the `error` that ended the experiment, null
@@ -69,6 +69,11 @@ class EventLog(Quiet):
     def aside(self) -> AbstractContextManager[None]:
         """Leave the terminal to what is written within."""
         return self._shown.aside()
+
+    def expect(self, experiment: str, seconds: Sequence[float | None]) -> None:
+        """Take note of what an experiment will take that begins later."""
+        super().expect(experiment, seconds)
+        self._shown.expect(experiment, seconds)
 
     def begin(self, begun: Begun) -> None:
         """Write how much of an experiment there is to do."""

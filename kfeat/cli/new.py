@@ -77,7 +77,7 @@ def new(
         raise ConfigError(f"{path}: cannot be written ({error.strerror})") from None
     if not quiet:
         for line in text.splitlines():
-            if line.startswith("# Left out"):
+            if line.startswith(("# Left out", "# Look at")):
                 click.echo(plain(line.removeprefix("# ")))
         click.echo(
             plain(f"{path}: `kfeat run {path}` computes it, `kfeat tune {path}` looks for better choices")

@@ -52,8 +52,13 @@ class Quiet:
         """Leave the terminal to what is written within."""
         return nullcontext()
 
+    def expect(self, experiment: str, seconds: Sequence[float | None]) -> None:
+        """Take note of what an experiment will take that begins later."""
+        self.time.announce(experiment, seconds)
+
     def begin(self, begun: Begun) -> None:
         """Take note of an experiment's trials, and of what each will take."""
+        self.time.over(begun.experiment)
         self.time.add(begun.expected)
 
     def started(self, trial: Trial) -> None:
@@ -68,6 +73,7 @@ class Quiet:
 
     def end(self, experiment: str, left: Collection[str], error: KfeatError | None) -> None:
         """Take note of an experiment that has ended, and of the trials that an error has left."""
+        self.time.over(experiment)
         self.time.drop(left)
 
 

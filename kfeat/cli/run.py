@@ -89,6 +89,9 @@ def run(
         if (retime or timed_runs) and not ready.alone:
             raise click.UsageError("times count where trials run one at a time: leave --jobs out, or add "
                                    "--exclusive to --engine dask")  # fmt: skip
+        if len(experiments) > 1 and not quiet:
+            said = "all are planned, and their data fetched, before one runs"
+            click.echo(f"{len(experiments)} configs: {said}", err=True)
         with observer(quiet, log, several=len(experiments) > 1) as watching:
             status = _run_all(experiments, out, results, how, ready, again, watching, only)
     ctx.exit(status)

@@ -1,6 +1,6 @@
 """How long a run will still take: what is expected of its trials, set right by those that have ended."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import monotonic
 
 from kfeat.experiments.estimates import Estimate
@@ -26,11 +26,21 @@ class TimeLeft:
         self._waiting: set[str] = set()
         self._waiting_known = 0.0  # seconds
         self._waiting_unknown = 0
+        self._coming: dict[str, tuple[float, int, int]] = {}  # seconds, trials known, trials unknown
         self._began: dict[str, float] = {}
         self._at_once = 1
         self._short = self._around = 0.0
         self._planned = self._taken = LONG
         self.add(expected or {})
+
+    def announce(self, experiment: str, seconds: Sequence[float | None]) -> None:
+        """Take note of what the trials of an experiment will take that begins later."""
+        known = [one for one in seconds if one is not None]
+        self._coming[experiment] = sum(known), len(known), len(seconds) - len(known)
+
+    def over(self, experiment: str) -> None:
+        """Take note that an experiment has begun, or that it will not."""
+        self._coming.pop(experiment, None)
 
     def add(self, expected: Mapping[str, Estimate]) -> None:
         """Take note of trials that wait, and of what is expected of each by its id."""
@@ -81,7 +91,10 @@ class TimeLeft:
 
     @property
     def _mean(self) -> float:
-        return self._all_known / self._n_known if self._n_known else 0.0
+        seconds, n = self._all_known, self._n_known
+        for more, known, _ in self._coming.values():
+            seconds, n = seconds + more, n + known
+        return seconds / n if n else 0.0
 
     def _seconds(self, identity: str) -> float:
         seconds = self._expected.get(identity, 0.0)
@@ -90,7 +103,8 @@ class TimeLeft:
     @property
     def left(self) -> float | None:
         """The seconds until all trials have ended, as many at once as have run so far; None if unknown."""
-        if not self._n_known and (self._waiting or self._began):
+        coming = [sum(each) for each in zip(*self._coming.values(), strict=True)] or [0.0, 0, 0]
+        if not (self._n_known or coming[1]) and (self._waiting or self._began or coming[2]):
             return None
         now, factor = self._clock(), self._taken / self._planned
         around = self._around / self._short if self._short else AROUND
@@ -98,6 +112,7 @@ class TimeLeft:
             max(self._seconds(identity) * factor + around - (now - began), 0.0)
             for identity, began in self._began.items()
         ]
-        seconds = max(self._waiting_known, 0.0) + self._waiting_unknown * self._mean
-        waiting = seconds * factor + len(self._waiting) * around
+        seconds = max(self._waiting_known, 0.0) + coming[0]
+        seconds += (self._waiting_unknown + coming[2]) * self._mean
+        waiting = seconds * factor + (len(self._waiting) + coming[1] + coming[2]) * around
         return max((waiting + sum(running)) / self._at_once, max(running, default=0.0))

@@ -17,7 +17,7 @@ from kfeat.data.loading import is_kept
 from kfeat.errors import KfeatError, StoreError
 from kfeat.experiments.engines.base import Engine
 from kfeat.experiments.engines.packing import Packing
-from kfeat.experiments.estimates import estimates
+from kfeat.experiments.estimates import Estimate, estimates
 from kfeat.experiments.observer import Begun, RunObserver
 from kfeat.experiments.order import arranged
 from kfeat.experiments.pending import Again, pending
@@ -118,6 +118,7 @@ class InTurn:
             if self._engine.here:
                 fetch(todo, self._options, self._observer)
             if todo:
+                self._announce(part, todo)
                 self._coming.append(part)
                 return
             part.store.open()  # which mends what a killed process left
@@ -125,6 +126,20 @@ class InTurn:
         except KfeatError as error:
             self._end(part, error)
         self._begun.append(part)
+
+    def _announce(self, part: Part, todo: list[Trial]) -> None:
+        """Say what a part will take beside those before it, so that the time left is that of all."""
+        if len(self._wanted) == 1:
+            return  # it begins now
+        sharers = {part.wanted.name, *part.wanted.rows_from}
+        theirs = {trial.id for one in self._coming if one.wanted.name in sharers for trial in one.trials}
+        own = [trial for trial in todo if trial.id not in theirs]
+        expected = self._expected(part, own, self._options.memory or available_memory())
+        self._observer.expect(part.wanted.name, [one.seconds for one in expected.values()])
+
+    def _expected(self, part: Part, todo: list[Trial], there: int) -> dict[str, Estimate]:
+        known = [*_of_the_past(part.wanted.past), *part.earlier.values()] if todo else []
+        return estimates(todo, known, there, self._options.time_limit)
 
     def _pending(self, part: Part) -> list[Trial]:
         return pending(part.trials, part.earlier, self._again, self._options.time_limit)
@@ -195,8 +210,7 @@ class InTurn:
         if not packing.running:
             self._there = options.memory or available_memory()
             packing.memory = options.memory or int(USABLE * self._there)
-        known = [*_of_the_past(part.wanted.past), *part.earlier.values()] if todo else []
-        expected = estimates(todo, known, self._there, options.time_limit)
+        expected = self._expected(part, todo, self._there)
         order = arranged(todo, expected, self._engine, packing.memory)
         not_done = {identity for identity, row in part.earlier.items() if row["status"] == "failed"}
         not_done |= part.todo | in_hand

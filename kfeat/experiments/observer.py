@@ -30,6 +30,9 @@ class RunObserver(typing.Protocol):
     def downloads(self) -> Any:
         """A `rich.progress.Progress` for downloads, or None."""
 
+    def expect(self, experiment: str, seconds: Sequence[float | None]) -> None:
+        """What the trials of an experiment will take that begins later, as far as that is known."""
+
     def begin(self, begun: Begun) -> None:
         """An experiment begins, maybe while trials of others run."""
 

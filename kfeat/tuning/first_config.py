@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from kfeat.data.advice import spelt_alike
 from kfeat.data.dataset import Raw
 from kfeat.experiments.load import load_experiment
 from kfeat.saying import in_yaml, plain
@@ -87,7 +88,7 @@ def _named(target: str | None) -> str:
 
 
 def _remarks(columns: Columns | None, target: str | None) -> list[str]:
-    """Return a comment on columns of words and on missing values, where there are any."""
+    """Return comments on columns of words, on missing values, and on what to look at, where there is any."""
     if columns is None:
         return []
     said = []
@@ -101,6 +102,8 @@ def _remarks(columns: Columns | None, target: str | None) -> list[str]:
     if useless := columns.useless(target):
         left_out = "; ".join(f"{name} ({why})" for name, why in useless.items())
         said.append(f"# Left out (`drop`): {left_out}.")
+    labels = [column for column in columns.reports if column.name == target]
+    said += [f"# Look at {one.name}: {alike}." for one in [*labels, *features] if (alike := spelt_alike(one))]
     return [plain(line) for line in said]
 
 

@@ -321,3 +321,13 @@ def test_tune_of_too_few_rows_says_how_many_it_takes() -> None:
     refused = kfeat("tune", "nine.yaml", "--budget", "3s")
     assert refused.exit_code == 2
     assert "nine.csv: cross-validation in 5 folds takes 5 training rows of some class" in refused.stderr
+
+
+def test_words_that_differ_in_case_only_are_told() -> None:
+    rows = "".join(f"{i},{('yes', 'Yes', 'no')[i % 3]},{('u', 'v')[i % 2]}\n" for i in range(60))
+    Path("case.csv").write_text(f"a,y,c\n{rows}")
+    said = kfeat("new", "case.csv", "--target", "y")
+    assert said.exit_code == 0
+    told = "y: 'yes', 'Yes' differ in case or blanks only, and count as different words."
+    assert f"Look at {told}\n" in said.stdout
+    assert f"# Look at {told}\n" in Path("case.yaml").read_text()

@@ -81,3 +81,18 @@ def test_trials_that_come_later_count_too_and_those_that_will_not_end_no_more() 
     clock.now = 10.0
     time.drop(["1", "2"])
     assert time.left == pytest.approx(75 + 50 + 2 * AROUND)
+
+
+def test_experiments_that_come_count_until_they_begin_or_will_not() -> None:
+    time, _ = run_of(10.0)
+    time.announce("next", [30.0, None])
+    time.announce("lacking", [1000.0])
+    time.over("lacking")
+    assert time.left == pytest.approx(10 + 30 + 20 + 3 * AROUND)
+    time.over("next")
+    time.add({"a": Estimate(30.0, None), "b": Estimate(5.0, None)})
+    assert time.left == pytest.approx(10 + 30 + 5 + 3 * AROUND)
+    unknown, _ = run_of()
+    assert unknown.left == 0
+    unknown.announce("next", [None])
+    assert unknown.left is None
