@@ -38,7 +38,6 @@ class Bars(Quiet):
         self._several = several
         self._names: dict[str, str] = {}
         self._tasks: dict[str, TaskID] = {}
-        self._all: TaskID | None = None
         self._files = downloads(self.console)
         self._trials = Progress(
             *(_text("trials"), BarColumn(None), MofNCompleteColumn(), TimeElapsedColumn()),
@@ -81,19 +80,26 @@ class Bars(Quiet):
         super().begin(begun)
         of = f"{begun.experiment}: " if self._several else ""
         self._names |= {identity: of + name for identity, name in names(begun.trials).items()}
-        if self._all is None:
-            self._all = self._trials.add_task("", total=0)
-        (bar,) = self._trials.tasks
-        total = (bar.total or 0) + len(begun.trials) + begun.done
-        self._trials.update(self._all, total=total, completed=bar.completed + begun.done)
+        self._lengthen(len(begun.trials) + begun.done)
+        self._trials.advance(self._bar.id, begun.done)
+
+    def _lengthen(self, by: int) -> None:
+        self._trials.update(self._bar.id, total=(self._bar.total or 0) + by)
+
+    @property
+    def _bar(self) -> Task:
+        """The bar over all trials, which opens when it is first asked for."""
+        if not self._trials.tasks:
+            self._trials.add_task("", total=0)
+        return self._trials.tasks[0]
 
     def end(self, experiment: str, left: Collection[str], error: KfeatError | None) -> None:
         """Take away what an error has left."""
         super().end(experiment, left, error)
         for task in [self._tasks.pop(identity) for identity in left if identity in self._tasks]:
             self._in_hand.remove_task(task)
-        for bar in self._trials.tasks:
-            self._trials.update(bar.id, total=(bar.total or 0) - len(left))
+        if left:
+            self._lengthen(-len(left))
 
     def started(self, trial: Trial) -> None:
         """Open a line for the trial in hand."""
@@ -106,8 +112,7 @@ class Bars(Quiet):
         self.told.add(trial.id)
         if (task := self._tasks.pop(trial.id, None)) is not None:
             self._in_hand.remove_task(task)
-        if self._all is not None:
-            self._trials.advance(self._all)
+        self._trials.advance(self._bar.id)
         line = f"{self._names[trial.id]}: {outcome(row)}"
         self.console.print(line, highlight=False, markup=False)
 

@@ -101,16 +101,16 @@ def load_files(source: FileSource, cache: Path) -> Raw:
     for name in unnamed(raw.coding.names if raw.coding else ()):
         say_once(logging.WARNING, f"{source.name}, {advice_unnamed(name)}")
     if raw.coding and raw.coding.n_dropped and source.reading.missing != "drop":
-        say_once(logging.WARNING, f"{source.name}: {told_unlabelled(raw)}")
+        kept = sum(len(part.y) for part in raw.parts.values())
+        say_once(logging.WARNING, f"{source.name}: {told_unlabelled(raw.coding.n_dropped, kept)}")
     return raw if source.fingerprint is None else with_pin(raw, source.fingerprint)
 
 
-def told_unlabelled(raw: Raw) -> str:
+def told_unlabelled(dropped: int, kept: int) -> str:
     """Say that rows without a label are left out, and what to do where their label is a word."""
-    n, kept = raw.coding.n_dropped if raw.coding else 0, sum(len(part.y) for part in raw.parts.values())
     return (
-        f"{n:,} of {n + kept:,} rows have no label and are left out (None, NA, null and ? count as missing; "
-        "`levels`, the words of the column, makes such a word one)"
+        f"{dropped:,} of {dropped + kept:,} rows have no label and are left out (None, NA, null and ? count "
+        "as missing; `levels`, the words of the column, makes such a word one)"
     )
 
 

@@ -46,6 +46,11 @@ class Wanted:
     past: Callable[[], dict[str, Row]] = dict
     rows_from: Sequence[str] = ()
 
+    @property
+    def sharers(self) -> set[str]:
+        """The names of the parts whose rows it takes, its own among them."""
+        return {self.name, *self.rows_from}
+
 
 @dataclass(eq=False)
 class Part:
@@ -91,6 +96,7 @@ class InTurn:
         self._untold: set[Part] = set()  # that have ended
         self._by_trial: dict[str, Part] = {}  # by the ids of all that is left
         self._packing = Packing(more=self._begin_next)
+        self._measure_memory()
 
     def carried_out(self) -> Generator[Part, None, None]:
         """Carry all out; yield each part when its last trial is saved, or an error has ended it."""
@@ -131,15 +137,22 @@ class InTurn:
         """Say what a part will take beside those before it, so that the time left is that of all."""
         if len(self._wanted) == 1:
             return  # it begins now
-        sharers = {part.wanted.name, *part.wanted.rows_from}
-        theirs = {trial.id for one in self._coming if one.wanted.name in sharers for trial in one.trials}
+        before = [one for one in self._coming if one.wanted.name in part.wanted.sharers]
+        theirs = {trial.id for one in before for trial in one.trials}
         own = [trial for trial in todo if trial.id not in theirs]
-        expected = self._expected(part, own, self._options.memory or available_memory())
+        expected = self._expected(part, own)
         self._observer.expect(part.wanted.name, [one.seconds for one in expected.values()])
 
-    def _expected(self, part: Part, todo: list[Trial], there: int) -> dict[str, Estimate]:
+    def _expected(self, part: Part, todo: list[Trial]) -> dict[str, Estimate]:
+        """Return what trials of a part will take, by their ids."""
         known = [*_of_the_past(part.wanted.past), *part.earlier.values()] if todo else []
-        return estimates(todo, known, there, self._options.time_limit)
+        return estimates(todo, known, self._there, self._options.time_limit)
+
+    def _measure_memory(self) -> None:
+        """See how much memory there is while no trial runs."""
+        given = self._options.memory
+        self._there = given or available_memory()
+        self._packing.memory = given or int(USABLE * self._there)
 
     def _pending(self, part: Part) -> list[Trial]:
         return pending(part.trials, part.earlier, self._again, self._options.time_limit)
@@ -187,8 +200,8 @@ class InTurn:
             return False
         try:
             part.earlier = part.wanted.rows()
-            sharers = {part.wanted.name, *part.wanted.rows_from}
-            shared = [one for one in self._begun if one.wanted.name in sharers and one.error is None]
+            before = (one for one in self._begun if one.wanted.name in part.wanted.sharers)
+            shared = [one for one in before if one.error is None]
             not_ours = part.before.union(*(one.todo for one in shared))
             todo = [trial for trial in self._pending(part) if trial.id not in not_ours]
             part.todo = {trial.id for trial in todo}
@@ -206,11 +219,10 @@ class InTurn:
 
     def _begin(self, part: Part, todo: list[Trial], in_hand: set[str]) -> None:
         """Let trials of a part wait for their turn."""
-        options, packing = self._options, self._packing
+        packing = self._packing
         if not packing.running:
-            self._there = options.memory or available_memory()
-            packing.memory = options.memory or int(USABLE * self._there)
-        expected = self._expected(part, todo, self._there)
+            self._measure_memory()
+        expected = self._expected(part, todo)
         order = arranged(todo, expected, self._engine, packing.memory)
         not_done = {identity for identity, row in part.earlier.items() if row["status"] == "failed"}
         not_done |= part.todo | in_hand

@@ -27,7 +27,8 @@ def pending(
     ended = {trial.id for trial in trials if _has_ended(rows.get(trial.id), time_limit)}
     untimed = {identity for identity in ended if not counts_as_timed(rows[identity])}
     failed = {trial.id for trial in trials if rows.get(trial.id, {}).get("status") == "failed"}
-    timed = Counter(trial.cell for trial in trials if trial.id not in untimed | failed)
+    none = untimed | failed
+    timed = Counter(trial.cell for trial in trials if trial.id not in none)
     todo = []
     for trial in trials:
         if trial.id in untimed and timed[trial.cell] < wanted:

@@ -5,8 +5,6 @@ trial is decided here, one per thread of a worker or one per machine: so it is k
 whose worker is lost, or cannot have the data, begins again on another.
 """
 
-import asyncio
-import gc
 import logging
 import os
 import pickle
@@ -20,14 +18,11 @@ from time import monotonic
 from typing import Any
 from uuid import uuid4
 
-import dask
-from distributed import Client, KilledWorker, LocalCluster, Security
-from distributed.comm.core import connect
-from distributed.utils import LoopRunner
+from distributed import Client, KilledWorker
 
 from kfeat.errors import EngineError, KfeatError
-from kfeat.experiments.child_start import interrupts_held_back
 from kfeat.experiments.engines.base import Event
+from kfeat.experiments.engines.dask_client import ANSWER_SECONDS, dask_client
 from kfeat.experiments.engines.dask_worker import Children, run_on_worker
 from kfeat.experiments.engines.packing import Packing
 from kfeat.experiments.engines.places import free_worker
@@ -38,9 +33,6 @@ from kfeat.experiments.worker import WorkerOptions
 
 RETRIES = 3  # of a trial whose worker was lost
 LOOK_SECONDS = 1.0  # between two looks at which workers there are
-ANSWER_SECONDS = 10.0  # in which a scheduler or a worker has to answer
-# What Dask's processes do while trials run, a tenth of the cores in all, to tell a dashboard that nobody has.
-UNWATCHED = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
 SILENCE_SECONDS = 60.0  # after which a scheduler that was there is taken for lost: it may be busy for a while
 
 log = logging.getLogger(__name__)
@@ -48,60 +40,13 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def dask_engine(address: str | None, jobs: int, exclusive: bool) -> Iterator["Dask"]:
-    """Connect to the scheduler at `address`, or start one here with `jobs` workers of one thread each.
+    """Make an engine of the scheduler at `address`, or of one here with `jobs` workers of one thread each.
 
     Raises EngineError where no scheduler answers.
     """
-    _silence()
-    if address is None:
-        # Ctrl-C in a terminal reaches the workers too; they end with the run, without a traceback.
-        with interrupts_held_back(), dask.config.set(UNWATCHED):
-            cluster = LocalCluster(
-                n_workers=jobs,
-                threads_per_worker=1,
-                processes=True,
-                dashboard_address="127.0.0.1:0",  # any free port: by default all ask for 8787
-                scheduler_kwargs={"dashboard": False},
-                silence_logs=logging.CRITICAL,
-            )
-        with cluster, Client(cluster) as client:
-            yield Dask(client, here=True, exclusive=exclusive or jobs == 1)
-        return
-    client, why = None, ""
-    try:
-        _greet(address)
-        client = Client(address, timeout=ANSWER_SECONDS)
-    except Exception as error:  # a TypeError, too, where another of Dask's servers answers
-        why = str(error) or "what listens there does not speak as Dask does; its dashboard has another port"
-    if client is None:
-        # Python would end what is left of the client at any time, even while another client starts, and wait
-        # there for ever for a lock that this start holds.
-        gc.collect()
-        raise EngineError(
-            f"no Dask scheduler answers at {address} ({why}); `dask scheduler` starts one and prints its "
-            "address"
-        )
-    try:
-        yield Dask(client, here=False, exclusive=exclusive)
-    finally:
-        with suppress(OSError):
-            client.close(timeout=ANSWER_SECONDS)
-
-
-def _greet(address: str) -> None:
-    """Raise where nothing greets as Dask does, which a client would wait for without end."""
-
-    async def greeted() -> None:
-        found = connect(address, timeout=ANSWER_SECONDS, **Security().get_connection_args("client"))
-        comm = await asyncio.wait_for(found, 1.5 * ANSWER_SECONDS)  # before, `connect` says why it cannot
-        await comm.close()
-
-    loop = LoopRunner()  # as a client has, in a thread of its own; here there may be one, as in a notebook
-    loop.start()
-    try:
-        loop.run_sync(greeted)
-    finally:
-        loop.stop()
+    here = address is None
+    with dask_client(address, jobs) as client:
+        yield Dask(client, here=here, exclusive=exclusive or (here and jobs == 1))
 
 
 class _Call:
@@ -117,13 +62,6 @@ class _Call:
 
     def __reduce__(self) -> tuple[Callable[..., Row | None], tuple[str, str, bytes]]:
         return run_on_worker, self._arguments
-
-
-def _silence() -> None:
-    """Keep Dask's own log from the user, who learns what there is to know in kfeat's words."""
-    for name in ("distributed", *logging.root.manager.loggerDict):
-        if name.partition(".")[0] == "distributed":  # some have a level of their own
-            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 @dataclass

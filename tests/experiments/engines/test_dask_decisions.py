@@ -354,7 +354,7 @@ def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "ftp://x:1", ""])
 def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kfeat.experiments.engines.dask.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("kfeat.experiments.engines.dask_client.ANSWER_SECONDS", 0.2)
     with (
         pytest.raises(EngineError, match="no Dask scheduler answers at") as refused,
         opened_engine("dask", scheduler=address),
@@ -365,7 +365,7 @@ def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch
 
 def test_what_listens_and_never_greets_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the scheduler's own dashboard, whose address stands below that of the scheduler."""
-    monkeypatch.setattr("kfeat.experiments.engines.dask.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("kfeat.experiments.engines.dask_client.ANSWER_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         with (
@@ -384,9 +384,10 @@ def test_nothing_is_left_of_a_client_that_is_refused(monkeypatch: pytest.MonkeyP
             made.append(weakref.ref(self))
             super().__init__(*arguments, **options)
 
-    monkeypatch.setattr("kfeat.experiments.engines.dask.Client", Kept)
-    monkeypatch.setattr("kfeat.experiments.engines.dask._greet", lambda _: None)  # as another of its servers
-    monkeypatch.setattr("kfeat.experiments.engines.dask.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("kfeat.experiments.engines.dask_client.Client", Kept)
+    # as another of its servers answers
+    monkeypatch.setattr("kfeat.experiments.engines.dask_client._greet", lambda _: None)
+    monkeypatch.setattr("kfeat.experiments.engines.dask_client.ANSWER_SECONDS", 0.2)
     with (
         pytest.raises(EngineError, match="no Dask scheduler answers at"),
         opened_engine("dask", scheduler="tcp://127.0.0.1:9"),
