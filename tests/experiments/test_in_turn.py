@@ -35,6 +35,7 @@ class Clockwork:
 
     def __init__(self, jobs: int, seconds: dict[int, float], broken: Iterable[int] = ()) -> None:
         self.jobs, self.seconds, self.broken = jobs, seconds, set(broken)
+        self.failing: set[int] = set()
         self.alone = jobs == 1
         self.now = 0.0
         self.ran: list[int] = []
@@ -54,8 +55,13 @@ class Clockwork:
                 continue
             self.now, _, trial = heapq.heappop(busy)
             packing.ended(trial)
-            lacking = trial.repeat in self.broken
-            yield Event(trial, DataError("own.csv: no such file") if lacking else fake_row(trial, 0.5))
+            yield Event(trial, self._outcome(trial))
+
+    def _outcome(self, trial: Trial) -> Row | KfeatError:
+        if trial.repeat in self.broken:
+            return DataError("own.csv: no such file")
+        failed = {"status": "failed", "reason": "out of luck"} if trial.repeat in self.failing else {}
+        return fake_row(trial, 0.5, **failed)
 
 
 class Notes(Quiet):
@@ -143,6 +149,23 @@ def test_one_trial_at_a_time_each_experiment_has_ended_before_the_next_begins(
     assert run.notes.told_of == [
         *("begin a", "start 0", "start 1", "end a", "told a", "begin b", "start 2", "end b", "told b"),
     ]  # fmt: skip
+
+
+def test_one_that_has_nothing_left_to_run_is_told_before_the_next_begins(turns: Callable[..., Turns]) -> None:
+    run = turns(1).ran(a=([0], []), b=([0], ["a"]), c=([1], []))
+    assert run.notes.told_of == [
+        *("begin a", "start 0", "end a", "told a", "begin b", "end b", "told b"),
+        *("begin c", "start 1", "end c", "told c"),
+    ]
+
+
+def test_a_trial_that_failed_for_another_does_not_count_as_done(turns: Callable[..., Turns]) -> None:
+    run = turns(1)
+    run.engine.failing = {1}
+    run.ran(a=([0, 1], []), b=([0, 1, 2], ["a"]))
+    assert run.engine.ran == [0, 1, 2]
+    begun = run.notes.begun["b"]
+    assert (len(begun.trials), begun.done) == (1, 1)
 
 
 @pytest.mark.parametrize("again", ["nothing", "everything"])
