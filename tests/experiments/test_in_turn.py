@@ -2,7 +2,7 @@
 
 import heapq
 import random
-from collections.abc import Callable, Collection, Generator, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row
 from kfeat.experiments.store import Store, gathered_rows, read_rows
 from kfeat.experiments.worker import WorkerOptions
+from kfeat.memory import USABLE
 from tests.cells import fake_row
 
 Write = Callable[..., Path]
@@ -36,12 +37,13 @@ class Clockwork:
     def __init__(self, jobs: int, seconds: dict[int, float], broken: Iterable[int] = ()) -> None:
         self.jobs, self.seconds, self.broken = jobs, seconds, set(broken)
         self.failing: set[int] = set()
+        self.running: list[tuple[float, int, Trial]] = []  # and when each ends
         self.alone = jobs == 1
         self.now = 0.0
         self.ran: list[int] = []
 
     def carried_out(self, packing: Packing, options: WorkerOptions) -> Generator[Event, None, None]:
-        busy: list[tuple[float, int, Trial]] = []
+        busy = self.running
         while busy or packing.any_left():
             for entry in [one for one in busy if one[2].id in packing.unwanted]:
                 busy.remove(entry)
@@ -71,6 +73,11 @@ class Notes(Quiet):
         super().__init__()
         self.told_of: list[str] = []
         self.begun: dict[str, Begun] = {}
+        self.expected: dict[str, int] = {}
+
+    def expect(self, experiment: str, seconds: Sequence[float | None]) -> None:
+        super().expect(experiment, seconds)
+        self.expected[experiment] = len(seconds)
 
     def begin(self, begun: Begun) -> None:
         super().begin(begun)
@@ -254,8 +261,18 @@ def test_what_has_nothing_to_run_is_told_before_anything_runs(turns: Callable[..
     assert run.notes.told_of[:4] == ["begin b", "end b", "told b", "begin a"]
 
 
-def test_a_trial_that_an_error_took_from_another_is_run_after_all(turns: Callable[..., Turns]) -> None:
-    run = turns(2, broken=[1], t0=9.0, t1=2.0).ran(a=([0, 1], []), b=([0, 2, 3], ["a"]), c=([4], []))
+def test_before_anything_runs_a_trial_of_two_that_share_it_is_expected_once(
+    turns: Callable[..., Turns],
+) -> None:
+    run = turns(2).ran(a=([0, 1], []), b=([0, 2, 3], ["a"]), c=([0], []))
+    assert run.notes.expected == {"a": 2, "b": 2, "c": 1}
+
+
+@pytest.mark.parametrize("again", ["nothing", "everything"])
+def test_a_trial_that_an_error_took_from_another_is_run_after_all(
+    turns: Callable[..., Turns], again: Again
+) -> None:
+    run = turns(3, again, broken=[1], t0=9.0, t1=2.5).ran(a=([0, 1], []), b=([0, 2, 3], ["a"]), c=([4], []))
     assert {name: str(error) for name, error in run.errors.items()} == {
         "a": "own.csv: no such file", "b": "None", "c": "None",
     }  # fmt: skip
@@ -277,6 +294,25 @@ def test_an_experiment_for_whose_trials_there_is_no_memory_keeps_others_from_beg
     run.ran(a=([0, 1], []), b=([2], []), c=([3], []))
     assert run.notes.told_of[:6] == ["begin a", "start 0", "begin b", "start 1", "end a", "told a"]
     assert run.engine.now == 4.0
+
+
+def test_memory_is_measured_while_no_trial_takes_any(
+    turns: Callable[..., Turns], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = turns(2, t0=9.0)
+    monkeypatch.setattr(
+        "kfeat.experiments.in_turn.available_memory", lambda: 1000 - 400 * len(run.engine.running)
+    )
+    given = []
+
+    def noted(trials: list[Trial], expected: object, engine: object, memory: int) -> Order:
+        given.append(memory)
+        return Order(trials, {trial.id: 1 for trial in trials}, [])
+
+    monkeypatch.setattr("kfeat.experiments.in_turn.arranged", noted)
+    run.ran(a=([0, 1], []), b=([2], []), c=([3], []))
+    assert run.notes.told_of.index("begin c") < run.notes.told_of.index("end a")
+    assert given == [int(USABLE * 1000)] * 3
 
 
 @pytest.mark.parametrize("seed", range(80))

@@ -46,6 +46,33 @@ def test_a_process_without_a_trial_ends_rather_than_hold_memory_that_another_nee
     assert most[-1] == (False, 1)
 
 
+def test_a_trial_that_nobody_wants_any_more_is_ended(write: Write) -> None:
+    short, long = stand_ins(write, Quick(0.01), Quick(20.0))
+    packing, came = Packing([long, short]), []
+    for trial, row in Local(2).carried_out(packing, OPTIONS):
+        if row is not None:
+            came.append(trial.repeat)
+            packing.drop({long.id})
+    assert came == [short.repeat]
+    assert not packing.running
+
+
+def test_what_comes_next_begins_when_no_process_holds_memory(write: Write) -> None:
+    first, second = stand_ins(write, Quick(0.01), Quick(0.01))
+    coming, there = [second], []
+
+    def more() -> bool:
+        there.append(len(active_children()))
+        if coming:
+            packing.add([coming.pop()], {second.id: 0})
+            return True
+        return False
+
+    packing = Packing([first], more=more)
+    assert len(list(Local(1).carried_out(packing, OPTIONS))) == 4
+    assert there == [0, 0]
+
+
 def test_data_that_cannot_be_loaded_are_an_event_and_other_trials_run(write: Write) -> None:
     lacking, other = stand_ins(write, Quick(0.01), Quick(0.01))
     source = FileSource(path="gone.csv", target="kind", task="classification")
