@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import weakref
+from collections import deque
 from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import replace
@@ -281,6 +282,38 @@ def test_a_trial_whose_worker_is_lost_keeps_its_memory_until_it_has_a_row(
     found = [what for _, what in events(cluster, packing, monkeypatch)]
     assert found == ["began", "done", "began", "done"]
     assert cluster.sent == [A1, B1, B1]
+
+
+def test_of_the_trials_to_begin_again_one_for_which_there_is_room_passes_the_others(
+    trials: list[Trial],
+) -> None:
+    """Here the only worker with the data of the first is busy."""
+    engine = Dask(Client(), here=False, exclusive=False)  # type: ignore[arg-type]
+    engine._threads = {A1: 1, B1: 1}
+    own, other = (_Attempt(replace(trials[i], fingerprint=f"data {i}"), lost=[A2]) for i in (0, 1))
+    engine._without_data = {own.trial.data_key: {A1: DataError("no such file")}}
+    again, running = deque([own, other]), {"key": _Attempt(trials[2], address=B1)}
+    assert engine._next(Packing(), again, running) == (other, A1)
+    assert list(again) == [own]
+
+
+def test_a_trial_to_begin_again_that_nobody_wants_any_more_does_not(trials: list[Trial]) -> None:
+    engine = Dask(Client(), here=False, exclusive=False)  # type: ignore[arg-type]
+    engine._threads = {A1: 1}
+    packing = Packing(trials[:1])
+    again = deque([_Attempt(trial) for trial in [packing.next()] if trial])
+    packing.drop([trials[0].id])
+    assert engine._next(packing, again, {}) is None
+    assert not again
+    assert not packing.running
+
+
+def test_why_no_worker_can_is_what_one_said_that_is_still_there(trials: list[Trial]) -> None:
+    engine = Dask(Client(), here=False, exclusive=False)  # type: ignore[arg-type]
+    engine._threads = {A1: 1}
+    here, gone = DataError("no such file"), DataError("disk full")
+    engine._without_data = {trials[0].data_key: {A1: here, B1: gone}}
+    assert engine._why_nobody_can(trials[0]) is here
 
 
 def test_a_child_that_has_just_worked_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
