@@ -9,7 +9,7 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ from distributed import KilledWorker
 from distributed.protocol.pickle import dumps as dask_dumps
 
 from kfeat.experiments.engines import dask_worker
-from kfeat.experiments.engines.dask import Dask, _Attempt, _Call
+from kfeat.experiments.engines.dask import Dask, _Attempt, _Call, dask_engine
 from kfeat.experiments.engines.dask_worker import TRIM, TRIM_OF_DASK, Children, leave_memory_to_glibc
 
 Write = Callable[..., Path]
@@ -383,6 +383,24 @@ def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
     with pytest.raises(EngineError, match="a Dask worker cannot run trials"):
         list(engine.carried_out(Packing(trials), WorkerOptions(time_limit=5.0)))
     assert given[0].options == WorkerOptions(time_limit=5.0, alone=exclusive, folder=str(Path.cwd()))
+
+
+@pytest.mark.parametrize(
+    ("address", "jobs", "exclusive", "alone"),
+    [
+        (None, 1, False, True),
+        (None, 2, False, False),
+        (None, 2, True, True),
+        (A1, 1, False, False),
+        (A1, 1, True, True),
+    ],
+)
+def test_a_trial_has_the_machine_to_itself_where_it_is_the_only_one(
+    address: str | None, jobs: int, exclusive: bool, alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kfeat.experiments.engines.dask.dask_client", lambda *_: nullcontext(Client()))
+    with dask_engine(address, jobs, exclusive) as engine:
+        assert (engine.here, engine.alone) == (address is None, alone)
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "ftp://x:1", ""])
