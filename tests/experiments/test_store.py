@@ -184,6 +184,14 @@ def test_a_second_writer_says_who_is_first_and_waits(
     assert {path.name for path in tmp_path.iterdir()} == {ROWS, folder_lock.LOCK}
 
 
+def test_who_did_not_get_the_folder_leaves_the_holders_name_there(tmp_path: Path) -> None:
+    with Store(tmp_path):
+        other = Store(tmp_path)
+        assert not other.open(waits=False)
+        other.close()
+        assert (tmp_path / folder_lock.HOLDER).exists()
+
+
 def test_a_lock_is_free_whatever_a_killed_process_left(tmp_path: Path) -> None:
     (tmp_path / folder_lock.LOCK).write_text("")
     (tmp_path / folder_lock.HOLDER).write_bytes(b"\xff process 1 on nowhere")
