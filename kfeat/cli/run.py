@@ -124,8 +124,9 @@ def _run_all(
     checked = []
     for experiment in experiments:
         with told(experiment):
-            for one in (experiment, whole_of(experiment)):
-                check_report(one)  # before hours of work, not after them
+            check_report(experiment)  # before hours of work, not after them
+            if (whole := whole_of(experiment)) != experiment:
+                check_report(whole)
             checked.append(experiment)
     running = run_experiments(
         checked, out, how, watching, engine=engine, again=again, only=only, published=results

@@ -321,6 +321,8 @@ def test_a_failing_solver_is_a_row_and_an_exit_status(write: Write) -> None:
     assert [row.get("reason") for row in rows()] == [why] * 4 + [None]
     assert result.stderr.count(f"failed: {why}") == 4  # once, as they run
     assert "kfeat: 4 of 5 trials failed\n" in result.stderr
+    logged = kfeat("run", path, "--out", "logged", "--log", "log.jsonl")
+    assert logged.stderr.count(f": {why}") == 4  # with a log, too
     quiet = kfeat("run", path, "-q")
     assert quiet.stderr.count(f"failed: Tensor Sketch: {why} (2 trials)") == 1
     table = Path("runs/small/table.md").read_text()
