@@ -2,7 +2,9 @@
 
 import pytest
 
+from kfeat.cli.progress import Quiet
 from kfeat.cli.time_left import AROUND, TimeLeft
+from kfeat.errors import DataError
 from kfeat.experiments.estimates import Estimate
 
 
@@ -64,6 +66,15 @@ def test_what_is_not_known_counts_as_the_mean_of_the_others() -> None:
     nothing.started("0")
     nothing.finished("0")
     assert nothing.left == 0
+
+
+def test_an_experiment_takes_nothing_that_an_error_ends_before_it_begins() -> None:
+    shown = Quiet()
+    shown.expect("broken", [10.0, 20.0])
+    shown.expect("whole", [5.0])
+    assert shown.time.left == pytest.approx(35 + 3 * AROUND)
+    shown.end("broken", [], DataError("no such file"))
+    assert shown.time.left == pytest.approx(5 + AROUND)
 
 
 def test_a_trial_that_was_refused_takes_nothing() -> None:

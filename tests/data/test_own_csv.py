@@ -232,6 +232,16 @@ def test_a_point_is_no_decimal_sign_where_that_is_a_comma(tmp_path: Path) -> Non
         load_raw({"path": str(path), **GERMAN})
 
 
+def test_targets_of_new_rows_have_the_decimal_sign_of_training(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("a;y\n" + "".join(f"{i};{i},25\n" for i in range(40)))
+    coding = load_raw({"path": str(path), **GERMAN, "task": "regression"}).coding
+    assert coding is not None
+    assert coding.labels(pd.DataFrame({"y": ["1,5", "2,25"]}, dtype=object)).tolist() == [1.5, 2.25]
+    with pytest.raises(DataError, match=r"row 1, column y: expected a number, got '1\.005'"):
+        coding.labels(pd.DataFrame({"y": ["1.005", "1,5"]}, dtype=object))
+
+
 def test_one_word_among_numbers_with_a_decimal_comma_is_the_one_that_is_named(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text(GROUPED.replace("0,1003", "n.v."))
