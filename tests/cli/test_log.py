@@ -81,16 +81,19 @@ def test_each_line_is_in_the_file_at_once_and_an_error_is_its_end(write: Write) 
     assert lines("log")[-1]["error"] == "the disk is full"
     lacking = DataError("own.csv: no such file")
 
-    def ended_by_one() -> None:
-        for name, trial in zip(("one", "two"), trials, strict=True):
+    def ended_by_one(*names: str) -> None:
+        for name, trial in zip(names, trials, strict=False):
             log.begin(Begun(name, [trial], estimates([trial], [], 10**10)))
         log.end("one", [trials[0].id], lacking)
         raise lacking
 
     with pytest.raises(DataError), EventLog(Quiet(), Path("log")) as log:
-        ended_by_one()
+        ended_by_one("one", "two")
     ends = [(event["experiment"], event["error"]) for event in lines("log")[-2:]]
     assert ends == [("one", "own.csv: no such file"), ("two", "own.csv: no such file")]
+    with pytest.raises(DataError), EventLog(Quiet(), Path("alone")) as log:
+        ended_by_one("one")
+    assert [event["event"] for event in lines("alone")] == ["begin", "end"]
     with pytest.raises(KeyboardInterrupt), EventLog(Quiet(), Path("log")):
         raise KeyboardInterrupt
     assert lines("log")[-1]["error"] == "KeyboardInterrupt"

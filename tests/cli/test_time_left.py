@@ -6,6 +6,7 @@ from kfeat.cli.progress import Quiet
 from kfeat.cli.time_left import AROUND, TimeLeft
 from kfeat.errors import DataError
 from kfeat.experiments.estimates import Estimate
+from kfeat.experiments.observer import Begun
 
 
 class Clock:
@@ -75,6 +76,8 @@ def test_an_experiment_takes_nothing_that_an_error_ends_before_it_begins() -> No
     assert shown.time.left == pytest.approx(35 + 3 * AROUND)
     shown.end("broken", [], DataError("no such file"))
     assert shown.time.left == pytest.approx(5 + AROUND)
+    shown.begin(Begun("whole", [], {"0": Estimate(5.0, 0)}, 0, 0))
+    assert shown.time.left == pytest.approx(5 + AROUND)  # not twice
 
 
 def test_a_trial_that_was_refused_takes_nothing() -> None:
