@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from kfeat.data.columns import as_numbers, is_number
 from kfeat.data.models import Model
-from kfeat.errors import DataError
 
 MOST_WORDS = 10  # of a column that a report lists
 MOST_STRAYS = 3
@@ -83,7 +82,7 @@ def contents_of(cells: Any, decimal: str | None, dropped: bool) -> dict[str, Any
 
     Raises DataError for a column of lists or mappings, which Parquet can hold, unless it is dropped.
     """
-    from kfeat.data.formats.learning import are_dates, are_numbers
+    from kfeat.data.formats.learning import are_dates, are_numbers, nested_error
 
     there = cells.dropna()
     try:
@@ -91,10 +90,7 @@ def contents_of(cells: Any, decimal: str | None, dropped: bool) -> dict[str, Any
     except TypeError:  # they have no hash
         if dropped:
             return {"n_missing": int(cells.isna().sum()), "n_distinct": 0, "holds": "words"}
-        raise DataError(
-            f"column {cells.name}: expected numbers or words, got {there.iloc[0]!r:.60}; leave the "
-            f"column out with `drop: ['{cells.name}']`"
-        ) from None
+        raise nested_error(there, str(cells.name)) from None
     if there.empty:
         return {**found, "holds": "nothing"}
     if are_numbers(there):

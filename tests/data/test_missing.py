@@ -72,9 +72,12 @@ def test_fill(tmp_path: Path, missing: str, age: float, filled: Any) -> None:
     assert raw.coding.matrix(rows).tolist() == [[age, 1], [2, 0]]
 
 
-def test_labels_are_never_made_up(tmp_path: Path) -> None:
+def test_labels_are_never_made_up(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """With `missing` a row without a label is left out; without it, it is named."""
+    raw = loaded(tmp_path, "a,y\n1,0\n,1\n9,\n", missing="drop")
+    assert not caplog.records  # that is what was asked for
     raw = loaded(tmp_path, "a,y\n1,0\n,1\n9,\n", missing="mean")
+    assert "1 of 3 rows have no label and are left out" in caplog.text
     assert raw.coding is not None
     assert raw.coding.n_dropped == 1
     assert raw.parts["train"].X.tolist() == [[1], [1]]  # the row that is left out has no part in the mean

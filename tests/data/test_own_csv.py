@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from scipy.io import savemat
 
-from kfeat.data import Protocol, Raw, load_raw
+from kfeat.data import FileSource, Protocol, Raw, load_raw
 from kfeat.data.formats import mat
+from kfeat.data.inspection import inspect
 from kfeat.data.prepare import prepare
 from kfeat.errors import ConfigError, DataError
 from tests.data.files import write
@@ -232,6 +233,19 @@ def test_a_point_is_no_decimal_sign_where_that_is_a_comma(tmp_path: Path) -> Non
         load_raw({"path": str(path), **GERMAN})
 
 
+def test_who_set_the_decimal_sign_is_not_told_to_set_it(tmp_path: Path) -> None:
+    path = tmp_path / "own.csv"
+    path.write_text("a;y\n1.234,5;0\n2.345,5;1\n3.456,5;0\n")
+    report = inspect(FileSource(path=str(path), **GERMAN), tmp_path)
+    assert report.problem is not None
+    assert "take points between thousands out of the file" in report.problem
+    assert not [line for line in (report.problem, *report.advice) if "set `decimal" in line]
+    one = "a;y\n1,5;0\n2,5;1\nn.v.;0\n3,5;1\n"
+    path.write_text(one)
+    (column, _) = inspect(FileSource(path=str(path), **GERMAN), tmp_path).columns
+    assert (column.n_strays, column.strays) == (1, {"n.v.": 1})
+
+
 def test_targets_of_new_rows_have_the_decimal_sign_of_training(tmp_path: Path) -> None:
     path = tmp_path / "own.csv"
     path.write_text("a;y\n" + "".join(f"{i};{i},25\n" for i in range(40)))
@@ -259,6 +273,13 @@ def test_a_class_called_none_is_one_once_it_is_declared(
     assert raw.label_names == ("None", "High")
     assert len(raw.parts["train"].y) == 30
     assert not caplog.records
+    gap = rows.replace("\n7,", "\n,")
+    levels = {"header": False, "target": -1, "levels": {"1": ["None", "High"]}}
+    numbered = loaded(tmp_path, gap.removeprefix("a,y\n"), missing="most_frequent", **levels)
+    assert numbered.y.tolist() == raw.y.tolist()
+    assert numbered.parts["train"].X[7] == 0
+    with pytest.raises(DataError, match=r"line 9, column a: .*got ''; no other line has missing cells"):
+        loaded(tmp_path, gap, levels={"y": ["None", "High"]})
     part = loaded(tmp_path, rows.replace("High", "Low", 5), missing="mean")
     assert part.label_names == ("High", "Low")
     assert (

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kfeat.data import Reading, load_raw, read_rows
+from kfeat.data import FileSource, Reading, load_raw, read_rows
+from kfeat.data.inspection import inspect
 from kfeat.errors import DataError
 
 FRAME = pd.DataFrame(
@@ -85,3 +86,18 @@ def test_decimals_are_numbers(tmp_path: Path) -> None:
     path = saved(tmp_path, frame)
     raw = load_raw({"path": str(path), "target": "y", "missing": "mean"}, cache=tmp_path)
     assert raw.parts["train"].X.tolist() == [[12.5], [7.75], [3.0]]
+
+
+@pytest.mark.parametrize("nested", [[[1], [2, 3], []], [None, [2, 3], [1]], [{"x": 1}, None, {"x": 2}]])
+def test_a_column_of_lists_is_named_or_dropped(tmp_path: Path, nested: list[object]) -> None:
+    path = saved(tmp_path, pd.DataFrame({"a": [1, 2, 3], "more": nested, "y": [0, 1, 0]}))
+    source = {"path": str(path), "target": "y", "missing": "mean"}
+    with pytest.raises(
+        DataError, match=r"toy\.parquet, column more: .*; leave the column .*`drop: \['more'\]"
+    ):
+        load_raw(source, cache=tmp_path)
+    with pytest.raises(DataError, match=r"column more: expected numbers or words, got"):
+        inspect(FileSource(path=str(path), target="y"), tmp_path)
+    whole = FileSource(path=str(path), target="y", drop=["more"])
+    assert inspect(whole, tmp_path).problem is None
+    assert load_raw(whole, cache=tmp_path).parts["train"].X.tolist() == [[1], [2], [3]]

@@ -8,7 +8,7 @@ from scipy.sparse import coo_array, csc_array, csr_array
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
-from threadpoolctl import threadpool_info
+from threadpoolctl import threadpool_info, threadpool_limits
 from variants import VARIANTS
 
 from kfeat.errors import DataError, ParameterError
@@ -208,12 +208,15 @@ def test_numbers_of_numpy_are_numbers(number, sequence, X):
 
 
 def test_transforms_that_overlap_leave_blas_its_threads():
-    before = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
-    first, second = one_blas_thread(), one_blas_thread()
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    within = {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
-    second.__exit__(None, None, None)
-    assert within == {1}
-    assert [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"] == before
+    def threads() -> set[int]:
+        return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+    with threadpool_limits(2, "blas"):
+        before = threads()
+        first, second = one_blas_thread(), one_blas_thread()
+        first.__enter__()
+        second.__enter__()
+        first.__exit__(None, None, None)
+        within = threads()
+        second.__exit__(None, None, None)
+        assert (within, threads()) == ({1}, before)

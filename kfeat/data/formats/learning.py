@@ -1,7 +1,8 @@
 """What is learnt of a column when files are read: whether it holds words, which, and what fills its gaps."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,10 @@ def learn_column(name: str, cells: Mapping[str, Any], reading: Reading, file: st
     """
     if not holds_words(cells, reading, name):
         return Column(name=name, fill=number_fill(cells["train"], reading, name, file))
-    words = levels_of(cells, reading, name)
+    try:
+        words = levels_of(cells, reading, name)
+    except TypeError:  # they have no hash
+        raise nested_error(chain(*cells.values()), name, f"{file}, ") from None
     refuse_dates(cells, reading, name, file)
     numbers = [part for part, some in cells.items() if some.notna().any() and are_numbers(some)]
     if numbers and (reading.levels is None or name not in reading.levels):
@@ -96,6 +100,15 @@ def nothing_there(name: str, file: str) -> DataError:
     )
 
 
+def nested_error(cells: Iterable[Any], name: str, place: str = "") -> DataError:
+    """Return the error for a column of lists or mappings, which Parquet can hold."""
+    nested = next(cell for cell in cells if not isinstance(cell, Hashable))
+    return DataError(
+        f"{place}column {name}: expected numbers or words, got {nested!r:.60}; leave the column out with "
+        f"`drop: ['{name}']`"
+    )
+
+
 def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError:
     """Return the error for a column of words where nothing is said of them."""
     numbers = as_numbers(cells, reading.decimal)
@@ -105,7 +118,8 @@ def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError
     some = list(cells.dropna().map(str)[:LOOKED_AT])
     if reading.decimal is None and comma_numbers(some):
         return DataError(f"{place}; where the decimal sign is a comma, set `decimal: ','`")
-    if any("," in word for word in some) and all(map(COMMA_NUMBER.fullmatch, some)):
+    has_commas = any("," in word for word in some)
+    if reading.decimal != "," and has_commas and all(map(COMMA_NUMBER.fullmatch, some)):
         return DataError(
             f"{place}; set `decimal: ','` where the comma is the decimal sign; where it separates thousands, "
             "take it out of the file"
