@@ -125,6 +125,7 @@ class InTurn:
                 fetch(todo, self._options, self._observer)
             if todo:
                 self._announce(part, todo)
+                part.earlier = {}  # or those of all would be held; they are read anew when it begins
                 self._coming.append(part)
                 return
             part.store.open()  # which mends what a killed process left
@@ -272,7 +273,7 @@ class InTurn:
 
     def _end(self, part: Part, error: KfeatError | None = None) -> None:
         """Give a part's folder back, and take out what is left of it."""
-        left, part.left, part.error = part.left, set(), error
+        left, part.left, part.error, part.earlier = part.left, set(), error, {}
         self._packing.drop(left)
         for identity in left:
             del self._by_trial[identity]

@@ -99,6 +99,7 @@ def run_experiments(
     }
     with closing(InTurn(wanted, options, observer, engine, again).carried_out()) as parts:
         for part in parts:
+            part.rows.clear()  # they are on the disk, from where a report reads them
             yield Ran(wanted[part.wanted], part.trials, part.error)
 
 

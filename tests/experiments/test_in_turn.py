@@ -14,13 +14,14 @@ from kfeat.errors import DataError, KfeatError, StoreError
 from kfeat.experiments.engines.base import Event
 from kfeat.experiments.engines.packing import Packing
 from kfeat.experiments.folder_lock import LOCK
-from kfeat.experiments.in_turn import InTurn, Wanted
+from kfeat.experiments.in_turn import InTurn, Part, Wanted
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.observer import Begun
 from kfeat.experiments.order import Order
 from kfeat.experiments.pending import Again
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row
+from kfeat.experiments.run import run_experiments
 from kfeat.experiments.store import Store, gathered_rows, read_rows
 from kfeat.experiments.worker import WorkerOptions
 from kfeat.memory import USABLE
@@ -342,6 +343,44 @@ def test_whatever_is_shared_each_runs_once_and_is_told_once_it_is_whole(
         again = turns(jobs).ran(**parts)
         assert not again.engine.ran
         assert [line for line in again.notes.told_of if line.startswith("told ")] == sorted(told)
+
+
+def test_rows_from_before_are_held_by_what_runs_alone(turns: Callable[..., Turns]) -> None:
+    """Or the rows of all configs would be in memory at once."""
+    turns(1).ran(a=([0], []), b=([2], []), c=([4], []))
+    run, held = turns(1), []
+
+    class Looks(Notes):
+        def started(self, trial: Trial) -> None:
+            super().started(trial)
+            parts = (*in_turn._coming, *in_turn._begun)
+            held.append({part.wanted.name: len(part.earlier) for part in parts})
+
+    run.notes = Looks()
+    parts = {"a": [0, 1], "b": [2, 3], "c": [4, 5]}
+    wanted = [run._wanted(name, repeats, []) for name, repeats in parts.items()]
+    in_turn = InTurn(wanted, WorkerOptions(), run.notes, run.engine, "nothing")
+    assert not [part for part in in_turn.carried_out() if part.earlier]
+    assert held == [{"a": 1, "b": 0, "c": 0}, {"a": 0, "b": 1, "c": 0}, {"a": 0, "b": 0, "c": 1}]
+
+
+def test_new_rows_of_an_experiment_that_has_ended_are_on_the_disk_alone(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts: list[Part] = []
+    carried_out = InTurn.carried_out
+
+    def noted(in_turn: InTurn) -> Generator[Part, None, None]:
+        for part in carried_out(in_turn):
+            parts.append(part)
+            yield part
+
+    monkeypatch.setattr(InTurn, "carried_out", noted)
+    experiment, engine = load_experiment(write()), Clockwork(1, {})
+    running = run_experiments([experiment], tmp_path, WorkerOptions(offline=True), Notes(), engine=engine)
+    held = [len(part.rows) for _ in running for part in parts]
+    assert held == [0]
+    assert len(read_rows(tmp_path / "small")) == len(engine.ran) == 5
 
 
 def test_a_plan_is_made_once_however_often_a_part_cannot_begin(
