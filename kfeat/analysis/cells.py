@@ -7,6 +7,7 @@ from statistics import mean
 from typing import Literal
 
 from kfeat.analysis.statistics import Summary
+from kfeat.experiments.clock import TEST_PHASES
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import ReportedNumber
 from kfeat.experiments.plan import Trial
@@ -104,37 +105,49 @@ class Cell:
         return self.printed.get(SCORE) or self.printed.get(self.named(SCORE).name)
 
     def named(self, name: str) -> Quantity:
-        """Return the quantity of this name; `score` is that of the rows, or accuracy before there are any."""
-        if name != SCORE:
-            return quantity_named(name)
+        """Return the quantity of this name; `score` is that of the rows, or of the solver without any."""
+        return self._scored if name == SCORE else quantity_named(name)
+
+    @cached_property
+    def _scored(self) -> Quantity:
         found = (score_of(row) for row in self.rows)
-        return next((one for one in found if one is not None), QUANTITIES["accuracy"])
+        solver = self.trial.solver
+        regression = not self.rows and solver is not None and solver.build().task == "regression"
+        name = "relative_error" if regression else "accuracy"
+        return next((one for one in found if one is not None), QUANTITIES[name])
 
     def of(self, name: str, busy: bool = False) -> Summary | None:
         """Return a quantity over the runs that have it and count; None where there are none.
 
-        Seconds count only in rows of an idle machine. With `busy`, rows of a busy one serve where there are
-        no others: their times are longer than need be.
+        Seconds count only in rows of an idle machine, and where no run was stopped: the mean over those that
+        ended would be that of the quickest. With `busy`, all that have ended serve, and rows of a busy
+        machine where there are no others: their times are longer than need be.
         """
-        if (name, busy) not in self._known:
-            self._known[name, busy] = self._of(self.named(name), busy)
-        return self._known[name, busy]
+        return self._over(name, busy, of_ended=busy)
+
+    def _over(self, name: str, busy: bool, of_ended: bool) -> Summary | None:
+        key = name, busy, of_ended
+        if key not in self._known:
+            self._known[key] = self._of(self.named(name), busy, of_ended)
+        return self._known[key]
 
     @cached_property
-    def _known(self) -> dict[tuple[str, bool], Summary | None]:
+    def _known(self) -> dict[tuple[str, bool, bool], Summary | None]:
         return {}
 
-    def _of(self, quantity: Quantity, busy: bool) -> Summary | None:
+    def _of(self, quantity: Quantity, busy: bool, of_ended: bool) -> Summary | None:
         if quantity.derive:
-            value = quantity.derive(lambda other: self.of(other, busy))
+            value = quantity.derive(lambda other: self._over(other, busy, of_ended))
             return None if value is None else Summary(value, None, len(self.rows))
         rows = self.rows
+        if quantity.timed and self.stopped and not of_ended:
+            return None
         if quantity.timed:
             rows = [row for row in rows if counts_as_timed(row)] or (rows if busy else [])
         values = [(row, value) for row in rows if (value := quantity.read(row)) is not None]
         if not values:
             return None
-        if quantity.timed or self.drawn:
+        if quantity.timed or quantity.measured or self.drawn:
             return Summary.of([value for _, value in values])
         # Repeats without a draw are one observation: the mean over them is exact where they agree.
         splits: dict[str, list[float]] = {}
@@ -159,15 +172,25 @@ class Cell:
 
     def is_busy(self, name: str) -> bool:
         """Tell whether the quantity is known from times of a busy machine only."""
-        return self.of(name) is None and self.of(name, busy=True) is not None
+        return self._over(name, False, of_ended=True) is None and self.of(name, busy=True) is not None
 
     @property
     def bound(self) -> "Shown | None":
-        """Return the seconds after which its trials were stopped, where none has ended: a lower bound."""
-        if self.rows or not self.stopped:
+        """Return a lower bound of the seconds of mapping and training, where trials were stopped there.
+
+        Where none has ended it is the time at which they were stopped, else the mean in which that time
+        stands for each of them.
+        """
+        stopped = [row for row in self.stopped if row.get("phase") not in TEST_PHASES]
+        if not stopped:
             return None
-        timed = [row["limit_s"] for row in self.stopped if counts_as_timed(row)]
-        return Shown(min(timed or [row["limit_s"] for row in self.stopped]), busy=not timed, sign="> ")
+        timed = [row for row in stopped if counts_as_timed(row)]
+        limits = [row["limit_s"] for row in timed or stopped]
+        ended = self.of("fit", busy=True)
+        busy = not timed or self.is_busy("fit")
+        if ended is None:
+            return Shown(min(limits), busy, "> ")
+        return Shown((sum(limits) + ended.n * ended.mean) / (len(limits) + ended.n), busy, "> ")
 
     def shown(self, name: str) -> "Shown":
         """Return a quantity as tables show it.
@@ -184,7 +207,7 @@ class Cell:
         unconverged = quantity.solved and bool(self.unconverged)
         if self.is_busy(name):
             return Shown(found.mean, busy=True, unconverged=unconverged)
-        few = quantity.timed and (found.n == 1 or found.n < len(self.rows))
+        few = quantity.timed and (found.n == 1 or found.n < len(self.rows) + len(self.stopped))
         return Shown(found.mean, runs=found.n if few else None, unconverged=unconverged)
 
 

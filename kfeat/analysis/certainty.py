@@ -1,11 +1,13 @@
 """How well a cell's mean is known: its standard error, with what a single timed run is worth."""
 
+from collections.abc import Sequence
 from math import inf, sqrt
 from typing import Any
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.statistics import KNOWN, Error
-from kfeat.experiments.quantities import SCORE
+from kfeat.analysis.statistics import KNOWN, Error, Summary
+from kfeat.experiments.quantities import SCORE, Quantity
+from kfeat.experiments.row import Row
 
 # The relative standard deviation that a single timed run is taken to have, of a second and more, and of less.
 # (Measured over the published cells with at least three timed runs: pooled 9 % above a second, mostly since
@@ -17,7 +19,8 @@ FEW = 3
 def error_of(cell: Cell, name: str = SCORE) -> Error | None:
     """Return the standard error of a cell's quantity and its degrees of freedom; None where nobody knows.
 
-    What no draw moves is known exactly: the score of the exact kernel SVM on a given split. Fewer than three
+    What no draw moves is known exactly: the score of the exact kernel SVM on a given split, but not what
+    varies from run to run all the same, such as memory. Fewer than three
     timed runs tell too little of their spread: theirs is taken to be LONG_TIME or SHORT_TIME of the mean, or
     what they show where that is more. A single draw of a score has none.
     """
@@ -28,9 +31,26 @@ def error_of(cell: Cell, name: str = SCORE) -> Error | None:
     if quantity.timed and found.n < FEW:
         taken = LONG_TIME if found.mean >= 1 or quantity.unit != "s" else SHORT_TIME
         return max(taken * found.mean, found.sd or 0.0) / sqrt(found.n), inf
-    if quantity.timed:
+    if quantity.timed or quantity.measured:
         return found.error
-    return found.error if cell.drawn else KNOWN
+    return error_with_ties(found, quantity, cell.rows) if cell.drawn else KNOWN
+
+
+def error_with_ties(found: Summary, quantity: Quantity, rows: Sequence[Row]) -> Error | None:
+    """Return the standard error of a mean of draws; where all have the same value, that of their rounding.
+
+    An accuracy is a count of test rows, so that draws which differ may well tie. A share of n rows is taken
+    to be rounded to whole ones, with a standard deviation of 1 / (n sqrt(12)). Where all draws predict the
+    same, nothing is rounded.
+    """
+    if found.error is None or found.sd or len({row.get("predictions") for row in rows}) == 1:
+        return found.error
+    return resolution(quantity, rows) / sqrt(found.n), found.n - 1
+
+
+def resolution(quantity: Quantity, rows: Sequence[Row]) -> float:
+    """Return the standard deviation of a share of the test rows, in per cent, that comes of whole rows."""
+    return 100 / min(row["n_test"] for row in rows) / sqrt(12) if quantity.of_rows else 0.0
 
 
 def paired(a: Cell, b: Cell, name: str = SCORE) -> list[tuple[float, float]] | None:

@@ -8,12 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from math import exp, log
+from math import exp, log, sqrt
 from statistics import fmean
 from typing import Any
 
 from kfeat.analysis.cells import Cell, setting
-from kfeat.analysis.certainty import error_of, paired
+from kfeat.analysis.certainty import error_of, paired, resolution
 from kfeat.analysis.names import SIZE, cell_name, place, place_and_size
 from kfeat.analysis.statistics import (
     KNOWN,
@@ -59,6 +59,8 @@ class Case:
         if of == "spread":
             return "no two runs"
         timed = self.cells and self.cells[0].named(of).timed
+        if timed and any(cell.stopped for cell in self.cells):
+            return "stopped at the time limit"
         return "no times that count" if timed else "rows without this quantity"
 
 
@@ -188,7 +190,8 @@ def _interval(claim: Claim, side: Sequence[Cell], level: float) -> Interval | No
         a, b = (cell.score for cell in side)
         return spread_ratio_interval(a, b, level) if a and b else None
     if len(side) == 2 and (pairs := paired(side[0], side[1], claim.of)):
-        return _of_pairs(pairs, bool(claim.ratio), level)
+        tie = 0.0 if _predict_alike(*side) else resolution(side[0].named(claim.of), side[0].rows)
+        return _of_pairs(pairs, bool(claim.ratio), level, tie)
     means = [one.mean for one in found if one is not None]
     known = [error for error in errors if error is not None]
     if len(known) < len(side) or len(means) < len(side):
@@ -212,14 +215,25 @@ def _of_share(share: Quantity, rows: Sequence[Row], level: float) -> Interval | 
     return 100 * low, 100 * high
 
 
-def _of_pairs(pairs: Sequence[tuple[float, float]], ratio: bool, level: float) -> Interval | None:
-    """Return Student's interval of the mean difference of pairs, or of the ratio of the means."""
+def _predict_alike(a: Cell, b: Cell) -> bool:
+    """Tell whether each trial of a has the predictions of one of b, so that no draw told them apart."""
+    ours, theirs = (sorted(row.get("predictions") or "" for row in cell.rows) for cell in (a, b))
+    return ours == theirs
+
+
+def _of_pairs(
+    pairs: Sequence[tuple[float, float]], ratio: bool, level: float, tie: float = 0.0
+) -> Interval | None:
+    """Return Student's interval of the mean difference of pairs, or of the ratio of the means.
+
+    `tie` is the standard deviation of their rounding, which counts where all differences are the same.
+    """
     a, b = (fmean(side) for side in zip(*pairs, strict=True))
     if ratio and min(min(pair) for pair in pairs) <= 0:
         return None
-    error = Summary.of([log(x / y) if ratio else x - y for x, y in pairs]).error
-    assert error is not None
-    half = welch_half_width(error, level=level)
+    found = Summary.of([log(x / y) if ratio else x - y for x, y in pairs])
+    deviation = found.sd or (tie / min(a, b) if ratio else tie)
+    half = welch_half_width((deviation / sqrt(found.n), found.n - 1), level=level)
     return (a / b * exp(-half), a / b * exp(half)) if ratio else (a - b - half, a - b + half)
 
 

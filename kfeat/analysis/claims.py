@@ -2,8 +2,9 @@
 
 A case *holds* or *fails* where its bound lies outside of its 95 % interval; where the bound lies inside, the
 case is open, whichever side the mean is on. A case without an error is decided by its number, but a single
-draw of a score is open. "In all cases" is refuted by a case that fails, "in any" settled by one that holds;
-with m cases to choose that one from, its interval is that of the level 1 - 0.05 / m (Bonferroni).
+draw of what is better higher or lower, such as a score, is open. "In all cases" is refuted by a case that
+fails, "in any" settled by one that holds; with m cases to choose that one from, its interval is that of the
+level 1 - 0.05 / m (Bonferroni).
 
 *reproduced*: the direction holds, and the size where one is given. *holds in direction, not in size*: the
 number is outside the interval that counts as what the paper says. *open*: the rows do not tell. *not
@@ -117,11 +118,17 @@ class Judged:
         if (above is None or low > above) and (below is None or high < below):
             return True
         fails = (above is not None and high < above) or (below is not None and low > below)
-        return False if fails else None
+        # What is known exactly is not beyond a bound that it meets.
+        known = low == high and not any(cell.drawn for cell in case.cells)
+        return False if fails or known else None
 
     def _single(self, case: Case) -> bool:
-        """Tell whether the case is of scores that could have an interval, but for single draws."""
-        return self.claim.growth is None and case.cells[0].named(self.claim.of).score
+        """Tell whether the case is of what is better higher or lower, and of a single draw."""
+        quantity = case.cells[0].named(self.claim.of)
+        if quantity.better is None or quantity.timed or quantity.measured:
+            return False
+        found = [cell.of(self.claim.of) for cell in case.cells if cell.drawn]
+        return any(one is not None and one.n == 1 for one in found)
 
     def _margin(self, case: Case) -> float:
         """Return how far the number is on the right side of the nearer bound."""

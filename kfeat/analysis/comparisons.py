@@ -3,9 +3,9 @@
 Rows with the same identity are the same computation, so only rounding may move them. Null hypothesis:
 rounding flips at most FLIP_SHARE of the test predictions, each independently and as often for better as for
 worse. Then the change in the number of correct predictions, summed over the shared trials with N test rows,
-has a standard deviation of at most sqrt(FLIP_SHARE * N), and a cell is regressed if it is beyond the
-two-sided normal quantile at FALSE_ALARM / (number of cells of all configs of the check): a false-alarm rate
-of at most FALSE_ALARM for a whole check. (Measured on the digits: with OpenBLAS's code for three
+is a sum of N changes by -1, 0 and 1, and a cell is regressed if it is beyond the two-sided quantile of that
+sum at FALSE_ALARM / (number of cells of all configs of the check): a false-alarm rate of at most FALSE_ALARM
+for a whole check. (Measured on the digits: with OpenBLAS's code for three
 processors, and with two threads, at most 1 of 2,985 predictions of a cell moved.) An error (of a
 regression, of the kernel) has no such law: rounding may move that of no shared trial by more than
 RELATIVE_ROUNDING of it. Rows that share no identity (another seed, say) are compared by Welch's t-test at
@@ -14,12 +14,15 @@ the same level.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, nan, sqrt
+from functools import cache
+from math import inf, log, log1p, nan, sqrt
 from statistics import fmean
 
+import numpy as np
 from scipy import special
 
 from kfeat.analysis.cells import Cell
+from kfeat.analysis.certainty import error_with_ties
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.store import Row
@@ -101,14 +104,38 @@ def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tupl
         return ours - theirs, RELATIVE_ROUNDING * abs(theirs), test
     change = fmean(a - b for a, b in pairs)
     total = sum(b["n_test"] for _, b in shared)
-    limit = 100 * float(special.ndtri(0.5 + level / 2)) * sqrt(FLIP_SHARE / total)
-    return change, limit, f"{len(shared)} shared trials, flips of rounding"
+    return change, 100 * flips(total, 1 - level) / total, f"{len(shared)} shared trials, flips of rounding"
+
+
+@cache
+def flips(rows: int, alarm: float) -> float:
+    """Return the least whole L with P(|S| > L) <= alarm, a little more so that rounding cannot pass it.
+
+    S is what flips of predictions change in the number of correct ones: of `rows` rows each flips with the
+    probability FLIP_SHARE, as often for better as for worse. Of k flips B are for better, S = 2 B - k. (With
+    the normal quantile the false alarms of small test sets were up to twenty times as many as stated.)
+    """
+    expected = FLIP_SHARE * rows
+    k = np.arange(min(rows, int(expected + 20 * sqrt(expected) + 100)) + 1)
+    log_chance = k * log(FLIP_SHARE) + (rows - k) * log1p(-FLIP_SHARE)
+    chance = np.exp(
+        log_chance + special.gammaln(rows + 1) - special.gammaln(k + 1) - special.gammaln(rows - k + 1)
+    )
+    low, high = -1, int(k[-1])  # beyond the first there is too much, beyond the second nothing
+    while high - low > 1:
+        middle = (low + high) // 2
+        above = np.where(k > middle, special.bdtrc((k + middle) // 2, k, 0.5), 0.0)
+        low, high = (low, middle) if 2 * chance @ above <= alarm else (middle, high)
+    return high + 1e-6
 
 
 def _unpaired(cell: Cell, theirs: Sequence[Row], level: float) -> tuple[float, float, str]:
     ours, other = cell.score, Summary.of([_score(cell, row) for row in theirs])
     assert ours is not None
+    quantity = cell.named(SCORE)
     change, test = ours.mean - other.mean, f"Welch's t-test, {ours.n} and {other.n} runs"
-    if ours.error is None or other.error is None:
+    errors = [error_with_ties(ours, quantity, cell.rows), error_with_ties(other, quantity, theirs)]
+    known = [error for error in errors if error is not None]
+    if len(known) < len(errors):
         return change, inf, f"{test}: too few to tell"
-    return change, welch_half_width(ours.error, other.error, level), test
+    return change, welch_half_width(known[0], known[1], level), test

@@ -3,8 +3,9 @@
 A mean counts as reproduced if the difference is at most the slack or two of the printed standard deviations:
 it is *within the error* where Welch's 95 % interval of the difference of means has 0 inside, else *within the
 slack*. Where no standard deviation is printed, the paper's runs are taken to vary as ours do. A difference
-beyond the slack is *open* where its interval has 0 inside, else it *differs*, *explained* if the config says
-why and every claim that it cites is reproduced, else *not explained*.
+beyond the slack is *open* where its interval has 0 inside, or where a single draw of ours leaves none; else
+it *differs*, *explained* if the config says why and every claim that it cites is reproduced, else *not
+explained*.
 
 The wider an interval is, the more easily it has 0 inside: few runs, or runs that vary much, are within the
 error of almost anything. So a number within the error is *known to lie within the slack* where its whole
@@ -163,7 +164,8 @@ def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Repr
     if abs(difference) <= slack:
         verdict = WITHIN_ERROR if by_chance else WITHIN_SLACK
     else:
-        verdict = OPEN if by_chance else UNEXPLAINED
+        # Of a single draw of ours nobody knows how far it may be off.
+        verdict = OPEN if by_chance or interval is None else UNEXPLAINED
     return Reproduction(cell, quantity, ours, difference, interval, verdict, slack)
 
 

@@ -56,7 +56,7 @@ def welch_half_width(a: Error, b: Error = KNOWN, level: float = LEVEL) -> float:
         return 0.0
     scaled = [(error / scale, freedom) for error, freedom in (a, b)]  # powers of large errors would overflow
     square = sum(error**2 for error, _ in scaled)
-    loss = sum(error**4 / freedom for error, freedom in scaled)
+    loss = sum(error**4 / freedom for error, freedom in scaled if error)
     upper = 0.5 + level / 2
     quantile = special.stdtrit(square**2 / loss, upper) if loss > 0 else special.ndtri(upper)
     return float(quantile) * sqrt(square) * scale

@@ -38,9 +38,11 @@ class Quantity:
     from the other quantities of a cell instead (by name, as `kfeat.analysis.statistics.Summary`).
     spec: the format of one value. unit: in which it is, empty for a pure number.
     better: the direction of progress. timed: only rows whose trial ran alone on an idle machine count.
+    measured: it is not the same in each run, even where nothing is drawn.
     solved: it depends on how far the solver came, so that it means less where this did not converge.
     score: trials are judged by it, so that the name `score` stands for it where a row has it.
     draws: of a share, in per cent, of how many draws a row has it.
+    of_rows: it is a share of the test rows, in per cent.
     """
 
     name: str
@@ -51,9 +53,11 @@ class Quantity:
     unit: str = ""
     better: Literal["higher", "lower"] | None = None
     timed: bool = False
+    measured: bool = False
     score: bool = False
     solved: bool = False
     draws: Read | None = None
+    of_rows: bool = False
     note: str = ""
 
     @property
@@ -189,7 +193,7 @@ def _ratio(over: Any, under: Any) -> float | None:
 declare(
     Quantity(
         "accuracy", "accuracy", at("accuracy", factor=100.0), spec=".2f", unit="%", better="higher",
-        score=True, solved=True, note="on the test rows, {spread}",
+        score=True, solved=True, of_rows=True, note="on the test rows, {spread}",
     ),
     Quantity(
         "relative_error", "relative error", at("relative_error"), spec=".4f", better="lower", score=True,
@@ -201,7 +205,7 @@ declare(
     Quantity("r2", "R²", at("r2"), spec=".4f", better="higher", solved=True),
     Quantity(
         "error_rate", "error", _error_rate,
-        spec=".2f", unit="%", better="lower", solved=True,
+        spec=".2f", unit="%", better="lower", solved=True, of_rows=True,
         note="100 % less the accuracy on the test rows, {spread}",
     ),
     Quantity("spread", "standard deviation over the runs", derive=lambda of: getattr(of(SCORE), "sd", None)),
@@ -214,7 +218,10 @@ declare(
     Quantity("live", "live features", at("columns", "live"), spec=".0f"),
     Quantity("zero", "features that are zero", at("columns", "zero"), spec=".0f"),
     Quantity("constant", "constant features", at("columns", "constant"), spec=".0f"),
-    Quantity("memory", "peak memory", at("peak_memory_mb"), spec=".0f", unit="MB", better="lower"),
+    Quantity(
+        "memory", "peak memory", at("peak_memory_mb"),
+        spec=".0f", unit="MB", better="lower", measured=True,
+    ),
     Quantity("support_vectors", "support vectors", _n_support, spec=".0f", solved=True),
     Quantity("iterations", "iterations", at("solve", "n_iter"), spec=".0f", solved=True),
     Quantity("objective", "objective", at("solve", "objective"), spec=".6g", solved=True),

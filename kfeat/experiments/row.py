@@ -138,6 +138,7 @@ class _Stopped(_Header):
     limit_s: Seconds
     threads: Count
     timed: bool
+    phase: str | None = None  # in which it was stopped; rows from before do not say it
 
 
 _MODELS: dict[str, type[_Header]] = {"done": _Done, "failed": _Failed, "stopped": _Stopped}

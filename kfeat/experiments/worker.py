@@ -141,6 +141,7 @@ class Worker:
             "status": "stopped",
             "reason": f"it had not ended after {limit:g} seconds",
             "limit_s": limit,
+            "phase": phase.name,
             "threads": self._options.threads,
             "timed": self._options.alone and idle and phase.name not in TEST_PHASES,
         }

@@ -120,7 +120,7 @@ def _of_runs(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
 
 def cautions(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return what a reader must not miss, on the terminal either: times in doubt and unverified data."""
-    lines = _of_runs(experiment, cells)
+    lines = _of_runs(experiment, [*cells, *fold_means(cells)])
     if any(cell.is_busy(phase) for cell in cells for phase in PHASES) or any(
         cell.bound and cell.bound.busy for cell in cells
     ):

@@ -66,7 +66,13 @@ def markdown(standings: Sequence[Standing], results: Path) -> str:
         else _line(item, _link(item, results))
         for item in standings
     ]
-    varying = [i for i in range(len(HEADERS)) if len({line[i] for line in lines} - {"–", "no rows"}) > 1]
+    nothing = {"–", "no rows"}
+    with_rows = [line for line in lines if "no rows" not in line and {*line[1:]} - nothing]
+    varying = [
+        i
+        for i in range(len(HEADERS))
+        if len({line[i] for line in lines} - nothing) > 1 or len({line[i] for line in with_rows}) > 1
+    ]
     shown = [[line[i] for i in varying] for line in lines]
     headers = [HEADERS[i] for i in varying]
     board = tabulate(shown, headers, tablefmt="github", disable_numparse=True)

@@ -115,8 +115,9 @@ def _notes(search: Search, found: Sequence[Ranked]) -> Iterator[str]:
     assert reported is not None
     repeats = " or ".join(sorted({str(len(cell.trials)) for item in found for cell in item.cells}))
     yield f"{_tried(search)} Repeats of each map: {repeats}."
+    own = ", or the slack of its own," if any(number.slack for number in reported.numbers) else ","
     yield (
-        f"score: the mean over the printed numbers of |ours - paper| / max({reported.slack:g}, 2 sd), "
+        f"score: the mean over the printed numbers of |ours - paper| / max({reported.slack:g}{own} 2 sd), "
         "with sd as the paper prints it. furthest off: the number with the largest such ratio."
     )
     if here.score is not None and best.score is not None:

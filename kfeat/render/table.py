@@ -217,7 +217,7 @@ def _flat(
             seconds = cell.of(f"{phase}{suffix}", busy=True)
             line[f"{phase}_{clock}_seconds"] = seconds and _rounded(seconds.mean, 4)
             line[f"{phase}_{clock}_seconds_sd"] = seconds and seconds.sd and _rounded(seconds.sd, 4)
-    line["stopped_after_seconds"] = cell.bound and cell.bound.value
+    line["stopped_after_seconds"] = (cell.bound and not cell.rows and cell.bound.value) or None
     line |= {f"{kind}_features": cell.mean(kind) for kind in ("live", "zero", "constant")}
     busy: list[str] = [*(phase for phase in PHASES if cell.is_busy(phase))]
     busy += [title for title, found in {"speed-up": speed_up, **own}.items() if found.number.busy]

@@ -104,7 +104,9 @@ def number_notes(standing: Standing) -> list[str]:
     said = [
         (cell_name(item.cells[0], standing.cells), words)
         for item in standing.numbers
-        if item.verdict not in AGREE and (words := said_of(item.number, item.cited, item.verdict))
+        if item.cells
+        and item.verdict not in AGREE
+        and (words := said_of(item.number, item.cited, item.verdict))
     ]
     return [*(f"{name}: {words}" for name, words in said), *number_rules(standing)]
 

@@ -10,6 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.claim_cases import _of_pairs
 from kfeat.analysis.claims import (
     DIRECTION_ONLY,
     EXPLAINED,
@@ -187,7 +188,50 @@ def test_single_draws_are_open_whichever_side_they_are_on(grid: Experiment) -> N
     for sides in ([TS, RM], [RM, TS]):
         found = one(grid, single, difference=sides, above=0)
         assert (found.verdict, "of single draws" in found.ours) == (OPEN, True)
+        assert one(grid, single, of="error_rate", difference=sides, above=0).verdict == OPEN
+    assert one(grid, single, growth=TS, above=0, kind="own").verdict == OPEN
     assert one(grid, single, of="fit", ratio=[RM, TS], below=0.5).verdict == UNEXPLAINED
+
+
+def test_what_is_known_exactly_is_not_above_what_it_equals(grid: Experiment) -> None:
+    cells = made(grid, lambda trial: fake_row(trial, 0.9))
+    assert one(grid, cells, value=EXACT, above=90).verdict == UNEXPLAINED
+    assert one(grid, cells, value=EXACT, above=89.9, below=90.1).verdict == REPRODUCED
+
+
+def test_memory_varies_from_run_to_run_though_nothing_is_drawn(write: Callable[..., Path]) -> None:
+    grid = load_experiment(write(**{"repeats: 2": "repeats: 3\nexact_repeats: 3"}))
+    cells = made(grid, lambda trial: fake_row(trial, 0.9, peak_memory_mb=100.0 * (trial.repeat + 1)))
+    assert one(grid, cells, of="memory", value=EXACT, above=199).verdict == OPEN
+    assert one(grid, cells, of="memory", value=EXACT, above=-999).verdict == REPRODUCED
+
+
+def test_draws_that_tie_are_as_uncertain_as_the_rounding_to_whole_test_rows(grid: Experiment) -> None:
+    """Of 1,000 test rows here: a tenth of a row more is no difference, and a hundred rows are one."""
+
+    def tied(more: float, **others: Any) -> Callable[[Trial], Row]:
+        return lambda trial: fake_row(trial, 0.8 + more * (key(trial)[0] == TS["map"]), **others)
+
+    keys: dict[str, Any] = {"difference": [TS, RM], "above": 0}
+    assert one(grid, made(grid, tied(0.0001)), **keys).verdict == OPEN
+    assert one(grid, made(grid, tied(0.1)), **keys).verdict == REPRODUCED
+    same = made(grid, tied(0.0001, predictions="of a map without a draw"))
+    assert one(grid, same, **keys).verdict == REPRODUCED
+    pairs = [(85.0, 84.9)] * 3
+    assert _of_pairs(pairs, False, 0.95) == pytest.approx((0.1, 0.1))
+    low, high = _of_pairs(pairs, False, 0.95, tie=0.1) or (0.0, 0.0)
+    assert low < 0 < 0.1 < high
+
+
+def test_times_of_those_that_ended_are_none_where_others_were_stopped(grid: Experiment) -> None:
+    """The mean over those that ended is that of the quickest."""
+
+    def row(trial: Trial) -> Row:
+        late = key(trial)[0] == TS["map"] and trial.repeat == 2
+        return {**scored(trial), **({"status": "stopped", "limit_s": 99.0} if late else {})}
+
+    found = one(grid, made(grid, row), of="fit", ratio=[TS, EXACT], below=1)
+    assert (found.verdict, "stopped at the time limit" in found.ours) == (MISSING, True)
 
 
 def test_one_case_that_fails_beyond_chance_refutes(grid: Experiment) -> None:

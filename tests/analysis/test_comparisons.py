@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.comparisons import FALSE_ALARM, FLIP_SHARE, comparisons, number_compared
+from kfeat.analysis.comparisons import FALSE_ALARM, FLIP_SHARE, comparisons, flips, number_compared
 from kfeat.experiments.store import Row
 
 Make = Callable[..., list[Cell]]
@@ -28,10 +28,22 @@ def test_the_false_alarm_rate_of_the_paired_test(make_cells: Make, make_rows: Ma
     published = make_rows([0.85, 0.86, 0.84, 0.85, 0.85])
     item = comparisons(make_cells([0.851, 0.86, 0.84, 0.85, 0.85]), published)[1]
     rng = np.random.default_rng(1)
-    flips = rng.binomial(5000, FLIP_SHARE, 200_000)
-    change = 100 * (2 * rng.binomial(flips, 0.5) - flips) / 5000
+    flipped = rng.binomial(5000, FLIP_SHARE, 200_000)
+    change = 100 * (2 * rng.binomial(flipped, 0.5) - flipped) / 5000
     alarms = np.mean(np.abs(change) > item.limit)
     assert 0 < alarms <= 2 * FALSE_ALARM / 2  # two cells share the rate; binomial steps make it a bit coarser
+
+
+@pytest.mark.parametrize("rows", [20, 200, 1000])
+@pytest.mark.parametrize("cells", [1, 100])
+def test_the_limit_is_the_least_that_keeps_the_stated_rate(rows: int, cells: int) -> None:
+    """By the law of the sum itself, rows of the test data one after another."""
+    law = np.ones(1)
+    for _ in range(rows):
+        law = np.convolve(law, [FLIP_SHARE / 2, 1 - FLIP_SHARE, FLIP_SHARE / 2])
+    change, limit = np.abs(np.arange(-rows, rows + 1)), flips(rows, FALSE_ALARM / cells)
+    assert law[change > limit].sum() <= FALSE_ALARM / cells
+    assert law[change > limit - 1].sum() > FALSE_ALARM / cells
 
 
 def test_other_seeds_are_compared_by_welchs_test(make_cells: Make, make_rows: MakeRows) -> None:

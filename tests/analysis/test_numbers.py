@@ -46,19 +46,39 @@ def test_within_the_slack_is_reproduced_and_beyond_differs(make_cells: Make) -> 
 
 def test_two_printed_standard_deviations_count_where_they_are_more_than_the_slack(make_cells: Make) -> None:
     def verdict(score: float) -> str:
-        return reproductions_of(make_cells([score], exact=None), slack=0.3, runs=5)[0].verdict
+        found = reproductions_of(
+            make_cells([score - 1e-4, score, score + 1e-4], exact=None), slack=0.3, runs=5
+        )
+        return found[0].verdict
 
     assert [verdict(score) for score in (0.841, 0.859)] == [WITHIN_SLACK] * 2  # printed: 85.0 ± 0.5
     assert [verdict(score) for score in (0.8398, 0.8602)] == [UNEXPLAINED] * 2
 
 
+def test_a_single_draw_that_is_far_off_is_open(make_cells: Make) -> None:
+    """Nobody knows how far another one would be off."""
+    verdicts = [
+        reproductions_of(make_cells([score], exact=None), slack=0.3, runs=5)[0].verdict
+        for score in (0.81, 0.845, 0.89)
+    ]
+    assert verdicts == [OPEN, WITHIN_SLACK, OPEN]
+
+
 def test_a_number_may_have_a_slack_of_its_own(make_cells: Make) -> None:
-    cell = next(one for one in make_cells([0.843], exact=None) if one.rows)
+    cell = next(one for one in make_cells([0.8429, 0.843, 0.8431], exact=None) if one.rows)
     number = ReportedNumber.model_validate({"for": {}, "mean": 85.0, "slack": 0.5, "where": "Figure 1"})
     for slack, verdict in ((1.0, UNEXPLAINED), (0.1, UNEXPLAINED)):
         assert reproduction(cell, number, Reported(source="A Paper", runs=5, slack=slack)).verdict == verdict
     wider = number.model_copy(update={"slack": 0.8})
     assert reproduction(cell, wider, Reported(source="A Paper", runs=5, slack=0.1)).verdict == WITHIN_SLACK
+
+
+def test_a_printed_number_of_a_single_run_may_have_a_deviation_of_zero(make_cells: Make) -> None:
+    cell = next(one for one in make_cells([0.849, 0.85, 0.851], exact=None) if one.rows)
+    number = ReportedNumber.model_validate({"for": {}, "mean": 85.0, "sd": 0.0, "runs": 1, "where": "T"})
+    found = reproduction(cell, number, Reported(source="A Paper", runs=1))
+    assert found is not None
+    assert found.verdict == WITHIN_ERROR
 
 
 def test_few_runs_are_within_the_error_of_much_and_do_not_tell(make_cells: Make) -> None:

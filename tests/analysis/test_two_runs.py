@@ -41,6 +41,15 @@ def test_other_seeds_are_compared_by_welch_and_do_not_differ(trials: list[Trial]
     assert not found.differ
 
 
+def test_an_exact_machine_on_a_fixed_split_differs_by_one_run(trials: list[Trial]) -> None:
+    exact = trials[-1]
+    assert exact.map is None
+    row = fake_row(exact, 0.79)
+    other = {**row, "id": "x", "cell": "x", "accuracy": 0.85, "seeds": {**row["seeds"], "map": 7}}
+    assert two_runs([row], [other]).differences[0].differs is True
+    assert two_runs([row], [{**other, "accuracy": 0.79}]).differences[0].differs is False
+
+
 def test_times_are_ratios_and_a_busy_machine_s_do_not_count(trials: list[Trial]) -> None:
     some = mapped(trials)
     slow = rows(some, [0.8] * 5)

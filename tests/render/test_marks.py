@@ -1,6 +1,7 @@
 """What figures say of their numbers: spreads, single runs, stand-ins, lines, and what the paper prints."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -326,6 +327,20 @@ def test_trials_that_were_stopped_are_drawn_at_their_limit(load: Callable[..., E
     (mark,) = lines_of(seconds, ">")
     assert mark.get_xdata()[0] == 60
     assert "stopped: it takes longer" in legend(figure)
+
+
+def test_an_axis_of_numbers_below_zero_shows_them(load: Callable[..., Experiment]) -> None:
+    experiment = load(CURVES)
+    cells = cells_of(experiment)
+    for cell in cells:
+        for i, row in enumerate(cell.rows):
+            row["r2"] = -0.4 - 0.01 * i
+    layout = experiment.figure
+    assert layout is not None
+    below = replace(experiment, figure=layout.model_copy(update={"y": ["r2"]}))
+    for axes in figure_of(below, cells).axes[:1]:
+        low, high = axes.get_ylim()
+        assert low < -0.4 < high
 
 
 def test_two_draws_are_equal_byte_for_byte(load: Callable[..., Experiment], tmp_path: Path) -> None:

@@ -83,6 +83,36 @@ def test_a_stopped_trial_of_any_method_has_its_bound(
     assert (exact["train"], sketch["train"], sketch["map"]) == ("> 60.0", "> 60.0", MISSING)
 
 
+def test_where_some_runs_were_stopped_the_seconds_of_all_have_a_bound(
+    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
+) -> None:
+    """Not the mean over those that ended, which would be that of the quickest."""
+    rows = make_rows([0.84] * 5)
+    end = {"status": "stopped", "reason": "too long", "limit_s": 60.0, "timed": True}
+    late = {trial.id for trial in trials if trial.map and trial.repeat > 1}
+    rows = {key: row | end if key in late else row for key, row in rows.items()}
+    cells = summarise(experiment, trials, rows)
+    sketch = cells[1]
+    assert (len(sketch.rows), len(sketch.stopped)) == (2, 3)
+    assert sketch.of("fit") is None
+    assert not sketch.is_busy("fit")
+    ended = sketch.mean("fit", busy=True)
+    assert ended is not None
+    shown = sketch.shown("fit")
+    assert (shown.value, shown.sign) == (pytest.approx((3 * 60 + 2 * ended) / 5), "> ")
+    assert records(experiment, cells)[1]["train"].startswith("> 36")
+    assert sketch.shown("map").runs == 2
+
+
+def test_a_trial_that_was_stopped_while_predicting_is_no_bound_of_training(
+    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
+) -> None:
+    end = {"status": "stopped", "reason": "too long", "limit_s": 60.0, "timed": False, "phase": "predict"}
+    rows = {key: row | end for key, row in make_rows([0.84] * 5).items()}
+    exact, *_ = records(experiment, summarise(experiment, trials, rows))
+    assert exact["train"] == MISSING
+
+
 @pytest.mark.parametrize("style", ["markdown", "terminal"])
 def test_unverified_data_are_named_once(experiment: Experiment, make_cells: Make, style: str) -> None:
     text = render(experiment, make_cells([0.84], verified=False), style)

@@ -47,6 +47,16 @@ def test_the_markdown_of_a_table_ends_with_the_verdicts(
     assert f"- 1. Since a &lt; b \\| c. Evidence: {experiment.name}#cold (reproduced)." in claimed
 
 
+def test_an_explained_number_that_the_plan_lacks_is_named(experiment: Experiment, make_cells: Make) -> None:
+    assert experiment.reported is not None
+    lacking = experiment.reported.numbers[1].model_copy(
+        update={"cell": {"map": "tensor_sketch", "map.n_components": 999}, "unexplained": "Odd."}
+    )
+    reported = experiment.reported.model_copy(update={"numbers": [experiment.reported.numbers[0], lacking]})
+    text = verdicts_markdown(stand(replace(experiment, reported=reported), make_cells([0.85, 0.84]), {}))
+    assert "not in this plan: Table 1, 85 for" in text
+
+
 def test_a_table_without_anything_printed_has_no_verdicts(experiment: Experiment, make_cells: Make) -> None:
     assert verdicts_markdown(stand(replace(experiment, reported=None), make_cells([0.85]), {})) == ""
 

@@ -134,7 +134,7 @@ class _Drawing:
             self.marks.paper(axes, "y", quantity, x, number, color=self.style[series]["color"], **place)
 
     def _scales(self, axes: Any, cells: Sequence[Cell], quantity: str) -> None:
-        """Let the y axis start at zero, except for scores, or be logarithmic; say where nothing is there.
+        """Let the y axis start at zero, except for scores and below it, or be logarithmic; say what is empty.
 
         Logarithmic axes of one quantity are the same in all panels, so that these can be compared.
         """
@@ -145,7 +145,9 @@ class _Drawing:
         ends = self._ends(quantity) if self.layout.in_decades(quantity) else []
         if ends:
             logarithmic(axes, "y", ends)
-        elif not cells[0].named(quantity).score:
+        elif not cells[0].named(quantity).score and all(
+            (cell.mean(quantity, busy=True) or 0.0) >= 0 for cell in cells
+        ):
             axes.set_ylim(bottom=0)
         xs = [x for cell in cells if (x := x_of(self.layout, cell)) is not None and x > 0]
         if "x" in self.layout.log and xs:

@@ -67,7 +67,11 @@ class Marks:
         points: Sequence[tuple[float, Cell]],
         **style: Any,
     ) -> None:
-        """Draw the means of a quantity over the runs of cells at these places."""
+        """Draw the means of a quantity over the runs of cells at these places; bounds where some stopped."""
+        bounds = [(at, cell) for at, cell in points if cell.rows and cell.shown(quantity).sign]
+        for at, cell in bounds:
+            self.bound(axes, direction, at, cell.shown(quantity).value or 0.0)
+        points = [point for point in points if point not in bounds]
         self.draw(
             axes,
             direction,

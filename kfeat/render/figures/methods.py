@@ -114,7 +114,8 @@ class _Drawing:
         """Scale the axis that the panels of a column share, and give it its title."""
         if not self.cells[0].named(quantities[0]).timed:
             axes.set_xlabel(wrapped(heading(quantities[0], self.cells), 3))
-            if self.layout.in_decades(quantities[0]) and (values := self._values(quantities[0])):
+            values = [value for value in self._values(quantities[0]) if value > 0]
+            if self.layout.in_decades(quantities[0]) and values:
                 logarithmic(axes, "x", values)
             return
         theirs = (self.paper.of(cell, name) for cell in self.cells for name in self.paper_times)

@@ -46,7 +46,7 @@ class PaperNumbers:
         quantity = cell.named(name)
         for numbers in self._numbers(cell):
             score = numbers.get(SCORE) or numbers.get(cell.named(SCORE).name)
-            number = score if quantity.score else numbers.get(quantity.name)
+            number = score if quantity == cell.named(SCORE) else numbers.get(quantity.name)
             if number is not None:
                 return Printed(number.mean, number.sd)
             if score is not None and name in score.times:
