@@ -330,7 +330,9 @@ def test_bandwidths_of_frames_are_those_of_their_rows():
 def test_where_most_rows_are_the_same_the_median_distance_is_zero(kernel, make):
     X = np.random.default_rng(0).random((200, 5))
     X[:160] = X[0]
-    with pytest.raises(DataError, match="the median bandwidth of rows that do not differ is 0"):
+    with pytest.raises(
+        DataError, match="the median distance is 0, since half of the pairs of rows or more are equal"
+    ):
         kernel("median").resolve(make(X))
     assert kernel("mean_distance").resolve(make(X)).gamma > 0
 

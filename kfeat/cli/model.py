@@ -6,6 +6,7 @@ import signal
 import sys
 import warnings
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -173,7 +174,7 @@ def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
 
     with working_with(threads):
         scores, n = score_file(load_model(file), data)
-    click.echo(json.dumps({**scores, "rows": n}) if form == "json" else f"{_scored(scores)} on {n:,} rows")
+    click.echo(_json({**scores, "rows": n}) if form == "json" else f"{_scored(scores)} on {n:,} rows")
 
 
 @click.command()
@@ -196,7 +197,7 @@ def info(file: Path, as_config: bool, form: str) -> None:
         return
     found = told(model, file)
     if form == "json":
-        click.echo(json.dumps(found, indent=1))
+        click.echo(_json(found, indent=1))
         return
     del found["config"]
     if isinstance(found["scores"], dict):
@@ -204,6 +205,19 @@ def info(file: Path, as_config: bool, form: str) -> None:
     for key, value in found.items():
         for line in _lines(key, value):
             click.echo(plain(line))
+
+
+def _json(found: Any, indent: int | None = None) -> str:
+    """Return JSON, which knows no number that is not finite: null stands for it."""
+
+    def finite(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: finite(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [finite(one) for one in value]
+        return None if isinstance(value, float) and not isfinite(value) else value
+
+    return json.dumps(finite(found), indent=indent, allow_nan=False)
 
 
 def _lines(key: str, value: Any, margin: str = "") -> list[str]:

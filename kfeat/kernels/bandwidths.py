@@ -43,6 +43,9 @@ def bandwidth(distances: NDArray[Any], rule: str) -> float:
     if not value > 0:
         raise DataError(
             f"the {rule} bandwidth of rows that do not differ is 0: set the kernel's bandwidth to a number"
+            if rule != "median" or not pairs.any()
+            else "the median distance is 0, since half of the pairs of rows or more are equal: set the "
+            "kernel's bandwidth to mean_distance, or to a number"
         )
     return value
 

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn import config_context, metrics
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.utils import ClassifierTags, RegressorTags
@@ -110,7 +111,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
         """
         steps = {name: getattr(self, name) for name in ("scale", "constant_features", "dtype")}
         protocol = validated(Protocol, steps, type(self).__name__)
-        X, y = self._raw(X, reset=True), column_or_1d(y)
+        X, y = self._raw(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         solver = Newton() if self.solver is None else self.solver
         words: tuple[str, ...] = ()
@@ -135,15 +136,18 @@ class KernelModel(TransformerMixin, BaseEstimator):
 
         `features(map, X)` maps the rows as the solver can take them, in batches for instance.
         """
-        self.preparation_, self.calibration_ = preparation, None
         solver = with_codes(clone(Newton() if self.solver is None else self.solver), label_names)
         with config_context(transform_output="default"):
-            self.map_ = None if self.map is None else clone(self.map).fit(X)
-            Z = X if self.map_ is None else (features or type(self.map_).transform)(self.map_, X)
+            feature_map = None if self.map is None else clone(self.map).fit(X)
+            Z = X if feature_map is None else (features or type(feature_map).transform)(feature_map, X)
+        calibration = None
         if self.probabilities and classifies(solver) and not hasattr(solver, "predict_proba"):
-            self.solver_, self.calibration_ = calibrated(solver, Z, y)
+            solver, calibration = calibrated(solver, Z, y)
         else:
-            self.solver_ = solver.fit(Z, y)
+            solver.fit(Z, y)
+        # Only now, so that a fit which fails leaves an earlier one whole.
+        self.preparation_, self.map_ = preparation, feature_map
+        self.solver_, self.calibration_ = solver, calibration
         self.__dict__.pop("classes_", None)  # of an earlier fit
         if classifies(solver):
             codes = self.solver_.classes_
@@ -173,7 +177,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
 
         The rows are mapped once for all of them. Raises ModelError for no rows.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "solver_")
         return self.outputs_of_numbers(self._raw(X, reset=False), methods)
 
     def outputs_of_numbers(self, X: Any, methods: Sequence[str]) -> dict[str, NDArray[Any]]:
@@ -195,7 +199,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
 
         Where a protocol made two classes +1 and -1 of the data's labels, `y` has the data's.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "solver_")
         if self.preparation_.positive is not None:
             names = self.coding.label_names if self.coding else ()
             codes = {name: code for code, name in enumerate(names)}
@@ -205,12 +209,12 @@ class KernelModel(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return what the solver sees of raw rows: the map's features (n, D), or the scaled rows."""
-        check_is_fitted(self)
+        check_is_fitted(self, "solver_")
         return np.concatenate([_dense(Z) for Z in self.blocks(self._raw(X, reset=False))])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of `transform`."""
-        check_is_fitted(self)
+        check_is_fitted(self, "solver_")
         if self.map_ is not None:
             return np.asarray(self.map_.get_feature_names_out())
         d = int(self.solver_.n_features_in_)
@@ -251,6 +255,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []
         if classifies(_solver(self)):
             tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         else:
@@ -259,4 +264,4 @@ class KernelModel(TransformerMixin, BaseEstimator):
 
 
 def _dense(Z: Any) -> NDArray[Any]:
-    return Z if isinstance(Z, np.ndarray) else Z.toarray()
+    return Z.toarray() if issparse(Z) else np.asarray(Z)

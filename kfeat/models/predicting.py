@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.coding import Coding
-from kfeat.data.reading import Reading, format_of
+from kfeat.data.columns import Column
+from kfeat.data.reading import COLUMN_OPTIONS, OPTIONS, Reading, format_of
 from kfeat.data.streaming import Rows, read_rows
 from kfeat.errors import DataError, ModelError
 from kfeat.models.estimator import KernelModel
@@ -31,11 +32,20 @@ def rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
         same = reading.format in (None, format_of(path, Reading()))
     except DataError:  # an ending that tells no format: the file is read as the training file was
         same = True
-    coding = model.coding or Coding(
+    reading = reading if same else Reading()
+    coding = model.coding or _coding_of_python(model, path, reading)
+    return read_rows(path, reading, coding, labels=labels)
+
+
+def _coding_of_python(model: KernelModel, path: Path, reading: Reading) -> Coding:
+    """Return the coding of a model that was trained in Python: columns by name where both have names."""
+    named = OPTIONS[format_of(path, reading)] >= COLUMN_OPTIONS
+    names = getattr(model, "feature_names_in_", ()) if named else ()
+    return Coding(
         task="classification" if classifies(model.solver_) else "regression",
         width=int(model.n_features_in_),
+        columns=tuple(Column(name=str(name)) for name in names),
     )
-    return read_rows(path, reading if same else Reading(), coding, labels=labels)
 
 
 def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], out: IO[str]) -> int:
@@ -124,14 +134,20 @@ def _labels(model: KernelModel, rows: Rows, path: Path) -> NDArray[Any]:
         raise DataError(f"{path}, {error}") from None
     if not classifies(model.solver_):
         return y
-    known = np.isin(y, model.solver_.classes_)
+    names = model.coding.label_names if model.coding else ()
+    if model.classes_.dtype.kind in "UO":  # fit in Python numbers words in its own way
+        codes = dict(zip(map(str, model.classes_), model.solver_.classes_, strict=True))
+        words = [names[int(one)] if names else f"{one:g}" for one in y]
+        known = np.array([word in codes for word in words], dtype=bool)
+        found = np.array([codes.get(word, -1) for word in words])
+    else:
+        known, found = np.isin(y, model.solver_.classes_), y
     if not known.all():
         row = int(np.argmin(known))
-        names = model.coding.label_names if model.coding else ()
-        label = names[int(y[row])] if names else y[row]
+        label = names[int(y[row])] if names else f"{y[row]:g}"
         labels = ", ".join(str(one) for one in model.classes_)
         raise DataError(
             f"{path}, row {rows.start + row + 1}: expected one of the labels that the model knows, {labels}, "
             f"got {label}"
         )
-    return y
+    return found

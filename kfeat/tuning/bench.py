@@ -20,10 +20,12 @@ from kfeat.solvers.class_weights import weights_of_codes
 from kfeat.solvers.ridge.estimator import ridge_path
 from kfeat.solvers.ridge.moments import Moments, sum_of
 from kfeat.tuning.candidates import Candidate, Entry, Facts, solver_of
+from kfeat.tuning.first_choices import bandwidth_rule
 from kfeat.tuning.halving import FOLDS
 
 # Of Newton's method while candidates are compared; what is trained in the end may take more steps.
 EPS, STEPS = 1e-2, 100
+NO_SCORE = {"failed": "the score has no value, as R² of a single row"}
 MOST_KEPT = 2**30  # bytes of the Hessians' factors of all folds; beyond it each C is trained by itself
 PATIENCE, ENOUGH = 2, 1.0  # values of C that may be no better than the best before them; and above which
 
@@ -62,16 +64,16 @@ class Bench:
     def facts(self) -> Facts:
         """Return what draws of candidates depend on."""
         data, sample = self._data, self._data.X_train[self._order[:2000]]
-        bandwidths = [
-            Gaussian("median").resolve(sample, self._seed).gamma,
-            1.0 if self._is_sparse else Laplacian("median").resolve(sample, self._seed).gamma,
-        ]
+
+        def gamma(kernel: type[Gaussian | Laplacian]) -> float:
+            return float(kernel(bandwidth_rule(kernel, sample)).resolve(sample, self._seed).gamma)
+
         square = float(squared_norms(as_operand(sample)).mean())
         n, d = data.X_train.shape
         rarest = int(self._counts().min())
         return Facts(
             data.task, n, data.X_test.shape[0], d, self._is_sparse,
-            float(bandwidths[0]), float(bandwidths[1]), max(square, 1e-12), rarest,
+            gamma(Gaussian), 1.0 if self._is_sparse else gamma(Laplacian), max(square, 1e-12), rarest,
         )  # fmt: skip
 
     @property
@@ -109,7 +111,7 @@ class Bench:
         solver.fit(Z, data.y_train)
         fitted = perf_counter() - start
         score = solver.score(feature_map.transform(data.X_test), data.y_test)
-        return {"score": float(score), "seconds": fitted}
+        return {"score": float(score), "seconds": fitted} if np.isfinite(score) else dict(NO_SCORE)
 
     def _subsample(self, n: int) -> tuple[Matrix, NDArray[Any]]:
         rows = np.sort(self._order[:n])
@@ -186,6 +188,8 @@ def best_column(scores: NDArray[np.float64], values: Sequence[float]) -> dict[st
     """Return the column of the best mean with its value, mean and standard deviation over the folds."""
     best = int(np.argmax(scores.mean(axis=0)))
     column = scores[:, best]
+    if not np.isfinite(column).all():
+        return dict(NO_SCORE)
     return {
         "value": float(values[best]),
         "score": float(column.mean()),

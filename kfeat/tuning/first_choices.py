@@ -6,7 +6,9 @@ from typing import Any
 import numpy as np
 
 from kfeat.data.dataset import Raw
-from kfeat.errors import ConfigError
+from kfeat.errors import ConfigError, DataError
+from kfeat.kernels import Gaussian, Laplacian
+from kfeat.kernels.bandwidths import BandwidthRule
 
 DENSE_VALUES = 200_000_000  # n d up to which a sparse matrix may become dense: 0.8 GB in float32
 FOLDS = 5
@@ -32,7 +34,7 @@ def first_choices(raw: Raw, kernel: str = "gaussian", words: bool = False) -> di
     return {
         "scale": scale,
         "split": _split(raw),
-        "kernel": _kernel(kernel, d, scale.value),
+        "kernel": _kernel(kernel, raw, scale.value),
         "map": _map(kernel, n_train, d, raw.sparse and scale.value == "unit_rows"),
         "solver": _solver(raw, n_train, kernel),
     }
@@ -82,18 +84,27 @@ def _split(raw: Raw) -> Choice:
     )
 
 
-def _kernel(name: str, d: int, scale: str) -> Choice:
+def _kernel(name: str, raw: Raw, scale: str) -> Choice:
     if name == "polynomial":
-        gamma = 1.0 if scale == "unit_rows" else float(f"{1 / d:.2g}")
+        gamma = 1.0 if scale == "unit_rows" else float(f"{1 / raw.n_features:.2g}")
         return Choice(
             {"name": name, "degree": 2, "gamma": gamma, "coef0": 1},
             "products of pairs of columns too; gamma keeps <x, y> near 1",
         )
     if name == "linear":
         return Choice({"name": name}, "no products of columns: the baseline")
-    return Choice(
-        {"name": name, "gamma": "median"}, "rows are alike as far as they are near, by the median distance"
-    )
+    rule = bandwidth_rule(Gaussian, raw.parts["train"].X)
+    said = {"median": "the median distance", "mean_distance": "the mean distance, since most rows are equal"}
+    return Choice({"name": name, "gamma": rule}, f"rows are alike as far as they are near, by {said[rule]}")
+
+
+def bandwidth_rule(kernel: type[Gaussian | Laplacian], X: Any) -> BandwidthRule:
+    """Return the rule by which a kernel's bandwidth is learnt: that of the median, unless it is 0."""
+    try:
+        kernel("median").resolve(X, 0)
+    except DataError:
+        return "mean_distance"
+    return "median"
 
 
 def _map(kernel: str, n_train: int, d: int, sparse: bool) -> Choice:
@@ -114,12 +125,14 @@ def _map(kernel: str, n_train: int, d: int, sparse: bool) -> Choice:
             "Tensor Sketch; more features are nearer to the kernel, and slower",
         )
     return Choice(
-        {"name": "nystrom", "n_components": min(most, 500, n_train, d)},
+        {"name": "nystrom", "n_components": min(most, 500, n_train, d), "landmarks": "rpcholesky"},
         "exact, where it has as many landmarks as columns",
     )
 
 
 def _solver(raw: Raw, n_train: int, kernel: str) -> Choice:
+    if raw.task == "regression" and n_train < FOLDS:
+        return Choice({"name": "ridge"}, f"ridge regression; {n_train} rows are too few to choose alpha by")
     if raw.task == "regression":
         return Choice(
             {"name": "ridge_cv"}, "ridge regression; alpha by cross-validation on the training rows"

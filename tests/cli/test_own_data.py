@@ -1,6 +1,7 @@
 """A file of one's own: `kfeat new`, `kfeat tune`, and what they say when something is wrong."""
 
 import csv
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_a_linear_config_has_an_intercept_and_no_more_landmarks_than_columns() -
     Path("rare.csv").write_text("\n".join(["a,b,c,y", *lines, ""]))
     assert kfeat("new", "rare.csv", "--target", "y", "--kernel", "linear", "--out", "r.yaml").exit_code == 0
     text = Path("r.yaml").read_text()
-    assert "{name: nystrom, n_components: 3}" in text
+    assert "{name: nystrom, n_components: 3, landmarks: rpcholesky}" in text
     assert "mapped: {name: newton_cv, bias: 1}" in text
     assert "# exact: {name: libsvm_cv}" in text
     assert kfeat("fit", "r.yaml", "--model", "r.kfeat").exit_code == 0
@@ -70,6 +71,37 @@ def test_a_linear_config_has_an_intercept_and_no_more_landmarks_than_columns() -
     accuracy, alone = re.findall(r"[\d.]+ %", scored.stdout)
     assert float(accuracy[:-2]) > 96 > float(alone[:-2]) > 80
     assert f"accuracy {accuracy} (the most frequent class alone: {alone}) on 300 rows" in scored.stdout
+
+
+def test_landmarks_of_a_linear_kernel_span_rare_words() -> None:
+    """As many as there are columns, and each word is one, so that no row is mapped to zeros."""
+    words = [chr(97 + int(i)) for i in np.random.default_rng(0).geometric(0.2, 600).clip(1, 20) - 1]
+    Path("w.csv").write_text("".join(["a,y\n", *(f"{w},{'yes' if ord(w) % 2 else 'no'}\n" for w in words)]))
+    assert kfeat("new", "w.csv", "--target", "y", "--kernel", "linear", "--out", "w.yaml").exit_code == 0
+    assert kfeat("fit", "w.yaml", "--model", "w.kfeat").exit_code == 0
+    scored = kfeat("score", "--model", "w.kfeat", "w.csv", "--format", "json")
+    assert json.loads(scored.stdout)["accuracy"] > 0.99
+
+
+def test_rows_that_are_mostly_equal_have_the_mean_distance_for_a_bandwidth() -> None:
+    rows = "".join(f"{'abc'[0 if i % 10 else 1 + i % 3 // 2]},{i % 2}\n" for i in range(200))
+    Path("skew.csv").write_text("word,y\n" + rows)
+    assert kfeat("new", "skew.csv", "--target", "y", "--out", "s.yaml").exit_code == 0
+    assert "gamma: mean_distance" in Path("s.yaml").read_text()
+    assert kfeat("fit", "s.yaml", "--model", "s.kfeat").exit_code == 0
+    refused = kfeat("fit", "s.yaml", "--model", "t.kfeat", "--set", "kernel.gamma=median")
+    assert "half of the pairs of rows or more are equal: set the kernel's bandwidth to mean" in refused.stderr
+
+
+def test_few_rows_of_a_regression_are_fitted_and_what_has_no_value_is_null() -> None:
+    Path("few.csv").write_text("a,y\n1,1.5\n2,2.5\n3,3.25\n4,4.5\n5,5.75\n")
+    assert kfeat("new", "few.csv", "--target", "y", "--task", "regression", "--out", "f.yaml").exit_code == 0
+    assert "name: ridge}" in Path("f.yaml").read_text()
+    fitted = kfeat("fit", "f.yaml", "--model", "f.kfeat")
+    assert fitted.exit_code == 0, fitted.output
+    Path("one.csv").write_text("a,y\n1,1.5\n")
+    scored = kfeat("score", "--model", "f.kfeat", "one.csv", "--format", "json")
+    assert json.loads(scored.stdout, parse_constant=pytest.fail)["r2"] is None
 
 
 @pytest.mark.parametrize(

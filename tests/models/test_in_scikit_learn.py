@@ -1,5 +1,6 @@
 """Models, maps and solvers where scikit-learn and its users expect estimators."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from kfeat.errors import ConfigError, DataError, ModelError
 from kfeat.kernels import Gaussian
 from kfeat.maps import MAPS, Nystrom, RandomFourier, TensorSketch
 from kfeat.models import KernelModel, load_model
+from kfeat.models.predicting import score_file, write_predictions
 from kfeat.solvers import SOLVERS, Libsvm, Newton, Ridge
 
 X, y = load_iris(return_X_y=True)
@@ -40,6 +42,55 @@ def loaded(tmp_path: Path) -> KernelModel:
     raw = load_raw(FileSource(path=str(tmp_path / "iris.csv"), target="kind", categorical="one_hot"))
     waves(coding=raw.coding).fit(frame, WORDS).save(tmp_path / "model")
     return load_model(tmp_path / "model")
+
+
+def test_a_file_is_read_by_the_names_that_a_frame_had_in_python(tmp_path: Path) -> None:
+    model = waves().fit(FRAME, WORDS)
+    model.save(tmp_path / "model")
+    loaded, path = load_model(tmp_path / "model"), tmp_path / "rows.csv"
+    out = io.StringIO()
+    FRAME[FRAME.columns[::-1]].to_csv(path, index=False)
+    write_predictions(loaded, path, ["predict"], out)
+    assert out.getvalue().split() == ["prediction", *model.predict(FRAME)]
+    FRAME.rename(columns={"sepal l": "length"}).to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"missing: sepal l; not known: length"):
+        write_predictions(loaded, path, ["predict"], out)
+
+
+def test_words_that_python_numbered_are_compared_with_those_of_a_file(tmp_path: Path) -> None:
+    """Python takes them in their alphabetic order, the file's coding as `levels` has them."""
+    path = tmp_path / "iris.csv"
+    FRAME.assign(kind=WORDS).to_csv(path, index=False)
+    source = FileSource(path=str(path), target="kind", levels={"kind": [*np.unique(WORDS)[::-1]]})
+    model = waves(coding=load_raw(source).coding).fit(FRAME, WORDS)
+    scores, n = score_file(model, path)
+    assert (scores["accuracy"], n) == (pytest.approx(model.score(FRAME, WORDS)), 150)
+    few = waves(coding=model.coding).fit(FRAME[y > 0], WORDS[y > 0])
+    FRAME.assign(kind=WORDS)[y > 0].to_csv(path, index=False)
+    assert score_file(few, path)[0]["accuracy"] == pytest.approx(few.score(FRAME[y > 0], WORDS[y > 0]))
+    FRAME.assign(kind=WORDS).to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"row 1: expected one of the labels .* got setosa"):
+        score_file(few, path)
+
+
+def test_a_fit_that_fails_leaves_the_one_before(loaded: KernelModel) -> None:
+    model = waves().fit(FRAME, WORDS)
+    before = model.predict(FRAME)
+    with pytest.raises(DataError, match="at least 2 classes"):
+        model.fit(FRAME + 5.0, np.full(150, "setosa"))
+    assert (model.predict(FRAME) == before).all()
+    fresh = waves()
+    with pytest.raises(DataError, match="at least 2 classes"):
+        fresh.fit(FRAME, np.full(150, "setosa"))
+    with pytest.raises(NotFittedError):
+        fresh.predict(FRAME)
+
+
+def test_a_map_that_gives_frames_serves_a_model() -> None:
+    model = KernelModel(RandomFourier(Gaussian("median"), 20, random_state=0).set_output(transform="pandas"))
+    found = model.fit(FRAME, WORDS).transform(FRAME)
+    assert isinstance(found, np.ndarray)
+    assert found.shape == (150, 20)
 
 
 def with_colour() -> pd.DataFrame:

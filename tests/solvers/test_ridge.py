@@ -249,15 +249,18 @@ def test_fewer_rows_than_columns_are_solved_to_rounding_whatever_the_scale(alpha
 
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
 @pytest.mark.parametrize("intercept", [True, False])
-@pytest.mark.parametrize(("n", "d", "scale"), [(20, 20, 1e4), (30, 60, 1.0), (30, 60, 1e5)])
-def test_leaving_one_of_few_rows_out_equals_leaving_each_out(n, d, scale, intercept, make):
+@pytest.mark.parametrize(
+    ("n", "d", "scale", "digits"),
+    [(20, 20, 1e4, 9), (21, 20, 1e4, 6), (31, 30, 1e4, 6), (30, 60, 1.0, 9), (30, 60, 1e5, 9)],
+)
+def test_leaving_one_of_few_rows_out_equals_leaving_each_out(n, d, scale, digits, intercept, make):
     rng = np.random.default_rng(n)
     X = scale * (rng.standard_normal((n, d)) + 3)
     y = X @ rng.standard_normal(d) / scale + rng.standard_normal(n)
     ours = RidgeCV(folds=None, fit_intercept=intercept).fit(make(X), y)
     rows = np.arange(n)
     expected = direct_errors(X, y, ours.alphas_, [(rows[rows != i], rows[[i]]) for i in rows], intercept)
-    np.testing.assert_allclose(ours.cv_errors_, expected, rtol=1e-9)
+    np.testing.assert_allclose(ours.cv_errors_, expected, rtol=10.0**-digits)
 
 
 def test_of_folds_too_the_errors_of_few_rows_are_right():

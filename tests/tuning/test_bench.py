@@ -5,7 +5,7 @@ import pytest
 
 from kfeat.solvers import Newton
 from kfeat.tuning import bench
-from kfeat.tuning.bench import newton_scores
+from kfeat.tuning.bench import best_column, newton_scores
 
 CS = [8.0**k for k in range(-3, 4)]
 
@@ -33,3 +33,10 @@ def test_folds_go_along_c_with_the_factors_of_hessians_or_without(monkeypatch: p
     assert 3 < slow.shape[1] < len(CS)
     assert np.abs(slow - quick).max() <= 2 / 80
     assert (quick.mean(axis=1) > 0.45).all()
+
+
+def test_a_score_without_a_value_is_a_failure_and_no_number() -> None:
+    """As R^2 on folds of a single row."""
+    found = best_column(np.array([[0.5], [np.nan], [0.25]]), [1.0])
+    assert "single row" in found["failed"]
+    assert best_column(np.array([[0.5], [0.25]]), [1.0])["score"] == 0.375

@@ -168,7 +168,7 @@ def leave_one_out_errors(
 ) -> NDArray[np.float64]:
     """Return the mean squared error of each row under the fit without it, per alpha."""
     about = moments if intercept else moments.about_zero()
-    if about.n <= len(about.xy):
+    if about.n - intercept <= len(about.xy):  # centred rows have one dimension less
         return _leave_one_out_of_few(about, X, y, alphas, intercept)
     values, V = eigh(about.xx)
     shrunk = 1 / (np.maximum(values, 0) + alphas[:, None])
@@ -185,7 +185,7 @@ def leave_one_out_errors(
 def _leave_one_out_of_few(
     about: Moments, X: Any, y: NDArray[np.float64], alphas: NDArray[np.float64], intercept: bool
 ) -> NDArray[np.float64]:
-    """Return the same of no more rows than columns, where 1 - leverage is lost to rounding.
+    """Return the same of no more centred rows than columns, where 1 - leverage is lost to rounding.
 
     The error of row i is (D y)_i / D_ii with D = Q' (Q K Q' + alpha I)^-1 Q and the Gram matrix K; the rows
     of Q are an orthonormal basis of the vectors with sum 0, or with no intercept of all vectors.
