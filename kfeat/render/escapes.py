@@ -17,7 +17,7 @@ _LATEX = str.maketrans(
         "<": "$<$", ">": "$>$", "⟨": r"$\langle$", "⟩": r"$\rangle$", "‖": r"$\Vert$",
         "±": r"$\pm$", "×": r"$\times$",
         **{raised: f"$^{i}$" for i, raised in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
-         "κ": r"$\kappa$", "–": "--", "†": r"$\dagger$",
+         "κ": r"$\kappa$", "γ": r"$\gamma$", "α": r"$\alpha$", "–": "--", "†": r"$\dagger$",
     }
 )  # fmt: skip
 # How the formulas of the kernels read as mathematics, in this order.
@@ -51,7 +51,10 @@ def markdown_verdict(text: str) -> str:
 
 def latex(text: str, formulas: Collection[str] = ()) -> str:
     r"""Return the text for LaTeX, the formulas in it as mathematics: $(1+\langle x,y\rangle)^4$."""
-    return _typeset(text, formulas, lambda words: plain(words).translate(_LATEX), mathematics)
+    found = _typeset(text, formulas, lambda words: plain(words).translate(_LATEX), mathematics)
+    return (
+        "{}" * found.startswith(("[", "*")) + found
+    )  # which the end of a table's line before takes for its own
 
 
 def mathtext(text: str, formulas: Collection[str]) -> str:

@@ -93,6 +93,13 @@ def test_rows_that_are_mostly_equal_have_the_mean_distance_for_a_bandwidth() -> 
     assert "half of the pairs of rows or more are equal: set the kernel's bandwidth to mean" in refused.stderr
 
 
+def test_classes_that_are_no_whole_numbers_are_refused_at_once() -> None:
+    Path("stars.csv").write_text("a,y\n" + "".join(f"{i},{1.5 + i % 2}\n" for i in range(40)))
+    refused = kfeat("new", "stars.csv", "--target", "y", "--task", "classification")
+    assert refused.exit_code == 2
+    assert "the target 'y' has numbers such as 1.5, and classes are words or whole numbers" in refused.stderr
+
+
 def test_few_rows_of_a_regression_are_fitted_and_what_has_no_value_is_null() -> None:
     Path("few.csv").write_text("a,y\n1,1.5\n2,2.5\n3,3.25\n4,4.5\n5,5.75\n")
     assert kfeat("new", "few.csv", "--target", "y", "--task", "regression", "--out", "f.yaml").exit_code == 0

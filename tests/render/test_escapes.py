@@ -107,6 +107,12 @@ def test_only_formulas_are_mathematics() -> None:
     assert latex("a~b\nc") == r"a$\sim$b c"
 
 
+def test_no_cell_of_latex_is_an_option_of_the_line_before() -> None:
+    r"""\\ takes [..] for a space to leave, and * for a word not to break a page."""
+    assert latex("[x] 1") == "{}[x] 1"
+    assert latex("* γ") == r"{}* $\gamma$"
+
+
 def test_csv_has_no_formulas() -> None:
     assert [csv_text(text) for text in ("=1+1", "-2.5e3", "-x", "@a", "+1", "a=b", "")] == [
         "'=1+1", "-2.5e3", "'-x", "'@a", "+1", "a=b", "",
