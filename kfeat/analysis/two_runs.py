@@ -18,10 +18,9 @@ from typing import Any
 
 from kfeat.analysis.certainty import FEW, LONG_TIME, SHORT_TIME
 from kfeat.analysis.statistics import LEVEL, Error, Interval, Summary, ratio_interval, welch_half_width
-from kfeat.data import Protocol
 from kfeat.experiments.flat import flat
 from kfeat.experiments.quantities import QUANTITIES, Quantity, score_of
-from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.row import Row, counts_as_timed, drawn
 
 TIMES = ("fit", "test")
 Pair = tuple[Sequence[Row], Sequence[Row]]
@@ -144,7 +143,7 @@ def _difference(
     compare: Callable[..., tuple[float | None, Interval | None, str, bool | None]]
     compare = _ratio if quantity.timed else _paired if ours.keys() == theirs.keys() else _unpaired
     change, interval, how, differs = compare(ours, theirs, *summaries, level)
-    if differs is None and not quantity.timed and (_same_trials(a, b) or not (_drawn(a) or _drawn(b))):
+    if differs is None and not quantity.timed and (_same_trials(a, b) or not (drawn(a[0]) or drawn(b[0]))):
         differs = change != 0
     return Difference(name, quantity, *summaries, change, interval, how, differs)
 
@@ -158,12 +157,6 @@ def _by_seeds(rows: Sequence[Row], quantity: Quantity) -> dict[str, float]:
 
 def _same_trials(a: Sequence[Row], b: Sequence[Row]) -> bool:
     return {row["id"] for row in a} == {row["id"] for row in b}
-
-
-def _drawn(rows: Sequence[Row]) -> bool:
-    """Tell whether another run might have another score: by the draw of a map or of the split."""
-    protocol = {name: value for name, value in rows[0]["protocol"].items() if name != "version"}
-    return rows[0].get("map") is not None or Protocol.model_validate(protocol).random
 
 
 def _paired(
