@@ -140,9 +140,9 @@ class Cell:
             value = quantity.derive(lambda other: self._over(other, busy, of_ended))
             return None if value is None else Summary(value, None, len(self.rows))
         rows = self.rows
-        if quantity.timed and self.stopped and not of_ended:
-            return None
         if quantity.timed:
+            if self.stopped and not of_ended:
+                return None
             rows = [row for row in rows if counts_as_timed(row)] or (rows if busy else [])
         values = [(row, value) for row in rows if (value := quantity.read(row)) is not None]
         if not values:
@@ -186,8 +186,9 @@ class Cell:
             return None
         timed = [row for row in stopped if counts_as_timed(row)]
         limits = [row["limit_s"] for row in timed or stopped]
-        ended = self.of("fit", busy=True)
-        busy = not timed or self.is_busy("fit")
+        what = "fit" if self.trial.solver else "map"
+        ended = self.of(what, busy=True)
+        busy = not timed or self.is_busy(what)
         if ended is None:
             return Shown(min(limits), busy, "> ")
         return Shown((sum(limits) + ended.n * ended.mean) / (len(limits) + ended.n), busy, "> ")

@@ -20,9 +20,9 @@ def error_of(cell: Cell, name: str = SCORE) -> Error | None:
     """Return the standard error of a cell's quantity and its degrees of freedom; None where nobody knows.
 
     What no draw moves is known exactly: the score of the exact kernel SVM on a given split, but not what
-    varies from run to run all the same, such as memory. Fewer than three
-    timed runs tell too little of their spread: theirs is taken to be LONG_TIME or SHORT_TIME of the mean, or
-    what they show where that is more. A single draw of a score has none.
+    varies from run to run all the same, such as memory. Fewer than three timed runs tell too little of their
+    spread: theirs is taken to be LONG_TIME or SHORT_TIME of the mean, or what they show where that is more.
+    A single draw of a score has none.
     """
     found = cell.of(name)
     if found is None:

@@ -8,6 +8,8 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
+from pydantic import ValidationError
+
 from kfeat.data import Protocol, Source
 from kfeat.data.generators import Generator
 from kfeat.experiments.component import Component
@@ -184,3 +186,15 @@ def every_trial(experiment: Experiment, fingerprints: Mapping[Source, str]) -> I
 
 def _seed(value: Any) -> int:
     return int(digest(value)[:8], 16) % 2**31
+
+
+def drawn(row: Mapping[str, Any]) -> bool:
+    """Tell whether a row's trial might have had another score: by the draw of a map or of the split.
+
+    So it is taken to be where the row has a protocol that this version does not know.
+    """
+    protocol = {name: value for name, value in row["protocol"].items() if name != "version"}
+    try:
+        return row.get("map") is not None or Protocol.model_validate(protocol).random
+    except ValidationError:
+        return True

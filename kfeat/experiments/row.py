@@ -279,14 +279,6 @@ def _not_finite(value: Any, place: str = "") -> Iterator[str]:
             yield from _not_finite(item, f"{place}[{number}]")
 
 
-def drawn(row: Row) -> bool:
-    """Tell whether its trial might have had another score: by the draw of a map or of the split."""
-    from kfeat.data import Protocol
-
-    protocol = {name: value for name, value in row["protocol"].items() if name != "version"}
-    return row.get("map") is not None or Protocol.model_validate(protocol).random
-
-
 def counts_as_timed(row: Row) -> bool:
     """Tell whether the seconds of a row may be compared: those of a trial alone, on the threads it says."""
     if row["status"] == "done":

@@ -41,11 +41,13 @@ def bandwidth(distances: NDArray[Any], rule: str) -> float:
     pairs = distances[np.triu_indices(len(distances), k=1)]
     value = float(np.median(pairs) if rule == "median" else pairs.mean()) if pairs.size else 0.0
     if not value > 0:
+        if pairs.any():
+            raise DataError(
+                "the median distance is 0, since half of the pairs of rows or more are equal: set the "
+                "kernel's bandwidth to mean_distance, or to a number"
+            )
         raise DataError(
             f"the {rule} bandwidth of rows that do not differ is 0: set the kernel's bandwidth to a number"
-            if rule != "median" or not pairs.any()
-            else "the median distance is 0, since half of the pairs of rows or more are equal: set the "
-            "kernel's bandwidth to mean_distance, or to a number"
         )
     return value
 

@@ -137,14 +137,14 @@ def _labels(model: KernelModel, rows: Rows, path: Path) -> NDArray[Any]:
     names = model.coding.label_names if model.coding else ()
     if model.classes_.dtype.kind in "UO":  # fit in Python numbers words in its own way
         codes = dict(zip(map(str, model.classes_), model.solver_.classes_, strict=True))
-        words = [names[int(one)] if names else f"{one:g}" for one in y]
+        words = [names[int(one)] if names else f"{one:.16g}" for one in y]
         known = np.array([word in codes for word in words], dtype=bool)
         found = np.array([codes.get(word, -1) for word in words])
     else:
         known, found = np.isin(y, model.solver_.classes_), y
     if not known.all():
         row = int(np.argmin(known))
-        label = names[int(y[row])] if names else f"{y[row]:g}"
+        label = names[int(y[row])] if names else f"{y[row]:.16g}"
         labels = ", ".join(str(one) for one in model.classes_)
         raise DataError(
             f"{path}, row {rows.start + row + 1}: expected one of the labels that the model knows, {labels}, "

@@ -48,6 +48,8 @@ def test_an_exact_machine_on_a_fixed_split_differs_by_one_run(trials: list[Trial
     other = {**row, "id": "x", "cell": "x", "accuracy": 0.85, "seeds": {**row["seeds"], "map": 7}}
     assert two_runs([row], [other]).differences[0].differs is True
     assert two_runs([row], [{**other, "accuracy": 0.79}]).differences[0].differs is False
+    unknown = {**other, "protocol": {"version": 9, "shuffle": "of a later kfeat"}}
+    assert two_runs([row], [unknown]).differences[0].differs is None
 
 
 def test_times_are_ratios_and_a_busy_machine_s_do_not_count(trials: list[Trial]) -> None:

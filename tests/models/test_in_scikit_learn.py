@@ -11,7 +11,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import dump_svmlight_file, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -71,6 +71,13 @@ def test_words_that_python_numbered_are_compared_with_those_of_a_file(tmp_path: 
     FRAME.assign(kind=WORDS).to_csv(path, index=False)
     with pytest.raises(DataError, match=r"row 1: expected one of the labels .* got setosa"):
         score_file(few, path)
+
+
+def test_words_that_spell_long_numbers_are_those_of_a_file(tmp_path: Path) -> None:
+    labels = np.array([1_234_567, 1_234_568])[(y > 0).astype(int)]
+    model = waves().fit(X, labels.astype(str))
+    dump_svmlight_file(X, labels, str(tmp_path / "rows.svm"), zero_based=False)
+    assert score_file(model, tmp_path / "rows.svm")[0]["accuracy"] > 0.95
 
 
 def test_a_fit_that_fails_leaves_the_one_before(loaded: KernelModel) -> None:

@@ -1,6 +1,7 @@
 import csv
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 
@@ -102,6 +103,16 @@ def test_where_some_runs_were_stopped_the_seconds_of_all_have_a_bound(
     assert (shown.value, shown.sign) == (pytest.approx((3 * 60 + 2 * ended) / 5), "> ")
     assert records(experiment, cells)[1]["train"].startswith("> 36")
     assert sketch.shown("map").runs == 2
+
+
+def test_the_bound_of_trials_that_only_map_counts_those_that_ended(trials: list[Trial]) -> None:
+    mapping = [replace(trial, solver=None) for trial in trials if trial.map][:2]
+    seconds = {"map_fit": {"cpu": 10.0, "wall": 10.0}}
+    ended, late = (fake_row(trial, 0.8, seconds=seconds) for trial in mapping)
+    late |= {"status": "stopped", "reason": "too long", "limit_s": 60.0}
+    bound = Cell.of_trials(mapping, {row["id"]: row for row in (ended, late)}).bound
+    assert bound is not None
+    assert (bound.value, bound.busy) == (35.0, False)
 
 
 def test_a_trial_that_was_stopped_while_predicting_is_no_bound_of_training(

@@ -68,16 +68,19 @@ class Marks:
         **style: Any,
     ) -> None:
         """Draw the means of a quantity over the runs of cells at these places; bounds where some stopped."""
-        bounds = [(at, cell) for at, cell in points if cell.rows and cell.shown(quantity).sign]
-        for at, cell in bounds:
-            self.bound(axes, direction, at, cell.shown(quantity).value or 0.0)
-        points = [point for point in points if point not in bounds]
+        ended = []
+        for at, cell in points:
+            shown = cell.shown(quantity)
+            if cell.rows and shown.sign and shown.value:
+                self.bound(axes, direction, at, shown.value)
+            else:
+                ended.append((at, cell))
         self.draw(
             axes,
             direction,
             [
                 Mark(at, number, why_single(cell, quantity), cell.is_busy(quantity))
-                for at, cell in points
+                for at, cell in ended
                 if (number := cell.of(quantity, busy=True))
             ],
             **style,
