@@ -224,6 +224,20 @@ def selects_experiments(command: Command) -> Command:
     return _configs(required=True)(_with_experiments(command))
 
 
+def selects_whole_experiments(command: Command) -> Command:
+    """Give a command CONFIGS as their files have them; it receives the list `experiments`."""
+
+    @_configs(required=True)
+    @verbosity
+    @wraps(command)
+    def with_experiments(configs: tuple[Path, ...], **others: Any) -> Any:
+        from kfeat.experiments.load import load_experiment
+
+        return command([load_experiment(file) for file in config_files(configs)], **others)
+
+    return with_experiments
+
+
 def selects_experiments_or_all(command: Command) -> Command:
     """Do the same with --all, which the command receives as `every`: CONFIGS are then configs/ by default."""
     inner = _with_experiments(command)

@@ -218,13 +218,11 @@ def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Pa
 
 
 @click.command()
-@options.selects_experiments
+@options.selects_whole_experiments
 @options.out
 @options.results
 @click.option("--partial", is_flag=True, help="Publish what is done, though trials are missing.")
-def publish(
-    experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path, partial: bool
-) -> None:
+def publish(experiments: "list[Experiment]", quiet: bool, out: Path, results: Path, partial: bool) -> None:
     """Copy the rows of CONFIGS to results/, with their tables and figures; every trial must be done.
 
     All of CONFIGS are published, or none of them, and each as its file has it.
@@ -232,10 +230,7 @@ def publish(
     from kfeat.experiments.fingerprints import plan_from_rows
     from kfeat.experiments.run import rows_of
     from kfeat.render.files import publish as copy
-    from kfeat.render.whole import refuse_a_part
 
-    for experiment in experiments:
-        refuse_a_part(experiment)
     plans = [(one, plan_from_rows(one, rows_of(one, out).values())) for one in experiments]
     for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
         click.echo(f"{number} rows -> {results / experiment.name}/")

@@ -7,7 +7,7 @@ from kfeat.analysis.cells import Cell, summarise
 from kfeat.errors import ConfigError
 from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.plan import Trial
 from kfeat.experiments.run import rows_of
 from kfeat.render.files import is_current, write_report
 
@@ -18,16 +18,6 @@ def whole_of(experiment: Experiment) -> Experiment:
         return load_experiment(experiment.path)
     except ConfigError:
         return experiment  # a file that only --set completes has no whole but this
-
-
-def refuse_a_part(experiment: Experiment) -> None:
-    """Raise ConfigError if the command line chose a part of the config, or changed it."""
-    here, whole = ({trial.id for trial in plan(one, {})} for one in (experiment, whole_of(experiment)))
-    if here != whole:
-        raise ConfigError(
-            f"{experiment.path}: what is published is the whole config; leave --maps, --set, --repeats and "
-            "--no-exact out (--partial publishes what there is of it)"
-        )
 
 
 def cells_at_hand(experiment: Experiment, root: Path, trials: Iterable[Trial] = ()) -> list[Cell]:

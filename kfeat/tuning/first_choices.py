@@ -59,12 +59,6 @@ def check_target(raw: Raw, target: str | None, task: str | None, why: str | None
         raise ConfigError(
             f"{raw.name}: the {named} has {len(kinds):,} different words in {len(raw.y):,} rows; {reason}"
         )
-    broken = kinds[kinds != np.round(kinds)]
-    if task == "classification" and not raw.label_names and broken.size:
-        raise ConfigError(
-            f"{raw.name}: the {named} has numbers such as {broken[0]:g}, and classes are words or whole "
-            "numbers; say --task regression, or write words for them"
-        )
     if many and task == "classification" and not raw.label_names:
         raise ConfigError(
             f"{raw.name}: the {named} has {len(kinds):,} different numbers in {len(raw.y):,} rows, "

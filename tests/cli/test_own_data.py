@@ -97,7 +97,13 @@ def test_classes_that_are_no_whole_numbers_are_refused_at_once() -> None:
     Path("stars.csv").write_text("a,y\n" + "".join(f"{i},{1.5 + i % 2}\n" for i in range(40)))
     refused = kfeat("new", "stars.csv", "--target", "y", "--task", "classification")
     assert refused.exit_code == 2
-    assert "the target 'y' has numbers such as 1.5, and classes are words or whole numbers" in refused.stderr
+    assert "stars.csv: expected words or whole numbers as classes, got 1.5; write words" in refused.stderr
+    change = ("--set", "dataset.task=classification", "--set", "solvers.mapped={name: liblinear}")
+    assert kfeat("new", "stars.csv", "--target", "y", "--out", "s.yaml").exit_code == 0
+    for command in (("run", "s.yaml"), ("fit", "s.yaml", "--model", "s.kfeat")):
+        refused = kfeat(*command, *change)
+        assert refused.exit_code == 2
+        assert "stars.csv: expected words or whole numbers as classes, got 1.5; write words" in refused.stderr
 
 
 def test_few_rows_of_a_regression_are_fitted_and_what_has_no_value_is_null() -> None:

@@ -47,6 +47,12 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     labels, task = encoded({role: part.y for role, part in parts.items()}, contents.label_names, task)
     if task == "regression" and contents.label_names:
         raise DataError(f"{files['train']}: expected numbers as targets of a regression, got words")
+    for role, y in labels.items():
+        if task == "classification" and (broken := y[y != np.rint(y)]).size:
+            raise DataError(
+                f"{files.get(role, files['train'])}: expected words or whole numbers as classes, got "
+                f"{broken[0]:.16g}; write words for them, or set `task: regression`"
+            )
     parts = canonical({role: Part(part.X, labels[role]) for role, part in parts.items()})
     coding = coding_of(contents, parts["train"], task, reading)
     return Raw(files["train"].name, task, parts, contents.label_names, coding=coding)
