@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from kfeat.data.column_reports import ColumnReport
-from kfeat.data.columns import advice_unnamed, listed, unnamed
+from kfeat.data.columns import advice_unnamed, drop, listed, unnamed
 from kfeat.data.reading import Reading
-from kfeat.saying import in_yaml
 
 COUNTS_ROWS = "numbers that count the rows"  # why a column tells nothing
 OWN_WORDS = 20  # a column of more words than this, and of more than half of the rows, names single rows
@@ -84,11 +83,6 @@ def spelt_alike(column: ColumnReport) -> str | None:
     alike = [listed(group) for group in groups.values() if len(group) > 1]
     told = f"{'; '.join(alike)} differ in case or blanks only, and count as different words"
     return told if alike else None
-
-
-def drop(names: Sequence[str]) -> str:
-    """Return the option that leaves columns out, quoted as YAML needs it: a bare number is a position."""
-    return f"`drop: {in_yaml(list(names))}`"
 
 
 def tells_nothing(column: ColumnReport) -> str | None:

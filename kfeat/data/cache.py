@@ -188,10 +188,7 @@ def states_of(files: Mapping[str, Path], folder: Path) -> dict[str, list[int] | 
     Of those of a cache, which may be copied, it is size and modification time; of one's own the time of the
     last change too, so that one which was put in the place of another of equal size and time is another.
     """
-
-    def state(path: Path) -> list[int]:
-        return file_state(path) if path.is_relative_to(folder.parent) else stamp_state(path)
-
+    state = stamp_state if folder.parent.name == OWN else file_state
     return {role: state(path) if os.path.isfile(path) else None for role, path in files.items()}
 
 

@@ -1,5 +1,6 @@
 """How the columns of files became features and labels: learnt when they are read, applied to new rows."""
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -110,13 +111,10 @@ class Coding(Model):
 
 def check_columns(found: Sequence[str], wanted: Sequence[str], beside: set[str | None]) -> None:
     """Raise DataError unless the wanted columns are there, once each, and no others but those beside them."""
-    repeated = (
-        sorted({name for name in found if found.count(name) > 1}) if len(set(found)) < len(found) else []
-    )
-    if repeated:
+    if repeated := sorted(name for name, n in Counter(found).items() if n > 1):
         raise DataError(f"columns: expected each name once, got more of {listed(repeated)}")
-    known = set(wanted)
-    missing = [name for name in wanted if name not in set(found)]
+    known, there = set(wanted), set(found)
+    missing = [name for name in wanted if name not in there]
     extra = [name for name in found if name not in known and name not in beside]
     if missing or extra:
         told = [f"missing: {listed(missing)}"] if missing else []

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from kfeat.data.models import Matrix, Model
 from kfeat.errors import DataError
+from kfeat.saying import in_yaml
 
 MOST_LISTED = 12  # names, words or rows that a message lists
 UNNAMED = "Unnamed: "  # what pandas calls a column without a name, followed by its number
@@ -158,8 +159,13 @@ def advice_unnamed(name: str) -> str:
     """Return the sentence on a column without a name."""
     return (
         f"{name}: this column has no name in the header, like the row numbers that spreadsheets and pandas "
-        f"write; if it is no feature, leave it out with `drop: ['{name}']`"
+        f"write; if it is no feature, leave it out with {drop([name])}"
     )
+
+
+def drop(names: Sequence[str]) -> str:
+    """Return the option that leaves columns out, quoted as YAML needs it: a bare number is a position."""
+    return f"`drop: {in_yaml(list(names))}`"
 
 
 def is_number(value: Any, decimal: str | None = None) -> bool:

@@ -78,13 +78,18 @@ class Raw:
             start = stop
         return None
 
-    def blocks(self, rows: Indices, columns: Indices, dtype: str = "float64") -> Iterator[Matrix]:
-        """Yield the given rising rows and columns of X in blocks of rows of one dtype."""
+    def blocks(
+        self, rows: Indices, columns: Indices, dtype: str = "float64", dense: bool = True
+    ) -> Iterator[Matrix]:
+        """Yield the given rising rows and columns of X in blocks of rows of one dtype.
+
+        They are as small as one that is to be made `dense` must be.
+        """
         from scipy.sparse import csr_array
 
-        size = max(1, BLOCK_VALUES // len(columns))
         start = 0
         for part in self.parts.values():
+            size = block_rows(part.X, len(columns), dense)
             stop = start + len(part.y)
             here = rows[np.searchsorted(rows, start) : np.searchsorted(rows, stop)] - start
             start = stop
@@ -117,6 +122,13 @@ class Dataset:
     label_names: tuple[str, ...] = ()
     coding: "Coding | None" = None
     preparation: "Preparation | None" = None
+
+
+def block_rows(X: Matrix, n_columns: int, dense: bool) -> int:
+    """Return how many rows of so many columns are taken at a time; sparse ones by the values they store."""
+    stored = isinstance(X, np.ndarray) or dense
+    values = n_columns if stored else -(-X.nnz // max(1, X.shape[0]))
+    return max(1, BLOCK_VALUES // max(1, values))
 
 
 def take(X: Matrix, rows: Indices) -> Matrix:

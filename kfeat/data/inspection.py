@@ -114,5 +114,5 @@ def of_raw(raw: Raw) -> dict[str, Any]:
 def class_counts(y: Any, label_names: Sequence[str]) -> dict[str, int]:
     """Return how many rows each class has, by its word or number."""
     labels, counts = np.unique(y, return_counts=True)
-    named = [label_names[int(label)] if label_names else f"{label:g}" for label in labels]
+    named = [label_names[int(label)] if label_names else f"{label:.16g}" for label in labels]
     return dict(zip(named, counts.tolist(), strict=True))

@@ -31,7 +31,7 @@ from kfeat.data.sources import FileSource, PinnedSource, Source, validated
 from kfeat.errors import DataError, DownloadError
 from kfeat.saying import say_once
 
-OWN_READER = 2  # raised when the user's own files are read otherwise
+OWN_READER = 3  # raised when the user's own files are read otherwise
 CODED = "coded"  # part of what determines arrays that were kept without their coding before there was one
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
-from kfeat.data.dataset import BLOCK_VALUES, Indices, Matrix
+from kfeat.data.dataset import Indices, Matrix, block_rows
 from kfeat.data.protocol import Protocol
 from kfeat.data.scaling import Transformer, apply_chain, learn_chain, shifts
 from kfeat.errors import DataError
@@ -41,7 +41,7 @@ class Preparation:
         if X.shape[1] != self.n_features:
             raise DataError(f"expected rows of {self.n_features} features, got {X.shape[1]}")
         X = X if self.columns is None else X[:, self.columns]
-        step = max(1, BLOCK_VALUES // X.shape[1])
+        step = block_rows(X, X.shape[1], dense=not self.sparse)
         with refusing_large_values("the data", self.dtype):
             if not self.chain or X.shape[0] <= step:
                 return self.block(X)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from kfeat.data.dataset import Dataset, Indices, Matrix, Raw
 from kfeat.data.preparation import Preparation, learn_preparation, refusing_large_values, stacked, written
 from kfeat.data.protocol import Against, Protocol, RandomHalf
+from kfeat.data.scaling import makes_dense
 from kfeat.data.splits import shuffled, split_indices
 from kfeat.errors import DataError
 from kfeat.mapped_files import release, unnamed_file
@@ -70,7 +71,7 @@ def learn(raw: Raw, protocol: Protocol, train: Indices, positive: NDArray[Any] |
         protocol,
         raw.n_features,
         columns if len(columns) < raw.n_features else None,
-        lambda: raw.blocks(train, columns),
+        lambda: raw.blocks(train, columns, dense=makes_dense(protocol.scale)),
         raw.sparse,
         None if positive is None else np.unique(raw.y),
         positive,
@@ -85,7 +86,8 @@ def prepared_parts(
     columns = np.arange(raw.n_features) if preparation.columns is None else preparation.columns
 
     def blocks(rows: Indices) -> Iterator[Matrix]:
-        return map(preparation.block, raw.blocks(rows, columns, "float64" if chain else dtype))
+        sized = raw.blocks(rows, columns, "float64" if chain else dtype, dense=not preparation.sparse)
+        return map(preparation.block, sized)
 
     def joined(rows: Indices) -> Matrix:
         if preparation.sparse:
@@ -109,7 +111,7 @@ def varying_columns(raw: Raw, rows: Indices) -> Indices:
     """Return the columns that take more than one value in the given rows."""
     everything = np.arange(raw.n_features)
     low, high = np.full(raw.n_features, np.inf), np.full(raw.n_features, -np.inf)
-    for block in raw.blocks(rows, everything):
+    for block in raw.blocks(rows, everything, dense=False):
         dense = isinstance(block, np.ndarray)
         low = np.minimum(low, block.min(axis=0) if dense else block.min(axis=0).toarray().ravel())
         high = np.maximum(high, block.max(axis=0) if dense else block.max(axis=0).toarray().ravel())

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Ge, Le, MinLen
-from pydantic import model_validator
+from pydantic import AfterValidator, model_validator
 
 from kfeat.data.models import MOST_SIDE, Model
 from kfeat.errors import DataError
@@ -37,6 +37,13 @@ OPTIONS: dict[str, frozenset[str]] = {
     "mat": frozenset({"variables", "samples_in_columns"}),
     "npz": frozenset({"variables"}),
 }
+
+
+def once_each(words: list[str]) -> list[str]:
+    """Return the words; raises ValueError for one that comes twice."""
+    if repeated := sorted({word for word in words if words.count(word) > 1}):
+        raise ValueError(f"expected each word once, got more of {', '.join(repeated)}")
+    return words
 
 
 class Variables(Model):
@@ -73,7 +80,7 @@ class Reading(Model):
     target: Annotated[int, Ge(-MOST_SIDE), Le(MOST_SIDE)] | str | None = None
     drop: list[int | str] | None = None
     categorical: Literal["ordinal", "one_hot"] | None = None
-    levels: dict[str, list[str]] | None = None
+    levels: dict[str, Annotated[list[str], AfterValidator(once_each)]] | None = None
     missing: Literal["drop", "mean", "most_frequent"] | None = None
     header: bool | None = None
     columns: list[str] | None = None

@@ -76,6 +76,11 @@ def shifts(transformer: Transformer) -> bool:
     return isinstance(transformer, MinMaxScaler | StandardScaler)
 
 
+def makes_dense(steps: Sequence[Step]) -> bool:
+    """Return whether a chain has a step that makes sparse blocks dense."""
+    return any(shifts(transformer_of(step)) for step in steps)
+
+
 def learn_chain(steps: Sequence[Step], blocks: Blocks) -> list[Transformer]:
     """Return the chain's transformers, each learnt on the training rows as the steps before it leave them."""
     chain: list[Transformer] = []

@@ -95,7 +95,7 @@ def columns_of(path: Path, reading: Reading) -> Columns | None:
             reading = reading.model_copy(update={"delimiter": _delimiter(path, DELIMITERS[kind])})
         if reading.header is None and reading.columns is None:
             named = table_in(path, reading.model_copy(update={"header": True}))
-            if looks_like_data(list(named.columns)):
+            if looks_like_data(named):
                 reading = reading.model_copy(update={"header": False})
     frame = table_in(path, reading)
     if frame is None:

@@ -48,7 +48,7 @@ def check_target(raw: Raw, target: str | None, task: str | None, why: str | None
     kinds = np.unique(raw.y)
     named = "target" if target is None else f"target '{target}'"
     if len(kinds) < 2:
-        only = raw.label_names[0] if raw.label_names else f"{kinds[0]:g}"
+        only = raw.label_names[0] if raw.label_names else f"{kinds[0]:.16g}"
         raise ConfigError(
             f"{raw.name}: the {named} has a single class, {only!r}, in all of its {len(raw.y):,} rows; "
             "name another column with --target"

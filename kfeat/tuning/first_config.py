@@ -77,7 +77,7 @@ def _task(raw: Raw, target: str | None) -> str:
     if raw.task == "regression":
         return f"regression: the target{_named(target)} has numbers from {raw.y.min():g} to {raw.y.max():g}"
     kinds, counts = np.unique(raw.y, return_counts=True)
-    names = [raw.label_names[int(kind)] if raw.label_names else f"{kind:g}" for kind in kinds]
+    names = [raw.label_names[int(kind)] if raw.label_names else f"{kind:.16g}" for kind in kinds]
     shown = [f"{name} ({count:,})" for name, count in zip(names, counts, strict=True)]
     more = ", ..." * (len(shown) > 10)
     return f"the target{_named(target)} has {len(kinds)} classes: {', '.join(shown[:10])}{more}"

@@ -48,7 +48,7 @@ def test_lines_may_be_parted_by_carriage_returns_within_quotes(tmp_path: Path) -
     ("content", "options", "message"),
     [
         ("a;b;y\n1;2;0\n3;4;1\n", {}, r"got one in every line; set `delimiter: ';'`, .* into 3"),
-        ("a\tb\ty\n1\t2\t0\n", {}, r"set `delimiter: '\\t'`, .* into 3"),
+        ("a\tb\ty\n1\t2\t0\n", {}, r'set `delimiter: "\\t"`, .* into 3'),
         ("a b y\n1 2 0\n3  4 1\n", {}, "set `delimiter: whitespace`, .* into 3"),
         ("a;b;y\n1,5;2;0\n3,25;4;1\n", {}, "line 2: expected 1 columns, got 2; set `delimiter: ';'`"),
         (

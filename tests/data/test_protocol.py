@@ -115,7 +115,7 @@ def test_raw_rows_become_what_training_had_a_block_at_a_time(
 ) -> None:
     switches = Protocol.model_validate({"scale": scale, "constant_features": constant})
     data = prepare(raw(kind(X)), switches, 0)
-    monkeypatch.setattr("kfeat.data.preparation.BLOCK_VALUES", 40)
+    monkeypatch.setattr("kfeat.data.dataset.BLOCK_VALUES", 40)
     again = data.preparation.rows(kind(X[:60]))
     assert type(again) is type(data.X_train)
     assert again.dtype == np.float32

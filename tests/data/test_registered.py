@@ -1,6 +1,7 @@
 """Registered datasets: whole or refused; parsed once; every real file is what the registry says."""
 
 import multiprocessing
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from kfeat.data import Protocol, fingerprint, load
 from kfeat.data.dataset import fingerprint_of
 from kfeat.data.loading import load_raw
+from kfeat.data.reading import Reading
 from kfeat.data.registry import Entry, Form, registry
 from kfeat.errors import ConfigError, DataError, DownloadError
 from tests.data.web import TEST, TRAIN, Answer, Web, remote, toy
@@ -33,6 +35,16 @@ def test_load_parses_once_and_maps_the_arrays(web: Web, tmp_path: Path, enter: A
     assert data.X_train.tolist()[:2] == [[0.5, 0, 1, 0], [0, 1, 0, 0]]
     assert (data.y_test.tolist(), data.task, data.verified) == ([1, -1], "classification", True)
     data.X_train[0, 0] = 9  # the caller's own copy
+
+
+@pytest.mark.parametrize("folder", ["toy", "another"])
+def test_a_copied_cache_is_not_parsed_again(web: Web, tmp_path: Path, enter: Any, folder: str) -> None:
+    train = remote(TRAIN, web.serve("/train", Answer(TRAIN)), path=f"{folder}/train")
+    form = Form(files={"train": train}, reading=Reading(format="svmlight", n_features=4))
+    enter(toy(web, forms=(form,), shape={"train": (100, 4)}))
+    found = load_raw("toy", cache=tmp_path / "a").fingerprint
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    assert fingerprint("toy", tmp_path / "b") == found
 
 
 def test_fingerprint_is_known_without_loading(web: Web, tmp_path: Path, enter: Any) -> None:

@@ -1,5 +1,6 @@
 """The file formats: each turns a dataset's files, by role, into its parts."""
 
+import logging
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from kfeat.data.arrays import canonical
 from kfeat.data.coding import Coding, as_labels
+from kfeat.data.columns import listed
 from kfeat.data.dataset import Part, Raw
 from kfeat.data.finite import check_finite_labels, check_finite_matrix
 from kfeat.data.formats.contents import Contents
@@ -17,9 +19,10 @@ from kfeat.data.formats.cut import cut
 from kfeat.data.models import Task
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError, KfeatError
-from kfeat.saying import printable
+from kfeat.saying import printable, say_once
 
 MODULES = {"csv": "delimited", "tsv": "delimited", "npz": "named_arrays"}  # others have their own name
+LABELS_BESIDE = ("csv", "tsv", "idx")  # which may have a file of labels
 MOST_CLASSES = 20  # whole-number labels of more kinds than this are taken for regression targets
 
 
@@ -31,6 +34,7 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     naming the file, and line or row and column, for anything not finite numbers in the format expected.
     """
     name = format_of(files["train"], reading)
+    check_roles(files, name)
     module = import_module(f"kfeat.data.formats.{MODULES.get(name, name)}")
     try:
         contents: Contents = module.read(files, reading)
@@ -48,14 +52,31 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     if task == "regression" and contents.label_names:
         raise DataError(f"{files['train']}: expected numbers as targets of a regression, got words")
     for role, y in labels.items():
-        if task == "classification" and (broken := y[y != np.rint(y)]).size:
+        if task == "classification" and (broken := y[(y != np.rint(y)) | (np.abs(y) >= 2**53)]).size:
             raise DataError(
-                f"{files.get(role, files['train'])}: expected words or whole numbers as classes, got "
-                f"{broken[0]:.16g}; write words for them, or set `task: regression`"
+                f"{files.get(role, files['train'])}: expected words or whole numbers below 2^53 as classes, "
+                f"got {broken[0]:.16g}; write words for them, or set `task: regression`"
             )
+    if task == "classification" and "test" in labels:
+        words, new = contents.label_names, np.setdiff1d(labels["test"], labels["train"]).tolist()
+        if new:
+            told = listed([words[label] if words else str(label) for label in new])
+            say_once(logging.WARNING, f"{files['train']}: no training row has the test rows' labels {told}")
     parts = canonical({role: Part(part.X, labels[role]) for role, part in parts.items()})
     coding = coding_of(contents, parts["train"], task, reading)
     return Raw(files["train"].name, task, parts, contents.label_names, coding=coding)
+
+
+def check_roles(files: Mapping[str, Path], name: str) -> None:
+    """Raise DataError for a file of labels that the format does not have, or that belongs to no rows."""
+    for role in ("train_labels", "test_labels"):
+        if role in files and name not in LABELS_BESIDE:
+            raise DataError(
+                f"{files[role]}: the format {name} has its labels in the file of the rows; leave the file of "
+                f"labels out ({', '.join(LABELS_BESIDE)} may have one)"
+            )
+    if "test_labels" in files and "test" not in files:
+        raise DataError(f"{files['test_labels']}: expected the rows of these labels too; give `test`")
 
 
 def coding_of(contents: Contents, train: Part, task: Task, reading: Reading) -> Coding:

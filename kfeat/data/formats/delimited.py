@@ -13,6 +13,7 @@ from kfeat.data.coding import Coding
 from kfeat.data.columns import is_number, listed
 from kfeat.data.files import open_content
 from kfeat.data.formats.contents import Contents
+from kfeat.data.formats.learning import are_numbers
 from kfeat.data.formats.lines import (
     MISSING,
     check_lengths,
@@ -22,7 +23,7 @@ from kfeat.data.formats.lines import (
     refuse_one_column,
     separator_of,
 )
-from kfeat.data.formats.tables import coded, coded_beside, dropped_columns
+from kfeat.data.formats.tables import coded, coded_beside, dropped_columns, in_order
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
@@ -38,6 +39,8 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
         return coded(frames, reading, file)
     if reading.target is not None:
         raise DataError(f"{file}: expected `target` or a file of labels, got both")
+    columns = list(frames["train"].columns)
+    frames = {role: in_order(frame, columns, dropped, file) for role, frame in frames.items()}
     labels = {}
     for part in frames:
         if f"{part}_labels" not in files:
@@ -186,7 +189,7 @@ def checked(frame: Any, path: Path, reading: Reading) -> Any:
     if not len(frame):
         raise DataError(f"{path}: expected lines of data below the header, got none")
     frame.columns = [str(name) for name in frame.columns]
-    if has_header(reading) and reading.header is None and looks_like_data(list(frame.columns)):
+    if has_header(reading) and reading.header is None and looks_like_data(frame):
         raise DataError(
             f"{path}: its first line looks like data, not like names; set `header` to true or false"
         )
@@ -205,16 +208,21 @@ def refuse_repeated(path: Path, reading: Reading) -> None:
         )
 
 
-def looks_like_data(names: list[str]) -> bool:
-    """Return whether names are all numbers, or half of them are and do not count from one to the next.
+def looks_like_data(frame: Any) -> bool:
+    """Return whether the names of columns are all numbers, or those of numeric ones are and do not count up.
 
-    pandas writes a number that comes again as 0.0, 0.0.1, 0.0.2.
+    Those that count up, by 1 or in equal steps, may be names: of questions, or of years. pandas writes a
+    number that comes again as 0.0, 0.0.1, 0.0.2.
     """
+    names = list(frame.columns)
+    known = set(names)
     first = [re.sub(r"\.\d+$", "", name) for name in names]
-    names = [base if base in names else name for base, name in zip(first, names, strict=True)]
+    names = [base if base in known else name for base, name in zip(first, names, strict=True)]
     numbers = [float(name) for name in names if is_number(name)]
-    count = all(after == before + 1 for before, after in pairwise(numbers))
-    return len(numbers) == len(names) or (2 * len(numbers) >= len(names) and not count)
+    steps = {after - before for before, after in pairwise(numbers)}
+    count = steps <= {1.0} or (len(numbers) > 2 and len(steps) == 1 and min(steps) > 0)
+    numeric = any(is_number(name) and are_numbers(frame.iloc[:, i]) for i, name in enumerate(names))
+    return len(numbers) == len(names) or (numeric and not count)
 
 
 def check_cells(path: Path, frame: Any, reading: Reading, dropped: Sequence[str] = ()) -> None:

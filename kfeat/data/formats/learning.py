@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
-from kfeat.data.columns import Column, as_numbers
+from kfeat.data.columns import Column, as_numbers, drop, is_number
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
+MOST_CODES = 20  # words of a column, most of them numbers, that may be meant as words
 LOOKED_AT = 1000  # words of a column that tell whether it holds dates, or numbers with a decimal comma
 _DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2}"
 _MONTH = r"\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
@@ -35,19 +36,22 @@ def learn_column(name: str, cells: Mapping[str, Any], reading: Reading, file: st
     except TypeError:  # they have no hash
         raise nested_error(chain(*cells.values()), name, f"{file}, ") from None
     refuse_dates(cells, reading, name, file)
-    numbers = [part for part, some in cells.items() if some.notna().any() and are_numbers(some)]
-    if numbers and (reading.levels is None or name not in reading.levels):
-        raise mixed_error(cells, numbers, reading, name, file)
+    refuse_mixed(cells, reading, name, file)
     if reading.categorical is None:
         raise words_error(cells["train"], reading, name, file)
+    refuse_strays(cells, words, reading, name, file)
     fill = word_fill(cells["train"], reading, name, file)
     return Column(name=name, kind=reading.categorical, words=tuple(words), fill=fill)
 
 
 def holds_words(cells: Mapping[str, Any], reading: Reading, name: str) -> bool:
     """Return whether a column holds words in any part, or is declared to by its levels."""
-    declared = reading.levels is not None and name in reading.levels
-    return declared or not all(map(are_numbers, cells.values()))
+    return is_declared(reading, name) or not all(map(are_numbers, cells.values()))
+
+
+def is_declared(reading: Reading, name: str) -> bool:
+    """Return whether the words of a column are given."""
+    return reading.levels is not None and name in reading.levels
 
 
 def are_numbers(cells: Any) -> bool:
@@ -96,7 +100,7 @@ def nothing_there(name: str, file: str) -> DataError:
     """Return the error for a column without any value in the training rows."""
     return DataError(
         f"{file}, column {name}: expected a value in some training row, got missing cells only; "
-        f"leave the column out with `drop: [{name}]`"
+        f"leave the column out with {drop([name])}"
     )
 
 
@@ -105,7 +109,7 @@ def nested_error(cells: Iterable[Any], name: str, place: str = "") -> DataError:
     nested = next(cell for cell in cells if not isinstance(cell, Hashable))
     return DataError(
         f"{place}column {name}: expected numbers or words, got {nested!r:.60}; leave the column out with "
-        f"`drop: ['{name}']`"
+        f"{drop([name])}"
     )
 
 
@@ -132,7 +136,7 @@ def words_error(cells: Any, reading: Reading, name: str, file: str) -> DataError
     share = f" ({known} of {len(cells)} rows are numbers)" if known else ""
     return DataError(
         f"{place}{share}; set `categorical` to ordinal or one_hot if it holds words, "
-        f"or leave the column out with `drop: [{name}]`"
+        f"or leave the column out with {drop([name])}"
     )
 
 
@@ -140,6 +144,33 @@ def first_word(cells: Any, reading: Reading) -> int:
     """Return the place of the first cell that is no number and not missing; 0 where there is none."""
     numbers, missing = as_numbers(cells, reading.decimal), cells.isna().to_numpy()
     return int(np.argmax((numbers != numbers) & ~missing))
+
+
+def refuse_mixed(cells: Mapping[str, Any], reading: Reading, name: str, file: str) -> None:
+    """Raise DataError for numbers in some parts and words in others, unless the words are declared."""
+    numbers = [part for part, some in cells.items() if some.notna().any() and are_numbers(some)]
+    if numbers and not is_declared(reading, name):
+        raise mixed_error(cells, numbers, reading, name, file)
+
+
+def refuse_strays(
+    cells: Mapping[str, Any], words: Sequence[str], reading: Reading, name: str, file: str
+) -> None:
+    """Raise DataError where most words of a column spell numbers, unless the words are declared.
+
+    Up to 20 words may be codes such as 1, 2 and X; of more, those that spell no numbers are mistakes.
+    """
+    if is_declared(reading, name):
+        return
+    strays = {word for word in words if not is_number(word, reading.decimal)}
+    if len(words) > MOST_CODES and strays and 2 * len(strays) < len(words):
+        part = next(part for part, some in cells.items() if some.map(str).isin(strays).any())
+        row = int(np.argmax(cells[part].map(str).isin(strays)))
+        raise DataError(
+            f"{file}, column {name}: most cells are numbers, and {part} row {row + 1} is "
+            f"'{cells[part].iloc[row]}'; correct it or leave it empty, or declare all words of the column "
+            "with `levels`"
+        )
 
 
 def mixed_error(
@@ -166,7 +197,7 @@ def comma_numbers(words: Iterable[str]) -> bool:
 
 def refuse_dates(cells: Mapping[str, Any], reading: Reading, name: str, file: str) -> None:
     """Raise DataError for a column of dates or times, unless its words are declared by `levels`."""
-    if reading.levels is not None and name in reading.levels:
+    if is_declared(reading, name):
         return
     if any(map(are_dates, cells.values())):
         words = cells["train"].dropna().map(str)
@@ -175,5 +206,5 @@ def refuse_dates(cells: Mapping[str, Any], reading: Reading, name: str, file: st
             f"{file}, column {name}: expected numbers or words, got dates or times such as "
             f"'{next(iter(dates), '')}'; write what matters of them as numbers (the days since some "
             f"day, the month, the hour) into columns of their own, and leave this one out with "
-            f"`drop: [{name}]`"
+            f"{drop([name])}"
         )

@@ -2,8 +2,10 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from math import isinf
 from pathlib import Path
 
 from kfeat.data.columns import UNNAMED, listed
@@ -20,11 +22,12 @@ MISSING = frozenset(
 )
 DELIMITERS = {
     ";": "';'",
-    "\t": "'\\t'",
+    "\t": '"\\t"',
     "|": "'|'",
     ",": "','",
     " ": "whitespace",
 }  # and how YAML writes them
+BLANK_CELL = re.compile(r'"((?:[^"]|"")*)"|(\S+)')  # in quotes, or without
 LOOKED_AT = 20  # lines that tell the delimiter
 Lines = Iterator[tuple[int, list[str]]]
 
@@ -78,7 +81,7 @@ def diagnose(path: Path, reading: Reading, dropped: Sequence[str] = ()) -> None:
         check_length(path, reading, line, cells, names)
         for name, cell in zip(names, cells, strict=True):
             word = cell.strip()
-            if word.lower().lstrip("+-") in ("inf", "infinity"):
+            if is_infinite(word):
                 raise DataError(
                     f"{path}, line {line}, column {name}: expected a finite number or word, got '{cell}'"
                 )
@@ -91,6 +94,19 @@ def diagnose(path: Path, reading: Reading, dropped: Sequence[str] = ()) -> None:
             f"{path}, line {line}, column {name}: expected a finite number or word, got '{cell}'; "
             f"{counted(list(missing))}; set `missing` to drop, mean or most_frequent, or fill them in"
         )
+
+
+def in_blanks(line: str) -> list[str]:
+    """Return the cells of a line between runs of blanks; one in quotes may hold some."""
+    return [bare or quoted.replace('""', '"') for quoted, bare in BLANK_CELL.findall(line)]
+
+
+def is_infinite(word: str) -> bool:
+    """Return whether a word spells infinity, or a number that is too large for a float64."""
+    try:
+        return isinf(float(word))
+    except ValueError:
+        return False
 
 
 def counted(lines: list[int]) -> str:
@@ -122,10 +138,10 @@ def records(path: Path, separator: str) -> Lines:
     with open_content(path) as content, io.TextIOWrapper(content, "utf-8-sig", newline="") as text:
         try:
             if separator == " ":
-                yield from ((number, line.split()) for number, line in enumerate(text, 1) if line.strip())
+                yield from ((number, in_blanks(line)) for number, line in enumerate(text, 1) if line.strip())
             else:
                 reader = csv.reader(text, delimiter=separator, skipinitialspace=True)
-                yield from ((reader.line_num, cells) for cells in reader if cells)
+                yield from ((reader.line_num, cells) for cells in reader if cells not in ([], [""]))
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{path}: expected UTF-8 text ({error}); save it again as UTF-8 (spreadsheets: `CSV UTF-8`)"

@@ -7,11 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.coding import coded_matrix
-from kfeat.data.columns import Column, listed, rows_listed
+from kfeat.data.columns import Column, listed, quoted, rows_listed
 from kfeat.data.dataset import Part
 from kfeat.data.formats.contents import Contents
 from kfeat.data.formats.cut import cut
-from kfeat.data.formats.learning import holds_words, learn_column, levels_of, refuse_dates
+from kfeat.data.formats.learning import (
+    holds_words,
+    is_declared,
+    learn_column,
+    levels_of,
+    refuse_dates,
+    refuse_mixed,
+    refuse_strays,
+)
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
@@ -42,16 +50,18 @@ def in_order(frame: Any, columns: list[str], dropped: list[str], file: str) -> A
     Raises DataError naming the columns that are missing, and those that nobody knows.
     """
     there = [str(name) for name in frame.columns]
+    known, enough = set(columns), {*there, *dropped}
     wrong = {
-        "missing": [name for name in columns if name not in (*there, *dropped)],
-        "not known": [name for name in there if name not in columns],
+        "missing": [name for name in columns if name not in enough],
+        "not known": [name for name in there if name not in known],
     }
     if any(wrong.values()):
         told = "; ".join(f"{what}: {listed(names)}" for what, names in wrong.items() if names)
         raise DataError(
             f"{file}: expected the test file to have the same columns as the training file; {told}"
         )
-    return frame if there == columns else frame[[name for name in columns if name in there]]
+    found = set(there)
+    return frame if there == columns else frame[[name for name in columns if name in found]]
 
 
 def coded_beside(
@@ -169,8 +179,24 @@ def coded_labels(
         return {part: np.asarray(values, np.float64) for part, values in labels.items()}, ()
     levels = levels_of(labels, reading, name)
     refuse_dates(labels, reading, name, file)
+    refuse_mixed(labels, reading, name, file)
+    refuse_strays(labels, levels, reading, name, file)
+    refuse_new_words(labels, reading, name, file)
     column = Column(name=name, kind="ordinal", words=tuple(levels))
     try:
         return {part: column.codes(values) for part, values in labels.items()}, column.words
     except DataError as error:
         raise DataError(f"{file}, {error}") from None
+
+
+def refuse_new_words(labels: Frames, reading: Reading, name: str, file: str) -> None:
+    """Raise DataError for labels that only test rows have, unless the words are declared."""
+    if "test" not in labels or is_declared(reading, name):
+        return
+    known = set(labels["train"].map(str))
+    new = [word for word in labels["test"].map(str).unique() if word not in known]
+    if new:
+        raise DataError(
+            f"{file}, column {name}: expected the labels of the training rows in the test rows too, got "
+            f"{quoted(new)}; write them alike, or declare all labels with `levels`"
+        )
