@@ -1,9 +1,11 @@
 """Saying things: once, however often they are met, in signs that a terminal only shows, and as YAML."""
 
 import logging
+import re
 from functools import cache
 from typing import Any
 
+EXPONENT = re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")  # numbers that PyYAML takes for texts
 logger = logging.getLogger("kfeat")
 
 
@@ -25,12 +27,25 @@ def plain_lines(text: str) -> str:
 
 def in_yaml(value: Any) -> str:
     """Return a value as YAML on one line, as a config has it, with keys in their order."""
+    return as_yaml(value, default_flow_style=True, width=10**9).removesuffix("\n").removesuffix("\n...")
+
+
+def as_yaml(value: Any, **layout: Any) -> str:
+    """Return a value as YAML, as a config has it, with keys in their order."""
     import yaml
 
-    text: str = yaml.safe_dump(
-        value, default_flow_style=True, width=10**9, allow_unicode=True, sort_keys=False
-    )
-    return text.removesuffix("\n").removesuffix("\n...")
+    text: str = yaml.dump(value, Dumper=_dumper(), allow_unicode=True, sort_keys=False, **layout)
+    return text
+
+
+@cache
+def _dumper() -> Any:
+    """Return what writes YAML as configs are read: the text 1e5 in quotes, since 1e5 is a number there."""
+    import yaml
+
+    dumper: Any = type("Dumper", (yaml.SafeDumper,), {})
+    dumper.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT, list("-+0123456789"))
+    return dumper
 
 
 def printable(error: Exception) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kfeat.cli import options
-from kfeat.saying import plain
+from kfeat.saying import as_yaml, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -189,11 +189,9 @@ def info(file: Path, as_config: bool, form: str) -> None:
 
     model = load_model(file)
     if as_config:
-        import yaml
-
         if "config" not in model.about_:
             raise ModelError(f"{file}: it was trained in Python, not from a config; leave --config out")
-        click.echo(yaml.safe_dump(model.about_["config"], sort_keys=False, allow_unicode=True).rstrip())
+        click.echo(as_yaml(model.about_["config"]).rstrip())
         return
     found = told(model, file)
     if form == "json":

@@ -5,11 +5,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kfeat.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kfeat.experiments.load import Experiment
 
 Command = Callable[..., Any]
 
@@ -233,7 +236,9 @@ def selects_whole_experiments(command: Command) -> Command:
     def with_experiments(configs: tuple[Path, ...], **others: Any) -> Any:
         from kfeat.experiments.load import load_experiment
 
-        return command([load_experiment(file) for file in config_files(configs)], **others)
+        experiments = [load_experiment(file) for file in config_files(configs)]
+        _refuse_namesakes(experiments)
+        return command(experiments, **others)
 
     return with_experiments
 
@@ -280,6 +285,17 @@ def _with_experiments(command: Command) -> Command:
     return with_experiments
 
 
+def _refuse_namesakes(experiments: "Iterable[Experiment]") -> None:
+    """Raise ConfigError for two files of one name, whose rows and reports would lie in one folder."""
+    paths: dict[str, Path] = {}
+    for one in experiments:
+        other = paths.setdefault(one.name, one.path)
+        if other.resolve() != one.path.resolve():
+            raise ConfigError(
+                f"{one.path} has the name of {other}, {one.name}, and so would its folder of rows; rename it"
+            )
+
+
 def map_names(maps: str | None) -> list[str] | None:
     """Return the names in the value of --maps."""
     return None if maps is None else [name.strip() for name in maps.split(",")]
@@ -291,13 +307,23 @@ def listed(experiments: Iterable[Any]) -> str:
     return ", ".join(paths[:3]) + ", ..." * (len(paths) > 3)
 
 
+def _below(folder: Path) -> list[Path]:
+    """Return the configs below a folder, but for those whose name, or that of their folder, is hidden."""
+    from kfeat.experiments.yaml_file import SUFFIXES
+
+    found = [path for suffix in SUFFIXES for path in folder.rglob(f"[!_]*{suffix}")]
+    return sorted(
+        path for path in found if not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    )
+
+
 def config_files(configs: tuple[Path, ...]) -> list[Path]:
     """Return the experiment files named, and those below the folders named."""
     files: list[Path] = []
     for path in configs:
         # A file whose name begins with _ is there for others to include.
         try:
-            below = sorted(path.rglob("[!_]*.yaml")) if path.is_dir() else [path]
+            below = _below(path) if path.is_dir() else [path]
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
         if not below:

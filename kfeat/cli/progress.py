@@ -1,16 +1,17 @@
 """Showing a run: bars (`bars`) on a terminal, plain lines elsewhere, nothing when quiet; all on stderr."""
 
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kfeat.cli.time_left import TimeLeft
+from kfeat.data import Source
 from kfeat.errors import KfeatError
 from kfeat.experiments.component import in_words
 from kfeat.experiments.observer import Begun
@@ -139,8 +140,9 @@ def names(trials: Sequence[Trial]) -> dict[str, str]:
     """
     cells = {trial.cell: trial for trial in trials}  # a plan of many repeats is named quickly
     protocols = _protocols(list(cells.values()))
+    data = _data(dict.fromkeys(trial.source for trial in cells.values()))
     settings = {
-        cell: (dataset_name(trial.source), text, trial.kernel.formula)
+        cell: (data[trial.source], text, trial.kernel.formula)
         for (cell, trial), text in zip(cells.items(), protocols, strict=True)
     }
     shown = [i for i in range(3) if len({setting[i] for setting in settings.values()}) > 1]
@@ -149,6 +151,20 @@ def names(trials: Sequence[Trial]) -> dict[str, str]:
         for cell, setting in settings.items()
     }
     return {trial.id: f"{lines[trial.cell]}, repeat {trial.repeat}" for trial in trials}
+
+
+def _data(sources: Iterable[Source]) -> dict[Source, str]:
+    """Return each dataset's name, with what tells it from others of that name."""
+    said = {one: {} if isinstance(one, str) else one.model_dump(mode="json") for one in sources}
+    namesakes: dict[str, list[dict[str, Any]]] = {}
+    for source, keys in said.items():
+        namesakes.setdefault(dataset_name(source), []).append(keys)
+    found = {}
+    for source, keys in said.items():
+        others = namesakes[dataset_name(source)]
+        apart = [key for key, value in keys.items() if any(other.get(key) != value for other in others)]
+        found[source] = " ".join([dataset_name(source), *(f"{key}={keys[key]}" for key in apart)])
+    return found
 
 
 def _protocols(trials: Sequence[Trial]) -> list[str]:

@@ -67,11 +67,13 @@ def run(
     from kfeat.experiments.run import sharers_last
     from kfeat.experiments.worker import WorkerOptions
 
-    if print_config:
-        show_configs(experiments)
-        return
     if bool(timed_runs) + retime + force > 1:
         raise click.UsageError("--timed-runs N, --retime and --force exclude each other; keep one")
+    if print_config:
+        if prefixes:
+            raise click.UsageError("--print-config shows whole configs; leave --only out")
+        show_configs(experiments)
+        return
     again: Again = timed_runs or ("everything" if force else "untimed" if retime else "nothing")
     limit = inf if time_limit is None else time_limit
     only = None

@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kfeat.saying import as_yaml
+
 if TYPE_CHECKING:
     from kfeat.experiments.load import Experiment
 
@@ -20,12 +22,7 @@ def schema() -> None:
 
 def show_configs(experiments: "list[Experiment]") -> None:
     """Print each experiment as one YAML document, resolved."""
-    import yaml
-
     from kfeat.experiments.resolved import resolved
 
-    documents = [
-        f"# {one.path}\n" + yaml.safe_dump(resolved(one), sort_keys=False, allow_unicode=True, width=100)
-        for one in experiments
-    ]
+    documents = [f"# {one.path}\n" + as_yaml(resolved(one), width=100) for one in experiments]
     click.echo("---\n".join(documents), nl=False)

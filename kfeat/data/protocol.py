@@ -3,7 +3,7 @@
 from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Gt, Lt
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from kfeat.data.models import MOST_SEED, MOST_SIDE, Model
 
@@ -134,10 +134,15 @@ def drawn(split: "Official | All | Fraction | Sample | InOrder | KFold") -> bool
     return (capped or not isinstance(split, Official | All)) and split.seed is None
 
 
+def _whole(number: float) -> float | int:
+    """Return a whole number as an integer: 3.0 is the class 3."""
+    return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
 class Against(Model):
     """One class becomes +1, all others -1."""
 
-    positive: Annotated[int, Ge(-(2**63)), Lt(2**63)] | float | str
+    positive: Annotated[int, Ge(-(2**63)), Lt(2**63)] | Annotated[float, AfterValidator(_whole)] | str
 
 
 class RandomHalf(Model):

@@ -1,14 +1,16 @@
 """The hash of each dataset's content: from the data for a run, from configs and rows for a report."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from kfeat.data import FileSource, PinnedSource, Source, fingerprint, load_raw
+from kfeat.data import Source, fingerprint, load_raw
 from kfeat.data.registry import entry
 from kfeat.experiments.compatibility import check_tasks, known_task
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial, dataset_name, described, plan
 from kfeat.experiments.row import Row
+from kfeat.saying import say_once
 
 
 def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
@@ -28,24 +30,25 @@ def plan_from_rows(
 ) -> list[Trial]:
     """Return the experiment's trials without a look at any data.
 
-    A dataset's content hash is the one in `known`, else the one that is pinned, else the one that the latest
-    of its rows names. Where there is none, no row can belong to the dataset, and its trials have no hash.
+    A dataset's content hash is the one in `known`, else the one that is pinned, else that of one's own file
+    as it lies there if the cache knows it, else the one that the latest of its rows names, of which the last
+    come last. Where there is none, no row can belong to the dataset, and its trials have no hash.
     """
-    named = {_named(row["dataset"], row["source"]): row["fingerprint"] for row in rows}
+    named: dict[str, dict[str, None]] = {}
+    for row in rows:
+        contents = named.setdefault(_key(row), {})
+        contents.pop(row["fingerprint"], None)
+        contents[row["fingerprint"]] = None
     found = {
-        source: (known or {}).get(source) or _pinned(source) or _named_by(named, source)
+        source: (known or {}).get(source) or _known(source) or _named_by(named, source)
         for source in experiment.datasets
     }
     return plan(experiment, {source: content for source, content in found.items() if content is not None})
 
 
-def _pinned(source: Source) -> str | None:
-    """Return the content hash that the registry or the config states, or that of data to be generated."""
-    if isinstance(source, str):
-        return entry(source).fingerprint
-    if isinstance(source, FileSource | PinnedSource):
-        return source.fingerprint
-    return fingerprint(source)
+def _known(source: Source) -> str | None:
+    """Return the content hash that needs no rows: stated, or of data to be generated or of a file's own."""
+    return entry(source).fingerprint if isinstance(source, str) else fingerprint(source)
 
 
 def _named(name: str, source: dict[str, Any] | None) -> str:
@@ -53,7 +56,19 @@ def _named(name: str, source: dict[str, Any] | None) -> str:
     return f"{name} {source and {key: value for key, value in source.items() if value is not None}}"
 
 
-def _named_by(named: Mapping[str, str], source: Source) -> str | None:
-    """Return the hash that rows name; those of an older schema say nothing of a source but its name."""
+def _key(row: Row) -> str:
+    """Return the key of a row's source; rows of an older schema, without a seed, know its name alone."""
+    return f"{row['dataset']} of schema 1" if row["seed"] is None else _named(row["dataset"], row["source"])
+
+
+def _named_by(named: Mapping[str, Iterable[str]], source: Source) -> str | None:
+    """Return the hash that the last rows name, with a warning where others name another."""
     name = dataset_name(source)
-    return named.get(_named(name, described(source))) or named.get(_named(name, None))
+    contents = [*(named.get(_named(name, described(source))) or named.get(f"{name} of schema 1") or ())]
+    if len(contents) > 1:
+        say_once(
+            logging.WARNING,
+            f"{name}: its rows are of {len(contents)} different contents, and no file is at hand that tells "
+            "which is meant; those of the content that ran last are taken",
+        )
+    return contents[-1] if contents else None

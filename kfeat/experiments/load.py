@@ -20,7 +20,7 @@ from kfeat.experiments.located import LocatedDict
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.overrides import apply_override, refuse_idle, settings_of
 from kfeat.experiments.paper import Claim, Reported
-from kfeat.experiments.problems import config_error, sentences
+from kfeat.experiments.problems import KeyPath, config_error, refuse, sentences
 from kfeat.experiments.schema import ExperimentKeys, SettingKeys, Switch, TableLayout
 from kfeat.parameters import did_you_mean
 
@@ -137,6 +137,7 @@ def _typed(raw: LocatedDict, path: Path, repeats: int | None) -> Experiment:
     _refuse_giant(keys, path, repeats)
     try:
         file = ExperimentKeys.model_validate(keys)
+        _refuse_halves(file.settings)
     except ValidationError as error:
         raise config_error(path, sentences(error, ExperimentKeys, raw, path)) from None
     return Experiment(
@@ -186,6 +187,25 @@ def _selected(
             for setting in running
         ]
     return replace(experiment, settings=running)
+
+
+def _refuse_halves(settings: Sequence[SettingKeys]) -> None:
+    """Raise ValidationError where no setting has what its maps, or its `mapped` solvers, need to run.
+
+    What is left out on purpose, as in `mapped: null` or `maps: []`, is not missed.
+    """
+    if any(one.maps and (one.solvers.mapped or one.measure) for one in settings):
+        return
+    problems: list[tuple[KeyPath, str]] = []
+    for i, one in enumerate(settings):
+        if one.maps and "mapped" not in one.solvers.model_fields_set:
+            what = "nothing is done with the features: add a `mapped` solver to `solvers`, or a `measure`"
+            problems.append((("settings", i, "maps"), what))
+        if one.solvers.mapped and "maps" not in one.model_fields_set:
+            what = "`mapped` solvers need features: add `maps`"
+            problems.append((("settings", i, "solvers"), what))
+    if problems:
+        raise refuse(problems)
 
 
 def _of_setting(setting: Setting, names: Sequence[str], exact: bool) -> Setting:

@@ -38,7 +38,10 @@ def read_rows(folder: Path) -> dict[str, Row]:
         parts = _parse(line, folder / ROWS, number)
         if any(row is None for _, row in parts):
             damaged.append(number)
-        rows |= {row["id"]: row for _, row in parts if row is not None}
+        for _, row in parts:
+            if row is not None:
+                rows.pop(row["id"], None)  # the latest come last
+                rows[row["id"]] = row
     if damaged:
         _warn(folder / ROWS, tuple(damaged))
     return rows
@@ -56,12 +59,13 @@ def _warn(path: Path, numbers: tuple[int, ...]) -> None:
 def gathered_rows(root: Path, names: Iterable[str]) -> dict[str, Row]:
     """Return the rows below several experiments' folders by id; of two, one that is done, then one timed.
 
-    Where both are worth the same, the folder named first counts.
+    Where both are worth the same, the folder named first counts. Its rows come last.
     """
     rows: dict[str, Row] = {}
-    for name in names:
+    for name in reversed(list(names)):
         for key, row in read_rows(root / name).items():
-            if key not in rows or worth(row) > worth(rows[key]):
+            if key not in rows or worth(row) >= worth(rows[key]):
+                rows.pop(key, None)
                 rows[key] = row
     return rows
 
@@ -71,6 +75,7 @@ def folders_with_rows(root: Path) -> list[Path]:
     found, top = [], root.resolve()
     seen = {top, *top.parents}
     for folder, inner, files in os.walk(root, followlinks=True):
+        inner[:] = [name for name in inner if not name.startswith(".")]  # of a publication that was killed
         if ROWS in files:
             found.append(Path(folder))
         for name in [name for name in inner if Path(folder, name).is_symlink()]:

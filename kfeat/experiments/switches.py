@@ -14,12 +14,13 @@ from pydantic import ValidationError
 
 from kfeat.data import Protocol
 from kfeat.experiments.compatibility import unsupported, wrong_tasks
-from kfeat.experiments.component import Component, each, registries
+from kfeat.experiments.component import Component, each
+from kfeat.experiments.keys import known_keys
 from kfeat.experiments.load import Experiment, Setting
 from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.problems import KeyPath, config_error, refuse, sentences, told
 from kfeat.experiments.schema import ExperimentKeys, Switch
-from kfeat.parameters import did_you_mean, parameter_model
+from kfeat.parameters import did_you_mean
 
 Place = tuple[str, str, str]  # the component (or ""), the dataset, the kernel (or "")
 
@@ -85,7 +86,7 @@ def check_switches(experiment: Experiment) -> None:
 
 
 def _problems(experiment: Experiment) -> Iterator[tuple[KeyPath, str]]:
-    known = _known_keys()
+    known = known_keys()
     for i, switch in enumerate(experiment.switches):
         place = ("switches", i)
         if switch.key in [other.key for other in experiment.switches[:i]]:
@@ -99,16 +100,6 @@ def _problems(experiment: Experiment) -> Iterator[tuple[KeyPath, str]]:
         elif switch.alternatives:
             for path, text in _wrong_alternatives(experiment, switch):
                 yield (*place, "alternatives", *path), text
-
-
-def _known_keys() -> list[str]:
-    keys = ["dataset", "repeats", *(f"protocol.{name}" for name in Protocol.model_fields)]
-    for part, registry in registries().items():
-        keys.append(part)
-        for name, cls in registry.items():
-            for parameter in parameter_model(cls).model_fields:
-                keys += [f"{part}.{parameter}", f"{part}.{name}.{parameter}"]
-    return list(dict.fromkeys(keys))
 
 
 def _wrong_alternatives(experiment: Experiment, switch: Switch) -> Iterator[tuple[KeyPath, str]]:

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from kfeat.cli.options import config_files
 from kfeat.experiments.component import read_component, registries
 from kfeat.experiments.explained import explained
 from kfeat.experiments.json_schema import experiment_schema
@@ -15,6 +16,7 @@ from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.yaml_file import read_mapping
 from kfeat.parameters import parameter_model
+from kfeat.saying import in_yaml
 from tests.cli.test_run import kfeat
 
 Write = Callable[..., Path]
@@ -98,3 +100,36 @@ def test_printed_configs_of_papers_plan_the_same_trials(tmp_path: Path) -> None:
 
 def test_the_schema_is_json() -> None:
     assert json.loads(kfeat("schema").stdout)["$schema"].endswith("2020-12/schema")
+
+
+def test_texts_that_look_like_numbers_stay_texts(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write(**{"{name: tensor_sketch,": "{name: tensor_sketch, label: '1e-3',"})
+    again = tmp_path / "again.yaml"
+    again.write_text(kfeat("run", path, "--print-config").stdout)
+    assert load_experiment(again).settings[0].maps[0].label == "1e-3"
+    values = {"a": "1e5", "b": 1e5, "c": "-2.E+3", "d": "1e"}
+    assert in_yaml(values) == "{a: '1e5', b: 100000.0, c: '-2.E+3', d: 1e}"
+    Path("own.csv").write_text("a,1e5\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
+    assert kfeat("new", "own.csv", "--target", "1e5", "--out", "own.yaml").exit_code == 0
+    assert kfeat("fit", "own.yaml", "--model", "own.kfeat").exit_code == 0
+    Path("model.yaml").write_text(kfeat("info", "own.kfeat", "--config").stdout)
+    assert kfeat("plan", "model.yaml").exit_code == 0
+
+
+def test_options_that_a_shown_config_does_not_have_are_refused(write: Write) -> None:
+    assert "leave --only out" in kfeat("run", write(), "--print-config", "--only", "ab").stderr
+    assert "keep one" in kfeat("run", write(), "--print-config", "--force", "--retime").stderr
+
+
+def test_configs_that_are_hidden_are_passed_over_and_both_endings_count(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = write().read_text()
+    for place in ("c/a.yaml", "c/b.yml", "c/_shared.yaml", "c/.checkpoints/a-copy.yaml", "c/.#a.yaml"):
+        Path(place).parent.mkdir(parents=True, exist_ok=True)
+        Path(place).write_text(text)
+    assert [path.name for path in config_files((Path("c"),))] == ["a.yaml", "b.yml"]

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -225,3 +226,28 @@ def test_values_that_nobody_expects_are_shown_as_they_are(odd: object, form: str
     records = [record(row(key, **parts)) for key in "ab"]
     assert records[0]["map.n_components"] == odd
     assert render_rows(records, form, 80)
+
+
+def test_where_takes_a_text_that_looks_like_a_number(small: Path) -> None:
+    hosts = ["12345678", "12e45678", "01234567", "1e3", "nine"]
+    made = read_rows(Path("runs/small")).values()
+    rows = [
+        {**row, "environment": {**row["environment"], "host": host}}
+        for row, host in zip(made, hosts, strict=True)
+    ]
+    write_rows(Path("runs/small"), rows)
+    for host in hosts:
+        shown = kfeat("rows", small, "--format", "jsonl", "--where", f"host={host}")
+        assert shown.exit_code == 0, shown.output
+        assert shown.stdout.count(host) == len(shown.stdout.splitlines()) == 1
+    both = kfeat("rows", small, "--format", "jsonl", "--where", "host=['12345678', nine]")
+    assert len(both.stdout.splitlines()) == 2
+    assert "there are: 12345678, 12e45678" in kfeat("rows", small, "--where", "host=7").stderr
+
+
+def test_what_a_killed_publication_left_is_no_experiment(small: Path, tmp_path: Path) -> None:
+    shutil.copytree("runs/small", tmp_path / "published/small/.new-abc")
+    shutil.copytree("runs/small", tmp_path / "published/small", dirs_exist_ok=True)
+    merged = kfeat("rows", "merge", "published", "--into", "merged")
+    assert merged.exit_code == 0, merged.output
+    assert ".new-abc" not in merged.output

@@ -670,3 +670,65 @@ def test_plan_counts_the_configs_whose_data_can_be_had(write: Write) -> None:
 def test_configs_that_share_no_rows_share_no_trials(write: Write) -> None:
     Path("copy.yaml").write_text(write().read_text())
     assert "2 configs: 10 trials\n" in kfeat("plan", "small.yaml", "copy.yaml").output
+
+
+def test_configs_of_one_name_are_not_published_over_each_other(write: Write) -> None:
+    for folder in ("a", "b"):
+        Path(folder).mkdir()
+        (Path(folder) / "same.yaml").write_text(write().read_text())
+    both = kfeat("publish", "a/same.yaml", "b/same.yaml")
+    assert both.exit_code == 2
+    assert "b/same.yaml has the name of a/same.yaml, same" in both.stderr
+    assert "b/same.yaml has" not in kfeat("publish", "a/same.yaml", "./a/same.yaml").stderr
+
+
+def test_a_key_that_no_trial_has_is_refused_before_a_run(write: Write) -> None:
+    path = write()
+    table = (
+        "table: {lines: dataset, columns: [{title: TS, for: {map: tensor_sketch}, over: {mapp: exact}}]}\n"
+    )
+    numbers = "reported: {source: x, runs: 1, numbers: [{for: {map: x, solver.Cc: 1}, mean: 1, where: T}]}\n"
+    switches = "switches: [{key: solver.Cc, status: open, evidence: none}]\n"
+    text = path.read_text()
+    for wrong, told in (
+        (table, "table.columns[0].over: no trial has the key 'mapp' (did you mean 'map'?)"),
+        (numbers, "reported.numbers[0].for: no trial has the key 'solver.Cc' (did you mean 'solver.C'?)"),
+        (switches, "'solver.Cc' is no key of an experiment"),
+    ):
+        path.write_text(text + wrong)
+        refused = kfeat("run", path)
+        assert (refused.exit_code, rows()) == (2, [])
+        assert told in refused.stderr
+    path.write_text(text + numbers.replace("solver.Cc", "solver.eps"))  # a value that others may have
+    assert kfeat("check", path).exit_code == 1
+
+
+def test_trials_on_data_of_one_name_are_told_apart(write: Write) -> None:
+    data = "[{name: quadric, n: 200, d: 3}, {name: quadric, n: 400, d: 3}]"
+    path = write(**{"dataset: digits": f"dataset: {data}", "{divide: 16}": "none"})
+    path.write_text(path.read_text().replace("n_train: 300, n_test: 200", "n_train: 100, n_test: 50"))
+    lines = kfeat("plan", path).stdout.splitlines()
+    assert len({line.split("  ", 1)[1] for line in lines if "to run" in line}) == 2 * 5
+    assert any("quadric n=400" in line for line in lines)
+
+
+def test_a_report_is_of_the_file_as_it_lies(write: Write) -> None:
+    path = write(**{"dataset: digits": "dataset: {path: own.csv, target: y}", "{divide: 16}": "none"})
+    path.write_text(path.read_text().replace("n_train: 300, n_test: 200", "n_train: 40, n_test: 20"))
+    files = [
+        "a,b,y\n" + "".join(f"{i % 7},{i % 5},{i % number > 1}\n" for i in range(70)) for number in (3, 4)
+    ]
+    for text in (*files, files[0]):
+        Path("own.csv").write_text(text)
+        assert kfeat("run", path, "-q", "--no-exact").exit_code == 0
+    first = kfeat("rows", path, "--format", "jsonl").stdout
+    planned = kfeat("plan", path, "--no-exact").stdout.splitlines()
+    ids = [line.split()[0] for line in planned if "  done  " in line]
+    assert len(ids) == 4
+    assert sorted(json.loads(line)["id"] for line in first.splitlines()) == sorted(ids)
+    Path("data").mkdir()
+    Path("own.csv").rename("data/own.csv")
+    path.write_text(path.read_text().replace("path: own.csv", "path: data/own.csv"))
+    assert kfeat("run", path, "-q", "--no-exact").exit_code == 0
+    assert kfeat("rows", path, "--format", "jsonl").stdout == first
+    assert kfeat("publish", path, "--partial").exit_code == 0

@@ -38,7 +38,9 @@ def test_a_pinned_hash_counts_whatever_rows_say(write: Write) -> None:
     assert contents(write(), f"{{name: gisette, fingerprint: {pin}}}", row("1", dataset="gisette")) == {pin}
 
 
-def test_what_nobody_pinned_is_what_its_latest_row_names(write: Write) -> None:
+def test_what_nobody_pinned_is_what_its_latest_row_names(
+    write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
     rows = [row("1", dataset="gisette", fingerprint="old"), row("2", dataset="gisette", fingerprint="new")]
     assert contents(write(), "gisette", *rows) == {"new"}
     own = load_experiment(write(), ["dataset={path: my.csv}"])
@@ -50,9 +52,15 @@ def test_what_nobody_pinned_is_what_its_latest_row_names(write: Write) -> None:
         key: value for key, value in source.items() if key != "missing"
     }  # an option that it did not have
     assert contents(write(), "{path: my.csv}", {**mine, "source": older}, other) == {"mine"}
-    assert contents(write(), "{path: my.csv}", row("3", dataset="my.csv", fingerprint="no source")) == {
-        "no source"
-    }
+    assert contents(
+        write(), "{path: my.csv}", row("3", dataset="my.csv", fingerprint="of a name", seed=None)
+    ) == {"of a name"}
+    registered = row("4", dataset="my.csv", fingerprint="registered")
+    assert contents(write(), "{path: my.csv}", registered) == {None}
+    again = {**mine, "id": "5", "fingerprint": "newer"}
+    caplog.clear()
+    assert contents(write(), "{path: my.csv}", again, mine) == {"mine"}
+    assert "my.csv: its rows are of 2 different contents" in caplog.text
 
 
 def test_data_that_nobody_knows_have_trials_of_their_own_and_no_hash(write: Write) -> None:

@@ -1,4 +1,5 @@
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -413,3 +414,16 @@ def test_the_readme_example_states_its_switches() -> None:
     assert len(stated) >= 20
     assert experiment.reported is not None
     assert experiment.reported.source == "Pham & Pagh 2013"
+
+
+def test_maps_without_a_solver_and_solvers_without_a_map_are_refused(write: Write) -> None:
+    whole = write().read_text()
+    path = write()
+    path.write_text(whole.replace("  mapped: {name: liblinear, C: 1}\n", ""))
+    with pytest.raises(ConfigError, match=r"line 5, maps: nothing is done with the features: add a `mapped`"):
+        load_experiment(path)
+    assert not load_experiment(path, ["solvers.mapped=null"]).settings[0].maps  # said to be so
+    path.write_text(re.sub("(?s)maps:.*(?=solvers:)", "", whole))
+    with pytest.raises(ConfigError, match=r"solvers: `mapped` solvers need features: add `maps`"):
+        load_experiment(path)
+    assert load_experiment(path, ["maps=[]"]).settings[0].exact_solvers
