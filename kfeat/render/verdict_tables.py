@@ -6,6 +6,7 @@ from math import inf
 from tabulate import tabulate
 
 from kfeat.analysis.cells import Cell
+from kfeat.analysis.claims import MISSING as UNDECIDED
 from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import AGREE, TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
@@ -156,6 +157,8 @@ def _processors(standing: Standing) -> str:
 
 def said_of(said: Explained, cited: Sequence[Cited], verdict: str) -> str:
     """Return what a config says of a difference, with the claims that it rests on; or nothing."""
+    if verdict == UNDECIDED:
+        return ""
     if said.unexplained and verdict in UNEXPLAINED:
         return f"not explained: {said.unexplained}"
     if not said.explanation:

@@ -8,12 +8,13 @@ import pytest
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.standing import Standing, stand
 from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.experiments.paper import Claim
+from kfeat.experiments.paper import Claim, Explained
 from kfeat.experiments.plan import plan
 from kfeat.experiments.store import Row
 from kfeat.render.overview import markdown, not_explained, papers, passes, terminal
 from kfeat.render.page import tally_lines
 from kfeat.render.terminal import LONGEST
+from kfeat.render.verdict_tables import said_of
 from tests.cells import fake_row
 
 Make = Callable[..., list[Cell]]
@@ -199,3 +200,9 @@ reported:
     assert tally_lines([standing])[0] == "printed numbers: 2: 2 differs, not explained"
     (line,) = not_explained([standing])
     assert line.count("ours 8") == 2
+
+
+def test_an_explanation_is_told_of_what_is_decided_only() -> None:
+    said = Explained(explanation="it is so.")
+    assert said_of(said, [], "open").startswith("it is so.")
+    assert said_of(said, [], "missing") == ""
