@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import options, selection
 
 if TYPE_CHECKING:
     from kfeat.experiments.load import Experiment
@@ -15,7 +15,7 @@ Access = dict[str, Any]
 
 
 @click.command()
-@options.selects_experiments_or_all
+@selection.selects_experiments_or_all
 @options.out
 @options.results
 @click.option("--markdown", is_flag=True, help="With --all: the scoreboard as Markdown.")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import options, selection
 from kfeat.errors import ConfigError
 from kfeat.saying import plain_lines
 
@@ -31,7 +31,7 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
         raise ConfigError("expected the beginning of a trial's id; `kfeat plan` and `kfeat rows` show ids")
     there = configs or tuple(path for path in (Path("configs"),) if path.is_dir())
     experiments = []
-    for file in options.config_files(there):
+    for file in selection.config_files(there):
         try:
             experiments.append(load_experiment(file))
         except ConfigError as error:  # a config that nobody asked for is no reason to say nothing

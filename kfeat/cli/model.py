@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import options, selection
 from kfeat.saying import as_yaml, plain
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _threads = click.option(
 @click.command()
 @click.argument("config", type=_FILE)
 @click.option("--model", "file", type=_FILE, required=True, metavar="FILE", help="The file to write.")
-@options.chooses_method
+@selection.chooses_method
 @click.option("--all-rows", is_flag=True, help="Train on all rows, test rows too; then there is no score.")
 @click.option("--probabilities", is_flag=True,
               help="Calibrate a classifier without probabilities of its own; five more fits.")  # fmt: skip
@@ -60,7 +60,7 @@ def fit(
     check_place(file, "the model")
     if file.is_file() and not is_model(file):
         raise ModelError(f"{file}: is there, and is not a model; give another name with --model")
-    names = options.map_names(maps)
+    names = selection.map_names(maps)
     experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     trial = only_trial(experiment, all_rows, **access)

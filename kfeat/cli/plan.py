@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import options, selection
 from kfeat.errors import DataError, DownloadError
 from kfeat.saying import plain, plain_lines
 
@@ -21,7 +21,7 @@ Access = dict[str, Any]
 
 
 @click.command()
-@options.selects_experiments
+@selection.selects_experiments
 @options.out
 @options.results
 @options.memory

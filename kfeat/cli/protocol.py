@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import options, selection
 from kfeat.errors import ConfigError
 from kfeat.saying import plain
 
@@ -20,7 +20,7 @@ SEARCHING = ("maps", "repeats", "jobs", "dry_run", "publish")  # options of a se
 
 
 @click.command()
-@options.configs
+@selection.configs
 @click.option("--markdown", is_flag=True, help="Print Markdown.")
 @click.option("--search", is_flag=True, help="Try the alternatives of the switches, and rank the settings.")
 @click.option("--maps", metavar="A,B", help="Search with these maps only.")
@@ -60,7 +60,7 @@ def protocol(
     from kfeat.render.switches import render_switches
     from kfeat.render.terminal import terminal_width
 
-    files = options.config_files(configs)
+    files = selection.config_files(configs)
     experiments = [load_experiment(file, overrides) for file in files]
     for experiment in experiments:
         check_switches(experiment)
@@ -69,7 +69,7 @@ def protocol(
         click.echo("\n\n".join(render_switches(experiment, style, width) for experiment in experiments))
         return
     how = WorkerOptions(debug=bool(ctx.meta.get("kfeat.debug")), mirror=mirror, offline=offline)
-    names = options.map_names(maps)
+    names = selection.map_names(maps)
     # All of them before the first trial, so that nothing wrong is found only after hours.
     spaces = [
         _space(load_experiment(file, overrides, repeats=repeats, maps=names, exact=False), how)

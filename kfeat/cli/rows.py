@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import options, selection
 from kfeat.errors import StoreError
 from kfeat.saying import plain
 
@@ -35,7 +35,7 @@ def rows() -> None:
 
 
 @rows.command()
-@options.selects_experiments
+@selection.selects_experiments
 @options.out
 @options.results
 @click.option("--where", "wheres", multiple=True, metavar="KEY=VALUE",
@@ -70,7 +70,7 @@ def show(
             if row["id"] not in found or worth(row) > worth(found[row["id"]]):
                 found[row["id"]] = row
     if not found:
-        names = options.listed(experiments)
+        names = selection.listed(experiments)
         raise StoreError(f"no rows of {names} in {out} and {results}; `kfeat run` makes them")
     if form == "parquet" and sys.stdout.isatty():
         raise StoreError("Parquet is no text for a terminal; send it to a file with > rows.parquet")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import options, selection
 from kfeat.cli.plan import show_plans
 from kfeat.cli.schema import show_configs
 from kfeat.errors import DataError, DownloadError, EngineError, KfeatError, StoreError
@@ -29,7 +29,7 @@ Access = dict[str, Any]
 
 
 @click.command()
-@options.selects_experiments
+@selection.selects_experiments
 @options.out
 @options.results
 @options.chooses_engine
@@ -163,7 +163,7 @@ def _named(
                 raise
             click.echo(f"kfeat: passed over: {plain_lines(f'{one.path}: {error}')}", err=True)
     known = set().union(*(ids for _, ids in plans))
-    found = set(ids_beginning(prefixes, known, options.listed(experiments)))
+    found = set(ids_beginning(prefixes, known, selection.listed(experiments)))
     return [one for one, ids in plans if ids & found], found
 
 
@@ -197,7 +197,7 @@ def _show(
 
 
 @click.command()
-@options.selects_experiments
+@selection.selects_experiments
 @options.out
 def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
     """Draw the tables and figures of CONFIGS anew from the rows there are; compute nothing.
@@ -220,7 +220,7 @@ def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Pa
 
 
 @click.command()
-@options.selects_whole_experiments
+@selection.selects_whole_experiments
 @options.out
 @options.results
 @click.option("--partial", is_flag=True, help="Publish what is done, though trials are missing.")

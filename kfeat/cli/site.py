@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import options, selection
 
 
 @click.command()
@@ -25,7 +25,7 @@ def site(configs: tuple[Path, ...], out: Path, results: Path, serve: bool, port:
     from kfeat.experiments.load import load_experiment
     from kfeat.site.build import build
 
-    experiments = [load_experiment(file) for file in options.config_files(configs or (Path("configs"),))]
+    experiments = [load_experiment(file) for file in selection.config_files(configs or (Path("configs"),))]
     written = build(experiments, results, out)
     if not quiet:
         size = sum(path.stat().st_size for path in written) / 1e6

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options
+from kfeat.cli import options, selection
 from kfeat.saying import plain
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("config", type=click.Path(path_type=Path))
-@options.overrides
+@selection.overrides
 @click.option("--budget", metavar="TIME", default="5m", show_default=True, callback=options.seconds,
               help="The wall time of the search, once the data are read (30s, 10m, 2h).")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), metavar="TUNED",

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from kfeat.cli.options import config_files
+from kfeat.cli.selection import config_files
 from kfeat.experiments.component import read_component, registries
 from kfeat.experiments.explained import explained
 from kfeat.experiments.json_schema import experiment_schema

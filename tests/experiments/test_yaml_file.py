@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.cli.options import config_files
+from kfeat.cli.selection import config_files
 from kfeat.errors import ConfigError
 from kfeat.experiments.yaml_file import parse, read_mapping
 

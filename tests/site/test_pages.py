@@ -14,7 +14,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from kfeat.cli.options import config_files
+from kfeat.cli.selection import config_files
 from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.row import Row
