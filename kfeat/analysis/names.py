@@ -92,10 +92,11 @@ def places(
     return [", ".join(parts) for parts in zip(*differing, strict=True)] or [""] * len(cells)
 
 
-def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:
+def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None, shown: Sequence[Cell] = ()) -> str:
     """Return the method's name, with the parameters in which methods of that name differ here.
 
-    The parameter `hidden` is left out: it is the axis of a figure.
+    The parameter `hidden` is left out: it is the axis of a figure. `shown` is what stands in other parts of
+    the same table or figure: where another solver trains on the same data there, it is named here too.
     """
     trial = cell.trial
     alike = [other.trial for other in cells if (other.trial.map is None) == (trial.map is None)]
@@ -108,7 +109,9 @@ def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None) -> str:
     maps = [other.trial.map for other in cells if other.trial.map is not None]
     text = component(trial.map, maps, hidden)
     several = len({str(other.identity()) for other in used}) > 1
-    return f"{text}, {solver}" if several else text
+    beside = (other.trial for other in shown if other.trial.map and other.trial.source == trial.source)
+    elsewhere = {other.solver.name for other in beside if other.solver}
+    return f"{text}, {solver}" if several or elsewhere - {own.name} else text
 
 
 def component(item: Component, others: Sequence[Component], hidden: str | None = None) -> str:

@@ -127,7 +127,7 @@ def _record(
     return {
         "dataset": dataset(cell, cells),
         "kernel": kernel(cell, cells),
-        "method": method(cell, peers),
+        "method": method(cell, peers, shown=cells),
         **{kind.heading: _score(cell) if kind == quantity else MISSING for kind in kinds},
         "paper": MISSING if cell.reported is None else quantity.text(cell.reported.mean, cell.reported.sd),
         "difference": _difference(cell),

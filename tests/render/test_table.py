@@ -227,6 +227,24 @@ def test_a_dataset_is_told_from_itself_by_the_switches_that_differ(write: Callab
     assert {dataset(cell, one) for cell in one} == {"digits"}
 
 
+@pytest.mark.parametrize(
+    ("dataset", "names"),
+    [("adult", ["Tensor Sketch, Newton", "Tensor Sketch, LIBLINEAR"]), ("mnist", ["Tensor Sketch"] * 2)],
+)
+def test_a_solver_is_named_where_another_trains_on_the_same_data(
+    tmp_path: Path, dataset: str, names: list[str]
+) -> None:
+    setting = "{{dataset: {}, kernel: {{name: polynomial, degree: {}}}, solvers: {{mapped: {{name: {}}}}}}}"
+    settings = setting.format(dataset, 2, "newton"), setting.format("adult", 3, "liblinear")
+    path = tmp_path / "two_solvers.yaml"
+    path.write_text(
+        f"title: two\nsettings: [{', '.join(settings)}]\nmaps: [{{name: tensor_sketch, n_components: 20}}]\n"
+    )
+    experiment = load_experiment(path)
+    cells = summarise(experiment, plan(experiment, dict.fromkeys(experiment.datasets, "f")), {})
+    assert [record["method"] for record in records(experiment, cells)] == names
+
+
 def test_missing_rows_leave_no_gap_in_the_figure(
     experiment: Experiment, make_cells: Make, tmp_path: Path
 ) -> None:
