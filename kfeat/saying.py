@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 EXPONENT = re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")  # numbers that PyYAML takes for texts
+EXPONENT_BEGINS = list("-+0123456789")
 logger = logging.getLogger("kfeat")
 
 
@@ -44,7 +45,7 @@ def _dumper() -> Any:
     import yaml
 
     dumper: Any = type("Dumper", (yaml.SafeDumper,), {})
-    dumper.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT, list("-+0123456789"))
+    dumper.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT, EXPONENT_BEGINS)
     return dumper
 
 

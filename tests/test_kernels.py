@@ -337,6 +337,12 @@ def test_where_most_rows_are_the_same_the_median_distance_is_zero(kernel, make):
     assert kernel("mean_distance").resolve(make(X)).gamma > 0
 
 
+def test_a_bandwidth_of_values_that_overflow_is_refused_as_that():
+    told = "no number: squares of the rows' values overflow; scale them"
+    with np.errstate(all="ignore"), pytest.raises(DataError, match=told):
+        Gaussian("mean_distance").resolve(np.array([[1e200, 0], [0, 1e200], [3e200, 1]]))
+
+
 def test_coefficients_of_high_degrees_are_finite_where_a_factor_of_them_is_not():
     p = 1100  # C(1100, 550) is 1e329
     assert np.array_equal(Polynomial(p).maclaurin(p + 5), np.arange(p + 5) == p)

@@ -162,7 +162,8 @@ def _data(sources: Iterable[Source]) -> dict[Source, str]:
     found = {}
     for source, keys in said.items():
         others = namesakes[dataset_name(source)]
-        apart = [key for key, value in keys.items() if any(other.get(key) != value for other in others)]
+        there = {key: value for key, value in keys.items() if value is not None}
+        apart = [key for key, value in there.items() if any(other.get(key) != value for other in others)]
         found[source] = " ".join([dataset_name(source), *(f"{key}={keys[key]}" for key in apart)])
     return found
 

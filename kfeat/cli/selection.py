@@ -152,6 +152,6 @@ def config_files(configs: tuple[Path, ...]) -> list[Path]:
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
         if not below:
-            raise ConfigError(f"{path}: no .yaml file below this folder")
+            raise ConfigError(f"{path}: no .yaml or .yml file below this folder")
         files += below
     return files

@@ -126,8 +126,8 @@ class Dataset:
 
 def block_rows(X: Matrix, n_columns: int, dense: bool) -> int:
     """Return how many rows of so many columns are taken at a time; sparse ones by the values they store."""
-    stored = isinstance(X, np.ndarray) or dense
-    values = n_columns if stored else -(-X.nnz // max(1, X.shape[0]))
+    whole = isinstance(X, np.ndarray) or dense
+    values = n_columns if whole else -(-X.nnz // max(1, X.shape[0]))
     return max(1, BLOCK_VALUES // max(1, values))
 
 

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from kfeat.data.cache import (
     OWN,
     Folder,
@@ -16,7 +18,7 @@ from kfeat.data.cache import (
     load_kept,
     parsed_once,
 )
-from kfeat.data.columns import advice_unnamed, unnamed
+from kfeat.data.columns import advice_unnamed, listed, unnamed
 from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import read_files
@@ -103,7 +105,18 @@ def load_files(source: FileSource, cache: Path) -> Raw:
     if raw.coding and raw.coding.n_dropped and source.reading.missing != "drop":
         kept = sum(len(part.y) for part in raw.parts.values())
         say_once(logging.WARNING, f"{source.name}: {told_unlabelled(raw.coding.n_dropped, kept)}")
+    if new := labels_of_test_alone(raw, source):
+        say_once(logging.WARNING, f"{source.name}: no training row has the test rows' labels {listed(new)}")
     return raw if source.fingerprint is None else with_pin(raw, source.fingerprint)
+
+
+def labels_of_test_alone(raw: Raw, source: FileSource) -> list[str]:
+    """Return the classes that only test rows have, unless `levels` declare the words of the target."""
+    declared = raw.coding and raw.coding.target in (source.levels or {})
+    if raw.task != "classification" or "test" not in raw.parts or declared:
+        return []
+    new = np.setdiff1d(raw.parts["test"].y, raw.parts["train"].y).tolist()
+    return [raw.label_names[label] if raw.label_names else str(label) for label in new]
 
 
 def told_unlabelled(dropped: int, kept: int) -> str:

@@ -1,5 +1,6 @@
 """How a file is read: its format and the options of that format, for registered and for user files."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -41,7 +42,7 @@ OPTIONS: dict[str, frozenset[str]] = {
 
 def once_each(words: list[str]) -> list[str]:
     """Return the words; raises ValueError for one that comes twice."""
-    if repeated := sorted({word for word in words if words.count(word) > 1}):
+    if repeated := sorted(word for word, n in Counter(words).items() if n > 1):
         raise ValueError(f"expected each word once, got more of {', '.join(repeated)}")
     return words
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from kfeat.data import Source, fingerprint, load_raw
 from kfeat.data.registry import entry
+from kfeat.data.sources import FileSource
+from kfeat.errors import DataError
 from kfeat.experiments.compatibility import check_tasks, known_task
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial, dataset_name, described, plan
@@ -31,8 +33,9 @@ def plan_from_rows(
     """Return the experiment's trials without a look at any data.
 
     A dataset's content hash is the one in `known`, else the one that is pinned, else that of one's own file
-    as it lies there if the cache knows it, else the one that the latest of its rows names, of which the last
-    come last. Where there is none, no row can belong to the dataset, and its trials have no hash.
+    as it lies there if the cache knows it, else the one that its rows name. Where these name several, one's
+    own file is read for that; if it cannot be, the latest rows decide, which come last. Where there is none,
+    no row can belong to the dataset, and its trials have no hash.
     """
     named: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -48,7 +51,12 @@ def plan_from_rows(
 
 def _known(source: Source) -> str | None:
     """Return the content hash that needs no rows: stated, or of data to be generated or of a file's own."""
-    return entry(source).fingerprint if isinstance(source, str) else fingerprint(source)
+    if isinstance(source, str):
+        return entry(source).fingerprint
+    try:
+        return fingerprint(source)
+    except DataError:  # no cache can be read: rows tell then
+        return None
 
 
 def _named(name: str, source: dict[str, Any] | None) -> str:
@@ -65,10 +73,17 @@ def _named_by(named: Mapping[str, Iterable[str]], source: Source) -> str | None:
     """Return the hash that the last rows name, with a warning where others name another."""
     name = dataset_name(source)
     contents = [*(named.get(_named(name, described(source))) or named.get(f"{name} of schema 1") or ())]
-    if len(contents) > 1:
-        say_once(
-            logging.WARNING,
-            f"{name}: its rows are of {len(contents)} different contents, and no file is at hand that tells "
-            "which is meant; those of the content that ran last are taken",
-        )
-    return contents[-1] if contents else None
+    if len(contents) < 2:
+        return contents[0] if contents else None
+    why = "nobody has pinned which is meant"
+    if isinstance(source, FileSource):
+        try:
+            return load_raw(source).fingerprint
+        except DataError as error:
+            why = f"the file that tells which is meant cannot be read ({error})"
+    say_once(
+        logging.WARNING,
+        f"{name}: its rows are of {len(contents)} different contents, and {why}; those of the content that "
+        "ran last are taken",
+    )
+    return contents[-1]

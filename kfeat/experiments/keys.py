@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from kfeat.data import Protocol
+from kfeat.data.generators import Generator
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import registries
 from kfeat.experiments.load import Experiment
@@ -13,13 +14,33 @@ from kfeat.parameters import did_you_mean, parameter_model
 
 def known_keys() -> list[str]:
     """Return every key that a switch can have; of a parameter also with its component's name between."""
-    keys = ["dataset", "repeats", *(f"protocol.{name}" for name in Protocol.model_fields)]
-    for part, registry in registries().items():
-        keys.append(part)
-        for name, cls in registry.items():
-            for parameter in parameter_model(cls).model_fields:
-                keys += [f"{part}.{parameter}", f"{part}.{name}.{parameter}"]
+    named = (f"{part}.{name}.{parameter}" for part, name, parameter in _parameters())
+    return [*_general(), "repeats", *named]
+
+
+def trial_keys() -> list[str]:
+    """Return every key that a trial can have, but for those within a split or within another component."""
+    generated = (f"dataset.{name}" for model in _below(Generator) for name in model.model_fields)
+    return [*_general(), *dict.fromkeys(generated)]
+
+
+def _general() -> list[str]:
+    parameters = (f"{part}.{parameter}" for part, _, parameter in _parameters())
+    keys = ["dataset", *(f"protocol.{name}" for name in Protocol.model_fields), *registries(), *parameters]
     return list(dict.fromkeys(keys))
+
+
+def _parameters() -> Iterator[tuple[str, str, str]]:
+    """Yield each parameter with its part (kernel, map, ...) and its component's name."""
+    for part, registry in registries().items():
+        for name, cls in registry.items():
+            yield from ((part, name, parameter) for parameter in parameter_model(cls).model_fields)
+
+
+def _below(model: type[Generator]) -> Iterator[type[Generator]]:
+    yield model
+    for each in model.__subclasses__():
+        yield from _below(each)
 
 
 def check_selectors(experiment: Experiment, trials: Sequence[Trial]) -> None:
@@ -28,11 +49,10 @@ def check_selectors(experiment: Experiment, trials: Sequence[Trial]) -> None:
     A value that no trial here has may be meant: printed numbers and tables are shared by configs.
     """
     planned = {key for trial in trials for key in trial.describe()}
-    known = known_keys()
+    known = trial_keys()
     for place, selector in _selectors(experiment):
         for key in selector:
-            generated = key.startswith("dataset.")
-            if key not in planned and not generated and ".".join(key.split(".")[:2]) not in known:
+            if key not in planned and ".".join(key.split(".")[:2]) not in known:
                 raise ConfigError(
                     f"{experiment.path}, {place}: no trial has the key {key!r}{did_you_mean(key, known)}"
                 )

@@ -199,7 +199,8 @@ def _refuse_halves(settings: Sequence[SettingKeys]) -> None:
     problems: list[tuple[KeyPath, str]] = []
     for i, one in enumerate(settings):
         if one.maps and "mapped" not in one.solvers.model_fields_set:
-            what = "nothing is done with the features: add a `mapped` solver to `solvers`, or a `measure`"
+            what = "nothing is done with the features: add a `mapped` solver to `solvers`, or a `measure`; "
+            what += "`mapped: null` says that this is meant"
             problems.append((("settings", i, "maps"), what))
         if one.solvers.mapped and "maps" not in one.model_fields_set:
             what = "`mapped` solvers need features: add `maps`"

@@ -11,7 +11,7 @@ from yaml.composer import Composer
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.located import LocatedDict, LocatedList, Place, own_copy
-from kfeat.saying import EXPONENT
+from kfeat.saying import EXPONENT, EXPONENT_BEGINS
 
 MAX_BYTES = 1_000_000
 SUFFIXES = (".yaml", ".yml")
@@ -133,7 +133,7 @@ _CONSTRUCTORS: dict[str, Any] = {
 }  # fmt: skip
 for _tag, _constructor in _CONSTRUCTORS.items():
     _StrictLoader.add_constructor(_YAML + _tag, _constructor)
-_StrictLoader.add_implicit_resolver(_YAML + "float", EXPONENT, list("-+0123456789"))
+_StrictLoader.add_implicit_resolver(_YAML + "float", EXPONENT, EXPONENT_BEGINS)
 
 
 def parse(text: str, origin: str) -> Any:

@@ -1,5 +1,6 @@
 """Bandwidth heuristics: a kernel's bandwidth as the mean or the median distance between rows of the data."""
 
+from math import isnan
 from typing import Any, Literal
 
 import numpy as np
@@ -41,7 +42,11 @@ def bandwidth(distances: NDArray[Any], rule: str) -> float:
     pairs = distances[np.triu_indices(len(distances), k=1)]
     value = float(np.median(pairs) if rule == "median" else pairs.mean()) if pairs.size else 0.0
     if not value > 0:
-        if pairs.any():
+        if isnan(value):
+            raise DataError(
+                f"the {rule} bandwidth is no number: squares of the rows' values overflow; scale them"
+            )
+        if rule == "median" and pairs.any():
             raise DataError(
                 "the median distance is 0, since half of the pairs of rows or more are equal: set the "
                 "kernel's bandwidth to mean_distance, or to a number"

@@ -347,7 +347,9 @@ def test_a_target_of_numbers_with_a_stray_word_is_no_classification() -> None:
     Path("rent.csv").write_text("a,y\n" + "".join(f"{i % 7},{cell}\n" for i, cell in enumerate(cells)))
     refused = kfeat("new", "rent.csv", "--target", "y")
     assert refused.exit_code == 2
-    assert "column y: most cells are numbers, and train row 6 is 'n/v'; correct it" in refused.stderr
+    assert (
+        "column y: all but 1 of 100 cells are numbers, and train row 6 is 'n/v'; correct it" in refused.stderr
+    )
     Path("rise.csv").write_text("a,y\n" + "".join(f"{i % 7},{i / 8} %\n" for i in range(100)))
     refused = kfeat("new", "rise.csv", "--target", "y")
     assert "has 100 different words in 100 rows; it holds numbers, but 100 cells are" in refused.stderr

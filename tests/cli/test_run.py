@@ -174,7 +174,9 @@ def test_options_that_contradict_each_other_are_refused(write: Write, options: l
 def test_a_trial_that_was_done_and_cannot_be_done_again_keeps_its_row(
     write: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
-    path = write()
+    path = write(
+        **{"tensor_sketch, n_components: 64": "tensor_sketch, n_components: 8192"}
+    )  # not over at once
     trials = planned(path)
     write_rows(Path("runs/small"), [fake_row(trial, 0.5, timed=False) for trial in trials])
     before = Path("runs/small", ROWS).read_bytes()
@@ -266,7 +268,7 @@ def test_no_rows_fail_the_check_and_the_report(write: Write) -> None:
     ("arguments", "words"),
     [
         (["run", "nowhere.yaml"], "no such file"),
-        (["run", "."], "no .yaml file"),
+        (["run", "."], "no .yaml or .yml file"),
         (["run", "small.yaml", "--set", "dataset=nonesuch"], "nonesuch"),
         (["run", "small.yaml", "--set", "seed"], "key=value"),
         (["run", "small.yaml", "--maps", "x"], "not in small.yaml"),
@@ -693,6 +695,12 @@ def test_a_key_that_no_trial_has_is_refused_before_a_run(write: Write) -> None:
     for wrong, told in (
         (table, "table.columns[0].over: no trial has the key 'mapp' (did you mean 'map'?)"),
         (numbers, "reported.numbers[0].for: no trial has the key 'solver.Cc' (did you mean 'solver.C'?)"),
+        (
+            table.replace("over: {mapp", "over: {map.tensor_sketch.n_components"),
+            "n_components' (did you mean 'map.n_",
+        ),
+        (numbers.replace("solver.Cc", "repeats"), "no trial has the key 'repeats'"),
+        (numbers.replace("solver.Cc", "dataset.foo"), "no trial has the key 'dataset.foo'"),
         (switches, "'solver.Cc' is no key of an experiment"),
     ):
         path.write_text(text + wrong)
@@ -718,9 +726,10 @@ def test_a_report_is_of_the_file_as_it_lies(write: Write) -> None:
     files = [
         "a,b,y\n" + "".join(f"{i % 7},{i % 5},{i % number > 1}\n" for i in range(70)) for number in (3, 4)
     ]
-    for text in (*files, files[0]):
+    for text in files:
         Path("own.csv").write_text(text)
         assert kfeat("run", path, "-q", "--no-exact").exit_code == 0
+    Path("own.csv").write_text(files[0])  # which no cache knows any more
     first = kfeat("rows", path, "--format", "jsonl").stdout
     planned = kfeat("plan", path, "--no-exact").stdout.splitlines()
     ids = [line.split()[0] for line in planned if "  done  " in line]

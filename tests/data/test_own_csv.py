@@ -14,6 +14,7 @@ from kfeat.data.formats import mat
 from kfeat.data.inspection import inspect
 from kfeat.data.prepare import prepare
 from kfeat.errors import ConfigError, DataError
+from kfeat.saying import say_once
 from tests.data.files import write
 from tests.fuzz.test_data_files import in_this_process
 
@@ -94,10 +95,63 @@ def test_dates_that_are_declared_are_words(tmp_path: Path) -> None:
     assert raw.parts["train"].X.tolist() == [[1], [0]]
 
 
-@pytest.mark.parametrize("names", ["0,1,2,y", "2019,2020,2021,y", "x,y,1"])
-def test_headers_of_numbers_that_count_are_headers(tmp_path: Path, names: str) -> None:
+@pytest.mark.parametrize(
+    "names",
+    ["0,1,2,y", "2019,2020,2021,y", "x,y,1", "a,b,y,2010,2020", "a,2022,2021,b,y", "a,b,y,0.1,0.2,0.3"],
+)
+def test_headers_with_some_numbers_are_headers(tmp_path: Path, names: str) -> None:
     row = ",".join("5" for _ in names.split(","))
     assert loaded(tmp_path, f"{names}\n{row}\n{row}\n").n_features == len(names.split(",")) - 1
+
+
+def test_a_first_line_with_a_word_that_comes_again_below_is_data(tmp_path: Path) -> None:
+    text = "39,13,a,b,c,d,y\n50,13,a,c,b,e,n\n"
+    with pytest.raises(DataError, match="looks like data"):
+        loaded(tmp_path, text, target=-1, categorical="one_hot")
+    raw = loaded(tmp_path, text.replace("a", "A", 1), target=-1, categorical="one_hot")
+    assert len(raw.parts["train"].y) == 1
+
+
+def test_codes_beside_numbers_are_words_and_a_few_strays_mistakes(tmp_path: Path) -> None:
+    cells = [*(str(i) for i in range(60)), *(f"V{i}" for i in range(30))]
+    text = "a,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells))
+    assert loaded(tmp_path, text, categorical="one_hot").n_features == 90
+    text = "a,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells[:62]))
+    with pytest.raises(DataError, match=r"all but 2 of 62 cells are numbers, .*'V0'; .* `drop: \[a\]`"):
+        loaded(tmp_path, text, categorical="one_hot")
+
+
+def test_infinity_is_told_of_the_column_that_has_it(tmp_path: Path) -> None:
+    for text, options, told in (
+        ("a,b,y\n1e400,1,0\n2,,1\n", {"drop": ["a"]}, "line 3, column b: .* got ''"),
+        ("a,b,y\n7e3941,1,0\nff,,1\n", {"categorical": "one_hot"}, "line 3, column b: .* got ''"),
+        ("a,b,y\n1,,0\n2,1e400,1\n", {}, "line 3, column b: .* got '1e400'"),
+    ):
+        with pytest.raises(DataError, match=told):
+            loaded(tmp_path, text, **options)
+
+
+def test_labels_of_test_rows_alone_are_told_at_each_load(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    test = str(write(tmp_path, "a,y\n1,2\n2,0\n", "test.csv"))
+    for _ in range(2):
+        say_once.cache_clear()
+        caplog.clear()
+        loaded(tmp_path, "a,y\n1,0\n2,1\n", test=test)
+        assert "toy.csv: no training row has the test rows' labels 2" in caplog.text
+    caplog.clear()
+    test = str(write(tmp_path, "a,y\n1,z\n2,x\n", "test.csv"))
+    loaded(tmp_path, "a,y\n1,x\n2,x\n", test=test, levels={"y": ["x", "z"]})
+    assert "no training row" not in caplog.text
+
+
+def test_lines_are_parted_as_pandas_parts_them(tmp_path: Path) -> None:
+    raw = loaded(tmp_path, 'a b y\n1 2 "x"z\n2 NA w\n', delimiter="whitespace", missing="mean")
+    assert raw.label_names == ("w", "xz")
+    labels = str(write(tmp_path, 'x\n""\n\ny\n', "labels.csv"))
+    with pytest.raises(DataError, match=r"labels.csv, line 2, column 0: .* got ''"):
+        loaded(tmp_path, "a,b\n1,2\n3,4\n5,6\n", target=None, labels=labels)
 
 
 def test_row_numbers_without_a_name_are_told_of_and_dropped(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.data import fingerprint
+from kfeat.data import fingerprint, load_raw
 from kfeat.experiments import fingerprints
 from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import load_experiment
@@ -39,7 +39,7 @@ def test_a_pinned_hash_counts_whatever_rows_say(write: Write) -> None:
 
 
 def test_what_nobody_pinned_is_what_its_latest_row_names(
-    write: Write, caplog: pytest.LogCaptureFixture
+    write: Write, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [row("1", dataset="gisette", fingerprint="old"), row("2", dataset="gisette", fingerprint="new")]
     assert contents(write(), "gisette", *rows) == {"new"}
@@ -59,8 +59,20 @@ def test_what_nobody_pinned_is_what_its_latest_row_names(
     assert contents(write(), "{path: my.csv}", registered) == {None}
     again = {**mine, "id": "5", "fingerprint": "newer"}
     caplog.clear()
+    monkeypatch.setattr(fingerprints, "load_raw", load_raw)  # of several contents the file tells which
     assert contents(write(), "{path: my.csv}", again, mine) == {"mine"}
-    assert "my.csv: its rows are of 2 different contents" in caplog.text
+    assert "my.csv: its rows are of 2 different contents, and the file that tells" in caplog.text
+
+
+def test_a_cache_that_cannot_be_read_leaves_it_to_the_rows(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("KFEAT_CACHE", str(tmp_path / "file"))
+    own = load_experiment(write(), ["dataset={path: my.csv}"])
+    source = header(plan_from_rows(own, [])[0])["source"]
+    mine = row("1", dataset="my.csv", source=source, fingerprint="mine")
+    assert contents(write(), "{path: my.csv}", mine) == {"mine"}
 
 
 def test_data_that_nobody_knows_have_trials_of_their_own_and_no_hash(write: Write) -> None:

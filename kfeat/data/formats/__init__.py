@@ -1,6 +1,5 @@
 """The file formats: each turns a dataset's files, by role, into its parts."""
 
-import logging
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 
 from kfeat.data.arrays import canonical
 from kfeat.data.coding import Coding, as_labels
-from kfeat.data.columns import listed
 from kfeat.data.dataset import Part, Raw
 from kfeat.data.finite import check_finite_labels, check_finite_matrix
 from kfeat.data.formats.contents import Contents
@@ -19,7 +17,7 @@ from kfeat.data.formats.cut import cut
 from kfeat.data.models import Task
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError, KfeatError
-from kfeat.saying import printable, say_once
+from kfeat.saying import printable
 
 MODULES = {"csv": "delimited", "tsv": "delimited", "npz": "named_arrays"}  # others have their own name
 LABELS_BESIDE = ("csv", "tsv", "idx")  # which may have a file of labels
@@ -53,15 +51,11 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
         raise DataError(f"{files['train']}: expected numbers as targets of a regression, got words")
     for role, y in labels.items():
         if task == "classification" and (broken := y[(y != np.rint(y)) | (np.abs(y) >= 2**53)]).size:
+            file = files.get(f"{role}_labels", files.get(role, files["train"]))
             raise DataError(
-                f"{files.get(role, files['train'])}: expected words or whole numbers below 2^53 as classes, "
+                f"{file}: expected words or whole numbers below 2^53 as classes, "
                 f"got {broken[0]:.16g}; write words for them, or set `task: regression`"
             )
-    if task == "classification" and "test" in labels:
-        words, new = contents.label_names, np.setdiff1d(labels["test"], labels["train"]).tolist()
-        if new:
-            told = listed([words[label] if words else str(label) for label in new])
-            say_once(logging.WARNING, f"{files['train']}: no training row has the test rows' labels {told}")
     parts = canonical({role: Part(part.X, labels[role]) for role, part in parts.items()})
     coding = coding_of(contents, parts["train"], task, reading)
     return Raw(files["train"].name, task, parts, contents.label_names, coding=coding)

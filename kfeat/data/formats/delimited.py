@@ -4,13 +4,13 @@ import math
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from kfeat.data.coding import Coding
-from kfeat.data.columns import is_number, listed
+from kfeat.data.columns import UNNAMED, is_number, listed
 from kfeat.data.files import open_content
 from kfeat.data.formats.contents import Contents
 from kfeat.data.formats.learning import are_numbers
@@ -107,7 +107,7 @@ def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[
                     frame = next(reader, None)
                 if frame is None:
                     return
-                checked(frame, path, reading)
+                checked(frame, path, reading, coding.names)
                 if not whole and frame.iloc[:, -1].isna().any():
                     check_lengths(path, reading)
                     whole = True
@@ -184,12 +184,16 @@ def unreadable(path: Path, reading: Reading, error: Exception | Warning) -> Data
     return DataError(f"{path}: cannot be read as delimited text ({error})")
 
 
-def checked(frame: Any, path: Path, reading: Reading) -> Any:
-    """Return the frame, its columns named by text; raises DataError for no rows, or a header of numbers."""
+def checked(frame: Any, path: Path, reading: Reading, known: Collection[str] = ()) -> Any:
+    """Return the frame, its columns named by text; raises DataError for no rows, or a header of numbers.
+
+    A header that has all the `known` names is one, whatever it looks like.
+    """
     if not len(frame):
         raise DataError(f"{path}: expected lines of data below the header, got none")
     frame.columns = [str(name) for name in frame.columns]
-    if has_header(reading) and reading.header is None and looks_like_data(frame):
+    asked = has_header(reading) and reading.header is None
+    if asked and not (known and frame.columns.isin(known).sum() == len(known)) and looks_like_data(frame):
         raise DataError(
             f"{path}: its first line looks like data, not like names; set `header` to true or false"
         )
@@ -209,20 +213,37 @@ def refuse_repeated(path: Path, reading: Reading) -> None:
 
 
 def looks_like_data(frame: Any) -> bool:
-    """Return whether the names of columns are all numbers, or those of numeric ones are and do not count up.
+    """Return whether the names of columns look like a row of data.
 
-    Those that count up, by 1 or in equal steps, may be names: of questions, or of years. pandas writes a
-    number that comes again as 0.0, 0.0.1, 0.0.2.
+    They do where all are numbers; and where those of numeric columns are, all others stand above words, and
+    are as few or have one that is a word below it, too. Numbers that count up, by 1 or in equal steps, may be
+    names: of questions, or of years. pandas writes a number that comes again as 0.0, 0.0.1, 0.0.2.
     """
     names = list(frame.columns)
     known = set(names)
     first = [re.sub(r"\.\d+$", "", name) for name in names]
     names = [base if base in known else name for base, name in zip(first, names, strict=True)]
     numbers = [float(name) for name in names if is_number(name)]
-    steps = {after - before for before, after in pairwise(numbers)}
-    count = steps <= {1.0} or (len(numbers) > 2 and len(steps) == 1 and min(steps) > 0)
-    numeric = any(is_number(name) and are_numbers(frame.iloc[:, i]) for i, name in enumerate(names))
-    return len(numbers) == len(names) or (numeric and not count)
+    if len(numbers) == len(names):
+        return True
+    numeric = {name for i, name in enumerate(names) if are_numbers(frame.iloc[:, i])}
+    if counts_up(numbers) or not any(map(is_number, numeric)) or any(map(is_name, numeric)):
+        return False
+    words = ((name, frame.iloc[:, i]) for i, name in enumerate(names) if is_name(name))
+    return 2 * len(numbers) >= len(names) or any((cells == name).any() for name, cells in words)
+
+
+def is_name(word: str) -> bool:
+    """Return whether a word in the first line is no number, and nothing that stands for a missing one."""
+    return not (is_number(word) or word in MISSING or word.startswith(UNNAMED))
+
+
+def counts_up(numbers: Sequence[float]) -> bool:
+    """Return whether each number is the one before and 1, or three or more rise in equal steps."""
+    steps = [after - before for before, after in pairwise(numbers)]
+    if not all(math.isclose(step, steps[0], rel_tol=1e-6) for step in steps):
+        return False
+    return not steps or steps[0] == 1 or (len(steps) > 1 and steps[0] > 0)
 
 
 def check_cells(path: Path, frame: Any, reading: Reading, dropped: Sequence[str] = ()) -> None:
@@ -231,9 +252,10 @@ def check_cells(path: Path, frame: Any, reading: Reading, dropped: Sequence[str]
     Missing cells are left where `missing` says what to do about them, and in columns that are dropped.
     """
     lacking = bool(frame.isna().any(axis=None))
-    infinite = bool((frame.select_dtypes("number").abs() == math.inf).any(axis=None))
-    if infinite or (lacking and reading.missing is None):
-        diagnose(path, reading, dropped)
+    numbers = frame.select_dtypes("number")
+    infinite = numbers.columns[(numbers.abs() == math.inf).any()]
+    if len(infinite) or (lacking and reading.missing is None):
+        diagnose(path, reading, dropped, infinite)
         raise DataError(f"{path}: expected a finite number or word in every cell, got a missing value")
     if lacking:
         check_lengths(path, reading)

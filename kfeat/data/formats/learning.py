@@ -13,6 +13,7 @@ from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
 MOST_CODES = 20  # words of a column, most of them numbers, that may be meant as words
+FEW_STRAYS = 5  # cells that may be mistakes in a short column; of a long one a hundredth
 LOOKED_AT = 1000  # words of a column that tell whether it holds dates, or numbers with a decimal comma
 _DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2}"
 _MONTH = r"\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
@@ -154,22 +155,26 @@ def refuse_mixed(cells: Mapping[str, Any], reading: Reading, name: str, file: st
 
 
 def refuse_strays(
-    cells: Mapping[str, Any], words: Sequence[str], reading: Reading, name: str, file: str
-) -> None:
-    """Raise DataError where most words of a column spell numbers, unless the words are declared.
+    cells: Mapping[str, Any], words: Sequence[str], reading: Reading, name: str, file: str,
+    target: bool = False,
+) -> None:  # fmt: skip
+    """Raise DataError where all but a few cells of a column are numbers, unless the words are declared.
 
-    Up to 20 words may be codes such as 1, 2 and X; of more, those that spell no numbers are mistakes.
+    Up to 20 words may be codes such as 1, 2 and X; of more, a few cells that spell no numbers are mistakes.
     """
-    if is_declared(reading, name):
+    if is_declared(reading, name) or len(words) <= MOST_CODES:
         return
     strays = {word for word in words if not is_number(word, reading.decimal)}
-    if len(words) > MOST_CODES and strays and 2 * len(strays) < len(words):
-        part = next(part for part, some in cells.items() if some.map(str).isin(strays).any())
-        row = int(np.argmax(cells[part].map(str).isin(strays)))
+    marked = {part: some.map(str).isin(strays) for part, some in cells.items()}
+    n, of = sum(int(some.sum()) for some in marked.values()), sum(map(len, cells.values()))
+    if 0 < n <= max(FEW_STRAYS, of // 100) and 2 * n < of:
+        part = next(part for part, some in marked.items() if some.any())
+        row = int(np.argmax(marked[part]))
+        out = "" if target else f"leave the column out with {drop([name])}, "
         raise DataError(
-            f"{file}, column {name}: most cells are numbers, and {part} row {row + 1} is "
-            f"'{cells[part].iloc[row]}'; correct it or leave it empty, or declare all words of the column "
-            "with `levels`"
+            f"{file}, column {name}: all but {n:,} of {of:,} cells are numbers, and {part} row {row + 1} is "
+            f"'{cells[part].iloc[row]}'; correct it or leave it empty, {out}or declare all words of the "
+            "column with `levels`"
         )
 
 

@@ -3,7 +3,8 @@
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from math import isinf
 from pathlib import Path
@@ -27,7 +28,7 @@ DELIMITERS = {
     ",": "','",
     " ": "whitespace",
 }  # and how YAML writes them
-BLANK_CELL = re.compile(r'"((?:[^"]|"")*)"|(\S+)')  # in quotes, or without
+BLANK_CELL = re.compile(r'"((?:[^"]|"")*)"(\S*)|(\S+)')  # in quotes, with what touches them, or without
 LOOKED_AT = 20  # lines that tell the delimiter
 Lines = Iterator[tuple[int, list[str]]]
 
@@ -70,10 +71,13 @@ def check_length(path: Path, reading: Reading, line: int, cells: list[str], name
         raise DataError(f"{path}, line {line}: expected {len(names)} columns, got {len(cells)}{hint}")
 
 
-def diagnose(path: Path, reading: Reading, dropped: Sequence[str] = ()) -> None:
+def diagnose(
+    path: Path, reading: Reading, dropped: Sequence[str] = (), infinite: Collection[str] = ()
+) -> None:
     """Raise DataError for the first ragged line or infinity, else for missing cells, naming their lines.
 
-    Missing cells are passed over in the columns `dropped`, and where `missing` is set.
+    Infinity is looked for in the columns `infinite` alone. Missing cells are passed over in the columns
+    `dropped`, and where `missing` is set.
     """
     names, lines = named_records(path, reading)
     missing: dict[int, tuple[str, str]] = {}
@@ -81,7 +85,7 @@ def diagnose(path: Path, reading: Reading, dropped: Sequence[str] = ()) -> None:
         check_length(path, reading, line, cells, names)
         for name, cell in zip(names, cells, strict=True):
             word = cell.strip()
-            if is_infinite(word):
+            if name in infinite and is_infinite(word):
                 raise DataError(
                     f"{path}, line {line}, column {name}: expected a finite number or word, got '{cell}'"
                 )
@@ -98,7 +102,7 @@ def diagnose(path: Path, reading: Reading, dropped: Sequence[str] = ()) -> None:
 
 def in_blanks(line: str) -> list[str]:
     """Return the cells of a line between runs of blanks; one in quotes may hold some."""
-    return [bare or quoted.replace('""', '"') for quoted, bare in BLANK_CELL.findall(line)]
+    return [bare or quoted.replace('""', '"') + more for quoted, more, bare in BLANK_CELL.findall(line)]
 
 
 def is_infinite(word: str) -> bool:
@@ -140,11 +144,18 @@ def records(path: Path, separator: str) -> Lines:
             if separator == " ":
                 yield from ((number, in_blanks(line)) for number, line in enumerate(text, 1) if line.strip())
             else:
-                reader = csv.reader(text, delimiter=separator, skipinitialspace=True)
-                yield from ((reader.line_num, cells) for cells in reader if cells not in ([], [""]))
+                last = deque[str](maxlen=1)  # what tells an empty cell in quotes from a blank line
+                reader = csv.reader(_watched(text, last), delimiter=separator, skipinitialspace=True)
+                yield from ((reader.line_num, cells) for cells in reader if len(cells) > 1 or last[0].strip())
         except UnicodeDecodeError as error:
             raise DataError(
                 f"{path}: expected UTF-8 text ({error}); save it again as UTF-8 (spreadsheets: `CSV UTF-8`)"
             ) from None
         except (csv.Error, TypeError) as error:
             raise DataError(f"{path}: expected text delimited by '{separator}' ({error})") from None
+
+
+def _watched(text: Iterable[str], last: deque[str]) -> Iterator[str]:
+    for line in text:
+        last.append(line)
+        yield line

@@ -180,7 +180,7 @@ def coded_labels(
     levels = levels_of(labels, reading, name)
     refuse_dates(labels, reading, name, file)
     refuse_mixed(labels, reading, name, file)
-    refuse_strays(labels, levels, reading, name, file)
+    refuse_strays(labels, levels, reading, name, file, target=True)
     refuse_new_words(labels, reading, name, file)
     column = Column(name=name, kind="ordinal", words=tuple(levels))
     try:
