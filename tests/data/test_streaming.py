@@ -65,6 +65,15 @@ def test_every_format_gives_the_features_and_labels_of_training(
         assert_array_equal(np.concatenate([block.y for block in blocks]), raw.y)
 
 
+def test_a_header_with_the_names_of_training_is_one_whatever_it_looks_like(tmp_path: Path) -> None:
+    coding = learnt(tmp_path, "2019,2020,2021,y\n1,2,3,0\n4,5,6,1\n", target="y")
+    path = write(tmp_path, "2021,2019,2020\n3,1,2\n", "new.csv")
+    assert joined(rows_of(path, {"target": "y"}, coding)).tolist() == [[1, 2, 3]]
+    other = write(tmp_path, "2021,2019,2022\n3,1,2\n", "other.csv")
+    with pytest.raises(DataError, match="its first line looks like data"):
+        rows_of(other, {"target": "y"}, coding)
+
+
 def test_the_target_may_be_missing_and_columns_come_in_any_order(tmp_path: Path) -> None:
     coding = learnt(tmp_path, **OPTIONS)
     path = write(tmp_path, "colour,age\r\nred,7\r\n,\r\nblue,1\r\n", "new.csv")
