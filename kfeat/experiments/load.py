@@ -17,11 +17,12 @@ from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.grid import MAX_TRIALS, count_trials
 from kfeat.experiments.including import read_file
 from kfeat.experiments.located import LocatedDict
-from kfeat.experiments.names import experiment_name
+from kfeat.experiments.names import configs_above, experiment_name
 from kfeat.experiments.overrides import apply_override, refuse_idle, settings_of
 from kfeat.experiments.paper import Claim, Reported
 from kfeat.experiments.problems import KeyPath, config_error, refuse, sentences
 from kfeat.experiments.schema import ExperimentKeys, SettingKeys, Switch, TableLayout
+from kfeat.experiments.yaml_file import SUFFIXES
 from kfeat.parameters import did_you_mean
 
 EXACT = "exact"  # what `map` is called where there is none, in `for:` and in --maps
@@ -138,6 +139,7 @@ def _typed(raw: LocatedDict, path: Path, repeats: int | None) -> Experiment:
     try:
         file = ExperimentKeys.model_validate(keys)
         _refuse_halves(file.settings)
+        _refuse_strangers(file.rows_from, path.resolve())
     except ValidationError as error:
         raise config_error(path, sentences(error, ExperimentKeys, raw, path)) from None
     return Experiment(
@@ -205,6 +207,21 @@ def _refuse_halves(settings: Sequence[SettingKeys]) -> None:
         if one.solvers.mapped and "maps" not in one.model_fields_set:
             what = "`mapped` solvers need features: add `maps`"
             problems.append((("settings", i, "solvers"), what))
+    if problems:
+        raise refuse(problems)
+
+
+def _refuse_strangers(names: Sequence[str], path: Path) -> None:
+    """Raise ValidationError where `rows_from` names no config, and it is known where these are."""
+    root = configs_above(path)
+    if root is None:
+        return
+    problems: list[tuple[KeyPath, str]] = []
+    for i, name in enumerate(names):
+        if not any((root / (name + suffix)).is_file() for suffix in SUFFIXES):
+            known = [each.relative_to(root).with_suffix("").as_posix() for each in root.rglob("[!_.]*.yaml")]
+            near = did_you_mean(name, known)
+            problems.append((("rows_from", i), f"there is no config '{name}' below {root.name}/{near}"))
     if problems:
         raise refuse(problems)
 

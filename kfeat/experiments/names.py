@@ -29,6 +29,11 @@ def experiment_name(path: Path) -> str:
         raise ConfigError(f"{path}: its name is that of a folder of rows; {error}; rename it") from None
 
 
+def configs_above(path: Path) -> Path | None:
+    """Return the folder `configs` below which a config has its name; None where it is in none."""
+    return next((folder for folder in path.parents if folder.name == "configs"), None)
+
+
 def safe_name(name: str) -> str:
     """Return the name of an experiment; raises ValueError if it could lead out of the folder of rows."""
     if not all(_PART.fullmatch(part) for part in name.split("/")):

@@ -259,6 +259,23 @@ def test_names_that_are_safe_are_kept() -> None:
         experiment_name(Path("/x/configs/my folder/table1.yaml"))
 
 
+def test_rows_come_from_configs_that_there_are(write: Write, tmp_path: Path) -> None:
+    folder = tmp_path / "configs" / "paper"
+    folder.mkdir(parents=True)
+    (folder / "table1.yaml").touch()
+    text = write().read_text() + "rows_from: [paper/NAME]\n"
+    (folder / "own.yaml").write_text(text.replace("NAME", "tabel1"))
+    told = (
+        r"rows_from\[0\]: there is no config 'paper/tabel1' below configs/ \(did you mean 'paper/table1'\?\)"
+    )
+    with pytest.raises(ConfigError, match=told):
+        load_experiment(folder / "own.yaml")
+    (folder / "own.yaml").write_text(text.replace("NAME", "table1"))
+    assert load_experiment(folder / "own.yaml").rows_from == ["paper/table1"]
+    (tmp_path / "alone.yaml").write_text(text.replace("NAME", "tabel1"))  # nobody knows where the others are
+    assert load_experiment(tmp_path / "alone.yaml").rows_from == ["paper/tabel1"]
+
+
 @pytest.mark.parametrize("name", ["../x", "/etc", "a//b", "", "..", "a\nb"])
 def test_rows_come_from_below_the_folder_of_rows_only(write: Write, name: str) -> None:
     path = write()
