@@ -1,6 +1,6 @@
 """What a cell is called in tables, figures and verdicts: as short as it can be without being ambiguous."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -92,11 +92,13 @@ def places(
     return [", ".join(parts) for parts in zip(*differing, strict=True)] or [""] * len(cells)
 
 
-def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None, shown: Sequence[Cell] = ()) -> str:
+def method(
+    cell: Cell, cells: Sequence[Cell], hidden: str | None = None, elsewhere: Collection[str] = ()
+) -> str:
     """Return the method's name, with the parameters in which methods of that name differ here.
 
-    The parameter `hidden` is left out: it is the axis of a figure. `shown` is what stands in other parts of
-    the same table or figure: where another solver trains on the same data there, it is named here too.
+    The parameter `hidden` is left out: it is the axis of a figure. `elsewhere` are the solvers of features on
+    the same data in other parts of a table or figure: where there is another, the solver is named here too.
     """
     trial = cell.trial
     alike = [other.trial for other in cells if (other.trial.map is None) == (trial.map is None)]
@@ -109,9 +111,20 @@ def method(cell: Cell, cells: Sequence[Cell], hidden: str | None = None, shown: 
     maps = [other.trial.map for other in cells if other.trial.map is not None]
     text = component(trial.map, maps, hidden)
     several = len({str(other.identity()) for other in used}) > 1
-    beside = (other.trial for other in shown if other.trial.map and other.trial.source == trial.source)
-    elsewhere = {other.solver.name for other in beside if other.solver}
-    return f"{text}, {solver}" if several or elsewhere - {own.name} else text
+    return f"{text}, {solver}" if several or set(elsewhere) - {own.name} else text
+
+
+def method_names(cells: Sequence[Cell]) -> dict[int, str]:
+    """Return the `method` of each cell in its setting, for a table of all, by the id() of the cell."""
+    solvers: dict[Any, set[str]] = {}  # of each dataset
+    for cell in cells:
+        if cell.trial.map is not None and cell.trial.solver is not None:
+            solvers.setdefault(cell.trial.source, set()).add(cell.trial.solver.name)
+    return {
+        id(cell): method(cell, peers, elsewhere=solvers.get(cell.trial.source, ()))
+        for peers in by_setting(cells)
+        for cell in peers
+    }
 
 
 def component(item: Component, others: Sequence[Component], hidden: str | None = None) -> str:

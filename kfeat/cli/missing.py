@@ -15,7 +15,7 @@ from kfeat.saying import plain
 def missing_lines(experiments: Sequence[Experiment], out: Path) -> Iterator[str]:
     """Yield a line for each experiment of which trials, or times, are missing below `out`, and one for all.
 
-    No data are looked at: trials on data that nobody has read yet have no row.
+    Data are looked at only where rows do not tell which: trials on data that nobody has read yet have no row.
     """
     planned = absent = 0
     for experiment in experiments:

@@ -1,6 +1,5 @@
 """How the columns of files became features and labels: learnt when they are read, applied to new rows."""
 
-from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -8,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.columns import Column, listed
+from kfeat.data.columns import Column, listed, repeated
 from kfeat.data.finite import check_finite_labels, check_finite_matrix
 from kfeat.data.models import Matrix, Model, Task
 from kfeat.errors import DataError
@@ -111,8 +110,8 @@ class Coding(Model):
 
 def check_columns(found: Sequence[str], wanted: Sequence[str], beside: set[str | None]) -> None:
     """Raise DataError unless the wanted columns are there, once each, and no others but those beside them."""
-    if repeated := sorted(name for name, n in Counter(found).items() if n > 1):
-        raise DataError(f"columns: expected each name once, got more of {listed(repeated)}")
+    if several := repeated(found):
+        raise DataError(f"columns: expected each name once, got more of {listed(several)}")
     known, there = set(wanted), set(found)
     missing = [name for name in wanted if name not in there]
     extra = [name for name in found if name not in known and name not in beside]

@@ -1,5 +1,6 @@
 """One column of a table: how its cells become numbers, learnt once and applied to any rows."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
@@ -143,6 +144,11 @@ def listed(names: Sequence[str]) -> str:
     """Return names for a message, cut to a dozen."""
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return ", ".join(names[:MOST_LISTED]) + more
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """Return the names that come more than once, each once, sorted."""
+    return sorted(name for name, n in Counter(names).items() if n > 1)
 
 
 def quoted(words: Iterable[str]) -> str:

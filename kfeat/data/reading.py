@@ -1,12 +1,12 @@
 """How a file is read: its format and the options of that format, for registered and for user files."""
 
-from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Ge, Le, MinLen
 from pydantic import AfterValidator, model_validator
 
+from kfeat.data.columns import repeated
 from kfeat.data.models import MOST_SIDE, Model
 from kfeat.errors import DataError
 
@@ -42,8 +42,8 @@ OPTIONS: dict[str, frozenset[str]] = {
 
 def once_each(words: list[str]) -> list[str]:
     """Return the words; raises ValueError for one that comes twice."""
-    if repeated := sorted(word for word, n in Counter(words).items() if n > 1):
-        raise ValueError(f"expected each word once, got more of {', '.join(repeated)}")
+    if several := repeated(words):
+        raise ValueError(f"expected each word once, got more of {', '.join(several)}")
     return words
 
 

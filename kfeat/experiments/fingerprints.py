@@ -1,4 +1,4 @@
-"""The hash of each dataset's content: from the data for a run, from configs and rows for a report."""
+"""The hash of each dataset's content: from the data for a run; for a report from rows, if these tell it."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
 def plan_from_rows(
     experiment: Experiment, rows: Iterable[Row], known: Mapping[Source, str] | None = None
 ) -> list[Trial]:
-    """Return the experiment's trials without a look at any data.
+    """Return the experiment's trials without a look at any data, but where rows alone do not tell which.
 
     A dataset's content hash is the one in `known`, else the one that is pinned, else that of one's own file
     as it lies there if the cache knows it, else the one that its rows name. Where these name several, one's

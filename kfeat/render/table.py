@@ -8,7 +8,7 @@ from typing import Any
 
 from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
 from kfeat.analysis.folds import fold_means
-from kfeat.analysis.names import dataset, formulas, kernel, method
+from kfeat.analysis.names import dataset, formulas, kernel, method, method_names
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
@@ -98,7 +98,12 @@ def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False)
     With `spread`, seconds have their standard deviation, for which a terminal is too narrow.
     """
     kinds = scores(cells)
-    found = [_record(cell, cells, peers, kinds, spread) for peers in by_setting(cells) for cell in peers]
+    methods = method_names(cells)
+    found = [
+        _record(cell, methods[id(cell)], cells, peers, kinds, spread)
+        for peers in by_setting(cells)
+        for cell in peers
+    ]
     hidden = {
         "dataset": len({r["dataset"] for r in found}) == 1,
         "kernel": len({r["kernel"] for r in found}) == 1,
@@ -116,8 +121,9 @@ def _empty(column: str, found: Sequence[dict[str, str]]) -> bool:
 
 
 def _record(
-    cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell], kinds: Sequence[Quantity], spread: bool
-) -> dict[str, str]:
+    cell: Cell, name: str, cells: Sequence[Cell], peers: Sequence[Cell], kinds: Sequence[Quantity],
+    spread: bool,
+) -> dict[str, str]:  # fmt: skip
     exact = exact_of(cell, peers)
     quantity = cell.named(SCORE) if cell.rows else kinds[0]
     seconds = {phase: _seconds(cell, phase, spread) for phase in PHASES}
@@ -127,7 +133,7 @@ def _record(
     return {
         "dataset": dataset(cell, cells),
         "kernel": kernel(cell, cells),
-        "method": method(cell, peers, shown=cells),
+        "method": name,
         **{kind.heading: _score(cell) if kind == quantity else MISSING for kind in kinds},
         "paper": MISSING if cell.reported is None else quantity.text(cell.reported.mean, cell.reported.sd),
         "difference": _difference(cell),

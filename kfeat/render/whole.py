@@ -21,7 +21,7 @@ def whole_of(experiment: Experiment) -> Experiment:
 
 
 def cells_at_hand(experiment: Experiment, root: Path, trials: Iterable[Trial] = ()) -> list[Cell]:
-    """Return the cells of the plan with the rows below `root`; the data are not looked at.
+    """Return the cells of the plan with the rows below `root`, as `plan_from_rows` has it.
 
     `trials` are those that were just run, which know the content of their data.
     """

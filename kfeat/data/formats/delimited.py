@@ -3,14 +3,13 @@
 import math
 import re
 import warnings
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from kfeat.data.coding import Coding
-from kfeat.data.columns import UNNAMED, is_number, listed
+from kfeat.data.columns import UNNAMED, is_number, listed, repeated
 from kfeat.data.files import open_content
 from kfeat.data.formats.contents import Contents
 from kfeat.data.formats.learning import are_numbers
@@ -192,8 +191,8 @@ def checked(frame: Any, path: Path, reading: Reading, known: Collection[str] = (
     if not len(frame):
         raise DataError(f"{path}: expected lines of data below the header, got none")
     frame.columns = [str(name) for name in frame.columns]
-    asked = has_header(reading) and reading.header is None
-    if asked and not (known and frame.columns.isin(known).sum() == len(known)) and looks_like_data(frame):
+    named = bool(known) and set(known) <= set(frame.columns)
+    if has_header(reading) and reading.header is None and not named and looks_like_data(frame):
         raise DataError(
             f"{path}: its first line looks like data, not like names; set `header` to true or false"
         )
@@ -205,9 +204,9 @@ def checked(frame: Any, path: Path, reading: Reading, known: Collection[str] = (
 def refuse_repeated(path: Path, reading: Reading) -> None:
     """Raise DataError for a header that names two columns alike: nobody could tell which is meant."""
     names = named_records(path, reading)[0]
-    if repeated := [name for name, n in Counter(names).items() if n > 1]:
+    if several := repeated(names):
         raise DataError(
-            f"{path}: expected each name once in its first line, got more of {listed(repeated)}; name all "
+            f"{path}: expected each name once in its first line, got more of {listed(several)}; name all "
             "columns anew with `columns: [...]` and `header: true`"
         )
 
@@ -215,9 +214,10 @@ def refuse_repeated(path: Path, reading: Reading) -> None:
 def looks_like_data(frame: Any) -> bool:
     """Return whether the names of columns look like a row of data.
 
-    They do where all are numbers; and where those of numeric columns are, all others stand above words, and
-    are as few or have one that is a word below it, too. Numbers that count up, by 1 or in equal steps, may be
-    names: of questions, or of years. pandas writes a number that comes again as 0.0, 0.0.1, 0.0.2.
+    They do where all are numbers. Where some are, every column of numbers has to have one of them, since a
+    word above numbers is a name; then they do if half or more are numbers, or if a word comes again below
+    itself. Numbers that count up, by 1 or in equal steps, may be names: of questions, or of years. pandas
+    writes a number that comes again as 0.0, 0.0.1, 0.0.2.
     """
     names = list(frame.columns)
     known = set(names)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import PHASES, Cell, by_setting
-from kfeat.analysis.names import NOBODY, method, places
+from kfeat.analysis.names import NOBODY, method_names, places
 from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import SCORE
@@ -40,7 +40,7 @@ def methods(
     drawing = _Drawing(cells, layout, paper or PaperNumbers())
     settings = by_setting(cells)
     width = {1: 6, 2: 9}.get(len(drawing.columns), 3 + 3 * len(drawing.columns))
-    names = {id(cell): wrapped(method(cell, peers, shown=cells), 4) for peers in settings for cell in peers}
+    names = {key: wrapped(name, 4) for key, name in method_names(cells).items()}
     lines = max(name.count("\n") + 1 for name in names.values())
     height = 1.3 + 0.42 * len(settings) + 0.17 * max(2, lines) * len(cells)
     figure = Figure(figsize=(width, height), layout="constrained")
