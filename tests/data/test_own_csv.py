@@ -11,6 +11,7 @@ from scipy.io import savemat
 
 from kfeat.data import FileSource, Protocol, Raw, load_raw
 from kfeat.data.formats import mat
+from kfeat.data.formats.lines import in_blanks
 from kfeat.data.inspection import inspect
 from kfeat.data.prepare import prepare
 from kfeat.errors import ConfigError, DataError
@@ -112,6 +113,13 @@ def test_a_first_line_with_a_word_that_comes_again_below_is_data(tmp_path: Path)
     assert len(raw.parts["train"].y) == 1
 
 
+def test_a_word_above_numbers_is_a_name_whatever_comes_again_below(tmp_path: Path) -> None:
+    text = "area,2010,2020,region,y\n1,2,3,b,y\n4,5,6,y,x\n"  # y names a column, and is a word of two
+    raw = loaded(tmp_path, text, categorical="one_hot")
+    assert raw.coding is not None
+    assert raw.coding.names == ["area", "2010", "2020", "region"]
+
+
 def test_codes_beside_numbers_are_words_and_a_few_strays_mistakes(tmp_path: Path) -> None:
     cells = [*(str(i) for i in range(60)), *(f"V{i}" for i in range(30))]
     text = "a,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells))
@@ -149,6 +157,7 @@ def test_labels_of_test_rows_alone_are_told_at_each_load(
 def test_lines_are_parted_as_pandas_parts_them(tmp_path: Path) -> None:
     raw = loaded(tmp_path, 'a b y\n1 2 "x"z\n2 NA w\n', delimiter="whitespace", missing="mean")
     assert raw.label_names == ("w", "xz")
+    assert in_blanks('"x"y "a ""b" c\n') == ["xy", 'a "b', "c"]
     labels = str(write(tmp_path, 'x\n""\n\ny\n', "labels.csv"))
     with pytest.raises(DataError, match=r"labels.csv, line 2, column 0: .* got ''"):
         loaded(tmp_path, "a,b\n1,2\n3,4\n5,6\n", target=None, labels=labels)
