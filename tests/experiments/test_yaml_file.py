@@ -40,7 +40,8 @@ def test_numbers_are_read_as_people_write_them() -> None:
         (b"a: *b\n", ["line 1, column 4", "undefined alias"]),
         (b"a: !!python/object:os.system {}\n", ["line 1, column 4"]),
         (b"a: 2020-99-99\n", ["not valid YAML"]),
-        (b"[" * 5000, ["not valid YAML", "more than 50 levels deep"]),
+        (b"[" * 500, ["not valid YAML", "more than 50 levels deep"]),
+        (b"[" * 5000, ["not valid YAML"]),  # newer PyYAML refuses this by itself
         (BOMB.encode(), ["line 5", "more than 20,000 values"]),
         (b"a: &x [1, *x]\n", ["line 1, column 11", "*x stands inside of what it stands for"]),
         (b"a: [" + b"1," * 30_000 + b"]\n", ["more than 20,000 values"]),
