@@ -4,7 +4,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """Return `__version__` or `load_model`, which take longer than all that the command line starts with."""
+    """Return what takes longer to import than all that the command line starts with."""
     if name == "__version__":
         from importlib.metadata import version
 
@@ -13,4 +13,8 @@ def __getattr__(name: str) -> Any:
         from kfeat.models import load_model
 
         return load_model
+    if name in ("KernelClassifier", "KernelRegressor"):
+        from kfeat.tuning import estimator
+
+        return getattr(estimator, name)
     raise AttributeError(f"module 'kfeat' has no attribute '{name}'")

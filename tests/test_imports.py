@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "data": FOUNDATION,
     "experiments": {*FOUNDATION, "kernels", "maps", "solvers", "data"},
     "models": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments"},
-    "tuning": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments"},
+    "tuning": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments", "models"},
     "analysis": {"errors", "saying", "experiments"},
     "render": {"errors", "saying", "experiments", "tuning", "analysis"},
     "site": {"errors", "saying", "experiments", "analysis", "render", "maps", "data"},
@@ -44,7 +44,7 @@ MAY_IMPORT = {
         "models",
     },
     "__main__": {"cli"},
-    "__init__": {"models"},
+    "__init__": {"models", "tuning"},
 }
 
 

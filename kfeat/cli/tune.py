@@ -9,7 +9,7 @@ from kfeat.cli import options, selection
 from kfeat.saying import plain
 
 if TYPE_CHECKING:
-    from kfeat.tuning.halving import Scored
+    from kfeat.tuning.search import Scored
 
 
 @click.command()
@@ -24,23 +24,26 @@ if TYPE_CHECKING:
 @click.option("--threads", type=click.IntRange(min=1), help="Threads; all physical cores if left out.")
 @click.option("--runs", type=click.Path(path_type=Path), default=Path("runs"), show_default=True,
               help="The folder in which the search is kept, below the config's name.")  # fmt: skip
+@click.option("--prefer", type=click.Choice(["accuracy", "speed"]), default="accuracy", show_default=True,
+              help="TUNED gets the most accurate, or the quickest within half a point.")  # fmt: skip
 @options.access
 @options.verbosity
 def tune(
     config: Path, overrides: tuple[str, ...], budget: float, out: Path | None, seed: int, threads: int | None,
-    runs: Path, mirror: str | None, offline: bool, quiet: bool,
+    runs: Path, prefer: str, mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Look for a better kernel, map, D, loss and C than CONFIG has, and write a config with the best.
+    """Look for a better scaling, kernel, map, D, loss and C than CONFIG has; write a config with the best.
 
-    Candidates are scored by cross-validation on subsamples of the training rows; the better third goes up to
-    three times as many rows (successive halving). The test rows are scored once, at the end. It stops at the
-    budget with the best so far; called again, it goes on from there.
+    The exact kernel machine is a candidate wherever its time fits the budget. Candidates are scored by
+    cross-validation on subsamples of the training rows; the better third goes up to three times as many rows
+    (successive halving). The search ends at the budget, or earlier once nothing gets better; called again, it
+    goes on. Test rows choose nothing.
     """
     from kfeat.experiments.engines.local import physical_cores
     from kfeat.experiments.load import load_experiment
     from kfeat.models.writing import check_place as check_writable
     from kfeat.render.terminal import terminal_width
-    from kfeat.render.tuning import sentences, terminal, write_report
+    from kfeat.render.tuning import sentences, terminal, tests, write_report
     from kfeat.tuning.journal import Journal
     from kfeat.tuning.process import Assistant
     from kfeat.tuning.search import Search
@@ -63,8 +66,11 @@ def tune(
         assistant.end()
     said = sentences(found)
     click.echo(terminal(found, terminal_width()))
+    if found.tests:
+        click.echo("\n" + tests(found, terminal_width()))
     click.echo("\n" + plain(" ".join(said)))
-    write_config(place, tuned_config(setup, found, said))
+    quickest = found.quickest if prefer == "speed" else None
+    write_config(place, tuned_config(setup, quickest.scored if quickest else found.best, said))
     write_report(found, f"{setup.experiment.title}: what was tried", folder)
     if found.n_kept and not quiet:
         click.echo(f"{found.n_kept} rows of earlier calls were used.")
@@ -78,5 +84,9 @@ def _ignore(one: "Scored", best: "Scored") -> None:
 def _say(one: "Scored", best: "Scored") -> None:
     """Say on stderr what a candidate scored."""
     score = one.ended if one.reason else f"{one.score:.4f}"
-    name = f"{one.candidate.kernel['name']}, {one.candidate.map['name']}"
-    click.echo(f"{one.n:>8,} rows  {score:>8}  {name:<30}  best so far {best.score:.4f}", err=True)
+    feature_map = "exact" if one.candidate.map is None else one.candidate.map["name"]
+    name = f"{one.candidate.scale}, {one.candidate.kernel['name']}, {feature_map}"
+    click.echo(
+        f"{one.n:>8,} rows  {score:>8}  {name:<40}  {one.seconds:>6.2f} s  best so far {best.score:.4f}",
+        err=True,
+    )

@@ -12,11 +12,10 @@ from kfeat.render.escapes import csv_text
 from kfeat.render.replacing import Replacing
 from kfeat.render.terminal import table
 from kfeat.tuning.candidates import solver_of
-from kfeat.tuning.halving import FOLDS, Scored
-from kfeat.tuning.search import Found
+from kfeat.tuning.search import Found, Scored
 
 SHOWN = 12  # lines of the terminal's table
-HEADERS = ("rows", "kernel", "map", "solver", "score", "spread", "seconds")
+HEADERS = ("rows", "scale", "kernel", "map", "solver", "score", "spread", "seconds")
 
 
 def score_text(value: float, regression: bool) -> str:
@@ -38,31 +37,60 @@ def sentences(found: Found) -> list[str]:
 
     rows = f"{best.n:,} of {found.facts.n_train:,} training rows"
     said = [
-        f"Best of {len({one.candidate.key for one in found.scored})} candidates by {FOLDS}-fold "
-        f"cross-validation on {rows}: {of(best)} (mean and standard deviation of the folds)."
+        f"The best of {len({one.candidate.key for one in found.scored})} candidates is {_method(best)}: "
+        f"{of(best)} by cross-validation on {rows} (mean and standard deviation of the folds)."
     ]
     if found.before is not None and found.before.candidate.key != best.candidate.key:
-        said.append(f"The config's own kernel and map score {of(found.before)} there, C chosen for them too.")
+        said.append(
+            f"The config's own kernel and map score {of(found.before)} there, with C chosen likewise."
+        )
     elif found.before is not None:
         said.append("It is the config's own kernel and map.")
     else:
         own = [one.reason for one in found.scored if one.candidate.own and one.reason]
         said.append(f"The config's own kernel and map have no score there{f' ({own[0]})' if own else ''}.")
-    if found.exact is not None and found.beside is not None:
+    if found.exact is None:
+        said.append("No exact kernel machine was scored within the budget.")
+    elif found.exact.candidate != best.candidate:
         said.append(
-            f"On {found.exact.n:,} training rows the exact machine on its kernel scores {of(found.exact)}, "
-            f"the map {of(found.beside)}."
+            f"On {found.exact.n:,} training rows the best exact kernel machine scores {of(found.exact)}."
         )
-    else:
-        why = found.failed.get("exact", "the budget had no time for it")
-        said.append(f"The exact machine was not scored: {why}.")
     tested = f"On the {found.facts.n_test:,} test rows, by which nothing was chosen"
-    if found.test is None:
-        why = found.failed.get("test", "the budget had no time to train on all training rows")
-        said.append(f"{tested}, it has no score yet: {why}.")
+    if not found.tests or found.tests[0].scored != best:
+        why = found.failed or "the budget had no time to train on all training rows"
+        said.append(f"{tested}, the best has no score yet: {why}.")
     else:
-        said.append(f"{tested}, it scores {score_text(found.test, regression)}.")
+        said.append(f"{tested}, the best scores {score_text(found.tests[0].score, regression)}.")
     return said
+
+
+def _method(one: Scored) -> str:
+    """Return a candidate in words."""
+    scale, kernel, feature_map, solver = _names(one)
+    return f"{feature_map}, {kernel}, with {solver}, scale {scale}"
+
+
+def tests(found: Found, width: int | None) -> str:
+    """Return a table of what was trained on all training rows: the best, the quickest, the exact machine."""
+    roles = []
+    for one in found.tests:
+        names = ["the most accurate"] * (one.scored == found.best) + ["the quickest within half a point"] * (
+            one == found.quickest
+        )
+        roles.append(names or (["exact"] if one.scored.candidate.exact else ["fewest features"]))
+    regression = found.facts.task == "regression"
+    lines = [
+        [
+            ", ".join(role),
+            _method(one.scored),
+            score_text(one.score, regression),
+            f"{one.train:.2f}",
+            f"{one.predict:.4f}",
+        ]
+        for role, one in zip(roles, found.tests, strict=True)
+    ]
+    headers = ("trained on all training rows", "method", "test score", "train (s)", "1,000 rows (s)")
+    return table(headers, lines, width, text=(0, 1), right=(2, 3, 4))
 
 
 def ranked(scored: Sequence[Scored]) -> list[Scored]:
@@ -74,7 +102,7 @@ def terminal(found: Found, width: int | None) -> str:
     """Return the best candidates as a table that fits a terminal."""
     shown = ranked(found.scored)[:SHOWN]
     lines = [_line(one, found.facts.task == "regression") for one in shown]
-    return table(HEADERS, lines, width, text=(1, 2, 3), right=(0, 5, 6))
+    return table(HEADERS, lines, width, text=(1, 2, 3, 4), right=(0, 6, 7))
 
 
 def _line(one: Scored, regression: bool) -> list[str]:
@@ -85,14 +113,13 @@ def _line(one: Scored, regression: bool) -> list[str]:
 
 
 def _names(one: Scored) -> list[str]:
-    """Return kernel, map and solver in words."""
+    """Return scaling, kernel, map and solver in words."""
     candidate = one.candidate
-    solver = {"name": candidate.loss} if one.reason else solver_of(candidate.loss, one.value, {})
-    kernel, feature_map = (
-        read_component(entry, part) for part, entry in (("kernel", candidate.kernel), ("map", candidate.map))
-    )
+    solver = {"name": candidate.loss} if one.reason else solver_of(candidate, one.value, {})
+    kernel = read_component(candidate.kernel, "kernel")
+    feature_map = "exact" if candidate.map is None else _with_size(read_component(candidate.map, "map"))
     values = [f"{key}={value:g}" if key in ("C", "alpha") else str(value) for key, value in solver.items()]
-    return [in_words(kernel), _with_size(feature_map), " ".join(values)]
+    return [candidate.scale, in_words(kernel), feature_map, " ".join(values)]
 
 
 def _with_size(feature_map: Component) -> str:
@@ -115,10 +142,10 @@ def as_csv(found: Found) -> str:
     out = io.StringIO()
     writer: Any = csv.writer(out, lineterminator="\n")
     writer.writerow(
-        ["rows", "kernel", "map", "loss", "own", "C_or_alpha", "score", "sd", "seconds", "failed"]
+        ["rows", "scale", "kernel", "map", "loss", "own", "C_or_alpha", "score", "sd", "seconds", "failed"]
     )
     for one in ranked(found.scored):
-        names = [csv_text(name) for name in _names(one)[:2]]
+        names = [csv_text(name) for name in _names(one)[:3]]
         numbers = ["", "", ""] if one.reason else [one.value, one.score, one.sd]
         line = [one.n, *names, one.candidate.loss, one.candidate.own, *numbers]
         writer.writerow([*line, round(one.seconds, 3), csv_text(one.reason)])

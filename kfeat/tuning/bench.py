@@ -1,37 +1,49 @@
 """The work of a search: candidates scored by cross-validation on subsamples of the training rows."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from sklearn import kernel_ridge, svm
 from sklearn.model_selection import KFold, StratifiedKFold
 
 from kfeat.data import load
-from kfeat.data.dataset import Indices, Matrix
+from kfeat.data.dataset import Dataset, Indices, Matrix
+from kfeat.data.protocol import Protocol
+from kfeat.data.sources import validated
 from kfeat.errors import DataError
 from kfeat.experiments.component import read_component
-from kfeat.kernels import Gaussian, Laplacian
 from kfeat.kernels.base import squared_norms
 from kfeat.kernels.operands import as_operand
-from kfeat.solvers import SOLVERS, Newton, grid_scores
+from kfeat.memory import check_memory
+from kfeat.solvers import Newton
 from kfeat.solvers.class_weights import weights_of_codes
 from kfeat.solvers.ridge.estimator import ridge_path
 from kfeat.solvers.ridge.moments import Moments, sum_of
-from kfeat.tuning.candidates import Candidate, Entry, Facts, solver_of
-from kfeat.tuning.first_choices import bandwidth_rule
-from kfeat.tuning.halving import FOLDS
+from kfeat.tuning.candidates import Candidate, Entry, Facts, rounded, solver_of
 
 # Of Newton's method while candidates are compared; what is trained in the end may take more steps.
 EPS, STEPS = 1e-2, 100
 NO_SCORE = {"failed": "the score has no value, as R² of a single row"}
 MOST_KEPT = 2**30  # bytes of the Hessians' factors of all folds; beyond it each C is trained by itself
 PATIENCE, ENOUGH = 2, 1.0  # values of C that may be no better than the best before them; and above which
+DENSE_SCALES, SPARSE_SCALES = ("zscore", "minmax", "unit_rows"), ("unit_rows", "none")
+MOST_FOLDS = 5
+# Rows up to which the exact machine has its whole Gram matrix, which a product makes; twice as many where
+# rows are long, since SVC's own dot products cost most there.
+MOST_GRAM, MANY_COLUMNS = 5_000, 100
+NATIVE = {"gaussian": "rbf", "polynomial": "poly"}  # names of SVC's
+SAMPLE = 1000  # rows from which the scales of kernels are learnt
+TIMED_ROWS = 1000
+MOST_GAMMA = 1e9  # of a scaling after which rows still differ, as unit rows of one column do not
 
 
 class Bench:
-    """The data of a search under its protocol, and what can be asked about them; test rows for `test` only.
+    """The data of a search under each scaling, and what can be asked about them; test rows for `test` only.
 
     A subsample of n rows is the first n of one order of the training rows, in which every beginning has
     nearly the classes' shares of all; so a smaller one is part of a larger one. Whatever is learnt without
@@ -40,90 +52,162 @@ class Bench:
     """
 
     def __init__(
-        self, source: Any, protocol: Any, random_state: int, seed: int, threads: int, access: Any,
-        options: dict[str, Any] | None = None,
+        self, data: Callable[[str], Dataset], seed: int, threads: int, options: dict[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        self._data = load(source, protocol, random_state=random_state, **access)
-        if (most := self._counts().max()) < FOLDS:
+        self._under = cache(data)
+        own = data("own")
+        self._seed, self._threads = seed, threads
+        self._n, self._classes = len(own.y_train), own.task == "classification"
+        if not enough_rows(own.y_train, self._classes):
             raise DataError(
-                f"{self._data.name}: cross-validation in {FOLDS} folds takes {FOLDS} training rows of some "
-                f"class, and there are {most} at most; `kfeat fit` needs none"
+                f"{own.name}: cross-validation in {MOST_FOLDS} folds takes {MOST_FOLDS} training rows of "
+                "some class, and there are fewer; `kfeat fit` needs none"
             )
-        self._random_state, self._seed, self._threads = random_state, seed, threads
         self._options = dict(options or {})
         if "class_weight" in self._options:
-            weights = weights_of_codes(self._options["class_weight"], self._data.label_names)
+            weights = weights_of_codes(self._options["class_weight"], own.label_names)
             self._options["class_weight"] = weights
-        self._order = spread_order(self._data.y_train, self._data.task == "classification", seed)
-
-    def _counts(self) -> Any:
-        """Return the number of training rows of each class; of all in a regression."""
-        y = self._data.y_train
-        return np.unique(np.zeros(len(y)) if self._data.task == "regression" else y, return_counts=True)[1]
+        self._order = spread_order(own.y_train, self._classes, seed)
 
     def facts(self) -> Facts:
-        """Return what draws of candidates depend on."""
-        data, sample = self._data, self._data.X_train[self._order[:2000]]
-
-        def gamma(kernel: type[Gaussian | Laplacian]) -> float:
-            return float(kernel(bandwidth_rule(kernel, sample)).resolve(sample, self._seed).gamma)
-
-        square = float(squared_norms(as_operand(sample)).mean())
-        n, d = data.X_train.shape
-        rarest = int(self._counts().min())
-        return Facts(
-            data.task, n, data.X_test.shape[0], d, self._is_sparse,
-            gamma(Gaussian), 1.0 if self._is_sparse else gamma(Laplacian), max(square, 1e-12), rarest,
-        )  # fmt: skip
-
-    @property
-    def _is_sparse(self) -> bool:
-        return not isinstance(self._data.X_train, np.ndarray)
+        """Return what candidates depend on."""
+        own = self._under("own")
+        sparse = not isinstance(own.X_train, np.ndarray)
+        gammas = {}
+        for scale in ("own", *(SPARSE_SCALES if sparse else DENSE_SCALES)):
+            scales = _gammas(self._under(scale).X_train[self._order[:SAMPLE]])
+            if scale == "own" or scales["gaussian"] < MOST_GAMMA:
+                gammas[scale] = scales
+        rarest = int(np.unique(own.y_train, return_counts=True)[1].min()) if self._classes else self._n
+        n, d = own.X_train.shape
+        return Facts(own.task, n, own.X_test.shape[0], d, sparse, rarest, gammas)
 
     def score(self, candidate: Candidate, n: int, values: Sequence[float]) -> dict[str, Any]:
         """Return a candidate's scores on the folds at the best of these values of C (or alpha)."""
         start = perf_counter()
-        X, y = self._subsample(n)
-        Z = self._map(candidate, X).fit_transform(X)
-        if candidate.loss == "squares":
-            scores = ridge_scores(Z, y, values, self._seed)
+        rows = np.sort(self._order[:n])
+        data = self._under(candidate.scale)
+        X, y, values = data.X_train[rows], data.y_train[rows], sorted(values)
+        splits = self._splits(y)
+        if candidate.exact:
+            scores = self._exact_scores(candidate, X, y, values, splits)
         else:
-            scores = newton_scores(candidate.loss, Z, y, sorted(values), self._seed, self._options)
-        return best_column(scores, sorted(values)) | {"seconds": perf_counter() - start}
-
-    def exact(self, kernel: Entry, n: int, value: float) -> dict[str, Any]:
-        """Return the same of the exact machine on the kernel with one value of C (or alpha)."""
-        start = perf_counter()
-        X, y = self._subsample(n)
-        name, parameter = ("kernel_ridge", "alpha") if self._data.task == "regression" else ("libsvm", "C")
-        weights = {key: value for key, value in self._options.items() if key == "class_weight"}
-        solver: Any = SOLVERS[name](kernel=self._kernel(kernel), **weights)
-        scores = grid_scores(solver, X, y, parameter, [value], FOLDS, self._seed)
-        return best_column(scores, [value]) | {"seconds": perf_counter() - start}
+            size = 4 * n * max(candidate.size, 1)
+            check_memory(f"{candidate.size:,} features of {n:,} rows", 3 * size, "a smaller map")
+            Z = self._map(candidate, X).fit_transform(X)
+            if candidate.loss == "squares":
+                scores = ridge_scores(Z, y, values, splits)
+            else:
+                scores = newton_scores(candidate.loss, Z, y, values, splits, self._options)
+        return best_column(scores, values) | {"seconds": perf_counter() - start}
 
     def test(self, candidate: Candidate, value: float) -> dict[str, Any]:
-        """Return the score on the test rows after training on all training rows."""
+        """Return the score on the test rows after training on all training rows, and what both take."""
+        data = self._under(candidate.scale)
         start = perf_counter()
-        data = self._data
-        feature_map = self._map(candidate, data.X_train)
-        Z = feature_map.fit_transform(data.X_train)
-        solver: Any = read_component(solver_of(candidate.loss, value, self._options), "solver").build()
+        kernel = self._kernel(candidate.kernel, data.X_train)
+        feature_map = None if candidate.exact else self._map(candidate, data.X_train)
+        Z = data.X_train if feature_map is None else feature_map.fit_transform(data.X_train)
+        entry = read_component(solver_of(candidate, value, self._options), "solver")
+        solver: Any = entry.build(**({"kernel": kernel} if candidate.exact else {}))
         solver.fit(Z, data.y_train)
-        fitted = perf_counter() - start
-        score = solver.score(feature_map.transform(data.X_test), data.y_test)
-        return {"score": float(score), "seconds": fitted} if np.isfinite(score) else dict(NO_SCORE)
+        fitted = perf_counter()
 
-    def _subsample(self, n: int) -> tuple[Matrix, NDArray[Any]]:
-        rows = np.sort(self._order[:n])
-        return self._data.X_train[rows], self._data.y_train[rows]
+        def score(X: Matrix, y: Any) -> float:
+            return float(solver.score(X if feature_map is None else feature_map.transform(X), y))
 
-    def _kernel(self, entry: Entry) -> Any:
-        return read_component(entry, "kernel").build().resolve(self._data.X_train, self._random_state)
+        found = score(data.X_test, data.y_test)
+        begun, some = perf_counter(), slice(0, TIMED_ROWS)
+        solver.predict(
+            data.X_train[some] if feature_map is None else feature_map.transform(data.X_train[some])
+        )
+        predicted = (perf_counter() - begun) * TIMED_ROWS / min(TIMED_ROWS, self._n)
+        if not np.isfinite(found):
+            return dict(NO_SCORE)
+        return {"score": found, "train": fitted - start, "predict": predicted}
+
+    def _splits(self, y: NDArray[Any]) -> list[tuple[Indices, Indices]]:
+        """Return the folds: five of few rows, three of more, one of so many that one tells enough."""
+        n = len(y)
+        folds = 5 if n <= 1_000 else 3
+        cutter = (StratifiedKFold if self._classes else KFold)(folds, shuffle=True, random_state=self._seed)
+        return list(cutter.split(np.zeros(n), y))[: 1 if n > 30_000 else folds]
+
+    def _exact_scores(
+        self, candidate: Candidate, X: Matrix, y: NDArray[Any], values: Sequence[float], splits: Any
+    ) -> NDArray[np.float64]:
+        """Return the scores of the exact machine, (folds, values), from one Gram matrix, a fold a thread."""
+        n = len(y)
+        kernel = self._kernel(candidate.kernel, X)
+        few = MOST_GRAM if X.shape[1] <= MANY_COLUMNS else 2 * MOST_GRAM
+        if self._classes and n > few and candidate.kernel["name"] in NATIVE:
+            K, given = None, {**candidate.kernel, "kernel": NATIVE[candidate.kernel["name"]]}
+            del given["name"]
+        else:
+            check_memory(f"the Gram matrix of {n:,} rows", 24 * n * n, "fewer rows")
+            K, given = kernel(X.astype(np.float64)), {"kernel": "precomputed"}
+        weights = self._options.get("class_weight")
+
+        def fold(seen: Indices, held_out: Indices) -> list[float]:
+            if K is None:
+                K_seen, K_held_out = X[seen], X[held_out]
+            else:
+                K_seen, K_held_out = K[np.ix_(seen, seen)], K[np.ix_(held_out, seen)]
+            found = []
+            for value in values:
+                if self._classes:
+                    machine = svm.SVC(**given, C=value, cache_size=1000, class_weight=weights)
+                    found.append(float(machine.fit(K_seen, y[seen]).score(K_held_out, y[held_out])))
+                else:
+                    ridge = kernel_ridge.KernelRidge(kernel="precomputed", alpha=value)
+                    mean = y[seen].mean()
+                    ridge.fit(K_seen, y[seen] - mean)
+                    found.append(float(ridge.score(K_held_out, y[held_out] - mean)))
+            return found
+
+        return np.array(Parallel(self._threads, prefer="threads")(delayed(fold)(*one) for one in splits))
+
+    def _kernel(self, entry: Entry, X: Matrix) -> Any:
+        return read_component(entry, "kernel").build().resolve(X, self._seed)
 
     def _map(self, candidate: Candidate, X: Matrix) -> Any:
+        assert candidate.map is not None
+        kernel = self._kernel(candidate.kernel, X)
         component = read_component(candidate.map, "map")
-        kernel = self._kernel(candidate.kernel)
         return component.build(kernel=kernel, random_state=self._seed, n_jobs=self._threads)
+
+
+def under(
+    source: Any, protocol: Protocol, random_state: int, access: dict[str, Any]
+) -> Callable[[str], Dataset]:
+    """Return what loads a dataset under a protocol with another scaling; "own" is the protocol's."""
+
+    def data(scale: str) -> Dataset:
+        other = {} if scale == "own" else {"scale": scale}
+        changed = validated(Protocol, {**protocol.given(), **other}, "protocol")
+        return load(source, changed, random_state=random_state, **access)
+
+    return data
+
+
+def enough_rows(y: NDArray[Any], classes: bool) -> bool:
+    """Tell whether each fold can have a row of some class; of a regression any row."""
+    return (int(np.unique(y, return_counts=True)[1].max()) if classes else len(y)) >= MOST_FOLDS
+
+
+def _gammas(X: Matrix) -> dict[str, float]:
+    """Return what brings gamma times a kernel's distance, or inner product, near 1 on these rows."""
+    square = float(squared_norms(as_operand(X)).mean())
+    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    found = {
+        "gaussian": rounded(1 / max(square - float(mean @ mean), 1e-12)),
+        "polynomial": rounded(1 / max(square, 1e-12)),
+    }
+    if isinstance(X, np.ndarray):
+        half = len(X) // 2
+        distance = float(np.abs(X[:half].astype(np.float64) - X[half : 2 * half]).sum(axis=1).mean())
+        found["laplacian"] = rounded(1 / max(distance, 1e-12))
+    return found
 
 
 def spread_order(y: NDArray[Any], classes: bool, seed: int) -> Indices:
@@ -144,16 +228,15 @@ def spread_order(y: NDArray[Any], classes: bool, seed: int) -> Indices:
 
 
 def newton_scores(
-    loss: Any, Z: Any, y: NDArray[Any], values: Sequence[float], seed: int, options: dict[str, Any]
+    loss: Any, Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any, options: dict[str, Any]
 ) -> NDArray[np.float64]:
     """Return the accuracy on each held-out fold for values of C in rising order, (folds, values tried).
 
     All folds take a value before the next one comes, each from its last solution. Once two values in a row,
     the last above 1, are no better than one before, the larger ones, which cost the most, are left out.
     """
-    splits = list(StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(np.zeros(len(y)), y))
     folds = [(Z[seen], y[seen], Z[held_out], y[held_out]) for seen, held_out in splits]
-    factors = 8 * FOLDS * len(np.unique(y)) * Z.shape[1] ** 2
+    factors = 8 * len(splits) * len(np.unique(y)) * Z.shape[1] ** 2
 
     def path(X: Any, y: NDArray[Any]) -> Iterator[Newton]:
         solver = Newton(loss=loss, eps=EPS, max_iter=STEPS, warm_start=True, **options)
@@ -171,12 +254,14 @@ def newton_scores(
     return np.array(columns).T
 
 
-def ridge_scores(Z: Any, y: NDArray[Any], values: Sequence[float], seed: int) -> NDArray[np.float64]:
+def ridge_scores(Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any) -> NDArray[np.float64]:
     """Return R^2 on each held-out fold for each alpha in rising order, (folds, values), from moments."""
-    splits = KFold(FOLDS, shuffle=True, random_state=seed).split(Z)
-    parts = [Moments.of(Z[held_out], y[held_out]) for _, held_out in splits]
-    scores = np.empty((FOLDS, len(values)))
-    for fold, held_out in enumerate(parts):
+    rest = np.setdiff1d(np.arange(len(y)), np.concatenate([held_out for _, held_out in splits]))
+    parts = [
+        Moments.of(Z[rows], y[rows]) for rows in (*(held_out for _, held_out in splits), rest) if len(rows)
+    ]
+    scores = np.empty((len(splits), len(values)))
+    for fold, held_out in enumerate(parts[: len(splits)]):
         seen = sum_of(part for part in parts if part is not held_out)
         for k, w in enumerate(ridge_path(seen, np.sort(np.asarray(values, float)))):
             error = held_out.squared_error(w, float(seen.y_mean - seen.x_mean @ w))
@@ -193,6 +278,6 @@ def best_column(scores: NDArray[np.float64], values: Sequence[float]) -> dict[st
     return {
         "value": float(values[best]),
         "score": float(column.mean()),
-        "sd": float(column.std(ddof=1)),
+        "sd": float(column.std(ddof=1)) if len(column) > 1 else 0.0,
         "folds": [float(one) for one in column],
     }

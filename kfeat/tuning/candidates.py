@@ -1,10 +1,15 @@
-"""The candidates of a search: kernel, map, D and loss, drawn in an order that a seed fixes."""
+"""The candidates of a search: scaling, kernel, map and loss.
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+A candidate without a map is the exact kernel machine. On few rows it trains in a tenth of the time of a map
+with a thousand features, and it is what maps approximate: so exact machines choose scaling and kernel, and
+maps stand in for the best of them on more rows. Gamma is drawn as a multiple of 1 / (the sum of the columns'
+variances), which is 1/d after z-scores; so a multiple means the same under each scaling.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
-
-import numpy as np
 
 from kfeat.experiments.component import read_component
 from kfeat.experiments.plan import digest
@@ -12,77 +17,127 @@ from kfeat.maps import maps_for
 
 Entry = dict[str, Any]
 Loss = Literal["squared_hinge", "logistic", "squares"]
-GOLDEN = 0.6180339887498949  # of steps that cover an interval evenly, however many there are
-# Around the median heuristic's gamma: Gaussian bandwidths from 10 times to a hundredth of it; with many
-# columns to a tenth, below which hardly a row is near another.
-DECADES_BELOW, DECADES_ABOVE, DECADES_ABOVE_MANY = 2.0, 4.0, 2.0
-MANY_COLUMNS = 10
-DEGREES = (1, 2, 3, 4)
-SIZES = (64, 128, 256, 512, 1024)  # of D
+SIZE, LARGEST = 1024, 16384  # D of the first maps, and of the last
+FEW_COLUMNS = 10  # up to which a bandwidth far below the mean distance has neighbours to average over
 MAPS = {
-    "gaussian": ("orf", "random_fourier", "nystrom"),
+    "gaussian": ("orf", "nystrom"),
     "laplacian": ("random_fourier", "nystrom"),
     "polynomial": ("tensor_sketch", "nystrom"),
 }
-FIRST_NEAR = 9  # candidates before others are drawn near the best of them
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A kernel and a map as a config's entries, and the loss of the linear machine on the features.
+    """A scaling, a kernel and a map as a config's entries, and the loss of the linear machine.
 
-    `own` says that the config itself has this kernel and this map.
+    `scale` is "own" for the config's own. `map` is None for the exact machine: an SVM, or kernel ridge
+    regression. `own` says that the config itself has this kernel, map and scaling.
     """
 
+    scale: str
     kernel: Entry
-    map: Entry
+    map: Entry | None
     loss: Loss
     own: bool = False
 
-    @property
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @cached_property
     def key(self) -> str:
         """The identity of what is computed."""
         return digest({name: value for name, value in asdict(self).items() if name != "own"})[:16]
 
+    @property
+    def exact(self) -> bool:
+        """Whether this is the exact machine on the kernel."""
+        return self.map is None
+
+    @property
+    def size(self) -> int:
+        """D, or 0 for the exact machine."""
+        return 0 if self.map is None else int(self.map.get("n_components", 0))
+
 
 @dataclass(frozen=True)
 class Facts:
-    """What the draws depend on: sizes of the data, the median heuristic's gamma, the mean of ||x||^2."""
+    """What candidates depend on: the sizes of the data and, for each scaling, the scale of each kernel."""
 
     task: Literal["classification", "regression"]
     n_train: int
     n_test: int
     n_features: int
     sparse: bool
-    gamma: float
-    laplacian_gamma: float
-    square: float
-    rarest: int  # training rows of the rarest class; of a regression all
+    rarest: int  # training rows of the rarest class; all of them in a regression
+    gammas: dict[str, dict[str, float]]  # by scaling, by kernel
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of the exact machine, and the first that maps are tried with."""
+        return "squares" if self.task == "regression" else "squared_hinge"
 
 
-def solver_of(loss: str, value: float, options: Entry) -> Entry:
+def solver_of(candidate: Candidate, value: float, options: Entry) -> Entry:
     """Return the solver of a candidate as a config's entry; with the `options` of the config's own."""
-    if loss == "squares":
-        return {"name": "ridge", "alpha": value, **options}
-    return {"name": "newton", **({"loss": loss} if loss == "logistic" else {}), "C": value, **options}
+    if candidate.loss == "squares":
+        return {"name": "kernel_ridge" if candidate.exact else "ridge", "alpha": value}
+    if candidate.exact:
+        return {"name": "svc", "C": value, **{key: options[key] for key in options if key == "class_weight"}}
+    loss = {"loss": "logistic"} if candidate.loss == "logistic" else {}
+    return {"name": "newton", **loss, "C": value, **options}
 
 
-def drawn(i: int, facts: Facts, seed: int, smallest: int, best: Candidate | None = None) -> Candidate:
-    """Return the i-th candidate; `smallest` is the number of rows of the first rung, which caps landmarks.
+def reflexes(facts: Facts) -> list[dict[str, Any]]:
+    """Return what a practitioner tries first: SVMs after z-scores, with gamma about 1/d."""
+    scale = next(iter([one for one in facts.gammas if one != "own"] or facts.gammas))
+    other = next((one for one in ("minmax", "none", "own") if one in facts.gammas and one != scale), scale)
+    gaussian = {"scale": scale, "kernel": "gaussian"}
+    return [
+        {**gaussian, "factor": 1.0},
+        {**gaussian, "factor": 4.0},
+        {**gaussian, "factor": 0.25},
+        {**gaussian, "factor": 1.0, "scale": other},
+        {**gaussian, "factor": 16.0},
+        {"scale": scale, "kernel": "polynomial", "degree": 3},
+        *([{**gaussian, "factor": 256.0}] if facts.n_features <= FEW_COLUMNS else []),
+    ]
 
-    From the tenth on, every second one is drawn near the `best` so far.
-    """
-    rng = np.random.default_rng([seed, i])
-    if best is not None and i >= FIRST_NEAR and i % 2 and best.kernel["name"] in MAPS:
-        kernel = _near(best.kernel, rng)
+
+def suggested(trial: Any, facts: Facts) -> Candidate:
+    """Return the exact machine that an Optuna trial suggests."""
+    scale = trial.suggest_categorical("scale", list(facts.gammas))
+    name = trial.suggest_categorical("kernel", [one for one in MAPS if one in facts.gammas[scale]])
+    shape: Entry = {}
+    factor = 1.0
+    if name == "polynomial":
+        shape = {"degree": trial.suggest_int("degree", 1, 4), "coef0": 1}
     else:
-        kernel = _far(i, facts, seed)
-    name = str(rng.choice([one for one in MAPS[kernel["name"]] if one != "orf" or facts.n_features > 1]))
-    most = min(smallest, facts.n_train) if name == "nystrom" else facts.n_train
-    size = int(rng.choice([one for one in SIZES if one <= most] or [max(most // 2, 1)]))
-    feature_map: Entry = {"name": name, "n_components": size}
-    loss: Loss = "squares" if facts.task == "regression" else _loss(rng)
-    return Candidate(kernel, feature_map, loss)
+        most = 1e4 if facts.n_features <= FEW_COLUMNS else 100.0
+        factor = trial.suggest_float("factor", 0.01, most, log=True)
+    kernel = {"name": name, "gamma": rounded(factor * facts.gammas[scale][name]), **shape}
+    return Candidate(scale, kernel, None, facts.loss)
+
+
+def maps_of(exact: Candidate, facts: Facts, n: int) -> list[Candidate]:
+    """Return the maps that stand for an exact machine on n rows."""
+    names = [one for one in MAPS.get(exact.kernel["name"], ()) if one != "orf" or facts.n_features > 1]
+    size = min(SIZE, max(n // 3, 1))
+    return [replace(exact, map={"name": name, "n_components": size}) for name in names]
+
+
+def neighbours(one: Candidate, facts: Facts) -> Iterator[Candidate]:
+    """Yield what differs from a candidate in one step: more features, twice or half the gamma, the loss."""
+    if one.map is not None and "n_components" in one.map:
+        for times in (4, 2):
+            if (size := times * one.size) <= min(LARGEST, facts.n_train // 2):
+                yield replace(one, map={**one.map, "n_components": size}, own=False)
+    gamma = one.kernel.get("gamma")
+    if isinstance(gamma, int | float):
+        for factor in (2.0, 0.5):
+            yield replace(one, kernel={**one.kernel, "gamma": rounded(factor * gamma)}, own=False)
+    if one.loss != "squares" and not one.exact:
+        other: Loss = "squared_hinge" if one.loss == "logistic" else "logistic"
+        yield replace(one, loss=other, own=False)
 
 
 def own_candidates(kernels: Sequence[Entry], maps: Sequence[Entry], loss: Loss, most: int) -> list[Candidate]:
@@ -90,39 +145,10 @@ def own_candidates(kernels: Sequence[Entry], maps: Sequence[Entry], loss: Loss, 
     found = []
     for kernel in kernels:
         suited = maps_for(read_component(kernel, "kernel").build())
-        found += [Candidate(kernel, one, loss, own=True) for one in maps if one["name"] in suited]
+        found += [Candidate("own", kernel, one, loss, own=True) for one in maps if one["name"] in suited]
     return found[:most]
 
 
-def _loss(rng: np.random.Generator) -> Loss:
-    return "logistic" if rng.random() < 0.25 else "squared_hinge"
-
-
-def _far(i: int, facts: Facts, seed: int) -> Entry:
-    """Return a kernel: of five two Gaussians, two polynomials, one Laplacian (a third Gaussian if sparse)."""
-    kind = ("gaussian", "polynomial", "gaussian", "polynomial", "laplacian")[i % 5]
-    if kind == "laplacian" and facts.sparse:
-        kind = "gaussian"
-    if kind == "polynomial":
-        degree = DEGREES[(i // 5 * 2 + i % 5 // 3 + 1) % len(DEGREES)]
-        return {"name": kind, "degree": degree, "gamma": _rounded(1 / facts.square), "coef0": 1}
-    few = kind == "gaussian" and facts.n_features <= MANY_COLUMNS
-    high = DECADES_ABOVE if few else DECADES_ABOVE_MANY
-    at = (seed * GOLDEN**2 + 0.4 + i * GOLDEN) % 1
-    middle = facts.gamma if kind == "gaussian" else facts.laplacian_gamma
-    return {"name": kind, "gamma": _rounded(middle * 10 ** (at * (DECADES_BELOW + high) - DECADES_BELOW))}
-
-
-def _near(kernel: Entry, rng: np.random.Generator) -> Entry:
-    """Return the kernel with a parameter moved: gamma by a factor of up to 5, a degree by one at most."""
-    moved = {**kernel}
-    if kernel["name"] == "polynomial":
-        moved["degree"] = int(np.clip(kernel["degree"] + rng.integers(-1, 2), 1, 6))
-    if isinstance(moved.get("gamma"), float):
-        moved["gamma"] = _rounded(moved["gamma"] * 5 ** rng.uniform(-1, 1))
-    return moved
-
-
-def _rounded(value: float) -> float:
-    """Return three digits of a number: what a config says is what was tried."""
+def rounded(value: float) -> float:
+    """Return a number with three digits, as a person would write it into a config."""
     return float(f"{value:.3g}")

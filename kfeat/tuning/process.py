@@ -75,14 +75,14 @@ class Assistant:
 
 
 def _serve(connection: Connection, bench: dict[str, Any]) -> None:
-    from kfeat.tuning.bench import Bench
+    from kfeat.tuning.bench import Bench, under
 
     end_with_parent()
     logging.basicConfig(level=logging.ERROR)
     warnings.simplefilter("ignore")
     with threadpool_limits(bench["threads"]), suppress(EOFError):
         try:
-            at = Bench(**bench)
+            at = Bench(under(**bench["data"]), bench["seed"], bench["threads"], bench["options"])
         except KfeatError as error:
             connection.send(("error", error))
             return

@@ -1,28 +1,110 @@
-"""A search within a budget of wall time: candidates, then the test rows, once, then the exact machine."""
+"""A search within a budget of wall time: candidates on growing subsamples, then the test rows, once.
 
-from collections.abc import Callable, Mapping, Sequence
+A candidate goes up a rung, to three times as many rows, once it is among the best third of its kind (exact
+machines or maps) on its rung. No rung waits for another to be full, so that there is a best answer at any
+moment (Li et al., "A system for massively parallel hyperparameter tuning", MLSys 2020, Algorithm 2). Exact
+machines on the first rung are drawn by Optuna's TPE; maps of the best follow on the rungs above, and at last
+steps around the best. Optuna's own pruner decides at once and drops who waits; here who is passed by can come
+later.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
-from math import inf
+from itertools import pairwise
+from math import ceil, inf
 from time import monotonic
 from typing import Any, Protocol
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.plan import digest
-from kfeat.tuning.candidates import Candidate, Facts, drawn, own_candidates
-from kfeat.tuning.halving import MOST, TOO_LONG, Scored, baseline, first_rung, next_up, rungs, winner
-from kfeat.tuning.journal import Journal, Row
+from kfeat.tuning.bench import MOST_FOLDS
+from kfeat.tuning.candidates import (
+    Candidate,
+    Facts,
+    maps_of,
+    neighbours,
+    own_candidates,
+    reflexes,
+    suggested,
+)
+from kfeat.tuning.journal import Row
 
-# Shares of the budget: until then candidates begin, until then they end, until then the test rows are scored.
-BEGIN, SEARCH, TEST = 0.6, 0.68, 0.85
-ONE_CANDIDATE = 0.15  # of the budget at most: who takes longer is ended
+SEARCH = 0.7  # share of the budget after which no candidate begins; the rest trains the best on all rows
+ONE_CANDIDATE = 0.25  # of the budget at most: a candidate that takes longer is ended
 CLOSING = 2.0  # seconds that writing the table and the figure takes
-MOST_EXACT = 2000  # rows on which the exact machine is scored, at most
-MOST_OWN = 6
-GROWTH = 4.0  # times that a candidate takes on three times the rows
-PATHS = {"C": [8.0**k for k in range(-3, 4)], "alpha": [10.0**k for k in range(-6, 4)]}
+MOST_OWN = 3
+ETA = 3
+SMALLEST = 900  # rows of the first rung
+MOST = 200  # candidates of one search
+STALE = 25  # candidates in a row without a better one after which the search ends
+GAIN = 2e-4  # what counts as better
+NEAR = 5e-3  # of the score: half a point, or 0.005 of R²
+# Times that a candidate takes on three times the rows.
+GROWTH = {True: 10.0, False: 3.5}
+PATHS = {
+    ("C", False): [10.0**k for k in range(-1, 4)],
+    ("C", True): [1.0, 10.0, 100.0],
+    ("alpha", False): [10.0**k for k in range(-6, 4)],
+    ("alpha", True): [10.0**k for k in range(-4, 2)],
+}
+STEP = 10**0.5
+SURE = 0.8  # of the time that is left is what a candidate may take by its estimate
+MAP_SECONDS = 2.0  # that the first map of a kernel takes, about
 PATIENCE = 86400.0  # seconds for reading the data
-STEPS = {"C": 4.0, "alpha": 10.0}
+TOO_LONG = "it took longer than"  # how the reason of a candidate whose time was up begins
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A candidate scored on `n` training rows: `value` is the best C or alpha, `score` its mean over folds.
+
+    `seconds` is the time of one value of C or alpha, over all folds.
+    The score is -inf of one that failed or took too long; `reason` says so.
+    """
+
+    candidate: Candidate
+    n: int
+    score: float
+    sd: float
+    value: float
+    seconds: float
+    reason: str = ""
+
+    @property
+    def took_too_long(self) -> bool:
+        """Tell whether it has no score because its time was up."""
+        return TOO_LONG in self.reason
+
+    @property
+    def ended(self) -> str:
+        """Return in a word how one without a score ended."""
+        return "too long" if self.took_too_long else "failed"
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A candidate trained on all training rows: its score on the test rows, and seconds.
+
+    `train` is the time of training, `predict` that of predicting 1,000 rows.
+    """
+
+    scored: Scored
+    score: float
+    train: float
+    predict: float
+
+
+Step = tuple[Candidate, int, Scored | None]  # what is scored next, on how many rows, and from where it comes
+
+
+class Kept(Protocol):
+    """What is known of a search, by keys: `kfeat.tuning.journal.Journal`."""
+
+    rows: dict[str, Row]
+
+    def append(self, key: str, row: Row) -> Row:
+        """Keep a row."""
 
 
 class Asked(Protocol):
@@ -36,46 +118,50 @@ class Asked(Protocol):
 class Found:
     """What a search ends with.
 
-    `best` is the winner, `before` the config's own candidate on as many rows. `exact` is the exact machine's
-    best on `exact.n` rows, and `beside` the winner on the same rows. `test` is the winner's score on the test
-    rows. Each is None where the budget ended before.
+    `best` is the winner, `before` the config's own candidate on as many rows. `quick` is the map with the
+    fewest features within half a point of the best on its rows, `exact` the best exact machine on the largest
+    rung it reached. `tests` has what was trained on all training rows, the winner first.
     """
 
     facts: Facts
     scored: Sequence[Scored]
     best: Scored
     before: Scored | None
+    quick: Scored | None
     exact: Scored | None
-    beside: Scored | None
-    test: float | None
+    tests: Sequence[Tested]
     n_kept: int  # rows of earlier calls
-    failed: Mapping[str, str]  # why there is no "test" or "exact", where it was tried
+    failed: str | None  # why the winner has no score on the test rows, where it was tried
+
+    @property
+    def quickest(self) -> Tested | None:
+        """The quickest to predict of those that were trained and are within half a point of the best."""
+        good = [one for one in self.tests if one.scored.n < self.best.n or _near(one.scored, self.best)]
+        good = [one for one in good if one.scored in (self.best, self.quick)]
+        return min(good, key=lambda one: one.predict, default=None)
 
 
 class Search:
     """One search: what there is to be asked, what is known, and until when."""
 
     def __init__(
-        self, asked: Asked, journal: Journal, budget: float, seed: int,
+        self, asked: Asked, journal: Kept, budget: float, seed: int,
         say: Callable[[Scored, Scored], None] = lambda one, best: None,
     ) -> None:  # fmt: skip
         self._asked, self._journal, self._seed, self._say = asked, journal, seed, say
         self._longest = ONE_CANDIDATE * budget
         self._budget = budget
         self._own: frozenset[str] = frozenset()
-        self._failed: dict[str, str] = {}
 
-    def _begin(self) -> None:
-        """Start the clock: what comes before, the start of a process and reading the data, has no limit."""
-        start, budget = monotonic(), self._budget
-        self._ends = {share: start + share * budget for share in (BEGIN, SEARCH, TEST)}
-        self._end = start + max(budget - CLOSING, TEST * budget)
-
-    def run(self, kernels: Sequence[dict[str, Any]], maps: Sequence[dict[str, Any]], loss: Any) -> Found:
+    def run(
+        self, kernels: Sequence[dict[str, Any]] = (), maps: Sequence[dict[str, Any]] = (), loss: Any = None
+    ) -> Found:
         """Return what was found; raises ConfigError where the budget ends before one candidate is scored."""
         n_kept = len(self._journal.rows)
         facts = self._facts()
-        self._begin()
+        start = monotonic()  # the start of a process and reading the data have no limit
+        self._search_end = start + SEARCH * self._budget
+        self._end = start + max(self._budget - CLOSING, 0.9 * self._budget)
         sizes = rungs(facts.n_train, facts.rarest)
         own = own_candidates(kernels, maps, "squares" if facts.task == "regression" else loss, MOST_OWN)
         self._own = frozenset(one.key for one in own)
@@ -90,14 +176,21 @@ class Search:
                 f"the budget of {self._budget:g} s ended before one candidate was scored"
                 f"{f' ({reasons})' if reasons else ''}; give a longer --budget"
             )
-        beside = max(
-            (one for one in scored if one.candidate == best.candidate and one.n <= max(MOST_EXACT, sizes[0])),
-            key=lambda one: one.n,
-            default=None,
-        )
-        test = self._test(best)
-        exact = self._exact(best, beside.n) if beside else None
-        return Found(facts, scored, best, baseline(scored, best.n), exact, beside, test, n_kept, self._failed)
+        before = max(
+            (one for one in scored if one.candidate.own and one.n == best.n and not one.reason),
+            key=lambda one: one.score, default=None,
+        )  # fmt: skip
+        quick = min(
+            (one for one in scored if one.n == best.n and not one.candidate.exact and _near(one, best)),
+            key=lambda one: (one.candidate.size, -one.score), default=None,
+        )  # fmt: skip
+        exact = winner(one for one in scored if one.candidate.exact)
+        if not facts.n_test:
+            return Found(facts, scored, best, before, quick, exact, (), n_kept, None)
+        answers = [self._test(one, facts.n_train) for one in dict.fromkeys((best, quick, exact)) if one]
+        tests = [one for one in answers if isinstance(one, Tested)]
+        failed = answers[0] if isinstance(answers[0], str) else None
+        return Found(facts, scored, best, before, quick, exact, tests, n_kept, failed)
 
     def _facts(self) -> Facts:
         answer = self._asked.ask("facts", monotonic() + PATIENCE)  # known or not: the process is ready then
@@ -106,49 +199,84 @@ class Search:
         return Facts(**answer)
 
     def _candidates(self, own: Sequence[Candidate], facts: Facts, sizes: Sequence[int]) -> None:
-        """Score candidates until time is over: who may go up a rung goes first, then comes a new one."""
-        end = self._ends[SEARCH]
-        new = 0
-        while monotonic() < self._ends[BEGIN]:
+        """Score candidates until time is over or nothing gets better: who may go up a rung goes first."""
+        proposals = Proposals(facts, self._seed)
+        stale, new, top = 0, 0, -inf
+        while monotonic() < self._search_end and stale < STALE:
             scored = self._scored()
-            up = next_up(scored, sizes, partial(self._fits, end=end))
+            best = winner(scored)
+            if best and best.n == sizes[-1] and best.score > top + GAIN:
+                top, stale = best.score, 0
+            waiting = [one for one in own if one.key not in {other.candidate.key for other in scored}]
+            up = next_up(scored, sizes, self._fits) or self._next_map(scored, sizes, facts)
             if up is not None:
-                self._score(up[0].candidate, up[1], end, up[0].value)
-                continue
-            known = {one.candidate.key for one in scored}
-            waiting = [one for one in own if one.key not in known]
-            if not waiting:
-                while new < MOST:
-                    one = drawn(new, facts, self._seed, sizes[0], getattr(winner(scored), "candidate", None))
-                    new += 1
-                    if one.key not in known:
-                        waiting = [one]
-                        break
-            if not waiting:
+                self._score(up[0], up[1], up[2])
+            elif waiting and new >= min(MOST, 1):  # after the first reflex
+                self._score(waiting[0], first_rung(waiting[0], sizes))
+            elif new >= MOST:
                 return
-            self._score(waiting[0], first_rung(waiting[0], sizes), end)
+            elif best and new % 2 and (step := self._next_step(best, scored, facts)):
+                self._score(step, best.n, best)
+                new, stale = new + 1, stale + 1
+            else:
+                new, stale = new + 1, stale + (new > len(reflexes(facts)))
+                trial, candidate = proposals.ask()
+                known = (candidate.key, sizes[0]) in {(one.candidate.key, one.n) for one in scored}
+                key = _key(candidate, sizes[0])
+                row = self._journal.rows[key] if known else self._score(candidate, sizes[0])
+                proposals.tell(trial, row)
 
-    def _fits(self, one: Scored, end: float) -> bool:
-        """Tell whether there most likely is the time to score a candidate on the next rung."""
-        return one.seconds * GROWTH < end - monotonic()
+    def _next_map(self, scored: Sequence[Scored], sizes: Sequence[int], facts: Facts) -> Step | None:
+        """Return a map for one of the best exact machines of a rung above the first, where one is missing."""
+        known = {(one.candidate.key, one.n) for one in scored}
+        for n in reversed(sizes[1:] or sizes):
+            for one in _leaders(scored, n, exact=True):
+                for candidate in maps_of(one.candidate, facts, n):
+                    began = any((candidate.key, size) in known for size in sizes)
+                    if not began and monotonic() + MAP_SECONDS < self._search_end:
+                        return candidate, n, None
+        return None
 
-    def _score(self, candidate: Candidate, n: int, end: float, near: float | None = None) -> None:
+    def _next_step(self, best: Scored, scored: Sequence[Scored], facts: Facts) -> Candidate | None:
+        """Return what differs from the best in one step and was not scored on its rows."""
+        done = {one.candidate.key for one in scored if one.n == best.n}
+        for candidate in neighbours(best.candidate, facts):
+            grows = max(candidate.size / (best.candidate.size or 1), 1.0) ** 1.5
+            if candidate.key not in done and self._fits(replace(best, seconds=grows * best.seconds), best.n):
+                return candidate
+        return None
+
+    def _fits(self, one: Scored, n: int) -> bool:
+        """Tell whether there most likely is the time to score a candidate on n rows."""
+        return one.seconds * grown(one, n) < SURE * min(self._longest, self._search_end - monotonic())
+
+    def _score(self, candidate: Candidate, n: int, near: Scored | None = None) -> Row | None:
         parameter = "alpha" if candidate.loss == "squares" else "C"
-        step = STEPS[parameter]
-        values = PATHS[parameter] if near is None else [near / step, near, near * step]
+        values = PATHS[parameter, candidate.exact]
+        if near is not None:
+            values = [near.value]
+            if 3 * near.seconds * grown(near, n) < self._longest / 3:
+                values = [near.value / STEP, near.value, near.value * STEP]
         began = monotonic()
-        limit = self._longest if near is None else inf
-        answer = self._asked.ask("score", end, limit, candidate=candidate, n=n, values=values)
-        if answer is None and monotonic() >= end:
-            return  # the next call tries it again
+        answer = self._asked.ask(
+            "score", self._search_end, self._longest, candidate=candidate, n=n, values=values
+        )
+        if answer is None and monotonic() >= self._search_end:
+            return None  # the next call tries it again
         if answer is None:
             answer = {"failed": f"{TOO_LONG} {self._longest:.3g} s", "limit": self._longest}
         row = self._journal.append(
-            digest([candidate.key, n])[:16],
-            {"candidate": asdict(candidate), "n": n, **({"seconds": monotonic() - began} | answer)},
+            _key(candidate, n),
+            {
+                "candidate": asdict(candidate),
+                "n": n,
+                "values": len(values),
+                **({"seconds": monotonic() - began} | answer),
+            },
         )
         if best := winner(self._scored()):
             self._say(self._of_row(row), best)
+        return row
 
     def _scored(self) -> list[Scored]:
         """Return what is known; who took too long is known as long as the limit is no longer."""
@@ -160,36 +288,118 @@ class Search:
         candidate = replace(candidate, own=candidate.key in self._own)  # the config may have changed since
         if "failed" in row:
             return Scored(candidate, row["n"], -inf, 0.0, 0.0, row["seconds"], str(row["failed"]))
-        return Scored(candidate, row["n"], row["score"], row["sd"], row["value"], row["seconds"])
+        seconds = row["seconds"] / row["values"]
+        return Scored(candidate, row["n"], row["score"], row["sd"], row["value"], seconds)
 
-    def _exact(self, best: Scored, n: int) -> Scored | None:
-        """Return the exact machine's best of five values of C (or alpha) around the winner's, on n rows."""
-        step = STEPS["alpha" if best.candidate.loss == "squares" else "C"]
-        found = []
-        for power in (0, 1, -1, 2, -2):
-            value = best.value * step**power
-            key = digest(["exact", best.candidate.kernel, n, value])[:16]
-            row = self._journal.rows.get(key)
-            if row is None or "failed" in row:
-                answer = self._asked.ask("exact", self._end, kernel=best.candidate.kernel, n=n, value=value)
-                if answer is None:
-                    break
-                row = self._journal.append(key, {"exact": True, "at": value, **answer})
-            if "failed" in row:
-                self._failed["exact"] = str(row["failed"])
-            else:
-                found.append(Scored(best.candidate, n, row["score"], row["sd"], row["value"], row["seconds"]))
-        return max(found, key=lambda one: one.score, default=None)
-
-    def _test(self, best: Scored) -> float | None:
-        """Return the winner's score on the test rows, from an earlier call if there was one."""
-        key = digest(["test", best.candidate.key, best.value])[:16]
+    def _test(self, one: Scored, n_train: int) -> Tested | str | None:
+        """Return how a candidate does on the test rows, from an earlier call if there was one, or why not."""
+        key = digest(["test", one.candidate.key, one.value])[:16]
         row = self._journal.rows.get(key)
         if row is None or "failed" in row:
-            answer = self._asked.ask("test", self._ends[TEST], candidate=best.candidate, value=best.value)
+            if one.seconds * grown(one, n_train) > 2 * self._budget:
+                return None
+            answer = self._asked.ask("test", self._end, candidate=one.candidate, value=one.value)
             if answer is None:
                 return None
             row = self._journal.append(key, {"test": True, **answer})
         if "failed" in row:
-            self._failed["test"] = str(row["failed"])
-        return row.get("score")
+            return str(row["failed"])
+        return Tested(one, row["score"], row["train"], row["predict"])
+
+
+class Proposals:
+    """New exact machines: the reflexes in turn, then those that Optuna's TPE draws."""
+
+    def __init__(self, facts: Facts, seed: int) -> None:
+        import optuna  # half a second that only a search needs
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            sampler = optuna.samplers.TPESampler(
+                seed=seed, multivariate=True, group=True, n_startup_trials=12
+            )
+        self._study = optuna.create_study(direction="maximize", sampler=sampler)
+        self._facts = facts
+        for parameters in reflexes(facts):
+            self._study.enqueue_trial(parameters)
+
+    def ask(self) -> tuple[Any, Candidate]:
+        """Return a trial of Optuna's and its candidate."""
+        trial = self._study.ask()
+        return trial, suggested(trial, self._facts)
+
+    def tell(self, trial: Any, row: Row | None) -> None:
+        """Say what the candidate scored, if it did."""
+        score = None if row is None else row.get("score")
+        self._study.tell(trial, score, state=None if score is not None else _failed())
+
+
+def _failed() -> Any:
+    from optuna.trial import TrialState
+
+    return TrialState.FAIL
+
+
+def _key(candidate: Candidate, n: int) -> str:
+    return digest([candidate.key, n])[:16]
+
+
+def _near(one: Scored, best: Scored) -> bool:
+    return not one.reason and one.score >= best.score - NEAR
+
+
+def grown(one: Scored, n: int) -> float:
+    """Return how many times as long a candidate takes on n rows as on those on which it was scored."""
+    factor = 1.0
+    while (done := one.n * ETA**0.5) <= n:
+        factor, one = factor * GROWTH[one.candidate.exact] ** 0.5, replace(one, n=ceil(done))
+    return factor
+
+
+def rungs(n_train: int, rarest: int | None = None) -> list[int]:
+    """Return how many training rows each rung has: all, a third of them, a ninth ..., at least 900.
+
+    With `rarest`, the number of rows of the rarest class, each rung but the last has a row of it per fold.
+    """
+    least = max(SMALLEST, ceil((MOST_FOLDS + 1) * n_train / (rarest or n_train)))
+    found = [n_train]
+    while found[0] / ETA >= least:
+        found.insert(0, found[0] // ETA)
+    return found
+
+
+def first_rung(candidate: Candidate, sizes: Sequence[int]) -> int:
+    """Return the rows on which a candidate begins: at least as many as it has landmarks."""
+    return next((n for n in sizes if n >= candidate.size), sizes[-1])
+
+
+def next_up(
+    scored: Sequence[Scored], sizes: Sequence[int], fits: Callable[[Scored, int], bool] = lambda one, n: True
+) -> Step | None:
+    """Return who goes up a rung next, from the highest rung that has one, to how many rows, and from where.
+
+    Exact machines and maps go up among themselves: on few rows the exact one is the best, on many it has no
+    time. The config's own candidate follows when another one has gone up, so that the two can be compared.
+    """
+    for n, above in reversed(list(pairwise(sizes))):
+        up = {one.candidate.key for one in scored if one.n == above}
+        own = [one for one in scored if one.candidate.own and one.n == n and not one.reason][:1] if up else []
+        for one in (*own, *_leaders(scored, n, exact=True), *_leaders(scored, n, exact=False)):
+            if one.candidate.key not in up and fits(one, above):
+                return one.candidate, above, one
+    return None
+
+
+def _leaders(scored: Sequence[Scored], n: int, exact: bool) -> list[Scored]:
+    """Return the best third of a kind on n rows, the best first."""
+    kind = [one for one in scored if one.n == n and one.candidate.exact == exact]
+    here = sorted(kind, key=lambda one: (-one.score, one.seconds))[: ceil(len(kind) / ETA)]
+    return [one for one in here if not one.reason]
+
+
+def winner(scored: Iterable[Scored]) -> Scored | None:
+    """Return the best on the largest number of rows that any has reached; of equal ones the quickest."""
+    good = [one for one in scored if not one.reason]
+    top = max((one.n for one in good), default=0)
+    return max((one for one in good if one.n == top), key=lambda one: (one.score, -one.seconds), default=None)

@@ -11,9 +11,8 @@ from kfeat.experiments.component import Component
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial, digest
 from kfeat.tuning.candidates import Entry, Loss
-from kfeat.tuning.halving import FOLDS
 
-VERSION = 3  # of what a row of a search means: raised when the same candidate gives other numbers
+VERSION = 4  # of what a row of a search means: raised when the same candidate gives other numbers
 KEPT = ("class_weight", "bias")  # of a classifier's parameters, whatever its kind
 LOGISTIC = (0, 6, 7)  # of LIBLINEAR's -s
 
@@ -39,8 +38,8 @@ class Setup:
 
     def bench(self, seed: int, access: dict[str, Any]) -> dict[str, Any]:
         """Return what a `Bench` is made with."""
-        given = {"source": self.source, "protocol": self.protocol, "random_state": self.random_state}
-        return {**given, "seed": seed, "access": access, "options": self.options}
+        data = {"source": self.source, "protocol": self.protocol, "random_state": self.random_state}
+        return {"data": {**data, "access": access}, "seed": seed, "options": self.options}
 
 
 def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
@@ -76,7 +75,7 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
         maps=[one.draws() for one in here.maps],
         loss=_loss(here.mapped_solvers[0]) if here.mapped_solvers else "squared_hinge",
         options=options,
-        identity=digest([VERSION, FOLDS, *told])[:16],
+        identity=digest([VERSION, *told])[:16],
     )  # fmt: skip
 
 

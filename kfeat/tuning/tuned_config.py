@@ -11,7 +11,7 @@ from kfeat.experiments.names import experiment_name
 from kfeat.saying import in_yaml, plain
 from kfeat.tuning.candidates import solver_of
 from kfeat.tuning.first_config import read_back
-from kfeat.tuning.search import Found
+from kfeat.tuning.search import Scored
 from kfeat.tuning.setup import Setup
 
 MARK = "# Found by `kfeat tune "
@@ -30,24 +30,24 @@ def check_place(path: Path) -> None:
         )
 
 
-def tuned_config(setup: Setup, found: Found, sentences: list[str]) -> str:
-    """Return the config's text: the winner on the data, with what is known of it as comments."""
-    best, experiment = found.best, setup.experiment
+def tuned_config(setup: Setup, one: Scored, sentences: list[str]) -> str:
+    """Return the config's text: one candidate on the data, with what is known of it as comments."""
+    candidate, experiment = one.candidate, setup.experiment
+    solver = in_yaml(solver_of(candidate, one.value, setup.options))
     lines = [
         f"{MARK}{plain(str(experiment.path))}`.",
         *(f"# {plain(one)}" for one in sentences),
         f"title: {in_yaml(experiment.title + ', tuned')}",
         f"dataset: {in_yaml(_source(setup.source))}",
-        f"protocol: {in_yaml(_protocol(setup))}",
-        f"kernel: {in_yaml(best.candidate.kernel)}",
-        "maps:",
-        f"  - {in_yaml(best.candidate.map)}",
+        f"protocol: {in_yaml(_protocol(setup, candidate.scale))}",
+        f"kernel: {in_yaml(candidate.kernel)}",
+        *(() if candidate.map is None else ("maps:", f"  - {in_yaml(candidate.map)}")),
         "solvers:",
-        f"  mapped: {in_yaml(solver_of(best.candidate.loss, best.value, setup.options))}",
+        f"  {'exact' if candidate.exact else 'mapped'}: {solver}",
         f"repeats: {experiment.settings[0].repeats}",
         f"seed: {experiment.seed}",
     ]
-    if experiment.settings[0].memory != "in_core":
+    if experiment.settings[0].memory != "in_core" and not candidate.exact:
         lines.append(f"memory: {experiment.settings[0].memory}")
     return read_back("\n".join(lines) + "\n")
 
@@ -73,13 +73,13 @@ def _named(source: Any) -> dict[str, str]:
     return {"name": source.name} if "name" in type(source).model_fields else {}
 
 
-def _protocol(setup: Setup) -> dict[str, Any]:
+def _protocol(setup: Setup, scale: str) -> dict[str, Any]:
     """Return the protocol; a split that each repeat would draw anew is fixed as the search had it.
 
     Otherwise the next repeat would test on rows by which something was chosen here.
     """
     protocol: Protocol = setup.protocol
-    given = protocol.given()
+    given = protocol.given() | ({} if scale == "own" else {"scale": scale})
     if protocol.random:
         given["split"]["seed"] = setup.random_state
         if isinstance(protocol.split, Validation) and drawn(protocol.split.of):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.tuning.bench import Bench
+from kfeat.tuning.bench import Bench, under
 
 
 class Direct:
@@ -15,8 +15,8 @@ class Direct:
 
     questions: list[str]
 
-    def __init__(self, threads: int = 1, **bench: Any) -> None:
-        self.bench, self.questions = Bench(threads=threads, **bench), []
+    def __init__(self, threads: int = 1, *, data: Any, **bench: Any) -> None:
+        self.bench, self.questions = Bench(under(**data), threads=threads, **bench), []
 
     def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any]:
         self.questions.append(method)

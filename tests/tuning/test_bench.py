@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.model_selection import StratifiedKFold
 
 from kfeat.solvers import Newton
 from kfeat.tuning import bench
@@ -14,7 +15,8 @@ def test_folds_go_along_c_with_the_factors_of_hessians_or_without(monkeypatch: p
     rng = np.random.default_rng(5)
     Z = rng.normal(size=(400, 30))
     y = np.digitize(Z[:, 0] + rng.normal(size=400), [-0.8, 0.8])
-    quick = newton_scores("squared_hinge", Z, y, CS, 3, {"bias": 1.0})
+    splits = list(StratifiedKFold(5, shuffle=True, random_state=3).split(Z, y))
+    quick = newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0})
     checked: list[int] = []
     begun = Newton._begun
 
@@ -23,10 +25,10 @@ def test_folds_go_along_c_with_the_factors_of_hessians_or_without(monkeypatch: p
         return begun(self, X, y)
 
     monkeypatch.setattr(Newton, "_begun", counted)
-    assert newton_scores("squared_hinge", Z, y, CS, 3, {"bias": 1.0}).tolist() == quick.tolist()
+    assert newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0}).tolist() == quick.tolist()
     assert len(checked) == 5  # once a fold
     monkeypatch.setattr(bench, "MOST_KEPT", 0)
-    slow = newton_scores("squared_hinge", Z, y, CS, 3, {"bias": 1.0})
+    slow = newton_scores("squared_hinge", Z, y, CS, splits, {"bias": 1.0})
     assert len(checked) == 5 + slow.size
     # Both stop at values of C beyond 1 that are no better; eps 0.01 leaves a row or two of 80 open.
     assert slow.shape == quick.shape

@@ -11,8 +11,7 @@ from matplotlib.lines import Line2D
 from kfeat.render.figures.palette import COLOURS, MARKERS
 from kfeat.render.figures.style import GREY, RC, logarithmic_at, shared_legend, wrapped
 from kfeat.saying import plain
-from kfeat.tuning.halving import Scored
-from kfeat.tuning.search import Found
+from kfeat.tuning.search import Found, Scored
 
 WIDTH, HEIGHT = 6.4, 3.9
 
@@ -59,10 +58,11 @@ def _lines(axes: Any, found: Found, factor: float) -> list[Any]:
     )
     if found.exact is not None:
         axes.axhline(factor * found.exact.score, color=GREY, linestyle="--")
-        label = f"exact, best kernel, {found.exact.n:,} rows"
+        label = f"exact, {found.exact.n:,} rows"
         handles.append(Line2D([], [], color=GREY, linestyle="--", label=label))
     return handles
 
 
 def _method(one: Scored) -> str:
-    return f"{one.candidate.kernel['name']}, {one.candidate.map['name']}".replace("_", " ")
+    feature_map = "exact" if one.candidate.map is None else one.candidate.map["name"]
+    return f"{one.candidate.kernel['name']}, {feature_map}".replace("_", " ")
