@@ -2,6 +2,7 @@
 
 import logging
 import multiprocessing
+import os
 import warnings
 from contextlib import suppress
 from math import inf
@@ -86,6 +87,7 @@ def _serve(connection: Connection, bench: dict[str, Any]) -> None:
         except KfeatError as error:
             connection.send(("error", error))
             return
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what C libraries say is no message of kfeat's
         connection.send(("ready", None))
         while True:
             method, question = connection.recv()
