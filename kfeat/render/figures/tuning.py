@@ -44,7 +44,13 @@ def _marks(axes: Any, found: Found, factor: float) -> list[Any]:
     handles = [Line2D([], [], linestyle="", color=c, marker=m, label=name) for name, (c, m) in styles.items()]
     quick = found.quickest.scored if found.quickest else found.best
     for one, size, label in ((found.best, 9, "the most accurate"), (quick, 13, "the quickest to predict")):
-        ring = {"marker": "o", "color": "black", "markersize": size, "fillstyle": "none", "linestyle": ""}
+        ring: dict[str, Any] = {
+            "marker": "o",
+            "color": "black",
+            "markersize": size,
+            "fillstyle": "none",
+            "linestyle": "",
+        }
         axes.plot([one.seconds], [factor * one.score], zorder=4, **ring)
         handles.append(Line2D([], [], label=label, **ring))
     return handles
