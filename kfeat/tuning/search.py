@@ -136,8 +136,7 @@ class Found:
     @property
     def quickest(self) -> Tested | None:
         """The quickest to predict of those that were trained and are within half a point of the best."""
-        good = [one for one in self.tests if one.scored.n < self.best.n or _near(one.scored, self.best)]
-        good = [one for one in good if one.scored in (self.best, self.quick)]
+        good = [one for one in self.tests if one.scored.n == self.best.n and _near(one.scored, self.best)]
         return min(good, key=lambda one: one.predict, default=None)
 
 
