@@ -16,7 +16,7 @@ from kfeat.tuning import search as module
 from kfeat.tuning.candidates import Candidate, Facts, maps_of, neighbours, reflexes
 from kfeat.tuning.journal import FILE, Journal
 from kfeat.tuning.process import Assistant
-from kfeat.tuning.search import Found, Proposals, Scored, Search, Tested, next_up, rungs, winner
+from kfeat.tuning.search import Found, Proposals, Scored, Search, next_up, rungs, winner
 from kfeat.tuning.setup import setup_of
 from tests.tuning.asking import Direct, config
 
@@ -314,7 +314,8 @@ def test_the_quickest_is_near_the_best_on_its_rows_whatever_its_kind() -> None:
         scored(*one) for one in ((300, 0.900, 1.0), (300, 0.896, 2.0), (300, 0.89, 3.0), (100, 0.9, 4.0))
     )
     tests = [
-        Tested(one, 0.9, 1.0, seconds) for one, seconds in ((best, 4.0), (near, 3.0), (far, 2.0), (few, 1.0))
+        module.Tested(one, 0.9, 1.0, seconds)
+        for one, seconds in ((best, 4.0), (near, 3.0), (far, 2.0), (few, 1.0))
     ]
     found = Found(FACTS, [best, near, far, few], best, None, None, None, tests, 0, None)
     assert found.quickest is tests[1]

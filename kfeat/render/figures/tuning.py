@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kfeat.render.figures.palette import COLOURS, MARKERS
-from kfeat.render.figures.style import RC, shared_legend, wrapped
+from kfeat.render.figures.style import RC, logarithmic, shared_legend, wrapped
 from kfeat.saying import plain
 from kfeat.tuning.search import Found, Scored
 
@@ -23,7 +23,7 @@ def draw_search(found: Found, title: str, paths: Sequence[Path]) -> None:
         axes = figure.add_subplot()
         factor = 1.0 if found.facts.task == "regression" else 100.0
         handles = _marks(axes, found, factor)
-        axes.set_xscale("log")
+        logarithmic(axes, "x", [one.seconds for one in _shown(found)])
         axes.set_xlabel(f"seconds of cross-validation on {found.best.n:,} training rows, one value of C")
         axes.set_ylabel("cross-validated R²" if factor == 1.0 else "cross-validated accuracy (%)")
         figure.suptitle(wrapped(plain(title), WIDTH - 0.1, 1.05))
@@ -35,7 +35,7 @@ def draw_search(found: Found, title: str, paths: Sequence[Path]) -> None:
 
 def _marks(axes: Any, found: Found, factor: float) -> list[Any]:
     """Draw the candidates, with rings around the best and the quickest; return what the legend names."""
-    good = [one for one in found.scored if not one.reason and one.n == found.best.n]
+    good = _shown(found)
     methods = list(dict.fromkeys(_method(one) for one in good))
     styles = {name: (COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]) for i, name in enumerate(methods)}
     for one in good:
@@ -54,6 +54,10 @@ def _marks(axes: Any, found: Found, factor: float) -> list[Any]:
         axes.plot([one.seconds], [factor * one.score], zorder=4, **ring)
         handles.append(Line2D([], [], label=label, **ring))
     return handles
+
+
+def _shown(found: Found) -> list[Scored]:
+    return [one for one in found.scored if not one.reason and one.n == found.best.n]
 
 
 def _method(one: Scored) -> str:
