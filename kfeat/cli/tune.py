@@ -9,7 +9,7 @@ from kfeat.cli import options, selection
 from kfeat.saying import plain
 
 if TYPE_CHECKING:
-    from kfeat.tuning.search import Scored
+    from kfeat.tuning.halving import Scored
 
 
 @click.command()

@@ -12,7 +12,8 @@ from kfeat.render.escapes import csv_text
 from kfeat.render.replacing import Replacing
 from kfeat.render.terminal import table
 from kfeat.tuning.candidates import solver_of
-from kfeat.tuning.search import Found, Scored
+from kfeat.tuning.halving import Scored
+from kfeat.tuning.search import Found
 
 SHOWN = 12  # lines of the terminal's table
 HEADERS = ("rows", "scale", "kernel", "map", "solver", "score", "spread", "seconds")
@@ -71,7 +72,7 @@ def _method(one: Scored) -> str:
 
 
 def tests(found: Found, width: int | None) -> str:
-    """Return a table of what was trained on all training rows: the best, the quickest, the exact machine."""
+    """Return a table of what was trained on all training rows: the best, the quickest, the exact method."""
     roles = []
     for one in found.tests:
         names = ["the most accurate"] * (one.scored == found.best) + ["the quickest within half a point"] * (

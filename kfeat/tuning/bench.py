@@ -33,7 +33,7 @@ MOST_KEPT = 2**30  # bytes of the Hessians' factors of all folds; beyond it each
 PATIENCE, ENOUGH = 2, 1.0  # values of C that may be no better than the best before them; and above which
 DENSE_SCALES, SPARSE_SCALES = ("zscore", "minmax", "unit_rows"), ("unit_rows", "none")
 MOST_FOLDS = 5
-# Rows up to which the exact machine has its whole Gram matrix, which a product makes; twice as many where
+# Rows up to which the exact method has its whole Gram matrix, which a product makes; twice as many where
 # rows are long, since SVC's own dot products cost most there.
 MOST_GRAM, MANY_COLUMNS = 5_000, 100
 NATIVE = {"gaussian": "rbf", "polynomial": "poly"}  # names of SVC's
@@ -80,7 +80,7 @@ class Bench:
                 gammas[scale] = scales
         rarest = int(np.unique(own.y_train, return_counts=True)[1].min()) if self._classes else self._n
         n, d = own.X_train.shape
-        return Facts(own.task, n, own.X_test.shape[0], d, sparse, rarest, gammas)
+        return Facts(own.task, n, own.X_test.shape[0], d, rarest, gammas)
 
     def score(self, candidate: Candidate, n: int, values: Sequence[float]) -> dict[str, Any]:
         """Return a candidate's scores on the folds at the best of these values of C (or alpha)."""
@@ -106,21 +106,19 @@ class Bench:
         data = self._under(candidate.scale)
         start = perf_counter()
         kernel = self._kernel(candidate.kernel, data.X_train)
-        feature_map = None if candidate.exact else self._map(candidate, data.X_train)
-        Z = data.X_train if feature_map is None else feature_map.fit_transform(data.X_train)
+        feature_map: Any = None if candidate.exact else self._map(candidate, data.X_train).fit(data.X_train)
+
+        def features(X: Matrix) -> Any:
+            return X if feature_map is None else feature_map.transform(X)
+
         entry = read_component(solver_of(candidate, value, self._options), "solver")
         solver: Any = entry.build(**({"kernel": kernel} if candidate.exact else {}))
-        solver.fit(Z, data.y_train)
+        solver.fit(features(data.X_train), data.y_train)
         fitted = perf_counter()
 
-        def score(X: Matrix, y: Any) -> float:
-            return float(solver.score(X if feature_map is None else feature_map.transform(X), y))
-
-        found = score(data.X_test, data.y_test)
-        begun, some = perf_counter(), slice(0, TIMED_ROWS)
-        solver.predict(
-            data.X_train[some] if feature_map is None else feature_map.transform(data.X_train[some])
-        )
+        found = float(solver.score(features(data.X_test), data.y_test))
+        begun = perf_counter()
+        solver.predict(features(data.X_train[:TIMED_ROWS]))
         predicted = (perf_counter() - begun) * TIMED_ROWS / min(TIMED_ROWS, self._n)
         if not np.isfinite(found):
             return dict(NO_SCORE)
@@ -136,7 +134,7 @@ class Bench:
     def _exact_scores(
         self, candidate: Candidate, X: Matrix, y: NDArray[Any], values: Sequence[float], splits: Any
     ) -> NDArray[np.float64]:
-        """Return the scores of the exact machine, (folds, values), from one Gram matrix, a fold a thread."""
+        """Return the scores of the exact method, (folds, values), from one Gram matrix, a fold a thread."""
         n = len(y)
         kernel = self._kernel(candidate.kernel, X)
         few = MOST_GRAM if X.shape[1] <= MANY_COLUMNS else 2 * MOST_GRAM

@@ -1,7 +1,7 @@
 """The candidates of a search: scaling, kernel, map and loss.
 
 A candidate without a map is the exact kernel machine. On few rows it trains in a tenth of the time of a map
-with a thousand features, and it is what maps approximate: so exact machines choose scaling and kernel, and
+with a thousand features, and it is what maps approximate: so exact methods choose scaling and kernel, and
 maps stand in for the best of them on more rows. Gamma is drawn as a multiple of 1 / (the sum of the columns'
 variances), which is 1/d after z-scores; so a multiple means the same under each scaling.
 """
@@ -30,7 +30,7 @@ MAPS = {
 class Candidate:
     """A scaling, a kernel and a map as a config's entries, and the loss of the linear machine.
 
-    `scale` is "own" for the config's own. `map` is None for the exact machine: an SVM, or kernel ridge
+    `scale` is "own" for the config's own. `map` is None for the exact method: an SVM, or kernel ridge
     regression. `own` says that the config itself has this kernel, map and scaling.
     """
 
@@ -50,12 +50,12 @@ class Candidate:
 
     @property
     def exact(self) -> bool:
-        """Whether this is the exact machine on the kernel."""
+        """Whether this is the exact method on the kernel."""
         return self.map is None
 
     @property
     def size(self) -> int:
-        """D, or 0 for the exact machine."""
+        """D, or 0 for the exact method."""
         return 0 if self.map is None else int(self.map.get("n_components", 0))
 
 
@@ -67,13 +67,12 @@ class Facts:
     n_train: int
     n_test: int
     n_features: int
-    sparse: bool
     rarest: int  # training rows of the rarest class; all of them in a regression
     gammas: dict[str, dict[str, float]]  # by scaling, by kernel
 
     @property
     def loss(self) -> Loss:
-        """The loss of the exact machine, and the first that maps are tried with."""
+        """The loss of the exact method, and the first that maps are tried with."""
         return "squares" if self.task == "regression" else "squared_hinge"
 
 
@@ -90,13 +89,14 @@ def solver_of(candidate: Candidate, value: float, options: Entry) -> Entry:
 def reflexes(facts: Facts) -> list[dict[str, Any]]:
     """Return what a practitioner tries first: SVMs after z-scores, with gamma about 1/d."""
     scale = next(iter([one for one in facts.gammas if one != "own"] or facts.gammas))
-    other = next((one for one in ("minmax", "none", "own") if one in facts.gammas and one != scale), scale)
+    other = next((one for one in ("minmax", "none") if one in facts.gammas and one != scale), scale)
     gaussian = {"scale": scale, "kernel": "gaussian"}
     return [
         {**gaussian, "factor": 1.0},
         {**gaussian, "factor": 4.0},
         {**gaussian, "factor": 0.25},
         {**gaussian, "factor": 1.0, "scale": other},
+        {**gaussian, "factor": 1.0, "scale": "own"},  # z-scores beside columns of 0 and 1, in a frame
         {**gaussian, "factor": 16.0},
         {"scale": scale, "kernel": "polynomial", "degree": 3},
         *([{**gaussian, "factor": 256.0}] if facts.n_features <= FEW_COLUMNS else []),
@@ -104,7 +104,7 @@ def reflexes(facts: Facts) -> list[dict[str, Any]]:
 
 
 def suggested(trial: Any, facts: Facts) -> Candidate:
-    """Return the exact machine that an Optuna trial suggests."""
+    """Return the exact method that an Optuna trial suggests."""
     scale = trial.suggest_categorical("scale", list(facts.gammas))
     name = trial.suggest_categorical("kernel", [one for one in MAPS if one in facts.gammas[scale]])
     shape: Entry = {}
@@ -119,7 +119,7 @@ def suggested(trial: Any, facts: Facts) -> Candidate:
 
 
 def maps_of(exact: Candidate, facts: Facts, n: int) -> list[Candidate]:
-    """Return the maps that stand for an exact machine on n rows."""
+    """Return the maps that stand for an exact method on n rows."""
     names = [one for one in MAPS.get(exact.kernel["name"], ()) if one != "orf" or facts.n_features > 1]
     size = min(SIZE, max(n // 3, 1))
     return [replace(exact, map={"name": name, "n_components": size}) for name in names]

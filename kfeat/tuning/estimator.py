@@ -1,7 +1,6 @@
 """The search as a scikit-learn estimator: frames or arrays in, the best method within a budget out."""
 
 import warnings
-from math import inf
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -9,24 +8,26 @@ import pandas as pd
 from numpy.typing import NDArray
 from pandas.api import types
 from scipy.sparse import issparse
-from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from kfeat.data import Dataset, Protocol, Raw
 from kfeat.data.dataset import Part
 from kfeat.data.prepare import learn
+from kfeat.errors import DataError
 from kfeat.experiments.component import read_component
 from kfeat.experiments.engines.local import physical_cores
 from kfeat.kernels.operands import canonical
 from kfeat.models import KernelModel
 from kfeat.tuning.bench import Bench, enough_rows
 from kfeat.tuning.candidates import Candidate, solver_of
+from kfeat.tuning.first_choices import DENSE_VALUES
+from kfeat.tuning.process import InProcess
 from kfeat.tuning.search import Found, Search
 
 RARE = 10  # rows that a word needs for a column of its own; rarer ones share a column
@@ -69,15 +70,10 @@ class _KernelEstimator(BaseEstimator):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label, or the value, of each row."""
+        """Return the labels, or the values, of the rows of X (n, d), shape (n,)."""
         Z = self._numbers(X)
         found = self.model_.predict(Z)
         return found if self._task == "regression" else self.classes_[found.astype(int)]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy, or R² of a regression."""
-        measure = metrics.r2_score if self._task == "regression" else metrics.accuracy_score
-        return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
     def _numbers(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
@@ -92,11 +88,18 @@ class _KernelEstimator(BaseEstimator):
         """Return the rows: a frame with words, dates or missing cells as it is, all else as numbers."""
         mixed = getattr(self, "columns_", None) is not None and more.get("reset") is False
         if isinstance(X, pd.DataFrame) and (mixed or _is_mixed(X)):
-            reset = more.get("reset", True)
-            validate_data(self, X, skip_check_array=True, reset=reset)
-            return (X, np.asarray(more["y"])) if "y" in more else X
+            validate_data(self, X, skip_check_array=True, reset=more.get("reset", True))
+            return (X, self._targets(X, more["y"])) if "y" in more else X
         floats = [np.float64, np.float32]
         return validate_data(self, canonical(X), accept_sparse="csr", dtype=floats, **more)
+
+    def _targets(self, X: Any, y: Any) -> NDArray[Any]:
+        """Return labels or targets (n,), one for each row, none of them missing."""
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        if pd.isna(y).any():
+            raise DataError(f"expected a label for each row, got {int(pd.isna(y).sum()):,} rows without one")
+        return y.astype(np.float64) if self._task == "regression" else y
 
     def _searched(self, X: Any, y: NDArray[Any]) -> Found:
         raw = Raw("the data", self._task, {"train": Part(X, y)})
@@ -107,10 +110,10 @@ class _KernelEstimator(BaseEstimator):
             return Dataset(raw.name, rows, y, rows[:0], y[:0], self._task, "", verified=False)
 
         bench = Bench(data, self.random_state, self.n_jobs or physical_cores())
-        return Search(_Here(bench), _Memory(), self.budget, self.random_state).run()
+        return Search(InProcess(bench), _Memory(), self.budget, self.random_state).run()
 
     def _chosen(self) -> KernelModel:
-        """Return the model of what was found; of too few rows to compare anything, of SVC's own defaults."""
+        """Return the model of what was found; where nothing was, a Gaussian kernel, C or alpha of 1."""
         found, value = self.search_, 1.0
         candidate = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, _loss(self._task))
         if found is not None:
@@ -183,23 +186,6 @@ class KernelRegressor(RegressorMixin, _KernelEstimator):
     _task = "regression"
 
 
-class _Here:
-    """Answers in this process; what a candidate raises is its answer. A budget ends between candidates."""
-
-    def __init__(self, bench: Bench) -> None:
-        self._bench = bench
-
-    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any] | None:
-        """Return the answer of a method of the bench."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                answer = getattr(self._bench, method)(**question)
-        except Exception as error:  # of one candidate: others go on
-            return {"failed": f"{type(error).__name__}: {error}", "seconds": 0.0}
-        return answer if isinstance(answer, dict) else vars(answer)
-
-
 class _Memory:
     """The rows of a search that no file keeps."""
 
@@ -246,7 +232,10 @@ def _date_numbers(X: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rows(Z: Any) -> Any:
-    return canonical(Z) if issparse(Z) else np.asarray(Z, dtype=np.float64)
+    """Return coded columns as rows (n, d): dense, so that z-scores are possible, but for very many."""
+    if issparse(Z) and Z.shape[0] * Z.shape[1] > DENSE_VALUES:
+        return canonical(Z)
+    return np.asarray(Z.toarray() if issparse(Z) else Z, dtype=np.float64)
 
 
 def _scale(scale: str) -> str:

@@ -113,7 +113,7 @@ def _counted(counts: dict[str, int]) -> str:
 
 
 def _exact(raw: Raw) -> tuple[dict[str, Any], str]:
-    """Return the exact machine to compare with, and what it takes."""
+    """Return the exact method to compare with, and what it takes."""
     n = len(raw.parts["train"].y)
     time = "seconds" if n <= QUICK_EXACT else "minutes" if n <= MOST_EXACT else "hours"
     machine: dict[str, Any]

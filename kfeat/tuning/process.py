@@ -18,6 +18,19 @@ from kfeat.experiments.child_start import end_with_parent, interrupts_held_back,
 Answer = dict[str, Any]
 
 
+class InProcess:
+    """Answers as `Assistant` does, from a bench in this process: a budget ends between candidates only."""
+
+    def __init__(self, bench: Any) -> None:
+        self.bench = bench
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Answer | None:
+        """Return the answer of a method of the bench."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _answer(self.bench, method, question)
+
+
 class Assistant:
     """Answers questions to a `Bench` until a deadline; a question that is not answered in time ends it.
 
@@ -56,7 +69,7 @@ class Assistant:
         except (EOFError, OSError):
             self.end()
             return {"failed": "the process died, most likely for want of memory"}
-        return {"failed": answer} if kind == "failed" else dict(answer)
+        return dict(answer)
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -91,8 +104,13 @@ def _serve(connection: Connection, bench: dict[str, Any]) -> None:
         connection.send(("ready", None))
         while True:
             method, question = connection.recv()
-            try:
-                answer = getattr(at, method)(**question)
-                connection.send(("answer", answer if isinstance(answer, dict) else vars(answer)))
-            except Exception as error:  # a candidate may ask for what cannot be done: others go on
-                connection.send(("failed", f"{type(error).__name__}: {error}"))
+            connection.send(("answer", _answer(at, method, question)))
+
+
+def _answer(bench: Any, method: str, question: Answer) -> Answer:
+    """Return the answer of a method; a candidate may ask for what cannot be done, and others go on."""
+    try:
+        answer = getattr(bench, method)(**question)
+    except Exception as error:
+        return {"failed": f"{type(error).__name__}: {error}"}
+    return dict(answer if isinstance(answer, dict) else vars(answer))

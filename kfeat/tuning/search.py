@@ -1,24 +1,18 @@
 """A search within a budget of wall time: candidates on growing subsamples, then the test rows, once.
 
-A candidate goes up a rung, to three times as many rows, once it is among the best third of its kind (exact
-machines or maps) on its rung. No rung waits for another to be full, so that there is a best answer at any
-moment (Li et al., "A system for massively parallel hyperparameter tuning", MLSys 2020, Algorithm 2). Exact
-machines on the first rung are drawn by Optuna's TPE; maps of the best follow on the rungs above, and at last
-steps around the best. Optuna's own pruner decides at once and drops who waits; here who is passed by can come
-later.
+Exact methods on the first rung are drawn by Optuna's TPE; maps of the best follow on the rungs above, and
+at last steps around the best. `kfeat.tuning.halving` says who goes up a rung.
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
-from math import ceil, inf
+from math import inf
 from time import monotonic
 from typing import Any, Protocol
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.plan import digest
-from kfeat.tuning.bench import MOST_FOLDS
 from kfeat.tuning.candidates import (
     Candidate,
     Facts,
@@ -28,20 +22,27 @@ from kfeat.tuning.candidates import (
     reflexes,
     suggested,
 )
+from kfeat.tuning.halving import (
+    TOO_LONG,
+    Scored,
+    Step,
+    first_rung,
+    grown,
+    leaders,
+    near,
+    next_up,
+    rungs,
+    winner,
+)
 from kfeat.tuning.journal import Row
 
 SEARCH = 0.7  # share of the budget after which no candidate begins; the rest trains the best on all rows
 ONE_CANDIDATE = 0.25  # of the budget at most: a candidate that takes longer is ended
 CLOSING = 2.0  # seconds that writing the table and the figure takes
 MOST_OWN = 3
-ETA = 3
-SMALLEST = 900  # rows of the first rung
 MOST = 200  # candidates of one search
 STALE = 25  # candidates in a row without a better one after which the search ends
 GAIN = 2e-4  # what counts as better
-NEAR = 5e-3  # of the score: half a point, or 0.005 of R²
-# Times that a candidate takes on three times the rows.
-GROWTH = {True: 10.0, False: 3.5}
 PATHS = {
     ("C", False): [10.0**k for k in range(-1, 4)],
     ("C", True): [1.0, 10.0, 100.0],
@@ -52,34 +53,6 @@ STEP = 10**0.5
 SURE = 0.8  # of the time that is left is what a candidate may take by its estimate
 MAP_SECONDS = 2.0  # that the first map of a kernel takes, about
 PATIENCE = 86400.0  # seconds for reading the data
-TOO_LONG = "it took longer than"  # how the reason of a candidate whose time was up begins
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A candidate scored on `n` training rows: `value` is the best C or alpha, `score` its mean over folds.
-
-    `seconds` is the time of one value of C or alpha, over all folds.
-    The score is -inf of one that failed or took too long; `reason` says so.
-    """
-
-    candidate: Candidate
-    n: int
-    score: float
-    sd: float
-    value: float
-    seconds: float
-    reason: str = ""
-
-    @property
-    def took_too_long(self) -> bool:
-        """Tell whether it has no score because its time was up."""
-        return TOO_LONG in self.reason
-
-    @property
-    def ended(self) -> str:
-        """Return in a word how one without a score ended."""
-        return "too long" if self.took_too_long else "failed"
 
 
 @dataclass(frozen=True)
@@ -93,9 +66,6 @@ class Tested:
     score: float
     train: float
     predict: float
-
-
-Step = tuple[Candidate, int, Scored | None]  # what is scored next, on how many rows, and from where it comes
 
 
 class Kept(Protocol):
@@ -119,7 +89,7 @@ class Found:
     """What a search ends with.
 
     `best` is the winner, `before` the config's own candidate on as many rows. `quick` is the map with the
-    fewest features within half a point of the best on its rows, `exact` the best exact machine on the largest
+    fewest features within half a point of the best on its rows, `exact` the best exact method on the largest
     rung it reached. `tests` has what was trained on all training rows, the winner first.
     """
 
@@ -136,7 +106,7 @@ class Found:
     @property
     def quickest(self) -> Tested | None:
         """The quickest to predict of those that were trained and are within half a point of the best."""
-        good = [one for one in self.tests if one.scored.n == self.best.n and _near(one.scored, self.best)]
+        good = [one for one in self.tests if one.scored.n == self.best.n and near(one.scored, self.best)]
         return min(good, key=lambda one: one.predict, default=None)
 
 
@@ -180,7 +150,7 @@ class Search:
             key=lambda one: one.score, default=None,
         )  # fmt: skip
         quick = min(
-            (one for one in scored if one.n == best.n and not one.candidate.exact and _near(one, best)),
+            (one for one in scored if one.n == best.n and not one.candidate.exact and near(one, best)),
             key=lambda one: (one.candidate.size, -one.score), default=None,
         )  # fmt: skip
         exact = winner(one for one in scored if one.candidate.exact)
@@ -220,19 +190,20 @@ class Search:
             else:
                 new, stale = new + 1, stale + (new > len(reflexes(facts)))
                 trial, candidate = proposals.ask()
-                known = (candidate.key, sizes[0]) in {(one.candidate.key, one.n) for one in scored}
+                known = any((one.candidate, one.n) == (candidate, sizes[0]) for one in scored)
                 key = _key(candidate, sizes[0])
                 row = self._journal.rows[key] if known else self._score(candidate, sizes[0])
                 proposals.tell(trial, row)
 
     def _next_map(self, scored: Sequence[Scored], sizes: Sequence[int], facts: Facts) -> Step | None:
-        """Return a map for one of the best exact machines of a rung above the first, where one is missing."""
-        known = {(one.candidate.key, one.n) for one in scored}
+        """Return a map for one of the best exact methods of a rung above the first, where one is missing."""
+        if monotonic() + MAP_SECONDS >= self._search_end:
+            return None
+        begun = {one.candidate.key for one in scored}
         for n in reversed(sizes[1:] or sizes):
-            for one in _leaders(scored, n, exact=True):
+            for one in leaders(scored, n, exact=True):
                 for candidate in maps_of(one.candidate, facts, n):
-                    began = any((candidate.key, size) in known for size in sizes)
-                    if not began and monotonic() + MAP_SECONDS < self._search_end:
+                    if candidate.key not in begun:
                         return candidate, n, None
         return None
 
@@ -249,13 +220,13 @@ class Search:
         """Tell whether there most likely is the time to score a candidate on n rows."""
         return one.seconds * grown(one, n) < SURE * min(self._longest, self._search_end - monotonic())
 
-    def _score(self, candidate: Candidate, n: int, near: Scored | None = None) -> Row | None:
+    def _score(self, candidate: Candidate, n: int, since: Scored | None = None) -> Row | None:
         parameter = "alpha" if candidate.loss == "squares" else "C"
         values = PATHS[parameter, candidate.exact]
-        if near is not None:
-            values = [near.value]
-            if 3 * near.seconds * grown(near, n) < self._longest / 3:
-                values = [near.value / STEP, near.value, near.value * STEP]
+        if since is not None:
+            values = [since.value]
+            if 3 * since.seconds * grown(since, n) < self._longest / 3:
+                values = [since.value / STEP, since.value, since.value * STEP]
         began = monotonic()
         answer = self._asked.ask(
             "score", self._search_end, self._longest, candidate=candidate, n=n, values=values
@@ -307,7 +278,7 @@ class Search:
 
 
 class Proposals:
-    """New exact machines: the reflexes in turn, then those that Optuna's TPE draws."""
+    """New exact methods: the reflexes in turn, then those that Optuna's TPE draws."""
 
     def __init__(self, facts: Facts, seed: int) -> None:
         import optuna  # half a second that only a search needs
@@ -319,7 +290,7 @@ class Proposals:
                 seed=seed, multivariate=True, group=True, n_startup_trials=12
             )
         self._study = optuna.create_study(direction="maximize", sampler=sampler)
-        self._facts = facts
+        self._facts, self._failed = facts, optuna.trial.TrialState.FAIL
         for parameters in reflexes(facts):
             self._study.enqueue_trial(parameters)
 
@@ -331,74 +302,8 @@ class Proposals:
     def tell(self, trial: Any, row: Row | None) -> None:
         """Say what the candidate scored, if it did."""
         score = None if row is None else row.get("score")
-        self._study.tell(trial, score, state=None if score is not None else _failed())
-
-
-def _failed() -> Any:
-    from optuna.trial import TrialState
-
-    return TrialState.FAIL
+        self._study.tell(trial, score, state=self._failed if score is None else None)
 
 
 def _key(candidate: Candidate, n: int) -> str:
     return digest([candidate.key, n])[:16]
-
-
-def _near(one: Scored, best: Scored) -> bool:
-    return not one.reason and one.score >= best.score - NEAR
-
-
-def grown(one: Scored, n: int) -> float:
-    """Return how many times as long a candidate takes on n rows as on those on which it was scored."""
-    factor = 1.0
-    while (done := one.n * ETA**0.5) <= n:
-        factor, one = factor * GROWTH[one.candidate.exact] ** 0.5, replace(one, n=ceil(done))
-    return factor
-
-
-def rungs(n_train: int, rarest: int | None = None) -> list[int]:
-    """Return how many training rows each rung has: all, a third of them, a ninth ..., at least 900.
-
-    With `rarest`, the number of rows of the rarest class, each rung but the last has a row of it per fold.
-    """
-    least = max(SMALLEST, ceil((MOST_FOLDS + 1) * n_train / (rarest or n_train)))
-    found = [n_train]
-    while found[0] / ETA >= least:
-        found.insert(0, found[0] // ETA)
-    return found
-
-
-def first_rung(candidate: Candidate, sizes: Sequence[int]) -> int:
-    """Return the rows on which a candidate begins: at least as many as it has landmarks."""
-    return next((n for n in sizes if n >= candidate.size), sizes[-1])
-
-
-def next_up(
-    scored: Sequence[Scored], sizes: Sequence[int], fits: Callable[[Scored, int], bool] = lambda one, n: True
-) -> Step | None:
-    """Return who goes up a rung next, from the highest rung that has one, to how many rows, and from where.
-
-    Exact machines and maps go up among themselves: on few rows the exact one is the best, on many it has no
-    time. The config's own candidate follows when another one has gone up, so that the two can be compared.
-    """
-    for n, above in reversed(list(pairwise(sizes))):
-        up = {one.candidate.key for one in scored if one.n == above}
-        own = [one for one in scored if one.candidate.own and one.n == n and not one.reason][:1] if up else []
-        for one in (*own, *_leaders(scored, n, exact=True), *_leaders(scored, n, exact=False)):
-            if one.candidate.key not in up and fits(one, above):
-                return one.candidate, above, one
-    return None
-
-
-def _leaders(scored: Sequence[Scored], n: int, exact: bool) -> list[Scored]:
-    """Return the best third of a kind on n rows, the best first."""
-    kind = [one for one in scored if one.n == n and one.candidate.exact == exact]
-    here = sorted(kind, key=lambda one: (-one.score, one.seconds))[: ceil(len(kind) / ETA)]
-    return [one for one in here if not one.reason]
-
-
-def winner(scored: Iterable[Scored]) -> Scored | None:
-    """Return the best on the largest number of rows that any has reached; of equal ones the quickest."""
-    good = [one for one in scored if not one.reason]
-    top = max((one.n for one in good), default=0)
-    return max((one for one in good if one.n == top), key=lambda one: (one.score, -one.seconds), default=None)

@@ -11,7 +11,7 @@ from kfeat.experiments.names import experiment_name
 from kfeat.saying import in_yaml, plain
 from kfeat.tuning.candidates import solver_of
 from kfeat.tuning.first_config import read_back
-from kfeat.tuning.search import Scored
+from kfeat.tuning.halving import Scored
 from kfeat.tuning.setup import Setup
 
 MARK = "# Found by `kfeat tune "

@@ -1,6 +1,5 @@
 """A bench asked in this process, and data with a planted answer."""
 
-import warnings
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -8,25 +7,19 @@ from typing import Any
 import numpy as np
 
 from kfeat.tuning.bench import Bench, under
+from kfeat.tuning.process import InProcess
 
 
-class Direct:
+class Direct(InProcess):
     """Answers as `kfeat.tuning.process.Assistant` does, in this process; keeps the questions."""
 
-    questions: list[str]
-
     def __init__(self, threads: int = 1, *, data: Any, **bench: Any) -> None:
-        self.bench, self.questions = Bench(under(**data), threads=threads, **bench), []
+        super().__init__(Bench(under(**data), threads=threads, **bench))
+        self.questions: list[str] = []
 
-    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any]:
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any] | None:
         self.questions.append(method)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                answer = getattr(self.bench, method)(**question)
-        except Exception as error:
-            return {"failed": f"{type(error).__name__}: {error}"}
-        return answer if isinstance(answer, dict) else vars(answer)
+        return super().ask(method, deadline, limit, **question)
 
     def end(self) -> None:
         """There is no process to end."""

@@ -89,3 +89,13 @@ def test_too_few_rows_to_compare_anything_are_trained_all_the_same(tmp_path: Pat
     model = KernelClassifier().fit(X, y)
     assert model.search_ is None
     assert model.predict(X).tolist() == y
+
+
+def test_a_label_that_is_missing_or_too_many_is_refused_with_a_frame_too() -> None:
+    X, y = people(60)
+    for wrong, words in (
+        (np.where(np.arange(60) == 3, None, y), "1 rows without one"),
+        (y[:50], "inconsistent"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            KernelClassifier(budget=5, n_jobs=1).fit(X, wrong)

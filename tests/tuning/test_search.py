@@ -14,9 +14,10 @@ from kfeat.experiments.load import load_experiment
 from kfeat.render.tuning import sentences
 from kfeat.tuning import search as module
 from kfeat.tuning.candidates import Candidate, Facts, maps_of, neighbours, reflexes
+from kfeat.tuning.halving import Scored, grown, next_up, rungs, winner
 from kfeat.tuning.journal import FILE, Journal
 from kfeat.tuning.process import Assistant
-from kfeat.tuning.search import Found, Proposals, Scored, Search, next_up, rungs, winner
+from kfeat.tuning.search import Found, Proposals, Search
 from kfeat.tuning.setup import setup_of
 from tests.tuning.asking import Direct, config
 
@@ -48,7 +49,7 @@ def test_a_much_smaller_bandwidth_is_found(tmp_path: Path, monkeypatch: pytest.M
     assert one.before is not None
     assert one.best.score > one.before.score + 0.25  # 0.5 is chance
     assert one.tests[0].score > 0.85
-    assert one.best.candidate.kernel["gamma"] > 50 * one.facts.gammas[one.best.candidate.scale]["gaussian"]
+    assert one.best.candidate.kernel["gamma"] > 10 * one.facts.gammas[one.best.candidate.scale]["gaussian"]
 
 
 def test_a_degree_of_two_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,7 +243,7 @@ def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path: Path) -> N
 
 
 FACTS = Facts(
-    "classification", 30_000, 100, 20, False, 9_000,
+    "classification", 30_000, 100, 20, 9_000,
     {"own": {"gaussian": 0.1, "polynomial": 0.1}, "zscore": {"gaussian": 0.05, "polynomial": 0.05}},
 )  # fmt: skip
 
@@ -319,3 +320,9 @@ def test_the_quickest_is_near_the_best_on_its_rows_whatever_its_kind() -> None:
     ]
     found = Found(FACTS, [best, near, far, few], best, None, None, None, tests, 0, None)
     assert found.quickest is tests[1]
+
+
+def test_an_exact_method_takes_ten_times_as_long_on_three_times_the_rows() -> None:
+    assert grown(scored(100, 0.9, 1.0), 300) == pytest.approx(10.0)
+    assert grown(scored(100, 0.9, 1.0, exact=False), 900) == pytest.approx(3.5**2)
+    assert grown(scored(300, 0.9, 1.0), 100) == 1.0
