@@ -326,3 +326,39 @@ def test_an_exact_method_takes_ten_times_as_long_on_three_times_the_rows() -> No
     assert grown(scored(100, 0.9, 1.0), 300) == pytest.approx(10.0)
     assert grown(scored(100, 0.9, 1.0, exact=False), 900) == pytest.approx(3.5**2)
     assert grown(scored(300, 0.9, 1.0), 100) == 1.0
+
+
+class Scripted:
+    """Gives every candidate a score by its number."""
+
+    def __init__(self, gain: float) -> None:
+        self.gain, self.asked = gain, 0
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any]:
+        if method == "facts":
+            return vars(replace(FACTS, n_train=500, n_test=0, rarest=200))
+        self.asked += 1
+        return {"score": 0.5 + self.gain * self.asked, "sd": 0.0, "value": 1.0, "seconds": 1e-3}
+
+
+def test_a_search_ends_once_nothing_gets_better_and_goes_on_while_something_does(tmp_path: Path) -> None:
+    asked = []
+    for i, gain in enumerate((0.0, 1e-3)):
+        asker = Scripted(gain)
+        with Journal(tmp_path / str(i), "x") as journal:
+            Search(asker, journal, 1000.0, 0).run()
+        asked.append(asker.asked)
+    assert asked[0] < 4 * module.STALE < 200 <= asked[1]
+
+
+def test_gamma_is_one_over_the_number_of_columns_after_z_scores_and_no_offset_changes_it(
+    tmp_path: Path,
+) -> None:
+    X, y = product(1200)
+    found = []
+    for offset in (0.0, 100.0):
+        setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", X + offset, y)), 0)
+        found.append(Direct(**setup.bench(0, {})).bench.facts().gammas)
+    for gammas in found:
+        assert gammas["zscore"]["gaussian"] == pytest.approx(1 / 6, rel=0.05)
+        assert gammas["own"]["gaussian"] == pytest.approx(1 / (6 / 3), rel=0.05)  # of U(-1, 1)
