@@ -41,7 +41,7 @@ ONE_CANDIDATE = 0.25  # of the budget at most: a candidate that takes longer is 
 CLOSING = 2.0  # seconds that writing the table and the figure takes
 MOST_OWN = 3
 MOST = 200  # candidates of one search
-STALE = 25  # candidates in a row without a better one after which the search ends
+STALE = 15  # candidates in a row without a better one after which the search ends
 GAIN = 2e-4  # what counts as better
 PATHS = {
     ("C", False): [10.0**k for k in range(-1, 4)],
