@@ -37,6 +37,7 @@ from kfeat.tuning.halving import (
 from kfeat.tuning.journal import Row
 
 SEARCH = 0.7  # share of the budget after which no candidate begins; the rest trains the best on all rows
+REFLEXES = 0.2  # of the budget at most goes to the reflexes before any goes up a rung
 ONE_CANDIDATE = 0.25  # of the budget at most: a candidate that takes longer is ended
 CLOSING = 2.0  # seconds that writing the table and the figure takes
 MOST_OWN = 3
@@ -168,8 +169,10 @@ class Search:
         return Facts(**answer)
 
     def _candidates(self, own: Sequence[Candidate], facts: Facts, sizes: Sequence[int]) -> None:
-        """Score candidates until time is over or nothing gets better: who may go up a rung goes first."""
+        """Score candidates until time is over or nothing gets better; who may go up a rung goes first."""
         proposals = Proposals(facts, self._seed)
+        n_reflexes = len(reflexes(facts))
+        reflexes_end = monotonic() + REFLEXES * self._budget
         stale, new, top = 0, 0, -inf
         while monotonic() < self._search_end and stale < STALE:
             scored = self._scored()
@@ -177,18 +180,19 @@ class Search:
             if best and best.n == sizes[-1] and best.score > top + GAIN:
                 top, stale = best.score, 0
             waiting = [one for one in own if one.key not in {other.candidate.key for other in scored}]
+            begun = new >= min(n_reflexes, MOST) or monotonic() >= reflexes_end
             up = next_up(scored, sizes, self._fits) or self._next_map(scored, sizes, facts)
-            if up is not None:
+            if up is not None and begun:
                 self._score(up[0], up[1], up[2])
             elif waiting and new >= min(MOST, 1):  # after the first reflex
                 self._score(waiting[0], first_rung(waiting[0], sizes))
             elif new >= MOST:
                 return
-            elif best and new % 2 and (step := self._next_step(best, scored, facts)):
+            elif best and begun and new % 2 and (step := self._next_step(best, scored, facts)):
                 self._score(step, best.n, best)
                 new, stale = new + 1, stale + 1
             else:
-                new, stale = new + 1, stale + (new > len(reflexes(facts)))
+                new, stale = new + 1, stale + (new > n_reflexes)
                 trial, candidate = proposals.ask()
                 known = any((one.candidate, one.n) == (candidate, sizes[0]) for one in scored)
                 key = _key(candidate, sizes[0])
@@ -211,7 +215,7 @@ class Search:
         """Return what differs from the best in one step and was not scored on its rows."""
         done = {one.candidate.key for one in scored if one.n == best.n}
         for candidate in neighbours(best.candidate, facts):
-            grows = max(candidate.size / (best.candidate.size or 1), 1.0) ** 1.5
+            grows = max(candidate.size / (best.candidate.size or 1), 1.0) ** 2  # a Hessian takes n D^2
             if candidate.key not in done and self._fits(replace(best, seconds=grows * best.seconds), best.n):
                 return candidate
         return None

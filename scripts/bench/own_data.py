@@ -80,8 +80,8 @@ def rows_at_size(name: str, split: int, threads: int) -> list[Row]:
     if name.endswith("_binary"):
         y = y == 2
     X, y, X_test, y_test = parted(X, y, split, y)
-    ours = measured(search(False, SECONDS_AT_SIZE, split, threads), X, X_test, y, y_test)
-    boosting = measured(lambda: HistGradientBoostingClassifier(random_state=split), X, X_test, y, y_test)
+    ours = measured(search(False, SECONDS_AT_SIZE, split, threads), X, y, X_test, y_test)
+    boosting = measured(lambda: HistGradientBoostingClassifier(random_state=split), X, y, X_test, y_test)
 
     def machine() -> Any:
         return make_pipeline(StandardScaler(), SVC(C=10, gamma=1 / X.shape[1], cache_size=1000))
@@ -89,7 +89,7 @@ def rows_at_size(name: str, split: int, threads: int) -> list[Row]:
     n, done = 5_000, (0.0, 0.0)
     while n <= len(y) and done[1] * 4.5 < ours[1]:  # twice the rows take four times as long, or more
         some = np.random.default_rng(split).permutation(len(y))[:n]
-        n, done = 2 * n, measured(machine, X.iloc[some], X_test, y[some], y_test)
+        n, done = 2 * n, measured(machine, X.iloc[some], y[some], X_test, y_test)
     others = {"HistGradientBoosting": boosting, f"SVC on {n // 2:,} rows": done}
     return [
         as_row(name, split, X.shape, SECONDS_AT_SIZE, other, ours, found) for other, found in others.items()
