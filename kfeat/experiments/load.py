@@ -15,14 +15,12 @@ from kfeat.experiments.component import Component
 from kfeat.experiments.features import Memory
 from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.grid import MAX_TRIALS, count_trials
-from kfeat.experiments.including import read_file
-from kfeat.experiments.located import LocatedDict
 from kfeat.experiments.names import configs_above, experiment_name
-from kfeat.experiments.overrides import apply_override, refuse_idle, settings_of
+from kfeat.experiments.overrides import apply_override, read_file, refuse_idle, settings_of
 from kfeat.experiments.paper import Claim, Reported
 from kfeat.experiments.problems import KeyPath, config_error, refuse, sentences
 from kfeat.experiments.schema import ExperimentKeys, SettingKeys, Switch, TableLayout
-from kfeat.experiments.yaml_file import SUFFIXES
+from kfeat.experiments.yaml_file import SUFFIXES, Document
 from kfeat.parameters import did_you_mean
 
 EXACT = "exact"  # what `map` is called where there is none, in `for:` and in --maps
@@ -77,7 +75,7 @@ class Experiment:
     table: TableLayout | None
     figure: FigureLayout | None
     stand_ins: Mapping[str, str]
-    raw: LocatedDict = field(compare=False, repr=False)  # the file as read, with its lines
+    raw: Document = field(compare=False, repr=False)  # the file as read
     changed: bool = False  # by the command line: the plan may lack what claims speak of
 
     @property
@@ -125,7 +123,7 @@ def _handed_down(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refuse_giant(keys: Mapping[str, Any], path: Path, repeats: int | None) -> None:
     """Raise ConfigError where the file's grids have too many points, before they are laid out."""
-    trials = sum(count_trials(part, repeats) for part in settings_of(keys))
+    trials = sum(count_trials(part, repeats) for part in settings_of(keys).values())
     if trials > MAX_TRIALS:
         raise ConfigError(
             f"{path}: its grids have up to {trials:,} trials, and {MAX_TRIALS:,} are allowed; "
@@ -133,8 +131,8 @@ def _refuse_giant(keys: Mapping[str, Any], path: Path, repeats: int | None) -> N
         )
 
 
-def _typed(raw: LocatedDict, path: Path, repeats: int | None) -> Experiment:
-    keys = _handed_down(raw)
+def _typed(raw: Document, path: Path, repeats: int | None) -> Experiment:
+    keys = _handed_down(raw.value)
     _refuse_giant(keys, path, repeats)
     try:
         file = ExperimentKeys.model_validate(keys)

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.located import place_of
+from kfeat.experiments.yaml_file import Document
 from kfeat.parameters import TOLD, describe, did_you_mean
 
 KeyPath: TypeAlias = Sequence[str | int]
@@ -55,19 +55,21 @@ def config_error(file: object, problems: Iterable[str]) -> ConfigError:
     )
 
 
-def sentences(error: ValidationError, model: type[BaseModel], raw: Any, origin: object) -> Iterator[str]:
-    """Yield the problems with what tells their lines in `raw`, a file's mapping with its `settings`.
+def sentences(
+    error: ValidationError, model: type[BaseModel], file: Document, origin: object
+) -> Iterator[str]:
+    """Yield the problems with their lines in the file.
 
     `origin` stands for the line where nothing has one. For an unknown key the known ones are told, by the
     fields of the `model`.
     """
     for problem in error.errors():
-        path = path_in(raw, _within_file(raw, problem["loc"]), problem["type"] == "missing")
+        path = path_in(file.value, _within_file(file.value, problem["loc"]), problem["type"] == "missing")
         text = describe(problem, path=path)
         known = _known_keys(model, problem["loc"][:-1]) if problem["type"] == "extra_forbidden" else []
         if known:
             text += f"{did_you_mean(str(path[-1]), known)}; known: {', '.join(known)}"
-        yield f"{place_of(raw, path) or origin}, {text}"
+        yield f"{file.place_of(path) or origin}, {text}"
 
 
 def _within_file(raw: Any, location: KeyPath) -> KeyPath:

@@ -17,11 +17,11 @@ def resolved(experiment: Experiment) -> Keys:
     `reported`, `claims`, `switches`, `table` and `figure` are as the file and what it includes have them.
     """
     shared = {*SettingKeys.model_fields, "settings"}
-    rest = {key: value for key, value in experiment.raw.items() if key not in shared}
+    rest = {key: value for key, value in experiment.raw.value.items() if key not in shared}
     settings = [_setting(one) for one in experiment.settings]
     what = settings[0] if len(settings) == 1 else {"settings": settings}
     head = {"title": experiment.title, "seed": experiment.seed}
-    return {**head, **what, **{key: _plain(value) for key, value in rest.items() if key not in head}}
+    return {**head, **what, **{key: value for key, value in rest.items() if key not in head}}
 
 
 def _setting(setting: Setting) -> Keys:
@@ -56,10 +56,3 @@ def _entry(component: Component) -> Keys:
         **label,
         **{key: value for key, value in values.items() if value is not None},
     }
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as read, whose mappings and lists know their lines, as plain ones."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value
