@@ -55,15 +55,12 @@ def protocol(
         named = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise ConfigError(f"{named}: only a search takes it; add --search")
     from kfeat.experiments.load import load_experiment
-    from kfeat.experiments.switches import check_switches
     from kfeat.experiments.worker import WorkerOptions
     from kfeat.render.switches import render_switches
     from kfeat.render.terminal import terminal_width
 
     files = selection.config_files(configs)
     experiments = [load_experiment(file, overrides) for file in files]
-    for experiment in experiments:
-        check_switches(experiment)
     if not search:
         style, width = ("markdown", None) if markdown else ("terminal", terminal_width())
         click.echo("\n\n".join(render_switches(experiment, style, width) for experiment in experiments))

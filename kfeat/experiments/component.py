@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from inspect import signature
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, PlainValidator, ValidationError, create_model
+from pydantic import BaseModel, ValidationError, create_model
+from pydantic_core import core_schema
 
 from kfeat.experiments.names import Line
 from kfeat.experiments.problems import refuse, told
-from kfeat.parameters import did_you_mean, parameter_model
+from kfeat.parameters import HANDED_IN, did_you_mean, parameter_model
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,8 @@ class Component:
 
     def build(self, **handed_in: Any) -> Any:
         """Return an instance; it takes what it can use of `handed_in` (kernel, random_state, n_jobs)."""
-        used = _taken(self.cls) & handed_in.keys()
         own = {key: each(value, Component.build) for key, value in self.parameters.items()}
-        return self.cls(**own, **{name: handed_in[name] for name in used})
+        return self.cls(**own, **{name: handed_in[name] for name in taken(self.cls) if name in handed_in})
 
     @cached_property
     def formula(self) -> str:
@@ -101,9 +101,14 @@ class Component:
 
 
 @cache
-def _taken(cls: Any) -> frozenset[str]:
+def taken(cls: Any) -> tuple[str, ...]:
     """Return the parameters of a class's constructor."""
-    return frozenset(signature(cls).parameters)
+    return tuple(signature(cls).parameters)
+
+
+def parameters_of(cls: Any) -> list[str]:
+    """Return the parameters that a config can give."""
+    return [name for name in taken(cls) if name not in HANDED_IN]
 
 
 def each(value: Any, do: Callable[[Component], Any]) -> Any:
@@ -146,7 +151,7 @@ def _read_within(annotation: Any) -> Any:
     if isinstance(annotation, type) and get_origin(annotation) is None:
         for base, part in ((Kernel, "kernel"), (FeatureMap, "map")):
             if issubclass(annotation, base):
-                return Annotated[Any, PlainValidator(partial(read_component, part=part, kind=annotation))]
+                return Annotated[Any, Entry(part, kind=annotation)]
         return annotation
     if get_origin(annotation) in (None, Literal):
         return annotation
@@ -190,6 +195,46 @@ def read_component(entry: Any, part: str, kind: type = object) -> Component:
     if unknown:
         raise refuse(unknown)
     return component
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How a config's entry is validated as a component of a part: as a kernel, map, solver or measure.
+
+    The class must be one of `kind`, and a solver may have a role: `mapped` ones train on features, `exact`
+    ones on a kernel.
+    """
+
+    part: str
+    role: Literal["mapped", "exact"] | None = None
+    kind: type = object
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """Return pydantic's schema: the model of an entry is made once its `name` tells which it is."""
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Return the JSON Schema: one alternative per class, by its name, or a list of names.
+
+        What is within another component may be anything.
+        """
+        if self.kind is not object:
+            return {}
+        classes = {name: cls for name, cls in registries()[self.part].items() if self._fits(cls)}
+        entries: list[Any] = [handler(entry_model(cls).__pydantic_core_schema__) for cls in classes.values()]
+        names = {"type": "array", "items": {"enum": list(classes)}, "minItems": 1}
+        several = {"type": "object", "properties": {"name": names}, "required": ["name"]}
+        return {"anyOf": [*entries, several]}
+
+    def _read(self, entry: Any) -> Component:
+        component = read_component(entry, self.part, self.kind)
+        if not self._fits(component.cls):
+            ours, theirs = ("features", "a kernel") if self.role == "mapped" else ("a kernel", "features")
+            raise refuse([((), f"{component.name} trains on {theirs}, not on {ours}")])
+        return component
+
+    def _fits(self, cls: Any) -> bool:
+        return self.role is None or cls.needs_kernel == (self.role == "exact")
 
 
 def _instead(word: str, known: Iterable[str]) -> str:

@@ -1,9 +1,13 @@
 """Grids: a list where one value is expected; their points are counted before they are laid out."""
 
-from collections.abc import Iterator, Mapping
-from itertools import product
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, product
 from math import prod
 from typing import Any
+
+from pydantic import ValidationInfo
+from pydantic_core import core_schema
 
 from kfeat.experiments.problems import KeyPath, refuse
 
@@ -20,9 +24,54 @@ def one_or_many(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-def any_number(value: Any) -> Any:
-    """Return a list: the value where it is one, none for None, else the value alone in one."""
-    return [] if value is None else one_or_many(value)
+class OneOrMany:
+    """How a key is validated that has a list of values, or one alone."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """Return pydantic's schema of the list, which takes one value too."""
+        return core_schema.no_info_before_validator_function(one_or_many, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Return the JSON Schema of one value or a list of some."""
+        several = handler(schema)
+        return {"anyOf": [several["items"], several]}
+
+
+@dataclass(frozen=True)
+class Grids:
+    """How a key is validated that has entries, each of them a grid: as the list of all their points.
+
+    One entry may stand alone, but where the key always has a list (`listed`). At least `least` are needed;
+    where that is none, null is none too. `check` has the points of one entry, and what the keys above hold.
+    """
+
+    least: int = 0
+    listed: bool = False
+    check: Callable[[list[Any], ValidationInfo], list[Any]] | None = None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """Return pydantic's schema of a list of points, for entries that are laid out."""
+        entry: core_schema.CoreSchema
+        entry = core_schema.no_info_before_validator_function(laid_out, handler(source))
+        if self.check is not None:
+            entry = core_schema.with_info_after_validator_function(self.check, entry)
+        entries: core_schema.CoreSchema = core_schema.list_schema(entry, min_length=self.least)
+        if not self.listed:
+            entries = core_schema.no_info_before_validator_function(self._entries, entries)
+        return core_schema.no_info_after_validator_function(_all_points, entries)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Return the JSON Schema of one entry or a list of some."""
+        entries = handler(schema)
+        entries["items"] = entries["items"]["items"]
+        return entries if self.listed else {"anyOf": [entries["items"], entries]}
+
+    def _entries(self, value: Any) -> Any:
+        return [] if value is None and self.least == 0 else one_or_many(value)
+
+
+def _all_points(entries: list[list[Any]]) -> list[Any]:
+    return list(chain.from_iterable(entries))
 
 
 def points(value: Any) -> Iterator[Any]:
@@ -83,14 +132,11 @@ def count_trials(setting: Mapping[str, Any], repeats: int | None) -> int:
     maps, measures = _count_all(setting.get("maps")), _count_all(setting.get("measure"))
     drawn = _given(setting, "repeats") if repeats is None else repeats
     exact_runs = max(drawn, _given(setting, "exact_repeats") if repeats is None else 1)
-    places = [
-        len(one_or_many(setting.get("dataset"))),
-        _count_all(setting.get("protocol")),
-        _count_all(setting.get("kernel")),
-    ]
     # A method of which there is none leaves the others to be laid out.
     methods = drawn * max(maps, 1) * max(mapped + measures, 1) + exact_runs * exact
-    return prod(max(1, n) for n in [*places, methods])
+    data = len(one_or_many(setting.get("dataset")))
+    counts = [data, _count_all(setting.get("protocol")), _count_all(setting.get("kernel")), methods]
+    return prod(max(1, n) for n in counts)
 
 
 def _given(setting: Mapping[str, Any], key: str) -> int:
@@ -100,4 +146,4 @@ def _given(setting: Mapping[str, Any], key: str) -> int:
 
 def _count_all(entries: Any) -> int:
     """Return the number of points of a config's entry or entries."""
-    return sum(count(_with_chains(entry)) for entry in any_number(entries))
+    return 0 if entries is None else sum(count(_with_chains(entry)) for entry in one_or_many(entries))

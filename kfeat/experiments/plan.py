@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -14,7 +14,9 @@ from kfeat.data import Protocol, Source
 from kfeat.data.generators import Generator
 from kfeat.experiments.component import Component
 from kfeat.experiments.features import Memory
-from kfeat.experiments.load import Experiment
+
+if TYPE_CHECKING:
+    from kfeat.experiments.load import Experiment
 
 
 def digest(value: Any) -> str:
@@ -153,7 +155,7 @@ def described(source: Source) -> dict[str, Any] | None:
     return None if isinstance(source, str) else dict(source.model_dump(mode="json"))
 
 
-def plan(experiment: Experiment, fingerprints: Mapping[Source, str]) -> list[Trial]:
+def plan(experiment: "Experiment", fingerprints: Mapping[Source, str]) -> list[Trial]:
     """Return the trials in the order they run: repeat by repeat, then the exact machines, which are slow.
 
     `fingerprints` maps each dataset to the hash of its content; one that it lacks has trials without rows.
@@ -162,7 +164,7 @@ def plan(experiment: Experiment, fingerprints: Mapping[Source, str]) -> list[Tri
     return list(trials.values())
 
 
-def every_trial(experiment: Experiment, fingerprints: Mapping[Source, str]) -> Iterator[Trial]:
+def every_trial(experiment: "Experiment", fingerprints: Mapping[Source, str]) -> Iterator[Trial]:
     """Yield the trial of each point of the settings' grids in order, with those that are equal to others."""
     for here in experiment.settings:
         for source, protocol, kernel in product(here.datasets, here.protocols, here.kernels):

@@ -3,9 +3,9 @@
 from typing import Any
 
 from kfeat.experiments.component import Component, each
-from kfeat.experiments.load import Experiment, Setting
+from kfeat.experiments.load import SHARED, Experiment
 from kfeat.experiments.plan import dataset_name
-from kfeat.experiments.schema import SettingKeys
+from kfeat.experiments.setting import Setting
 
 Keys = dict[str, Any]
 
@@ -16,12 +16,12 @@ def resolved(experiment: Experiment) -> Keys:
     Each point of a grid is an item of its own, and each kernel, map and solver has all of its parameters.
     `reported`, `claims`, `switches`, `table` and `figure` are as the file and what it includes have them.
     """
-    shared = {*SettingKeys.model_fields, "settings"}
-    rest = {key: value for key, value in experiment.raw.value.items() if key not in shared}
+    own = {*SHARED, "settings", "title", "seed"}
+    rest = {key: value for key, value in experiment.keys.items() if key not in own}
     settings = [_setting(one) for one in experiment.settings]
     what = settings[0] if len(settings) == 1 else {"settings": settings}
     head = {"title": experiment.title, "seed": experiment.seed}
-    return {**head, **what, **{key: value for key, value in rest.items() if key not in head}}
+    return {**head, **what, **rest}
 
 
 def _setting(setting: Setting) -> Keys:

@@ -8,7 +8,7 @@ an experiment written so: rows are found again, those of `kfeat run` too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -19,10 +19,9 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.engines.base import Engine
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.observer import RunObserver
-from kfeat.experiments.paper import ReportedNumber
+from kfeat.experiments.paper import ReportedNumber, reported_number
 from kfeat.experiments.plan import Trial, every_trial
 from kfeat.experiments.run import run_pending
-from kfeat.experiments.selectors import reported_number
 from kfeat.experiments.store import Row, gathered_rows
 from kfeat.experiments.switches import turn
 from kfeat.experiments.worker import WorkerOptions
@@ -70,7 +69,8 @@ def search_space(experiment: Experiment, fingerprints: Mapping[Source, str]) -> 
         raise ConfigError(f"{experiment.path}: nothing to search: no switch has `alternatives`")
 
     def trials_with(turned: Mapping[str, Any]) -> list[Trial]:
-        trials = every_trial(turn(experiment, turned), fingerprints)
+        settings = turn(experiment.settings, turned)
+        trials = every_trial(replace(experiment, settings=settings), fingerprints)
         return [trial for trial in trials if trial.map is not None]
 
     printed = list(_printed_cells(experiment, trials_with({})))

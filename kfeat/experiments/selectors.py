@@ -1,20 +1,75 @@
-"""Which trials a config's `for:` speaks of, and which printed number belongs to a trial."""
+"""Choosing trials, cells and rows by flat keys, as `for:` in a config and --where on the command line do.
 
-from collections.abc import Mapping
-from typing import Any
+The keys are those of `Trial.describe`: dataset, protocol.scale, kernel.gamma, map, map.n_components.
+"""
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator
+
+from kfeat.data import Protocol
+from kfeat.data.generators import Generator
 from kfeat.errors import ConfigError
-from kfeat.experiments.paper import Reported, ReportedNumber
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.component import parameters_of, registries
+from kfeat.experiments.problems import refuse
+from kfeat.experiments.yaml_file import parse
+from kfeat.parameters import did_you_mean
+
+if TYPE_CHECKING:
+    from kfeat.experiments.plan import Trial
+
+Record = Mapping[str, Any]
 
 
-def matches(selector: Mapping[str, Any], trial: Trial) -> bool:
+def known_keys() -> list[str]:
+    """Return every key that a trial can have, but for those within a split or within another component."""
+    parameters = (f"{part}.{parameter}" for part, _, parameter in _parameters())
+    generated = (f"dataset.{name}" for model in _below(Generator) for name in model.model_fields)
+    own = ["dataset", *(f"protocol.{name}" for name in Protocol.model_fields), *registries()]
+    return list(dict.fromkeys([*own, *parameters, *generated]))
+
+
+def switch_keys() -> list[str]:
+    """Return every key that a switch can have; of a parameter also with its component's name between."""
+    named = [f"{part}.{name}.{parameter}" for part, name, parameter in _parameters()]
+    return [*(key for key in known_keys() if not key.startswith("dataset.")), "repeats", *named]
+
+
+def _parameters() -> Iterator[tuple[str, str, str]]:
+    """Yield each parameter with its part (kernel, map, ...) and its component's name."""
+    for part, registry in registries().items():
+        for name, cls in registry.items():
+            yield from ((part, name, parameter) for parameter in parameters_of(cls))
+
+
+def _below(model: type[Generator]) -> Iterator[type[Generator]]:
+    yield model
+    for each in model.__subclasses__():
+        yield from _below(each)
+
+
+def check_keys(selector: dict[str, Any]) -> dict[str, Any]:
+    """Return a selector; raises ValidationError for a key that no trial can have.
+
+    A value that no trial of the config has may be meant: printed numbers and tables are shared by configs.
+    """
+    known = known_keys() if selector else []
+    unknown = [key for key in selector if ".".join(key.split(".")[:2]) not in known]
+    if unknown:
+        raise refuse(((), f"no trial has the key {key!r}{did_you_mean(key, known)}") for key in unknown)
+    return selector
+
+
+Selector = Annotated[dict[str, Any], AfterValidator(check_keys)]
+
+
+def matches(selector: Record, trial: "Trial") -> bool:
     """Tell whether the trial has these values under the keys of `Trial.describe`; a list means one of its."""
     return agrees(selector, trial.describe())
 
 
-def agrees(selector: Mapping[str, Any], flat: Mapping[str, Any]) -> bool:
+def agrees(selector: Record, flat: Record) -> bool:
     """Tell whether `flat` has the selector's values under its keys; a list means one of its values."""
     return all(key in flat and _is(flat[key], wanted) for key, wanted in selector.items())
 
@@ -23,16 +78,45 @@ def _is(value: Any, wanted: Any) -> bool:
     return bool(value == wanted) or (isinstance(wanted, list) and value in wanted)
 
 
-def reported_number(reported: Reported | None, trial: Trial) -> ReportedNumber | None:
-    """Return the printed score of the trial's cell; raises ConfigError if several speak of it."""
-    return reported_numbers(reported, trial).get(SCORE)
+def chosen(records: Sequence[dict[str, Any]], wheres: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the records that have all the values of `key=value`, each a value in YAML or a list of some.
+
+    A value that is written so counts too: host=12e45678 is a text where the hosts are texts.
+
+    Raises ConfigError for text without `=`, and for a key or a value that no record has.
+    """
+    selector: dict[str, Any] = {}
+    for where in wheres:
+        key, equals, text = where.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"--where {where}: expected key=value, as in --where map.n_components=200")
+        selector[key] = _wanted(where, text, [one[key] for one in records if key in one])
+        _refuse_unknown(where, key, text, selector[key], records)
+    return [one for one in records if agrees(selector, one)]
 
 
-def reported_numbers(reported: Reported | None, trial: Trial) -> dict[str, ReportedNumber]:
-    """Return the printed numbers of the trial's cell by quantity; raises ConfigError if two are of one."""
-    found: dict[str, ReportedNumber] = {}
-    for number in reported.numbers if reported else []:
-        if matches(number.cell, trial) and found.setdefault(number.of, number) is not number:
-            places = f"{found[number.of].where} and {number.where}"
-            raise ConfigError(f"reported.numbers: {places} speak of the same cell; make their `for` differ")
-    return found
+def _wanted(where: str, text: str, there: Sequence[Any]) -> list[Any]:
+    """Return the values that are meant: what the text is in YAML, its items, and those written like it."""
+    written = [value for value in there if str(value) == text]
+    try:
+        value = parse(text, f"--where {where}")
+    except ConfigError:
+        if not written:
+            raise
+        return written[:1]
+    return [*written[:1], value, *(value if isinstance(value, list) else ())]
+
+
+def _refuse_unknown(where: str, key: str, text: str, value: Any, records: Sequence[Record]) -> None:
+    known = list(dict.fromkeys(key for one in records for key in one))
+    if key not in known:
+        raise ConfigError(
+            f"--where {where}: no row has '{key}'{did_you_mean(key, known)}; there are: {', '.join(known)}"
+        )
+    if not any(agrees({key: value}, one) for one in records):
+        there = list(dict.fromkeys(str(one[key]) for one in records if key in one))
+        more = ", ..." if len(there) > 12 else ""
+        near = did_you_mean(text, there)
+        raise ConfigError(
+            f"--where {where}: no row has this value{near}; there are: {', '.join(there[:12])}{more}"
+        )

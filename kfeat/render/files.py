@@ -8,12 +8,10 @@ from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.evidence import Evidence
 from kfeat.analysis.standing import stand
 from kfeat.errors import StoreError
-from kfeat.experiments.keys import check_selectors
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial, dataset_name, plan
 from kfeat.experiments.run import rows_of
 from kfeat.experiments.store import Row, write_rows
-from kfeat.experiments.switches import check_switches
 from kfeat.render.replacing import Replacing
 from kfeat.render.table import render, render_csv
 from kfeat.render.verdict_tables import verdicts_markdown
@@ -35,8 +33,6 @@ def check_report(experiment: Experiment) -> None:
 
     stand_ins = {source: f"{dataset_name(source)}: {source!r}" for source in experiment.datasets}
     cells = summarise(experiment, plan(experiment, stand_ins), {})
-    check_selectors(experiment, [cell.trial for cell in cells])
-    check_switches(experiment)
     stand(experiment, cells, {})
     render(experiment, cells, "terminal")
     check_figure(experiment, cells)

@@ -7,8 +7,8 @@ from typing import Any
 from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.names import SIZE, dataset, kernel, method
 from kfeat.errors import ConfigError
+from kfeat.experiments.layout import Column, TableLayout
 from kfeat.experiments.quantities import SCORE, quantity_named
-from kfeat.experiments.schema import Column, TableLayout
 from kfeat.experiments.selectors import matches
 from kfeat.render import text
 from kfeat.render.ratios import Ratio, ratio

@@ -9,8 +9,7 @@ from typing import Any
 from tabulate import tabulate
 
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.schema import Switch
-from kfeat.experiments.switches import Place, Value, choices, general
+from kfeat.experiments.switches import Place, Switch, Value, choices, general
 from kfeat.render.escapes import markdown, markdown_cell
 from kfeat.saying import plain
 

@@ -9,10 +9,10 @@ from typing import Any
 from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
 from kfeat.analysis.folds import fold_means
 from kfeat.analysis.names import dataset, formulas, kernel, method, method_names
+from kfeat.experiments.layout import TableLayout
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
-from kfeat.experiments.schema import TableLayout
 from kfeat.experiments.selectors import matches
 from kfeat.render import text
 from kfeat.render.escapes import csv_text, latex, markdown

@@ -10,8 +10,8 @@ from kfeat.analysis.cells import summarise
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.names import experiment_name
+from kfeat.experiments.paper import reported_numbers
 from kfeat.experiments.plan import plan
-from kfeat.experiments.selectors import reported_numbers
 
 Write = Callable[..., Path]
 
@@ -102,6 +102,14 @@ repeats: 0
         ("solvers.exact={name: liblinear}", "liblinear trains on features"),
         ("dataset=cpu", "liblinear with these parameters is for classification, cpu is for regression"),
         ("solvers.mapped={name: ridge}", "ridge with these parameters is for regression, digits is for"),
+        (
+            "reported={source: A, runs: 1, numbers: [{for: {map.n_component: 8}, mean: 90, where: T}]}",
+            "reported.numbers[0].for: no trial has the key 'map.n_component' (did you mean 'map.n_components'?)",
+        ),
+        (
+            "claims=[{text: A, where: T, above: 1, ratio: [{map: exact}, {mapp: exact}]}]",
+            "claims[0].ratio[1]: no trial has the key 'mapp' (did you mean 'map'?)",
+        ),
     ],
 )
 def test_bad_overrides_are_told_with_their_path(write: Write, override: str, words: str) -> None:

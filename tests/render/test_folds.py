@@ -57,7 +57,7 @@ def test_a_mean_over_the_folds_of_each_method(folds: Experiment) -> None:
 
 
 def test_a_mean_over_folds_counts_each_of_them_once_where_nothing_is_drawn(folds: Experiment) -> None:
-    settings = [replace(setting, exact_repeats=3) for setting in folds.settings]
+    settings = [setting.model_copy(update={"exact_repeats": 3}) for setting in folds.settings]
     exact = fold_means(cells_of(replace(folds, settings=settings)))[0]
     assert len(exact.rows) == 9
     assert exact.score is not None

@@ -10,9 +10,9 @@ import pytest
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.names import dataset
 from kfeat.errors import ConfigError, StoreError
+from kfeat.experiments.layout import TableLayout
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.schema import TableLayout
 from kfeat.experiments.store import Row, read_rows, write_rows
 from kfeat.render.files import FILES, is_current, publish, write_report
 from kfeat.render.layout import mirror

@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.names import NOBODY, formulas
-from kfeat.experiments.figure_layout import FigureLayout
+from kfeat.experiments.layout import FigureLayout
 from kfeat.render.figures.marks import Marks, across, why_single
 from kfeat.render.figures.panels import Point, Series, d_equals_D, panels, points, styles, x_of
 from kfeat.render.figures.printed import PaperNumbers

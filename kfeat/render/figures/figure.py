@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.folds import without_folds
 from kfeat.analysis.names import formulas
-from kfeat.experiments.figure_layout import FigureLayout
+from kfeat.experiments.layout import FigureLayout
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import dataset_name
 from kfeat.render.escapes import mathtext

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.statistics import Summary
-from kfeat.experiments.figure_layout import ReferenceLine
+from kfeat.experiments.layout import ReferenceLine
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.render.figures.printed import Printed
 from kfeat.render.figures.style import GREY

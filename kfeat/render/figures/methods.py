@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import PHASES, Cell, by_setting
 from kfeat.analysis.names import NOBODY, method_names, places
-from kfeat.experiments.figure_layout import FigureLayout
+from kfeat.experiments.layout import FigureLayout
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.marks import Marks, across

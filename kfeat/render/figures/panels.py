@@ -8,7 +8,7 @@ from typing import Any
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.names import NOBODY, dataset, kernel, method, places
 from kfeat.errors import ConfigError
-from kfeat.experiments.figure_layout import FigureLayout
+from kfeat.experiments.layout import FigureLayout
 from kfeat.experiments.plan import dataset_name
 from kfeat.render.figures.palette import COLOURS, DASHES, MARKERS, MORE_DASHES
 

@@ -10,10 +10,9 @@ from matplotlib.lines import Line2D
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.names import NOBODY
 from kfeat.analysis.statistics import Summary
-from kfeat.experiments.figure_layout import ReferenceLine
+from kfeat.experiments.layout import Column, ReferenceLine, TableLayout
 from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.schema import Column, TableLayout
 from kfeat.render.figures.marks import Mark, Marks, across
 from kfeat.render.figures.methods import PAPER_BELOW
 from kfeat.render.figures.palette import COLOURS
