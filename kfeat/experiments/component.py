@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError, create_model
 from pydantic_core import core_schema
 
 from kfeat.experiments.names import Line
-from kfeat.experiments.problems import refuse, told
+from kfeat.experiments.problems import problems_of, refuse
 from kfeat.parameters import HANDED_IN, did_you_mean, parameter_model
 
 
@@ -69,10 +69,10 @@ class Component:
     def _numbers(self, plain: Callable[["Component"], Any]) -> dict[str, Any]:
         moved: Mapping[str, Any] = getattr(self.cls, "identity_defaults", {})
 
-        def told(key: str) -> bool:
+        def differs(key: str) -> bool:
             return self.parameters[key] != moved[key] if key in moved else key in self.given
 
-        return {key: each(self.parameters[key], plain) for key in self.numeric() if told(key)}
+        return {key: each(self.parameters[key], plain) for key in self.numeric() if differs(key)}
 
     def description(self) -> dict[str, Any]:
         """Return the name, the version and every parameter that its numbers depend on, as plain JSON."""
@@ -80,19 +80,13 @@ class Component:
         return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
 
     def flat(self, part: str) -> dict[str, Any]:
-        """Return the name and the parameters by the keys of a config's `for:`, as in map.n_components.
+        """Return the name and the parameters by the keys of a config's `for:`, as in map.n_components."""
+        return flat_entry(part, self.entry())
 
-        A component within is its name, with its own parameters below: map.inner, map.inner.n_components.
-        A list such as kernel.kernels is the names joined by ` + `, and its items are kernel.kernels.0, ...
-        """
-        found: dict[str, Any] = {part: self.name}
-        for key, value in self.parameters.items():
-            items = value if isinstance(value, list) else [value]
-            within = [item for item in items if isinstance(item, Component)]
-            found[f"{part}.{key}"] = " + ".join(item.name for item in within) if within else value
-            for i, item in enumerate(within):
-                found |= item.flat(f"{part}.{key}.{i}" if isinstance(value, list) else f"{part}.{key}")
-        return found
+    def entry(self) -> dict[str, Any]:
+        """Return its name and all of its parameters, as a config writes them."""
+        values = {key: each(value, Component.entry) for key, value in self.parameters.items()}
+        return {"name": self.name, **values}
 
     def numeric(self) -> list[str]:
         """Return the parameters that its numbers depend on: not, say, the size of a cache."""
@@ -116,6 +110,23 @@ def each(value: Any, do: Callable[[Component], Any]) -> Any:
     if isinstance(value, list):
         return [each(item, do) for item in value]
     return do(value) if isinstance(value, Component) else value
+
+
+def flat_entry(part: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the name and the parameters of an entry, of a config or of a row, by flat keys.
+
+    A component within is its name, with its own parameters below: map.inner, map.inner.n_components.
+    A list such as kernel.kernels is the names joined by ` + `, and its items are kernel.kernels.0, ...
+    """
+    found: dict[str, Any] = {part: entry["name"]}
+    for key, value in entry.items():
+        items = value if isinstance(value, list) else [value]
+        within = [item for item in items if isinstance(item, dict) and "name" in item]
+        if key != "name":
+            found[f"{part}.{key}"] = " + ".join(item["name"] for item in within) if within else value
+        for i, item in enumerate(within):
+            found |= flat_entry(f"{part}.{key}.{i}" if isinstance(value, list) else f"{part}.{key}", item)
+    return found
 
 
 def in_words(value: Any) -> str:
@@ -191,7 +202,7 @@ def read_component(entry: Any, part: str, kind: type = object) -> Component:
         given = {key: value for key, value in parameters.items() if key in known}
         component = Component.of(name, classes[name], given, label)
     except ValidationError as error:
-        raise refuse([*unknown, *told(error, entry)]) from None
+        raise refuse([*unknown, *problems_of(error, entry)]) from None
     if unknown:
         raise refuse(unknown)
     return component

@@ -15,10 +15,6 @@ MAX_TRIALS = 100_000
 CHAINS = frozenset({"scale", "kernels", "weights", "maps"})  # the parameters that are lists
 
 
-class _Chain(dict[int, Any]):
-    """A list that is one value, by position."""
-
-
 def one_or_many(value: Any) -> Any:
     """Return a list: the value where it is one, else the value alone in one."""
     return value if isinstance(value, list) else [value]
@@ -74,11 +70,13 @@ def _all_points(entries: list[list[Any]]) -> list[Any]:
     return list(chain.from_iterable(entries))
 
 
-def points(value: Any) -> Iterator[Any]:
-    """Yield a mapping for every choice of one item from each list in it, at any depth."""
+def points(value: Any, key: Any = None) -> Iterator[Any]:
+    """Yield the value of a key for every choice of one item from each axis in it, at any depth."""
     if isinstance(value, dict):
-        for chosen in product(*(list(points(item)) for item in value.values())):
-            yield list(chosen) if isinstance(value, _Chain) else dict(zip(value, chosen, strict=True))
+        for chosen in product(*(list(points(item, name)) for name, item in value.items())):
+            yield dict(zip(value, chosen, strict=True))
+    elif isinstance(value, list) and key in CHAINS:
+        yield from map(list, product(*(list(points(item)) for item in value)))
     elif isinstance(value, list):
         for item in value:
             yield from points(item)
@@ -86,11 +84,13 @@ def points(value: Any) -> Iterator[Any]:
         yield value
 
 
-def count(value: Any) -> int:
+def count(value: Any, key: Any = None) -> int:
     """Return the number of points."""
     if isinstance(value, dict):
-        return prod(count(item) for item in value.values())
-    return sum(count(item) for item in value) if isinstance(value, list) else 1
+        return prod(count(item, name) for name, item in value.items())
+    if isinstance(value, list):
+        return (prod if key in CHAINS else sum)(map(count, value))
+    return 1
 
 
 def laid_out(entry: Any) -> list[Any]:
@@ -99,29 +99,17 @@ def laid_out(entry: Any) -> list[Any]:
     Some lists are no axes but values, each item of which may have axes: the steps of a protocol's `scale`,
     the kernels of a sum, the maps that are stacked. Raises pydantic's ValidationError for an empty axis.
     """
-    grid = _with_chains(entry)
-    if empty := list(_empty_lists(grid)):
+    if empty := list(_empty_axes(entry)):
         raise refuse((path, "an empty list is a grid without points") for path in empty)
-    return list(points(grid))
+    return list(points(entry))
 
 
-def _empty_lists(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[KeyPath]:
+def _empty_axes(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[KeyPath]:
     if isinstance(value, dict | list):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, item in items:
-            yield from _empty_lists(item, (*path, key))
-        if value == []:
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _empty_axes(item, (*path, key))
+        if value == [] and not (path and path[-1] in CHAINS):
             yield path
-
-
-def _with_chains(value: Any, key: Any = None) -> Any:
-    """Return the entry with every list that is a value as a mapping by position."""
-    if isinstance(value, dict):
-        return {name: _with_chains(item, name) for name, item in value.items()}
-    if not isinstance(value, list):
-        return value
-    items = [_with_chains(item) for item in value]
-    return _Chain(enumerate(items)) if key in CHAINS else items
 
 
 def count_trials(setting: Mapping[str, Any], repeats: int | None) -> int:
@@ -146,4 +134,4 @@ def _given(setting: Mapping[str, Any], key: str) -> int:
 
 def _count_all(entries: Any) -> int:
     """Return the number of points of a config's entry or entries."""
-    return 0 if entries is None else sum(count(_with_chains(entry)) for entry in one_or_many(entries))
+    return 0 if entries is None else sum(map(count, one_or_many(entries)))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge, MinLen
-from pydantic import AfterValidator, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, ValidationError, ValidationInfo, field_validator
 
 from kfeat.data import Source
 from kfeat.data.registry import registry
@@ -18,7 +18,7 @@ from kfeat.experiments.layout import Figure, FigureLayout, TableLayout
 from kfeat.experiments.names import Line, Name, Strict, configs_above, experiment_name
 from kfeat.experiments.overrides import apply_override, read_file, refuse_idle, settings_of
 from kfeat.experiments.paper import Claim, Reported
-from kfeat.experiments.problems import config_error, refuse, sentences
+from kfeat.experiments.problems import config_error, refuse
 from kfeat.experiments.setting import Setting
 from kfeat.experiments.switches import Switch, checked_switches
 from kfeat.experiments.yaml_file import SUFFIXES, Document
@@ -126,6 +126,36 @@ class Experiment:
         """Return the datasets of all settings, each once."""
         return list(dict.fromkeys(source for setting in self.settings for source in setting.datasets))
 
+    def resolved(self) -> dict[str, Any]:
+        """Return a config's keys with nothing left to be filled in; it is a config too, of the same trials.
+
+        Each point of a grid is an item of its own, and each kernel, map and solver has all of its parameters.
+        `reported`, `claims`, `switches`, `table` and `figure` are as the file and what it includes have them.
+        """
+        settings = []
+        for setting in self.settings:
+            keys = _as_keys(setting)
+            keys["solvers"] = {role: items for role, items in keys["solvers"].items() if items}
+            settings.append({key: value for key, value in keys.items() if value})
+        own = {*SHARED, "settings", "title", "seed"}
+        rest = {key: value for key, value in self.keys.items() if key not in own}
+        what = settings[0] if len(settings) == 1 else {"settings": settings}
+        return {"title": self.title, "seed": self.seed, **what, **rest}
+
+
+def _as_keys(value: Any) -> Any:
+    """Return a part of a setting as a config writes it, without what is null."""
+    if isinstance(value, list | tuple):
+        return [_as_keys(item) for item in value]
+    if isinstance(value, Component):
+        found = {"name": value.name, "label": value.label, **value.parameters}
+    elif isinstance(value, BaseModel):
+        fields = sorted(type(value).model_fields.items(), key=lambda field: field[0] != "name")
+        found = {field.alias or name: getattr(value, name) for name, field in fields}
+    else:
+        return value
+    return {key: _as_keys(item) for key, item in found.items() if item is not None}
+
 
 def load_experiment(
     path: Path,
@@ -180,7 +210,7 @@ def _typed(file: Document, path: Path, repeats: int | None) -> Experiment:
     try:
         found = ExperimentFile.model_validate(keys, context=place)
     except ValidationError as error:
-        raise config_error(path, sentences(error, ExperimentFile, file, path)) from None
+        raise config_error(error, ExperimentFile, file, path) from None
     return Experiment(experiment_name(place), path, file.value, **dict(found))
 
 

@@ -1,4 +1,4 @@
-"""Choosing trials, cells and rows by flat keys, as `for:` in a config and --where on the command line do.
+"""Flat keys, and choosing trials, cells and rows by them: `for:` in a config, --where on the command line.
 
 The keys are those of `Trial.describe`: dataset, protocol.scale, kernel.gamma, map, map.n_components.
 """
@@ -11,8 +11,9 @@ from pydantic import AfterValidator
 from kfeat.data import Protocol
 from kfeat.data.generators import Generator
 from kfeat.errors import ConfigError
-from kfeat.experiments.component import parameters_of, registries
+from kfeat.experiments.component import flat_entry, parameters_of, registries
 from kfeat.experiments.problems import refuse
+from kfeat.experiments.quantities import PARTS
 from kfeat.experiments.yaml_file import parse
 from kfeat.parameters import did_you_mean
 
@@ -76,6 +77,34 @@ def agrees(selector: Record, flat: Record) -> bool:
 
 def _is(value: Any, wanted: Any) -> bool:
     return bool(value == wanted) or (isinstance(wanted, list) and value in wanted)
+
+
+def flat(row: Record) -> dict[str, Any]:
+    """Return the dataset, the protocol and every parameter of a row's components by their flat keys.
+
+    As in `map.n_components` or `protocol.split.kind`. A component within is its name, with its own parameters
+    below; the version of each stands beside its parameters, as in `map.version`.
+    """
+    found: dict[str, Any] = {"dataset": row["dataset"]}
+    source = row["source"] or {}
+    found |= {f"dataset.{key}": value for key, value in source.items() if key != "name"}
+    for key, value in row["protocol"].items():
+        found[f"protocol.{key}"] = value
+        inner = value if isinstance(value, dict) else {}
+        found |= {f"protocol.{key}.{name}": each for name, each in inner.items()}
+    for part in PARTS:
+        if row.get(part) is not None:
+            found |= flat_entry(part, row[part])
+        elif part == "map":
+            found["map"] = "exact"
+    return found
+
+
+def learnt(row: Record) -> Iterator[tuple[str, float]]:
+    """Yield what took the place of parameters that were left to the data, as `learnt.kernel.gamma`."""
+    for part, numbers in row.get("learnt", {}).items():
+        for name, number in numbers.items():
+            yield f"learnt.{part}.{name}", number
 
 
 def chosen(records: Sequence[dict[str, Any]], wheres: Sequence[str]) -> list[dict[str, Any]]:

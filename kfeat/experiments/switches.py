@@ -16,7 +16,7 @@ from kfeat.data import Protocol
 from kfeat.experiments.component import Component, each
 from kfeat.experiments.names import Strict
 from kfeat.experiments.plan import dataset_name
-from kfeat.experiments.problems import KeyPath, refuse, told
+from kfeat.experiments.problems import KeyPath, problems_of, refuse
 from kfeat.experiments.selectors import switch_keys
 from kfeat.experiments.setting import Setting, unsupported, wrong_tasks
 from kfeat.parameters import did_you_mean
@@ -125,7 +125,7 @@ def _wrong_alternative(settings: Sequence[Setting], key: str, value: Any) -> Ite
         turned = turn(settings, {key: value})
     except ValidationError as error:
         changed = {error.errors()[0]["loc"][0]: value}
-        yield from ((path[1:], text) for path, text in told(error, changed))
+        yield from ((path[1:], text) for path, text in problems_of(error, changed))
         return
     for one in turned:
         yield from (((), f"maps: {text}") for item in one.maps for text in unsupported(item, one.kernels))

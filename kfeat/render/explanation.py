@@ -8,10 +8,10 @@ from typing import Any
 from kfeat.analysis.explanation import Explanation, Use
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.records import column
-from kfeat.experiments.flat import flat, learnt
 from kfeat.experiments.machine import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, SCORE
 from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.selectors import flat, learnt
 from kfeat.render.terminal import paragraph
 from kfeat.render.text import MISSING, value_text, with_unit
 from kfeat.saying import plain

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.experiments.flat import flat, learnt
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
+from kfeat.experiments.selectors import flat, learnt
 from kfeat.experiments.trial import header
 
 CONFIGS = Path(__file__).parents[2] / "configs"

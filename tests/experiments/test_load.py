@@ -104,7 +104,7 @@ repeats: 0
         ("solvers.mapped={name: ridge}", "ridge with these parameters is for regression, digits is for"),
         (
             "reported={source: A, runs: 1, numbers: [{for: {map.n_component: 8}, mean: 90, where: T}]}",
-            "reported.numbers[0].for: no trial has the key 'map.n_component' (did you mean 'map.n_components'?)",
+            "numbers[0].for: no trial has the key 'map.n_component' (did you mean 'map.n_components'?)",
         ),
         (
             "claims=[{text: A, where: T, above: 1, ratio: [{map: exact}, {mapp: exact}]}]",
