@@ -1,6 +1,6 @@
 """A kernel, map, solver or measure as a config names it: a registered name and checked parameters."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from inspect import signature
@@ -11,8 +11,8 @@ from pydantic import BaseModel, ValidationError, create_model
 from pydantic_core import core_schema
 
 from kfeat.experiments.names import Line
-from kfeat.experiments.problems import problems_of, refuse
-from kfeat.parameters import HANDED_IN, did_you_mean, parameter_model
+from kfeat.experiments.problems import instead, problems_of, refuse
+from kfeat.parameters import HANDED_IN, parameter_model
 
 
 @dataclass(frozen=True)
@@ -195,17 +195,11 @@ def read_component(entry: Any, part: str, kind: type = object) -> Component:
     name, label = parameters.pop("name"), parameters.pop("label", None)
     if name not in classes:
         unknown_or_other = "unsuitable" if name in registries()[part] else "unknown"
-        raise refuse([(["name"], f"{unknown_or_other} {part} '{name}'{_instead(name, classes)}")])
-    known = parameter_model(classes[name]).model_fields
-    unknown = [([key], f"unknown key{_instead(key, known)}") for key in parameters if key not in known]
+        raise refuse([(["name"], f"{unknown_or_other} {part} '{name}'{instead(name, classes)}")])
     try:
-        given = {key: value for key, value in parameters.items() if key in known}
-        component = Component.of(name, classes[name], given, label)
+        return Component.of(name, classes[name], parameters, label)
     except ValidationError as error:
-        raise refuse([*unknown, *problems_of(error, entry)]) from None
-    if unknown:
-        raise refuse(unknown)
-    return component
+        raise refuse(problems_of(error, entry, parameters_of(classes[name]))) from None
 
 
 @dataclass(frozen=True)
@@ -246,7 +240,3 @@ class Entry:
 
     def _fits(self, cls: Any) -> bool:
         return self.role is None or cls.needs_kernel == (self.role == "exact")
-
-
-def _instead(word: str, known: Iterable[str]) -> str:
-    return f"{did_you_mean(word, list(known))}; known: {', '.join(known)}"

@@ -1,6 +1,6 @@
 """Problems of an experiment file as sentences: where it stands, what was met, what would be right."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -26,16 +26,24 @@ def refuse(problems: Iterable[tuple[KeyPath, str]]) -> ValidationError:
     )
 
 
-def problems_of(error: ValidationError, value: Any) -> list[tuple[KeyPath, str]]:
+def problems_of(error: ValidationError, value: Any, known: Collection[str] = ()) -> list[tuple[KeyPath, str]]:
     """Return the problems of a value, each with its path in the value and its text without the path.
 
-    Where a value may be of several kinds, what each of them asks for is one problem.
+    Where a value may be of several kinds, what each of them asks for is one problem. `known` are its keys.
     """
     found: dict[tuple[str | int, ...], list[str]] = {}
     for problem in error.errors():
         path = tuple(path_in(value, problem["loc"]))
-        found.setdefault(path, []).append(describe(problem, path=()).removeprefix(": "))
+        text = describe(problem, path=()).removeprefix(": ")
+        if problem["type"] == "extra_forbidden" and known:
+            text += instead(str(path[-1]), known)
+        found.setdefault(path, []).append(text)
     return [(path, _alternatives(texts)) for path, texts in found.items()]
+
+
+def instead(word: str, known: Collection[str]) -> str:
+    """Return what to write for an unknown word: the nearest of the known ones, and all of them."""
+    return f"{did_you_mean(word, list(known))}; known: {', '.join(known)}"
 
 
 def _alternatives(texts: Sequence[str]) -> str:
@@ -56,7 +64,7 @@ def config_error(error: ValidationError, model: type[BaseModel], file: Document,
         keys = path_in(file.value, location, problem["type"] == "missing")
         text = describe(problem, path=keys)
         if problem["type"] == "extra_forbidden" and (known := _known_keys(model, problem["loc"][:-1])):
-            text += f"{did_you_mean(str(keys[-1]), known)}; known: {', '.join(known)}"
+            text += instead(str(keys[-1]), known)
         sentences.append(f"{file.place_of(keys) or path}, {text}")
     first, *others = dict.fromkeys(sentences)
     if not others:

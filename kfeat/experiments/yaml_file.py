@@ -21,7 +21,6 @@ MAX_DEPTH = 50
 
 # C0 but tab and newline, C1, surrogates: they garble a terminal, or no file can hold them.
 _NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_YAML = "tag:yaml.org,2002:"
 
 # By key or position: where a value was written (`configs/x.yaml, line 12`), and the same for what is in it.
 Lines: TypeAlias = dict[Any, tuple[str, "Lines"]]
@@ -102,13 +101,28 @@ class _StrictLoader(_Loader):
                 lines[key] = (self._place(key_node), below)
             return found, lines
         if not isinstance(node, yaml.SequenceNode):
-            return self.construct_object(node), lines
+            return self._scalar(node), lines
         items = []
         for i, item_node in enumerate(node.value):
             item, below = self.read(item_node)
             items.append(item)
             lines[i] = (self._place(item_node), below)
         return items, lines
+
+    def _scalar(self, node: yaml.ScalarNode) -> Any:
+        kind, text = node.tag.removeprefix("tag:yaml.org,2002:"), node.value
+        if kind == "timestamp":
+            _refuse(node, f"{text} is a date; put it in quotes to have it as a text")
+        if kind == "int" and re.fullmatch(r"[-+]?0[0-9_]+|.*:.*", text):  # octal, and to the base of 60
+            _refuse(node, f"{text} is an integer of YAML's old forms; write it in decimal, or quote a text")
+        value = self.construct_object(node)
+        if isinstance(value, str) and (found := _NO_TEXT.search(value)):
+            _refuse(node, f"the character U+{ord(found[0]):04X} has no place in a text")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            _refuse(node, "an integer of more than 64 bits")
+        if isinstance(value, float) and not abs(value) < float("inf"):
+            _refuse(node, f"{text} is not a finite number")
+        return value
 
     def _place(self, node: yaml.Node) -> str:
         return f"{self.origin}, line {node.start_mark.line + 1}" if self.has_lines else self.origin
@@ -124,39 +138,7 @@ def _refuse(where: Any, problem: str) -> None:
     raise yaml.constructor.ConstructorError(None, None, problem, where.start_mark)
 
 
-def _text(loader: _StrictLoader, node: yaml.ScalarNode) -> str:
-    text = str(loader.construct_yaml_str(node))
-    if found := _NO_TEXT.search(text):
-        _refuse(node, f"the character U+{ord(found[0]):04X} has no place in a text")
-    return text
-
-
-def _integer(loader: _StrictLoader, node: yaml.ScalarNode) -> int:
-    if re.fullmatch(r"[-+]?0[0-9_]+|.*:.*", node.value):  # octal, and to the base of 60
-        _refuse(node, f"{node.value} is an integer of YAML's old forms; write it in decimal, or quote a text")
-    number = int(loader.construct_yaml_int(node))
-    if not -(2**63) <= number < 2**63:
-        _refuse(node, "an integer of more than 64 bits")
-    return number
-
-
-def _number(loader: _StrictLoader, node: yaml.ScalarNode) -> float:
-    number = float(loader.construct_yaml_float(node))
-    if not abs(number) < float("inf"):
-        _refuse(node, f"{node.value} is not a finite number")
-    return number
-
-
-def _date(_: _StrictLoader, node: yaml.ScalarNode) -> None:
-    _refuse(node, f"{node.value} is a date; put it in quotes to have it as a text")
-
-
-_CONSTRUCTORS: dict[str, Any] = {
-    "str": _text, "int": _integer, "float": _number, "timestamp": _date,
-}  # fmt: skip
-for _tag, _constructor in _CONSTRUCTORS.items():
-    _StrictLoader.add_constructor(_YAML + _tag, _constructor)
-_StrictLoader.add_implicit_resolver(_YAML + "float", EXPONENT, EXPONENT_BEGINS)
+_StrictLoader.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT, EXPONENT_BEGINS)
 
 
 def parse(text: str, origin: str) -> Any:
