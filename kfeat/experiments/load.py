@@ -18,7 +18,7 @@ from kfeat.experiments.layout import Figure, FigureLayout, TableLayout
 from kfeat.experiments.names import Line, Name, Strict, configs_above, experiment_name
 from kfeat.experiments.overrides import apply_override, read_file, refuse_idle, settings_of
 from kfeat.experiments.paper import Claim, Reported
-from kfeat.experiments.problems import config_error, refuse
+from kfeat.experiments.problems import KeyPath, config_error, refuse
 from kfeat.experiments.setting import Setting
 from kfeat.experiments.switches import Switch, checked_switches
 from kfeat.experiments.yaml_file import SUFFIXES, Document
@@ -48,14 +48,14 @@ class ExperimentFile(Strict):
 
     @field_validator("settings")
     @classmethod
-    def _whole(cls, settings: list[Setting]) -> list[Setting]:
+    def _can_run(cls, settings: list[Setting]) -> list[Setting]:
         """Refuse settings none of which has what its maps, or its `mapped` solvers, need to run.
 
         What is left out on purpose, as in `mapped: null` or `maps: []`, is not missed.
         """
         if any(one.maps and (one.mapped_solvers or one.measures) for one in settings):
             return settings
-        problems: list[tuple[Sequence[str | int], str]] = []
+        problems: list[tuple[KeyPath, str]] = []
         for i, one in enumerate(settings):
             if one.maps and "mapped" not in one.solvers.model_fields_set:
                 what = "nothing is done with the features: add a `mapped` solver to `solvers`, or a `measure`"
@@ -68,16 +68,17 @@ class ExperimentFile(Strict):
 
     @field_validator("rows_from")
     @classmethod
-    def _there(cls, names: list[str], info: ValidationInfo) -> list[str]:
+    def _exist(cls, names: list[str], info: ValidationInfo) -> list[str]:
         """Refuse the name of no config, where it is known where these are."""
         root = configs_above(info.context) if info.context else None
-        problems: list[tuple[Sequence[str | int], str]] = []
-        for i, name in enumerate(names if root else ()):
-            if root and not any((root / (name + suffix)).is_file() for suffix in SUFFIXES):
-                there = [
-                    one.relative_to(root).with_suffix("").as_posix() for one in root.rglob("[!_.]*.yaml")
-                ]
-                near = did_you_mean(name, there)
+        if root is None:
+            return names
+        problems: list[tuple[KeyPath, str]] = []
+        for i, name in enumerate(names):
+            if not any((root / (name + suffix)).is_file() for suffix in SUFFIXES):
+                files = root.rglob("[!_.]*.yaml")
+                known = [one.relative_to(root).with_suffix("").as_posix() for one in files]
+                near = did_you_mean(name, known)
                 problems.append(((i,), f"there is no config '{name}' below {root.name}/{near}"))
         if problems:
             raise refuse(problems)
@@ -86,7 +87,9 @@ class ExperimentFile(Strict):
     @field_validator("stand_ins")
     @classmethod
     def _known_data(cls, stand_ins: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        here = [source for setting in info.data.get("settings", []) for source in setting.datasets]
+        if "settings" not in info.data:  # which have a problem of their own, and may name the data
+            return stand_ins
+        here = [source for setting in info.data["settings"] for source in setting.datasets]
         known = {*registry(), *(one if isinstance(one, str) else one.name for one in here)}
         if unknown := [name for name in stand_ins if name not in known]:
             raise ValueError(f"unknown dataset '{unknown[0]}'{did_you_mean(unknown[0], sorted(known))}")
@@ -97,7 +100,7 @@ class ExperimentFile(Strict):
     def _of_the_table(cls, figure: FigureLayout | None, info: ValidationInfo) -> FigureLayout | None:
         table = info.data.get("table")
         has_ratios = table is not None and any(column.over for column in table.columns)
-        if figure is not None and figure.kind == "ratios" and not has_ratios:
+        if figure is not None and figure.kind == "ratios" and "table" in info.data and not has_ratios:
             raise ValueError("ratios are those of a `table` with columns that have `over`, and there is none")
         return figure
 

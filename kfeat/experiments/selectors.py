@@ -26,7 +26,8 @@ Record = Mapping[str, Any]
 def known_keys() -> list[str]:
     """Return every key that a trial can have, but for those within a split or within another component."""
     parameters = (f"{part}.{parameter}" for part, _, parameter in _parameters())
-    generated = (f"dataset.{name}" for model in _below(Generator) for name in model.model_fields)
+    kinds = (Generator, *Generator.__subclasses__())
+    generated = (f"dataset.{name}" for model in kinds for name in model.model_fields)
     own = ["dataset", *(f"protocol.{name}" for name in Protocol.model_fields), *registries()]
     return list(dict.fromkeys([*own, *parameters, *generated]))
 
@@ -42,12 +43,6 @@ def _parameters() -> Iterator[tuple[str, str, str]]:
     for part, registry in registries().items():
         for name, cls in registry.items():
             yield from ((part, name, parameter) for parameter in parameters_of(cls))
-
-
-def _below(model: type[Generator]) -> Iterator[type[Generator]]:
-    yield model
-    for each in model.__subclasses__():
-        yield from _below(each)
 
 
 def check_keys(selector: dict[str, Any]) -> dict[str, Any]:
@@ -107,7 +102,7 @@ def learnt(row: Record) -> Iterator[tuple[str, float]]:
             yield f"learnt.{part}.{name}", number
 
 
-def chosen(records: Sequence[dict[str, Any]], wheres: Sequence[str]) -> list[dict[str, Any]]:
+def chosen(records: Sequence[dict[str, Any]], conditions: Sequence[str]) -> list[dict[str, Any]]:
     """Return the records that have all the values of `key=value`, each a value in YAML or a list of some.
 
     A value that is written so counts too: host=12e45678 is a text where the hosts are texts.
@@ -115,37 +110,31 @@ def chosen(records: Sequence[dict[str, Any]], wheres: Sequence[str]) -> list[dic
     Raises ConfigError for text without `=`, and for a key or a value that no record has.
     """
     selector: dict[str, Any] = {}
-    for where in wheres:
-        key, equals, text = where.partition("=")
+    for condition in conditions:
+        key, equals, text = condition.partition("=")
         if not equals or not key:
-            raise ConfigError(f"--where {where}: expected key=value, as in --where map.n_components=200")
-        selector[key] = _wanted(where, text, [one[key] for one in records if key in one])
-        _refuse_unknown(where, key, text, selector[key], records)
+            raise ConfigError(f"--where {condition}: expected key=value, as in --where map.n_components=200")
+        known = list(dict.fromkeys(name for one in records for name in one))
+        if key not in known:
+            near = f"no row has '{key}'{did_you_mean(key, known)}"
+            raise ConfigError(f"--where {condition}: {near}; there are: {', '.join(known)}")
+        met = [one[key] for one in records if key in one]
+        selector[key] = _values(condition, text, met)
+        if not any(value in selector[key] for value in met):
+            words = list(dict.fromkeys(map(str, met)))
+            more = ", ..." if len(words) > 12 else ""
+            near = f"no row has this value{did_you_mean(text, words)}"
+            raise ConfigError(f"--where {condition}: {near}; there are: {', '.join(words[:12])}{more}")
     return [one for one in records if agrees(selector, one)]
 
 
-def _wanted(where: str, text: str, there: Sequence[Any]) -> list[Any]:
+def _values(condition: str, text: str, met: Sequence[Any]) -> list[Any]:
     """Return the values that are meant: what the text is in YAML, its items, and those written like it."""
-    written = [value for value in there if str(value) == text]
+    written = [value for value in met if str(value) == text][:1]
     try:
-        value = parse(text, f"--where {where}")
+        value = parse(text, f"--where {condition}")
     except ConfigError:
         if not written:
             raise
-        return written[:1]
-    return [*written[:1], value, *(value if isinstance(value, list) else ())]
-
-
-def _refuse_unknown(where: str, key: str, text: str, value: Any, records: Sequence[Record]) -> None:
-    known = list(dict.fromkeys(key for one in records for key in one))
-    if key not in known:
-        raise ConfigError(
-            f"--where {where}: no row has '{key}'{did_you_mean(key, known)}; there are: {', '.join(known)}"
-        )
-    if not any(agrees({key: value}, one) for one in records):
-        there = list(dict.fromkeys(str(one[key]) for one in records if key in one))
-        more = ", ..." if len(there) > 12 else ""
-        near = did_you_mean(text, there)
-        raise ConfigError(
-            f"--where {where}: no row has this value{near}; there are: {', '.join(there[:12])}{more}"
-        )
+        return written
+    return [*written, value, *(value if isinstance(value, list) else ())]
