@@ -26,7 +26,7 @@ Record = Mapping[str, Any]
 def known_keys() -> list[str]:
     """Return every key that a trial can have, but for those within a split or within another component."""
     parameters = (f"{part}.{parameter}" for part, _, parameter in _parameters())
-    kinds = (Generator, *Generator.__subclasses__())
+    kinds: list[type[Generator]] = [Generator, *Generator.__subclasses__()]
     generated = (f"dataset.{name}" for model in kinds for name in model.model_fields)
     own = ["dataset", *(f"protocol.{name}" for name in Protocol.model_fields), *registries()]
     return list(dict.fromkeys([*own, *parameters, *generated]))
