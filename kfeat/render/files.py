@@ -31,7 +31,7 @@ def check_report(experiment: Experiment) -> None:
 
     It needs no data and no rows, so that a mistake is found before hours of work and not after them.
     """
-    from kfeat.render.figures.planned import check_figure
+    from kfeat.render.figures.printed import check_figure
 
     stand_ins = {source: f"{dataset_name(source)}: {source!r}" for source in experiment.datasets}
     cells = summarise(experiment, plan(experiment, stand_ins), {})
