@@ -149,17 +149,17 @@ def _styles(points: Sequence[_Point]) -> dict[_Series, dict[str, Any]]:
     for one in series:
         place = wheres.index(one.where)
         if one.exact:
-            more, colours = {"lw": 1}, ("black", "#767676")
-            dashes = [*DASHES[1:], "-", *MORE_DASHES]
+            colours, dashes = ["black", "#767676"], [*DASHES[1:], "-", *MORE_DASHES]
+            drawn[one] = {"lw": 1}
         else:
             i = names.index(one.method)
-            more = {"marker": MARKERS[(i + place * len(names)) % len(MARKERS)]}
-            colours, dashes = (COLOURS[i % len(COLOURS)],), [*DASHES, *MORE_DASHES]
+            colours, dashes = [COLOURS[i % len(COLOURS)]], [*DASHES, *MORE_DASHES]
+            drawn[one] = {"marker": MARKERS[(i + place * len(names)) % len(MARKERS)]}
         turned = dashes[place % 4 :] + dashes[: place % 4]
         pairs = [(colour, dash) for colour in colours for dash in turned]
         pair = next((pair for pair in pairs if pair not in taken), pairs[0])
         taken.add(pair)
-        drawn[one] = {**more, "color": pair[0], "ls": pair[1]}
+        drawn[one] |= {"color": pair[0], "ls": pair[1]}
     return drawn
 
 
