@@ -55,8 +55,8 @@ def check(
 def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool) -> bool:
     """Show the verdicts on each experiment's rows, or the published ones; tell whether all pass."""
     from kfeat.analysis.at_hand import standings_at_hand
-    from kfeat.render.scoreboard import published_scoreboard, scoreboard
     from kfeat.render.terminal import terminal_width
+    from kfeat.render.verdicts import published_scoreboard, scoreboard
 
     passed, width = True, terminal_width()
     for one, standing in zip(experiments, standings_at_hand(experiments, out, results), strict=True):
@@ -102,8 +102,8 @@ def _rerun(
     from kfeat.experiments.run import run_trials
     from kfeat.experiments.store import read_rows
     from kfeat.experiments.worker import WorkerOptions
-    from kfeat.render.scoreboard import rerun_scoreboard
     from kfeat.render.terminal import terminal_width
+    from kfeat.render.verdicts import rerun_scoreboard
 
     published = {name: read_rows(results / name) for name in plans}
     candidates = {name: published_trials(plans[name], published[name]) for name in plans}

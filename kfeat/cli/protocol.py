@@ -57,7 +57,7 @@ def protocol(
     from kfeat.experiments.load import load_experiment
     from kfeat.experiments.switches import check_switches
     from kfeat.experiments.worker import WorkerOptions
-    from kfeat.render.switches import render_switches
+    from kfeat.render.protocol import render_switches
     from kfeat.render.terminal import terminal_width
 
     files = selection.config_files(configs)
@@ -93,7 +93,7 @@ def _space(experiment: "Experiment", how: "WorkerOptions") -> "Search":
 
 def _show(spaces: "list[Search]", out: Path) -> None:
     from kfeat.experiments.search import search_rows
-    from kfeat.render.ranking import render_plan
+    from kfeat.render.protocol import render_plan
     from kfeat.render.terminal import terminal_width
 
     for space in spaces:
@@ -109,7 +109,7 @@ def _search(
     from kfeat.cli.progress import observer
     from kfeat.experiments.engines.local import Local
     from kfeat.experiments.search import FOLDER, run_search
-    from kfeat.render.ranking import publish_search, render_ranking, write_ranking
+    from kfeat.render.protocol import publish_search, render_ranking, write_ranking
     from kfeat.render.terminal import terminal_width
 
     with observer(quiet) as observing:

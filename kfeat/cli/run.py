@@ -105,8 +105,7 @@ def _run_all(
 ) -> int:  # fmt: skip
     """Run the experiments, show the table of each that has ended, and return the exit status."""
     from kfeat.experiments.run import run_experiments
-    from kfeat.render.files import check_report
-    from kfeat.render.whole import whole_of
+    from kfeat.render.files import check_report, whole_of
 
     status = 0
 
@@ -174,11 +173,10 @@ def _show(
 
     With `only` some trials, the table has their cells, with all of their rows.
     """
-    from kfeat.render.closing import closing_line
-    from kfeat.render.notes import untold
+    from kfeat.render.files import cells_at_hand, update_report
+    from kfeat.render.notes import closing_line, untold
     from kfeat.render.table import render
     from kfeat.render.terminal import terminal_width
-    from kfeat.render.whole import cells_at_hand, update_report
 
     cells = cells_at_hand(experiment, out, trials)
     if only is not None:
@@ -204,9 +202,9 @@ def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Pa
 
     They show the whole config. With --maps, --set, --repeats or --no-exact the terminal shows that part.
     """
+    from kfeat.render.files import cells_at_hand, update_report
     from kfeat.render.table import render
     from kfeat.render.terminal import terminal_width
-    from kfeat.render.whole import cells_at_hand, update_report
 
     for experiment in experiments:
         cells = cells_at_hand(experiment, out)

@@ -1,17 +1,18 @@
-"""The sentences that a reader needs beside a table."""
+"""The sentences that a reader needs beside a table, and the one that ends a run."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell
+from kfeat.analysis.cells import PHASES, Cell, best_of, by_setting, exact_of
 from kfeat.analysis.folds import fold_means
-from kfeat.analysis.names import cell_name
+from kfeat.analysis.names import cell_name, method
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.experiments.row import counts_as_timed
+from kfeat.render import text
 from kfeat.render.layout import mirror_notes
 from kfeat.render.text import BUSY, MISSING, RAISED, UNCONVERGED
 
@@ -221,3 +222,28 @@ def _where_run(cells: Sequence[Cell]) -> list[str]:
     return [
         f"run on: {machine}; kfeat {', '.join(sorted(found))}." for machine, found in sorted(versions.items())
     ]
+
+
+def closing_line(cells: Sequence[Cell]) -> str | None:
+    """Return in a sentence how the map with the best score compares with the best exact kernel SVM.
+
+    None where a run has several settings, or where one of the two has no score or no time.
+    """
+    settings = by_setting(cells)
+    if len(settings) != 1:
+        return None
+    peers = settings[0]
+    best = best_of(cell for cell in peers if cell.trial.map)
+    exact = exact_of(best, peers) if best else None
+    if best is None or exact is None or best.score is None or exact.score is None:
+        return None
+    speed_up = exact.shown("fit").over(best.shown("fit"))
+    if speed_up.value is None:
+        return None
+    quantity = best.named(SCORE)
+    ours, theirs = (text.with_unit(quantity, score.mean) for score in (best.score, exact.score))
+    times = text.shown(speed_up, lambda value: text.factor(value).removesuffix("×"))
+    return (
+        f"{method(best, peers)}: {quantity.title} {ours} where {method(exact, peers)} has {theirs}, and "
+        f"{times} times as quick to map and train."
+    )

@@ -41,12 +41,17 @@ class Replacing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Put the new files into their places, unless the block failed; take the folders for them away."""
+        """Put the new files into their places, unless the block failed; take the folders for them away.
+
+        Raises StoreError in the place of an OSError, which names the folder that was written last.
+        """
         done = False
         try:
             if kind is None:
                 self._replace()
                 done = True
+            elif isinstance(error, OSError):
+                raise StoreError(f"{[*self._folders][-1]}: cannot be written ({error.strerror})") from None
         except OSError as problem:
             raise StoreError(f"{problem.filename}: cannot be written ({problem.strerror})") from None
         finally:

@@ -1,7 +1,5 @@
 """The tables of an experiment, for the terminal, Markdown, LaTeX and CSV: the paper's own, then all cells."""
 
-import csv
-import io
 from collections.abc import Collection, Mapping, Sequence
 from math import floor, isfinite, log10
 from typing import Any
@@ -15,13 +13,11 @@ from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
 from kfeat.experiments.schema import TableLayout
 from kfeat.experiments.selectors import matches
 from kfeat.render import text
-from kfeat.render.escapes import csv_text, latex, markdown
-from kfeat.render.layout import mirror, ratio_columns
+from kfeat.render.escapes import csv_table, latex, markdown
+from kfeat.render.layout import Sheet, mirror, ratio_columns
 from kfeat.render.notes import cautions, notes, scores
-from kfeat.render.ratios import Ratio, ratio
-from kfeat.render.sheet import Sheet
 from kfeat.render.terminal import paragraph
-from kfeat.render.text import MISSING
+from kfeat.render.text import MISSING, Ratio, ratio
 from kfeat.saying import plain
 
 # From so many lines on, the cells of each setting have a table of their own.
@@ -181,15 +177,7 @@ def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
     lines = [_flat(cell, shown, peers, ratios) for peers in by_setting(shown) for cell in peers]
     silent = [key for key in _OCCASIONAL if not any(line[key] for line in lines)]
     lines = [{key: value for key, value in line.items() if key not in silent} for line in lines]
-    lines = [
-        {csv_text(key): csv_text(value) if isinstance(value, str) else value for key, value in line.items()}
-        for line in lines
-    ]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(lines[0]) if lines else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return out.getvalue()
+    return csv_table(lines)
 
 
 def _flat(

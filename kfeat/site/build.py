@@ -14,7 +14,7 @@ from kfeat.analysis.at_hand import standings_at_hand
 from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment
 from kfeat.render.replacing import Replacing
-from kfeat.render.tones import TONES
+from kfeat.render.terminal import TONES
 from kfeat.site import catalogue, links
 from kfeat.site import papers as front
 from kfeat.site.scripts import explorer_script, index_script, rows_script

@@ -18,8 +18,8 @@ from kfeat.experiments.load import Experiment
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
 from kfeat.render.overview import alike
-from kfeat.render.ratios import ratio
-from kfeat.render.tones import TONES
+from kfeat.render.terminal import TONES
+from kfeat.render.text import ratio
 from kfeat.site import links
 from kfeat.site.tables import Text
 

@@ -19,7 +19,7 @@ from kfeat.experiments.load import EXACT
 from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import QUANTITIES
 from kfeat.experiments.row import Row
-from kfeat.render.explanation import row_sections
+from kfeat.render.rows import row_sections
 from kfeat.site import links
 
 _PREFIX = 8  # hexadecimal digits of an id in the index

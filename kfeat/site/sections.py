@@ -11,14 +11,13 @@ from kfeat.experiments.paper import Explained
 from kfeat.render import text
 from kfeat.render.layout import mirror, mirror_notes
 from kfeat.render.notes import cautions
-from kfeat.render.switches import lines as switch_lines
-from kfeat.render.tones import TONES
-from kfeat.render.verdict_tables import (
+from kfeat.render.protocol import SWITCH_HEADERS
+from kfeat.render.protocol import lines as switch_lines
+from kfeat.render.terminal import TONES
+from kfeat.render.verdicts import (
     CLAIM_HEADERS,
     NUMBER_HEADERS,
-    beside_headers,
-    beside_lines,
-    beside_notes,
+    beside,
     claim_lines,
     number_entries,
     number_rules,
@@ -26,7 +25,6 @@ from kfeat.render.verdict_tables import (
 from kfeat.site import links
 from kfeat.site.tables import Table, Text, table
 
-SWITCH_HEADERS = ("switch", "value", "status", "evidence", "to try")
 SWITCH_TONES = {"known": "good", "inferred": "half", "open": "open"}
 
 
@@ -117,8 +115,8 @@ def _numbers(standing: Standing, known: Collection[str]) -> dict[str, Any]:
 
 
 def _beside(standing: Standing) -> dict[str, Any]:
-    found = table("Printed deviations and times", beside_headers(standing), beside_lines(standing))
-    return _part(found, rules=beside_notes(standing))
+    found = beside(standing)
+    return _part(table(found.title, found.headers, found.lines), rules=found.notes)
 
 
 def _claims(standing: Standing, known: Collection[str]) -> dict[str, Any]:

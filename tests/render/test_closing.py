@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kfeat.analysis.cells import Cell, exact_of
-from kfeat.render.closing import closing_line
+from kfeat.render.notes import closing_line
 
 Make = Callable[..., list[Cell]]
 

@@ -19,8 +19,8 @@ from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
 from kfeat.render.escapes import csv_text, latex, markdown, markdown_cell, mathtext
 from kfeat.render.files import write_report
-from kfeat.render.scoreboard import scoreboard
 from kfeat.render.table import render
+from kfeat.render.verdicts import scoreboard
 from kfeat.saying import plain, plain_lines
 
 NASTY = (

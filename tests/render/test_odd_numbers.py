@@ -13,8 +13,8 @@ from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
 from kfeat.render.files import write_report
 from kfeat.render.overview import terminal
-from kfeat.render.scoreboard import scoreboard
 from kfeat.render.table import render
+from kfeat.render.verdicts import scoreboard
 from tests.cells import fake_row
 
 CLAIMS = [

@@ -11,10 +11,9 @@ from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.paper import Claim, Explained
 from kfeat.experiments.plan import plan
 from kfeat.experiments.store import Row
-from kfeat.render.overview import markdown, not_explained, papers, passes, terminal
-from kfeat.render.page import tally_lines
+from kfeat.render.overview import markdown, not_explained, papers, passes, tally_lines, terminal
 from kfeat.render.terminal import LONGEST
-from kfeat.render.verdict_tables import said_of
+from kfeat.render.verdicts import said_of
 from tests.cells import fake_row
 
 Make = Callable[..., list[Cell]]

@@ -9,8 +9,8 @@ from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import Citation, Claim
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.store import Row
-from kfeat.render.scoreboard import scoreboard
 from kfeat.render.terminal import LONGEST
+from kfeat.render.verdicts import scoreboard
 
 Make = Callable[..., list[Cell]]
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.render.switches import as_written, flow, lines, render_switches
+from kfeat.render.protocol import as_written, flow, lines, render_switches
 from tests.switches import SWITCHED
 
 

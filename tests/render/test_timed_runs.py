@@ -15,8 +15,8 @@ from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.render.layout import mirror
 from kfeat.render.notes import notes
-from kfeat.render.ratios import ratio
 from kfeat.render.table import records, render, render_csv
+from kfeat.render.text import ratio
 from tests.cells import fake_row
 
 TABLE = """

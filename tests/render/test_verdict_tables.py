@@ -8,8 +8,7 @@ from kfeat.analysis.standing import stand
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import Claim
 from kfeat.render.files import write_report
-from kfeat.render.scoreboard import scoreboard
-from kfeat.render.verdict_tables import beside_headers, beside_lines, number_lines, verdicts_markdown
+from kfeat.render.verdicts import beside, parts, scoreboard, verdicts_markdown
 
 Make = Callable[..., list[Cell]]
 CLAIM = {"text": "TS is good", "where": "Section 6", "value": {"map": "tensor_sketch"}, "above": 86}
@@ -18,7 +17,7 @@ CLAIM = {"text": "TS is good", "where": "Section 6", "value": {"map": "tensor_sk
 def test_every_printed_number_has_a_line_that_missing_ones_share(
     experiment: Experiment, make_cells: Make
 ) -> None:
-    lines = number_lines(stand(experiment, make_cells([0.80, 0.81], exact=None), {}))
+    lines = parts(stand(experiment, make_cells([0.80, 0.81], exact=None), {}))[0].lines
     assert lines[0] == ["exact, LIBSVM", "–", "0/1", "90.00", "–", "–", "missing", "Table 1"]
     assert lines[1][:5] == ["Tensor Sketch", "80.50 ± 0.71", "2/5", "85.00 ± 0.50", "-4.50"]
     assert lines[1][6:] == ["differs, not explained", "Table 1"]
@@ -64,7 +63,7 @@ def test_a_table_without_anything_printed_has_no_verdicts(experiment: Experiment
 def test_a_printed_test_time_has_columns_of_its_own(experiment: Experiment, make_cells: Make) -> None:
     cells = make_cells([0.85, 0.8501])
     before = stand(experiment, cells, {})
-    assert len(beside_headers(before)) == 10
+    assert len(beside(before).headers) == 10
     assert experiment.reported is not None
     first, second = experiment.reported.numbers
     numbers = [first.model_copy(update={"test_time": "0.8 s"}), second]
@@ -74,13 +73,13 @@ def test_a_printed_test_time_has_columns_of_its_own(experiment: Experiment, make
         for cell in cells
     ]
     after = stand(replace(experiment, reported=reported), cells, {})
-    headers = beside_headers(after)
+    headers = beside(after).headers
     assert headers[5:] == [
         "map + train", "runs", "paper's time", "ours / paper's", "its verdict",
         "test", "runs", "paper's test time", "ours / paper's", "its verdict",
     ]  # fmt: skip
-    exact, sketch = beside_lines(after)
-    assert [exact[:10], sketch[:10]] == beside_lines(before)
+    exact, sketch = beside(after).lines
+    assert [exact[:10], sketch[:10]] == beside(before).lines
     assert (exact[10:13], exact[14]) == (["0.5 secs", "1", "0.8 s"], "alike")
     assert sketch[10:] == ["1.0 secs", "2", "–", "–", "–"]
     assert "| 0.8 s " in verdicts_markdown(after)

@@ -1,27 +1,168 @@
-"""What a search over switches would try, the ranking of what it tried, and both as files."""
+"""The text of `kfeat protocol`: every switch of an experiment with its value, and the ranking of a search."""
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
+from textwrap import fill
 from typing import Any
-
-from tabulate import tabulate
 
 from kfeat.analysis.names import method
 from kfeat.analysis.ranking import Ranked
 from kfeat.errors import StoreError
+from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.schema import Switch
 from kfeat.experiments.search import FOLDER, Combination, Search
 from kfeat.experiments.store import Row, write_rows
-from kfeat.render.escapes import csv_text, markdown, markdown_cell
+from kfeat.experiments.switches import Place, Value, choices, general
+from kfeat.render.escapes import csv_table, markdown, markdown_table
 from kfeat.render.replacing import Replacing
-from kfeat.render.switches import flow, present_text, wrapped
 from kfeat.render.terminal import table
+from kfeat.render.text import MISSING
 from kfeat.saying import plain
 
-MISSING = "–"
+WIDTH = 100
+NOT_STATED = "not stated"
+SWITCH_HEADERS = ("switch", "value", "status", "evidence", "to try")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One switch as it is printed; `default` says that nobody stated it and nobody changed it."""
+
+    key: str
+    value: str
+    status: str = NOT_STATED
+    evidence: str = ""
+    alternatives: str = ""
+    default: bool = False
+
+
+def flow(value: Any) -> str:
+    """Return a plain value for reading: on one line as YAML has it, but unquoted and with six digits."""
+    if isinstance(value, bool | None):
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {flow(each)}' for key, each in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(flow, value))}]"
+    return str(value)
+
+
+def as_written(key: str, value: Any) -> Any:
+    """Return a protocol's value as a file would have it: without what is left out there."""
+    if key == "protocol.scale" and isinstance(value, list) and len(value) < 2:
+        return value[0] if value else "none"
+    if key == "protocol.split" and isinstance(value, dict):
+        said = {name: each for name, each in value.items() if each is not None}
+        said = dict(sorted(said.items(), key=lambda item: (item[0] != "kind", item[0] == "seed")))
+        return said if len(said) > 1 else said["kind"]
+    return value
+
+
+def _values_text(key: str, values: Sequence[Value]) -> str:
+    """Return the values in few words, with what tells them apart: the component, the dataset, the kernel."""
+    own: dict[Place, dict[str, None]] = {}  # a dict is a set that keeps its order
+    for each in values:
+        own.setdefault(each.place, {})[flow(as_written(key, each.value))] = None
+    for parts in (parts for size in range(4) for parts in combinations(range(3), size)):
+        groups: dict[str, dict[str, None]] = {}
+        for place, texts in own.items():
+            groups.setdefault(", ".join(place[part] for part in parts), {}).update(texts)
+        if all(own[place].keys() == groups[", ".join(place[part] for part in parts)].keys() for place in own):
+            break
+    alike: dict[str, list[str]] = {}
+    for label, texts in groups.items():
+        alike.setdefault(", ".join(texts), []).append(label)
+    if len(alike) == 1:
+        return next(iter(alike))
+    return "; ".join(f"{', '.join(labels)}: {texts}" for texts, labels in alike.items())
+
+
+def _present_text(experiment: Experiment, key: str) -> str:
+    """Return the value that a switch has in the experiment."""
+    whole, name = general(key)
+    values = choices(experiment)[whole]
+    return _values_text(whole, [value for value in values if name in (None, value.place[0])])
+
+
+def lines(experiment: Experiment) -> list[Line]:
+    """Return the experiment's switches in the order of its parts, then those that no key holds."""
+    stated = {switch.key: switch for switch in experiment.switches}
+    found: list[Line] = []
+    for whole, values in choices(experiment).items():
+        named = [key for key in stated if general(key)[0] == whole and general(key)[1]]
+        names = {general(key)[1] for key in named}
+        rest = [value for value in values if value.place[0] not in names]
+        split = {whole: rest} | {key: [v for v in values if v.place[0] == general(key)[1]] for key in named}
+        for key, part in split.items():
+            if part:
+                found.append(_line(key, part, stated.get(key)))
+    return found + [_line(key, [], switch) for key, switch in stated.items() if switch.value is not None]
+
+
+def _line(key: str, values: Sequence[Value], switch: Switch | None) -> Line:
+    if switch is None:
+        return Line(key, _values_text(key, values), default=all(value.default for value in values))
+    alternatives = ", ".join(flow(value) for value in switch.alternatives)
+    value = switch.value if switch.value is not None else _values_text(general(key)[0], values)
+    return Line(key, value, switch.status, switch.evidence, alternatives)
+
+
+def render_switches(experiment: Experiment, style: str, width: int | None = None) -> str:
+    """Return the switches as text; `style` is `terminal` (at most `width` or 100 columns) or `markdown`."""
+    found = lines(experiment)
+    shown = [line for line in found if not line.default]
+    silent = [
+        f"{line.key} = {f'({line.value})' if ';' in line.value else line.value}"
+        for line in found
+        if line.default
+    ]
+    there = {line.key for line in found}
+    idle = [switch.key for switch in experiment.switches if switch.key not in there]
+    notes = [_count(shown, silent)]
+    if silent:
+        notes.append(f"{NOT_STATED}, at their defaults: {'; '.join(silent)}.")
+    if idle:
+        notes.append(f"stated, but not used in this experiment: {', '.join(idle)}.")
+    if style == "markdown":
+        listed = "\n".join(f"- {markdown(note)}" for note in notes)
+        body = [[f"`{one.key}`", one.value, one.status, one.evidence, one.alternatives] for one in shown]
+        board = markdown_table(SWITCH_HEADERS, body)
+        return f"# {markdown(experiment.title)}: the protocol\n\n{board}\n\n{listed}"
+    blocks = [*(_block(line, width) for line in shown), *(_wrapped(note, width=width) for note in notes)]
+    return "\n".join([plain(experiment.title), "", *blocks])
+
+
+def _count(shown: Sequence[Line], silent: Sequence[str]) -> str:
+    counts = dict.fromkeys(("known", "inferred", "open", NOT_STATED), 0)
+    for line in shown:
+        counts[line.status] += 1
+    counts[NOT_STATED] += len(silent)
+    text = ", ".join(f"{n} {status}" for status, n in counts.items())
+    return f"{len(shown) + len(silent)} switches: {text}."
+
+
+def _block(line: Line, width: int | None) -> str:
+    margin = " " * 12
+    text = [_wrapped(f"{line.key} = {line.value}", f"{line.status:<12}", margin + "    ", width)]
+    if line.evidence:
+        text.append(_wrapped(line.evidence, margin, margin, width))
+    if line.alternatives:
+        text.append(_wrapped(f"to try: {line.alternatives}", margin, margin, width))
+    return "\n".join(text)
+
+
+def _wrapped(text: str, first: str = "", others: str = "  ", width: int | None = None) -> str:
+    """Return the text in lines of at most 100 columns; `first` and `others` stand before the lines."""
+    return fill(
+        plain(text), min(WIDTH, width or WIDTH), initial_indent=first, subsequent_indent=others,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip
 
 
 def render_plan(search: Search, rows: Mapping[str, Row], width: int | None = None) -> str:
@@ -36,7 +177,7 @@ def render_plan(search: Search, rows: Mapping[str, Row], width: int | None = Non
     ]
     headers = ["", *search.switches, "trials done"]
     notes = [_tried(search), f"trials, each counted once: {done(search.trials)} done."]
-    said = [wrapped(note, width=width) for note in notes]
+    said = [_wrapped(note, width=width) for note in notes]
     shown = table(headers, body, width, range(len(headers) - 1))
     return "\n".join([plain(search.experiment.title), "", shown, "", *said, ""])
 
@@ -48,15 +189,11 @@ def render_ranking(
     sheets = _sheets(search, found)[: 3 if details or style == "markdown" else 1]
     title, said = search.experiment.title, _notes(search, found)
     if style == "markdown":
-        parts = [
-            tabulate([[markdown_cell(cell) for cell in line] for line in sheet], "firstrow", "github",
-                     disable_numparse=True)
-            for sheet in sheets
-        ]  # fmt: skip
+        parts = [markdown_table(heads, body) for heads, *body in sheets]
         listed = "".join(f"- {markdown(note)}\n" for note in said)
         return "\n\n".join([f"# {markdown(title)}: the settings tried", *parts, listed])
     parts = [table(heads, body, width, range(len(heads))) for heads, *body in sheets]
-    notes = "\n".join(wrapped(note, width=width) for note in said)
+    notes = "\n".join(_wrapped(note, width=width) for note in said)
     return "\n\n".join([plain(title), *parts, notes])
 
 
@@ -90,7 +227,7 @@ def _marked(number: object, combination: Combination) -> str:
 def _values(search: Search, combination: Combination) -> list[str]:
     """Return the value of each searched switch in a combination."""
     return [
-        flow(combination.turned[key]) if key in combination.turned else present_text(search.experiment, key)
+        flow(combination.turned[key]) if key in combination.turned else _present_text(search.experiment, key)
         for key in search.switches
     ]
 
@@ -135,13 +272,13 @@ def _notes(search: Search, found: Sequence[Ranked]) -> Iterator[str]:
 
 def _tried(search: Search) -> str:
     sizes = " x ".join(str(1 + len(tried)) for tried in search.switches.values()) or "1"
-    combinations = _count(len(search.combinations), "combination")
-    text = f"{combinations} of {_count(len(search.switches), 'switch', 'es')} ({sizes}), held against "
-    text += f"{_count(len(search.numbers), 'printed number')}."
+    combinations = _counted(len(search.combinations), "combination")
+    text = f"{combinations} of {_counted(len(search.switches), 'switch', 'es')} ({sizes}), held against "
+    text += f"{_counted(len(search.numbers), 'printed number')}."
     return text + f" {search.left_out} others change nothing and are left out." * bool(search.left_out)
 
 
-def _count(number: int, noun: str, plural: str = "s") -> str:
+def _counted(number: int, noun: str, plural: str = "s") -> str:
     return f"{number} {noun}{'' if number == 1 else plural}"
 
 
@@ -149,12 +286,7 @@ def render_csv(search: Search, found: Sequence[Ranked]) -> str:
     """Return every number of the ranking at full precision, one line per combination and printed number."""
     called = _names(found)
     lines = [_flat(search, item, name, i) for item in found for i, name in enumerate(called)]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(lines[0]), lineterminator="\n")
-    writer.writeheader()
-    for line in lines:
-        writer.writerow({k: csv_text(v) if isinstance(v, str) else v for k, v in line.items()})
-    return text.getvalue()
+    return csv_table(lines)
 
 
 def _flat(search: Search, item: Ranked, name: str, position: int) -> dict[str, Any]:
@@ -185,13 +317,10 @@ def write_ranking(search: Search, found: Sequence[Ranked], folder: Path, rows: I
     """Write ranking.md and ranking.csv below `folder`, and the rows if there are any; all or nothing."""
     with Replacing() as replacing:
         new = replacing.beside(folder)
-        try:
-            if rows:
-                write_rows(new, rows)
-            (new / "ranking.md").write_text(render_ranking(search, found, "markdown"), encoding="utf-8")
-            (new / "ranking.csv").write_text(render_csv(search, found), encoding="utf-8")
-        except OSError as error:
-            raise StoreError(f"{folder}: cannot be written ({error.strerror})") from None
+        if rows:
+            write_rows(new, rows)
+        (new / "ranking.md").write_text(render_ranking(search, found, "markdown"), encoding="utf-8")
+        (new / "ranking.csv").write_text(render_csv(search, found), encoding="utf-8")
 
 
 def publish_search(search: Search, found: Sequence[Ranked], rows: Mapping[str, Row], results: Path) -> int:
