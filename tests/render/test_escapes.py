@@ -105,6 +105,13 @@ def test_markdown_has_no_tags_and_links_and_keeps_formulas() -> None:
 def test_only_formulas_are_mathematics() -> None:
     assert latex("$x$ of <x, y>^2", ["<x, y>^2"]) == r"\$x\$ of $\langle x,y\rangle^2$"
     assert latex("a~b\nc") == r"a$\sim$b c"
+    for formula, maths in (
+        ("(1 + <x, y>)^4", r"$(1+\langle x,y\rangle)^4$"),
+        ("<x, y>^10", r"$\langle x,y\rangle^{10}$"),
+        ("exp(-gamma ||x - y||^2), gamma = median",
+         r"$\exp(-\gamma \Vert x-y\Vert^2), \gamma = \mbox{median}$"),
+    ):  # fmt: skip
+        assert latex(f"a_b, {formula}", [formula, "<x, y>"]) == rf"a\_b, {maths}"
 
 
 def test_no_cell_of_latex_is_an_option_of_the_line_before() -> None:
