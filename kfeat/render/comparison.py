@@ -50,7 +50,8 @@ def _in_all(found: TwoRuns) -> str:
 
 
 def _line(one: Difference) -> list[str]:
-    return [SHORT.get(one.quantity.name, one.quantity.title), *_numbers(one), _mark(one)]
+    differs = {True: "yes", False: "no", None: "?"}[one.differs]
+    return [SHORT.get(one.quantity.name, one.quantity.title), *_numbers(one), differs]
 
 
 def _numbers(one: Difference) -> list[str]:
@@ -61,10 +62,6 @@ def _numbers(one: Difference) -> list[str]:
     ends = MISSING if one.interval is None else f"[{', '.join(map(quantity.change, one.interval))}]"
     change = MISSING if one.change is None else quantity.change(one.change)
     return [quantity.text(one.a.mean, one.a.sd), quantity.text(one.b.mean, one.b.sd), change, ends]
-
-
-def _mark(one: Difference) -> str:
-    return {True: "yes", False: "no", None: "?"}[one.differs]
 
 
 def as_json(found: TwoRuns) -> str:
@@ -83,13 +80,8 @@ def as_json(found: TwoRuns) -> str:
         }
         for one in found.differences
     ]
-    whole = {
-        "differences": differences,
-        "only_a": found.only_a,
-        "only_b": found.only_b,
-        "differ": found.differ,
-    }
-    return json.dumps(whole, indent=1)
+    missing = {"only_a": found.only_a, "only_b": found.only_b}
+    return json.dumps({"differences": differences, **missing, "differ": found.differ}, indent=1)
 
 
 def render_same_trials(found: Sequence[SameTrials], width: int | None) -> str:
@@ -97,7 +89,13 @@ def render_same_trials(found: Sequence[SameTrials], width: int | None) -> str:
     lines = [_trials_line(one) for one in found]
     body = table(HEADERS, lines, width, text=(0, 1), right=(2, 3, 4, 5, 6, 7), keys=2)
     legend = [paragraph(line, "", width) for line in LEGEND]
-    return "\n".join([body, "", *legend, "", paragraph(_sums(found), "", width)])
+    names = ("both", "equal", "only_a", "only_b")
+    both, equal, only_a, only_b = (sum(getattr(one, name) for one in found) for name in names)
+    sums = (
+        f"trials in both: {both:,}, with the same score: {equal:,}, with another: {both - equal:,}; "
+        f"only in A: {only_a:,}, only in B: {only_b:,}"
+    )
+    return "\n".join([body, "", *legend, "", paragraph(sums, "", width)])
 
 
 def _trials_line(one: SameTrials) -> list[str]:
@@ -113,18 +111,9 @@ def _change(one: SameTrials) -> str:
         return "no score in one"
     unit = "points" if one.score.unit == "%" else one.score.unit
     text = one.score.change(one.greatest)
-    rounded = not float(text)  # a change that is too small for the digits that tables print
-    return f"{one.greatest:+.1g} {unit}".rstrip() if rounded else f"{text} {unit}".rstrip()
-
-
-def _sums(found: Sequence[SameTrials]) -> str:
-    both, equal, only_a, only_b = (
-        sum(getattr(one, name) for one in found) for name in ("both", "equal", "only_a", "only_b")
-    )
-    return (
-        f"trials in both: {both:,}, with the same score: {equal:,}, with another: {both - equal:,}; "
-        f"only in A: {only_a:,}, only in B: {only_b:,}"
-    )
+    if not float(text):  # the change is too small for the digits that tables print
+        text = f"{one.greatest:+.1g}"
+    return f"{text} {unit}".rstrip()
 
 
 def same_trials_as_json(found: Sequence[SameTrials]) -> str:

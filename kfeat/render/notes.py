@@ -23,7 +23,10 @@ SPREAD = "mean ± standard deviation over the runs"
 def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return what the numbers of a report are, where they are from, and what is to be kept in mind."""
     lines = mirror_notes(experiment.table, cells) if experiment.table else []
-    lines += [_of_score(quantity, cells) for quantity in scores(cells)]
+    for quantity in scores(cells):
+        note = (quantity.note or "{spread}").format(spread=SPREAD)
+        sampling = f"; {_sampling(cells)}" if quantity.name == "kernel_error" else ""
+        lines.append(f"{quantity.heading}: {note}{sampling}.")
     here = {dataset_name(source) for source in experiment.datasets}
     lines += [
         f"{name}: a stand-in for {meant}." for name, meant in experiment.stand_ins.items() if name in here
@@ -64,13 +67,6 @@ def scores(cells: Sequence[Cell]) -> list[Quantity]:
     """Return the scores that the cells have; before there are rows, what a cell takes for granted."""
     with_rows = [cell for cell in cells if cell.rows] or cells[:1]
     return list(dict.fromkeys(cell.named(SCORE) for cell in with_rows))
-
-
-def _of_score(quantity: Quantity, cells: Sequence[Cell]) -> str:
-    note = (quantity.note or "{spread}").format(spread=SPREAD)
-    if quantity.name == "kernel_error":
-        note += f"; {_sampling(cells)}"
-    return f"{quantity.heading}: {note}."
 
 
 def _sampling(cells: Sequence[Cell]) -> str:
@@ -211,13 +207,8 @@ def _where_run(cells: Sequence[Cell]) -> list[str]:
     for row in (row for cell in cells for row in (*cell.rows, *cell.stopped)):
         environment, packages = row["environment"], row["environment"]["packages"]
         software = {"Python": environment["python"], **packages}
-        del software["kfeat"]
-        machine = ", ".join(
-            [
-                _machine(environment),
-                *(f"{name} {version}" for name, version in software.items()),
-            ]
-        )
+        named = [f"{name} {version}" for name, version in software.items() if name != "kfeat"]
+        machine = ", ".join([_machine(environment), *named])
         versions.setdefault(machine, set()).add(environment["commit"] or packages["kfeat"])
     return [
         f"run on: {machine}; kfeat {', '.join(sorted(found))}." for machine, found in sorted(versions.items())
@@ -237,10 +228,9 @@ def closing_line(cells: Sequence[Cell]) -> str | None:
     exact = exact_of(best, peers) if best else None
     if best is None or exact is None or best.score is None or exact.score is None:
         return None
-    speed_up = exact.shown("fit").over(best.shown("fit"))
+    quantity, speed_up = best.named(SCORE), exact.shown("fit").over(best.shown("fit"))
     if speed_up.value is None:
         return None
-    quantity = best.named(SCORE)
     ours, theirs = (text.with_unit(quantity, score.mean) for score in (best.score, exact.score))
     times = text.shown(speed_up, lambda value: text.factor(value).removesuffix("×"))
     return (

@@ -1,5 +1,6 @@
 """The text of `kfeat protocol`: every switch of an experiment with its value, and the ranking of a search."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -122,9 +123,10 @@ def render_switches(experiment: Experiment, style: str, width: int | None = None
         for line in found
         if line.default
     ]
-    there = {line.key for line in found}
-    idle = [switch.key for switch in experiment.switches if switch.key not in there]
-    notes = [_count(shown, silent)]
+    idle = [switch.key for switch in experiment.switches if switch.key not in {one.key for one in found}]
+    status = Counter(line.status for line in found)
+    counts = ", ".join(f"{status[name]} {name}" for name in ("known", "inferred", "open", NOT_STATED))
+    notes = [f"{len(found)} switches: {counts}."]
     if silent:
         notes.append(f"{NOT_STATED}, at their defaults: {'; '.join(silent)}.")
     if idle:
@@ -136,15 +138,6 @@ def render_switches(experiment: Experiment, style: str, width: int | None = None
         return f"# {markdown(experiment.title)}: the protocol\n\n{board}\n\n{listed}"
     blocks = [*(_block(line, width) for line in shown), *(_wrapped(note, width=width) for note in notes)]
     return "\n".join([plain(experiment.title), "", *blocks])
-
-
-def _count(shown: Sequence[Line], silent: Sequence[str]) -> str:
-    counts = dict.fromkeys(("known", "inferred", "open", NOT_STATED), 0)
-    for line in shown:
-        counts[line.status] += 1
-    counts[NOT_STATED] += len(silent)
-    text = ", ".join(f"{n} {status}" for status, n in counts.items())
-    return f"{len(shown) + len(silent)} switches: {text}."
 
 
 def _block(line: Line, width: int | None) -> str:
@@ -212,12 +205,11 @@ def _sheets(search: Search, found: Sequence[Ranked]) -> list[list[list[str]]]:
         score = MISSING if item.score is None else f"{item.score:.2f}"
         ranking.append([rank, *_values(search, item.combination), score, furthest])
         differences.append([rank, *changes])
-    numbers = [["", "printed number", "paper", "where"]]
-    for i, (cell, number) in enumerate(zip(cells, search.numbers, strict=True)):
-        numbers.append(
-            [f"({i + 1})", called[i], cell.named(SCORE).text(number.mean, number.sd), number.where]
-        )
-    return [ranking, differences, numbers]
+    numbers = [
+        [f"({i})", name, cell.named(SCORE).text(number.mean, number.sd), number.where]
+        for i, (name, cell, number) in enumerate(zip(called, cells, search.numbers, strict=True), start=1)
+    ]
+    return [ranking, differences, [["", "printed number", "paper", "where"], *numbers]]
 
 
 def _marked(number: object, combination: Combination) -> str:
@@ -239,12 +231,11 @@ def _present(found: Sequence[Ranked]) -> Ranked:
 def _names(found: Sequence[Ranked]) -> list[str]:
     """Return what the cells of the printed numbers are called, by the present setting."""
     cells = _present(found).cells
-    places = [(cell.trial.describe()["dataset"], cell.trial.kernel.formula) for cell in cells]
-    shown = [i for i in (0, 1) if len({place[i] for place in places}) > 1]
-    return [
-        ", ".join([*(place[i] for i in shown), method(cell, cells)])
-        for place, cell in zip(places, cells, strict=True)
-    ]
+    data = [cell.trial.describe()["dataset"] for cell in cells]
+    kernels = [cell.trial.kernel.formula for cell in cells]
+    varying = [names for names in (data, kernels) if len({*names}) > 1]
+    parts = zip(*varying, [method(cell, cells) for cell in cells], strict=True)
+    return list(map(", ".join, parts))
 
 
 def _notes(search: Search, found: Sequence[Ranked]) -> Iterator[str]:
@@ -285,28 +276,30 @@ def _counted(number: int, noun: str, plural: str = "s") -> str:
 def render_csv(search: Search, found: Sequence[Ranked]) -> str:
     """Return every number of the ranking at full precision, one line per combination and printed number."""
     called = _names(found)
-    lines = [_flat(search, item, name, i) for item in found for i, name in enumerate(called)]
-    return csv_table(lines)
-
-
-def _flat(search: Search, item: Ranked, name: str, position: int) -> dict[str, Any]:
-    cell, number = item.cells[position], search.numbers[position]
-    return {
-        "rank": item.rank,
-        "present": not item.combination.turned,
-        **dict(zip(search.switches, _values(search, item.combination), strict=True)),
-        "score": _rounded(item.score),
-        "number": name,
-        "where": number.where,
-        "paper_mean": number.mean,
-        "paper_sd": number.sd,
-        "mean": cell.score and _rounded(cell.score.mean),
-        "sd": cell.score and _rounded(cell.score.sd),
-        "runs": len(cell.rows),
-        "difference": _rounded(item.differences[position]),
-        "distance": _rounded(item.distances[position]),
-        "cell": cell.trial.cell,
-    }
+    return csv_table(
+        [
+            {
+                "rank": item.rank,
+                "present": not item.combination.turned,
+                **dict(zip(search.switches, _values(search, item.combination), strict=True)),
+                "score": _rounded(item.score),
+                "number": name,
+                "where": number.where,
+                "paper_mean": number.mean,
+                "paper_sd": number.sd,
+                "mean": cell.score and _rounded(cell.score.mean),
+                "sd": cell.score and _rounded(cell.score.sd),
+                "runs": len(cell.rows),
+                "difference": _rounded(difference),
+                "distance": _rounded(distance),
+                "cell": cell.trial.cell,
+            }
+            for item in found
+            for name, number, cell, difference, distance in zip(
+                called, search.numbers, item.cells, item.differences, item.distances, strict=True
+            )
+        ]
+    )
 
 
 def _rounded(value: float | None) -> float | None:

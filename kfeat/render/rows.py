@@ -3,7 +3,7 @@
 import io
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,8 @@ def _table(records: Sequence[Record], width: int | None) -> str:
     if not records:
         return "no rows"
     there = _for_reading(columns(records))
-    shared = [key for key in there if key not in _ALWAYS and _same(key, records)]
+    same = [key for key in there if all(key in one and one[key] == records[0].get(key) for one in records)]
+    shared = [key for key in same if key not in _ALWAYS]
     shown = [key for key in there if key not in shared]
     lines = [[_text(key, one) for key in shown] for one in records]
     numbers = [i for i, key in enumerate(shown) if _is_number(key, records)]
@@ -88,10 +89,6 @@ def _for_reading(keys: Sequence[str]) -> list[str]:
     told |= {key for key in parents if key.startswith("protocol.")}
     told |= {key for key in keys if key.startswith("seconds.") and key not in _SECONDS}
     return [key for key in keys if key not in told]
-
-
-def _same(key: str, records: Sequence[Record]) -> bool:
-    return all(key in one and one[key] == records[0].get(key) for one in records)
 
 
 def _is_number(key: str, records: Sequence[Record]) -> bool:
@@ -149,8 +146,10 @@ def _head(found: Explanation) -> str:
 
 def row_sections(row: Row) -> dict[str, dict[str, str]]:
     """Return what a row says, section by section: first what came out, then what it came from."""
-    environment = row["environment"]
-    parameters = {**_spread(flat(row)), "repeat": row["repeat"], "seed": row["seed"]}
+    environment, parameters = row["environment"], flat(row)
+    parents = {key.rpartition(".")[0] for key in parameters}  # whose keys have lines of their own
+    parameters = {k: v for k, v in parameters.items() if not isinstance(v, dict) or k not in parents}
+    parameters |= {"repeat": row["repeat"], "seed": row["seed"]}
     seeds = {f"seeds.{name}": seed for name, seed in row["seeds"].items()}
     machine = {key: environment[key] for key in MACHINE if key in environment}
     machine |= {"threads": row.get("threads"), **environment["packages"]}
@@ -167,12 +166,6 @@ def row_sections(row: Row) -> dict[str, dict[str, str]]:
         "learnt": _texts(dict(learnt(row))),
         "machine": _texts(machine),
     }
-
-
-def _spread(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters without the mappings whose keys have lines of their own."""
-    parents = {key.rpartition(".")[0] for key in found}
-    return {key: value for key, value in found.items() if not isinstance(value, dict) or key not in parents}
 
 
 def _numbers(row: Row) -> Iterator[tuple[str, str]]:
@@ -194,38 +187,23 @@ def _section(title: str, lines: Mapping[str, str]) -> str:
 
 def _of_use(use: Use, width: int | None) -> Iterator[str]:
     """Yield the config, the cell, and the printed numbers and claims that rest on it."""
-    standing, cell = use.standing, use.cell
+    standing, cell, quantity = use.standing, use.cell, use.cell.named(SCORE)
     experiment = standing.experiment
     yield plain(f"{experiment.path}: {experiment.title}")
-    score = f": {_score(use)}" if cell.score else ""
     table = Path(standing.place) / experiment.name / "table.md"
-    yield from _paragraphs([f"cell '{cell_name(cell, standing.cells)}' of {table}{score}"], width)
-    numbers = (f"printed number, {item.number.where}: {_number(use, item)}" for item in use.numbers)
-    yield from _paragraphs(numbers, width)
-    claims = (
-        f"claim {i}, {item.claim.where}: {item.claim.text}: {item.verdict}"
-        + (f" ({item.ours})" if item.ours else "")
-        for i, item in use.claims
-    )
-    yield from _paragraphs(claims, width)
+    said = [f"cell '{cell_name(cell, standing.cells)}' of {table}"]
+    if cell.score:
+        score = with_unit(quantity, cell.score.mean, cell.score.sd)
+        said[0] += f": {quantity.title} {score} over {len(cell.rows)} of {len(cell.trials)} runs"
+    for item in use.numbers:
+        quantity, ours = cell.named(item.number.of), cell.of(item.number.of)
+        theirs = quantity.text(item.number.mean, item.number.sd)
+        shown = quantity.text(ours.mean, ours.sd) if ours else MISSING
+        numbers = f"{quantity.title} {theirs}, ours {shown}: {item.verdict}"
+        said.append(f"printed number, {item.number.where}: {numbers}")
+    for i, judged in use.claims:
+        value = f" ({judged.ours})" if judged.ours else ""
+        said.append(f"claim {i}, {judged.claim.where}: {judged.claim.text}: {judged.verdict}{value}")
+    yield from (paragraph(text, "  ", width) for text in said)
     if not use.numbers and not use.claims:
         yield "  no printed number and no claim rests on it"
-
-
-def _paragraphs(texts: Iterable[str], width: int | None) -> Iterator[str]:
-    return (paragraph(text, "  ", width) for text in texts)
-
-
-def _score(use: Use) -> str:
-    cell, quantity = use.cell, use.cell.named(SCORE)
-    assert cell.score is not None
-    text = f"{quantity.title} {with_unit(quantity, cell.score.mean, cell.score.sd)}"
-    return f"{text} over {len(cell.rows)} of {len(cell.trials)} runs"
-
-
-def _number(use: Use, item: Any) -> str:
-    quantity = use.cell.named(item.number.of)
-    theirs = quantity.text(item.number.mean, item.number.sd)
-    ours = use.cell.of(item.number.of)
-    shown = quantity.text(ours.mean, ours.sd) if ours else MISSING
-    return f"{quantity.title} {theirs}, ours {shown}: {item.verdict}"
