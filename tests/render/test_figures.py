@@ -287,6 +287,8 @@ def test_a_long_row_of_panels_is_broken(drawn: Drawn) -> None:
     axes = figure.axes
     assert axes[0].get_gridspec().get_geometry() == (2, 3)  # type: ignore[union-attr]
     assert axes[0].get_ylabel() == "relative kernel error (Frobenius),\non 2,000 rows"
+    unknown = drawn(KERNELS + "measure: {name: kernel_error}\nfigure: {kind: curves, rows: [kernel]}\n")
+    assert {one.get_ylabel() for one in unknown.axes} == {axes[0].get_ylabel()}  # no panel of training times
     assert {one.get_yscale() for one in axes} == {"log"}
     assert axes[0].get_ylim() == (0.5, 2)
     assert list(axes[0].get_yticks()) == [0.5, 1, 2]
@@ -451,12 +453,6 @@ def test_numbers_that_six_digits_do_not_tell_apart_have_more(load: Load) -> None
     assert {"exact, LIBSVM, C = 0.3333333", "exact, LIBSVM, C = 0.33333334", "exact, LIBSVM, C = 1"} <= found
 
 
-def test_a_quantity_of_which_nothing_is_known_has_no_panel(drawn: Drawn) -> None:
-    figure = drawn(KERNELS + "measure: {name: kernel_error}\nfigure: {kind: curves, rows: [kernel]}\n")
-    labels = {axes.get_ylabel() for axes in figure.axes}
-    assert labels == {"relative kernel error (Frobenius),\non 2,000 rows"}
-
-
 @pytest.mark.parametrize("kind", ["curves", "methods"])
 def test_long_titles_and_labels_stay_inside_the_figure(drawn: Drawn, kind: str) -> None:
     long = "a long title of many words " * 8
@@ -507,14 +503,23 @@ def test_a_long_label_of_a_y_axis_is_broken_where_it_would_reach_the_title(load:
     assert figure.axes[2].get_ylabel() == "CPU time of mapping and\npredicting the test rows (s)"
 
 
-def test_times_have_bars_as_scores_have(drawn: Drawn) -> None:
+def test_times_have_bars_as_scores_have_and_lines_across(drawn: Drawn) -> None:
     figure = drawn(CURVES)
-    ours = figure.axes[1].containers[-1]
+    score, seconds, *_ = figure.axes
+    ours = seconds.containers[-1]
     assert ours.has_yerr  # type: ignore[attr-defined]
     (low, high) = ours[2][0].get_segments()[0][:, 1]
     assert low < 1.5 * 1.2 < high  # three phases of half a second, on average 1.2 times as long
-    assert not hollow(figure.axes[1])
+    assert not hollow(seconds)
     assert "mean ± standard deviation, 5 runs" in legend(figure)
+    assert [95, 95] in [list(line.get_ydata()) for line in score.lines]
+    assert [0.001, 0.001] in [list(line.get_ydata()) for line in seconds.lines]
+    assert seconds.get_ylim()[0] < 0.001  # the axis reaches to it
+    assert legend(figure)[-3:].count("a line at 95") == 1  # though two panels have one of these words
+    assert legend(figure)[-2:] == ["a line at 95", "a line at a millisecond"]
+    figure = drawn(H01.replace("methods", "{kind: methods, lines: [{at: 95, label: here}]}"))
+    assert [95, 95] in [list(line.get_xdata()) for line in figure.axes[0].lines]
+    assert legend(figure)[-1] == "here"
 
 
 def test_a_single_run_is_hollow(drawn: Drawn) -> None:
@@ -524,15 +529,11 @@ def test_a_single_run_is_hollow(drawn: Drawn) -> None:
     assert list(line.get_xdata()) == [16]
     assert {"hollow: one run", "mean ± standard deviation, 2 runs"} < {*legend(figure)}
     assert "exact, LIBSVM (no random draw, one run)" in legend(figure)  # of its score and of its seconds
-
-
-def test_a_methods_single_run_is_hollow(drawn: Drawn) -> None:
-    figure = drawn(H01, repeats=1)
-    assert [len(hollow(axes)) for axes in figure.axes] == [1, 3]
-    assert legend(figure)[-1] == "hollow: one run"
-    figure = drawn(H01)
-    assert [len(hollow(axes)) for axes in figure.axes] == [0, 0]
-    assert all(container.has_xerr for axes in figure.axes for container in axes.containers)  # type: ignore[attr-defined]
+    figures = drawn(H01, repeats=1), drawn(H01)
+    assert [[len(hollow(axes)) for axes in figure.axes] for figure in figures] == [[1, 3], [0, 0]]
+    assert legend(figures[0])[-1] == "hollow: one run"
+    bars = [container for axes in figures[1].axes for container in axes.containers]
+    assert all(container.has_xerr for container in bars)  # type: ignore[attr-defined]
 
 
 def test_the_exact_svm_of_several_splits_has_a_band(drawn: Drawn) -> None:
@@ -557,19 +558,6 @@ def test_a_figure_says_for_what_its_data_stand_in(drawn: Drawn, load: Load) -> N
     assert alone.get_suptitle() == "H0/1 (digits, a stand-in for Gisette)"
     with pytest.raises(ConfigError, match=r"stand_ins: unknown dataset 'digit' \(did you mean 'digits'"):
         load(H01 + "stand_ins: {digit: Gisette}\n")
-
-
-def test_lines_across(drawn: Drawn) -> None:
-    figure = drawn(CURVES)
-    score, seconds, *_ = figure.axes
-    assert [95, 95] in [list(line.get_ydata()) for line in score.lines]
-    assert [0.001, 0.001] in [list(line.get_ydata()) for line in seconds.lines]
-    assert seconds.get_ylim()[0] < 0.001  # the axis reaches to it
-    assert legend(figure)[-3:].count("a line at 95") == 1  # though two panels have one of these words
-    assert legend(figure)[-2:] == ["a line at 95", "a line at a millisecond"]
-    figure = drawn(H01.replace("methods", "{kind: methods, lines: [{at: 95, label: here}]}"))
-    assert [95, 95] in [list(line.get_xdata()) for line in figure.axes[0].lines]
-    assert legend(figure)[-1] == "here"
 
 
 def test_log_names_axes(drawn: Drawn, load: Load) -> None:
@@ -599,15 +587,12 @@ def test_the_numbers_of_another_experiment_are_marked(load: Load) -> None:
         check_figure(lacking, [])
 
 
-def test_times_of_the_paper_stand_beside_ours(drawn: Drawn, load: Load) -> None:
+def test_times_of_the_paper_stand_beside_ours_in_a_colour_each(drawn: Drawn, load: Load) -> None:
     seconds = drawn(TABLE).axes[3]
-    assert [line.get_xdata()[0] for line in lines_of(seconds, "D")] == [90]
-    assert [line.get_xdata()[0] for line in lines_of(seconds, "<")] == [1]
+    found = [[line.get_xdata()[0] for line in lines_of(seconds, marker)] for marker in "D<"]
+    assert found == [[90], [1]]
     with pytest.raises(ConfigError, match="expected a time as printed"):
         load(TABLE.replace("1.5 mins", "a while"))
-
-
-def test_the_papers_two_times_have_a_colour_each_and_the_legend_names_them(drawn: Drawn) -> None:
     figure = drawn(TABLE.replace("1.5 mins", "1.5 mins, test_time: 0.5 mins"))
     marks = {line.get_xdata()[0]: line.get_color() for line in lines_of(figure.axes[3], "D")}
     assert [*marks] == [90, 30]
