@@ -107,13 +107,13 @@ def _search(
     """Run what is missing, write the ranking and show it; return whether a trial failed."""
     from kfeat.analysis.ranking import ranked
     from kfeat.cli.progress import observer
-    from kfeat.experiments.engines.local import Local
+    from kfeat.experiments.engine import Local
     from kfeat.experiments.search import FOLDER, run_search
     from kfeat.render.ranking import publish_search, render_ranking, write_ranking
     from kfeat.render.terminal import terminal_width
 
-    with observer(quiet) as observing:
-        rows = run_search(search, out, how, observing, Local(jobs))
+    with Local(how, jobs) as engine, observer(quiet) as observing:
+        rows = run_search(search, out, engine, observing)
     found = ranked(search, rows)
     folder = out / search.experiment.name / FOLDER
     write_ranking(search, found, folder)

@@ -39,7 +39,7 @@ def tune(
     (successive halving). The search ends at the budget, or earlier once nothing gets better; called again, it
     goes on. Test rows choose nothing.
     """
-    from kfeat.experiments.engines.local import physical_cores
+    from kfeat.experiments.engine import physical_cores
     from kfeat.experiments.load import load_experiment
     from kfeat.models.writing import check_place as check_writable
     from kfeat.render.terminal import terminal_width

@@ -21,7 +21,7 @@ from kfeat.data.dataset import Part
 from kfeat.data.prepare import learn
 from kfeat.errors import DataError
 from kfeat.experiments.component import read_component
-from kfeat.experiments.engines.local import physical_cores
+from kfeat.experiments.engine import physical_cores
 from kfeat.kernels.operands import canonical
 from kfeat.models import KernelModel
 from kfeat.tuning.bench import Bench, enough_rows

@@ -13,7 +13,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from kfeat.errors import KfeatError
-from kfeat.experiments.child_start import end_with_parent, interrupts_held_back, threads_capped
+from kfeat.experiments.worker import end_with_parent, interrupts_held_back, threads_capped
 
 Answer = dict[str, Any]
 

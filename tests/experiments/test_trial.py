@@ -8,7 +8,7 @@ import pytest
 from kfeat.data import fingerprint, load, load_raw
 from kfeat.errors import DataError
 from kfeat.experiments import clock
-from kfeat.experiments.idle import Watch
+from kfeat.experiments.clock import Watch
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.measures import kernel_error
 from kfeat.experiments.plan import Trial, plan

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from kfeat.analysis.cells import Cell
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.neighbours import neighbour
 from kfeat.experiments.paper import ReportedNumber
 from kfeat.experiments.plan import every_trial
 from kfeat.experiments.printed_times import seconds_printed
 from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.run import neighbour
 from kfeat.experiments.selectors import reported_numbers
 
 

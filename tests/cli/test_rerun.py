@@ -6,11 +6,12 @@ import pytest
 
 from kfeat.analysis.cells import summarise
 from kfeat.analysis.comparisons import comparisons
+from kfeat.cli.check import choose
+from kfeat.cli.options import seconds_of
 from kfeat.data import fingerprint
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.rerun import choose, seconds_of
 from kfeat.experiments.store import Row
 from kfeat.experiments.trial import run_trial
 from kfeat.maps import TensorSketch

@@ -10,8 +10,8 @@ from time import process_time, sleep
 import psutil
 import pytest
 
-from kfeat.experiments import idle
-from kfeat.experiments.idle import ENOUGH, Watch, _Look
+from kfeat.experiments import clock
+from kfeat.experiments.clock import ENOUGH, Watch, _Look
 
 HERE, ABOVE = 1, 2
 SPIN = "import time\nwhile time.process_time() < 0.4: pass"
@@ -21,7 +21,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, *looks: _Look) -> list[bool]:
     """Return what a watch says at each of the looks after the first, at which it begins."""
     each: Iterator[_Look] = iter(looks)
     monkeypatch.setattr(Watch, "_look", lambda _: next(each))
-    monkeypatch.setattr(idle, "sleep", lambda _: None)
+    monkeypatch.setattr(clock, "sleep", lambda _: None)
     watch = Watch()
     found = []
     with suppress(StopIteration):
@@ -94,7 +94,7 @@ def test_this_process_and_what_it_started_and_its_parent_are_our_own(monkeypatch
         times = os.times()
         return times.user + times.system + times.children_user + times.children_system
 
-    monkeypatch.setattr(idle, "busy_seconds", used)  # as on a machine without other programs
+    monkeypatch.setattr(clock, "busy_seconds", used)  # as on a machine without other programs
     watch = Watch()
     subprocess.run([sys.executable, "-c", SPIN], check=True)
     until = process_time() + 0.4

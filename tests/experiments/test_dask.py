@@ -21,20 +21,20 @@ from click.testing import CliRunner
 pytest.importorskip("distributed", reason="the Dask engine needs the package distributed")
 
 from kfeat.cli import main
+from kfeat.cli.progress import Quiet
 from kfeat.data import FileSource, load_raw
 from kfeat.errors import EngineError
-from kfeat.experiments.engines import opened_engine
-from kfeat.experiments.engines.base import Engine
-from kfeat.experiments.engines.packing import Packing
+from kfeat.experiments.engine import Engine, opened_engine
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
+from kfeat.experiments.run import run_trials
 from kfeat.experiments.store import read_rows
 from kfeat.experiments.worker import WorkerOptions
 from tests.experiments.stand_ins import Quick, Waits, stand_ins
 
 Write = Callable[..., Path]
 OPTIONS = WorkerOptions(offline=True)
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
@@ -89,14 +89,12 @@ class Stage:
         return parent
 
     def rows(self, engine: Engine, *others: Trial, meanwhile: Callable[[], None]) -> list[Row]:
-        """The rows of the trial and of others; it and they are told to begin once each."""
+        """The rows of the trial and of others."""
         with ThreadPoolExecutor(1) as pool:
             playing: Future[None] = pool.submit(meanwhile)
-            events = list(engine.carried_out(Packing([self.trial, *others]), OPTIONS))
+            rows = run_trials([self.trial, *others], self.folder / "rows", engine, Quiet())
             playing.result()
-        begun = [trial.id for trial, row in events if row is None]
-        assert begun == [trial.id for trial in (self.trial, *others)]
-        return [row for _, row in events if row is not None]
+        return list(rows.values())
 
 
 @pytest.mark.slow
@@ -110,7 +108,7 @@ def test_workers_come_late_and_die_the_user_stops_and_the_scheduler_dies(
         scheduler = stack.enter_context(dask("scheduler", "--port", "0", "--scheduler-file", str(file)))
         until(lambda: file.exists() and file.read_text())
         about = json.loads(file.read_text())
-        engine = stack.enter_context(opened_engine("dask", scheduler=about["address"]))
+        engine = stack.enter_context(opened_engine("dask", 1, about["address"], False, OPTIONS))
 
         first = Stage(tmp_path / "first", write)
         quick = stand_ins(write, Waits(), Quick(0.01), Quick(0.01))[1:]
@@ -160,7 +158,7 @@ def test_a_scheduler_that_does_not_answer_ends_the_run_as_a_lost_one_does(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("kfeat.experiments.engines.dask.SILENCE_SECONDS", 15.0)
+    monkeypatch.setattr("kfeat.experiments.dask_engine.SILENCE_SECONDS", 15.0)
     with dask("scheduler", "--port", "0", "--scheduler-file", str(tmp_path / "file")) as scheduler:
         until(lambda: Path("file").exists() and Path("file").read_text())
         address = json.loads(Path("file").read_text())["address"]
@@ -174,7 +172,7 @@ def test_a_scheduler_that_does_not_answer_ends_the_run_as_a_lost_one_does(
 
             with (
                 pytest.raises(EngineError, match="the Dask scheduler was lost"),
-                opened_engine("dask", scheduler=address) as engine,
+                opened_engine("dask", 1, address, False, OPTIONS) as engine,
             ):
                 stage.rows(engine, meanwhile=the_scheduler_freezes)
             assert monotonic() - began[0] < 60
@@ -205,15 +203,6 @@ def test_both_engines_give_the_same_rows(
     assert len(local) == 5
     assert [numbers(local[key]) for key in local] == [numbers(there[key]) for key in local]
     assert not any(row["timed"] for row in there.values())
-
-
-@pytest.mark.slow
-def test_workers_here_take_together_what_fits_into_memory_together(write: Write) -> None:
-    trials = stand_ins(write, *(Quick(0.01) for _ in range(3)))
-    with opened_engine("dask", jobs=2) as engine:
-        packing = Packing(trials, {trial.id: 60 for trial in trials}, memory=100)
-        begun = [row is None for _, row in engine.carried_out(packing, OPTIONS)]
-    assert begun == [True, False] * 3
 
 
 def numbers(row: Row) -> Row:

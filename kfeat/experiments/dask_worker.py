@@ -11,15 +11,13 @@ from threading import Lock
 from typing import Any
 
 from distributed import WorkerPlugin, get_worker
-from tornado.ioloop import PeriodicCallback
 
 from kfeat.experiments.row import Row
 from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
 
+# With this limit of free memory, which Dask's nanny sets, glibc maps each large array anew, and maps took 2.7
+# times as long as anywhere else.
 TRIM, TRIM_OF_DASK = "MALLOC_TRIM_THRESHOLD_", "65536"
-# A child without a trial for so long, at most twice as long, ends: its run may be gone. On the machine of the
-# run that is known otherwise, but other trials may wait for the memory that the child holds.
-IDLE_SECONDS, IDLE_SECONDS_HERE = 60.0, 1.0
 
 
 def run_on_worker(plugin: str, key: str, pickled: bytes) -> Row | None:
@@ -53,14 +51,10 @@ class Children(WorkerPlugin):
         """Make ready on a Dask worker, whether it was there before the run or joined later."""
         self._lock = Lock()
         self._idle: list[Worker] = []
-        self._resting: set[Worker] = set()
         self._busy: dict[str, Worker] = {}
         self._cancelled: set[str] = set()
-        self._sweeper = PeriodicCallback(
-            self._end_resting, 1000 * (IDLE_SECONDS_HERE if self._here else IDLE_SECONDS)
-        )
-        self._sweeper.start()
-        leave_memory_to_glibc()
+        if os.environ.get(TRIM) == TRIM_OF_DASK:  # a limit of another size is someone's wish
+            del os.environ[TRIM]
         # Dask's nanny marks its workers as daemons, which may not have children; ours end with them anyway.
         if multiprocessing.current_process().daemon:
             multiprocessing.current_process().daemon = False
@@ -71,13 +65,13 @@ class Children(WorkerPlugin):
             if key in self._cancelled:
                 return None
             child = self._busy[key] = handed_over(pickled, self._idle, self.options)
-            self._resting.discard(child)
         try:
-            row = child.awaited_row()
+            while (row := child.row()) is None:
+                pass
         finally:
             with self._lock:
                 del self._busy[key]
-                self._idle.append(child)  # one that has died is found out when it is to take the next
+                self._idle.append(child)  # one that has ended is found out when it is to take the next
         return None if key in self._cancelled else row
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
@@ -88,7 +82,6 @@ class Children(WorkerPlugin):
 
     def teardown(self, worker: Any) -> None:
         """End all children, since the run or the Dask worker ends."""
-        self._sweeper.stop()
         with self._lock:
             for key in self._busy:
                 self._cancel(key)
@@ -100,21 +93,3 @@ class Children(WorkerPlugin):
         self._cancelled.add(key)
         if key in self._busy:
             self._busy[key].interrupt()
-
-    def _end_resting(self) -> None:
-        """End the children that had no trial the last time either."""
-        with self._lock:
-            for child in self._resting.intersection(self._idle):
-                self._idle.remove(child)
-                child.kill()
-            self._resting = set(self._idle)
-
-
-def leave_memory_to_glibc() -> None:
-    """Start children without the limit of free memory that Dask's nanny sets where nobody says otherwise.
-
-    With it glibc maps each large array anew, since it no longer learns from the ones before, and maps took
-    2.7 times as long as anywhere else. A limit of another size is someone's wish and stays.
-    """
-    if os.environ.get(TRIM) == TRIM_OF_DASK:
-        del os.environ[TRIM]
