@@ -5,7 +5,6 @@ trial is decided here, one per thread of a worker or one per machine: so it is k
 whose worker is lost, or cannot have the data, begins again on another.
 """
 
-import asyncio
 import logging
 import os
 import pickle
@@ -20,27 +19,22 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-import dask
-from distributed import Client, KilledWorker, LocalCluster, Security
-from distributed.comm.core import connect
+from distributed import Client, KilledWorker
 
 from kfeat.errors import EngineError, KfeatError
+from kfeat.experiments.dask_client import ANSWER_SECONDS, dask_client
 from kfeat.experiments.dask_worker import Children, run_on_worker
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.trial import header
-from kfeat.experiments.worker import WorkerOptions, interrupts_held_back
+from kfeat.experiments.worker import WorkerOptions
 
-ANSWER_SECONDS = 10.0  # in which a scheduler or a worker has to answer
 RETRIES = 3  # of a trial whose worker was lost
 LOOK_SECONDS = 1.0  # between two looks at which workers there are
 SILENCE_SECONDS = 60.0  # after which a scheduler that was there is taken for lost: it may be busy for a while
 # A child without a trial for so long ends: its run may be gone. On the machine of the run that is known
 # otherwise, but other trials may wait for the memory that the child holds.
 REST_SECONDS, REST_SECONDS_HERE = 60.0, 1.0
-
-# What Dask's processes do while trials run, a tenth of the cores in all, to tell a dashboard that nobody has.
-UNWATCHED = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
 
 log = logging.getLogger(__name__)
 
@@ -51,56 +45,11 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool, options: Worker
 
     Raises EngineError where no scheduler answers, or a worker cannot run trials.
     """
-    for name in ("distributed", *logging.root.manager.loggerDict):
-        if name.partition(".")[0] == "distributed":  # the user learns what there is to know in kfeat's words
-            logging.getLogger(name).setLevel(logging.CRITICAL)
     here = address is None
-    with _cluster(jobs) if address is None else _client(address) as client:
+    with dask_client(address, jobs) as client:
         engine = Dask(client, options, here=here, exclusive=exclusive or (here and jobs == 1))
         with engine.registered():
             yield engine
-
-
-@contextmanager
-def _cluster(jobs: int) -> Iterator[Client]:
-    """Start a scheduler and workers here; they end with the run, without a traceback of Ctrl-C."""
-    with interrupts_held_back(), dask.config.set(UNWATCHED):
-        cluster = LocalCluster(
-            n_workers=jobs,
-            threads_per_worker=1,
-            processes=True,
-            dashboard_address="127.0.0.1:0",  # any free port: by default all ask for 8787
-            scheduler_kwargs={"dashboard": False},
-            silence_logs=logging.CRITICAL,
-        )
-    with cluster, Client(cluster) as client:
-        yield client
-
-
-@contextmanager
-def _client(address: str) -> Iterator[Client]:
-    """Connect to a scheduler; raises EngineError where none answers."""
-    try:
-        asyncio.run(_greet(address))
-        client = Client(address, timeout=ANSWER_SECONDS)
-    except Exception as error:  # a TypeError, too, where another of Dask's servers answers
-        why = str(error) or "what listens there does not speak as Dask does; its dashboard has another port"
-        raise EngineError(
-            f"no Dask scheduler answers at {address} ({why}); `dask scheduler` starts one and prints its "
-            "address"
-        ) from None
-    try:
-        yield client
-    finally:
-        with suppress(OSError):
-            client.close(timeout=ANSWER_SECONDS)
-
-
-async def _greet(address: str) -> None:
-    """Raise where nothing greets as Dask does, which a client would wait for without end."""
-    found = connect(address, timeout=ANSWER_SECONDS, **Security().get_connection_args("client"))
-    comm = await asyncio.wait_for(found, 1.5 * ANSWER_SECONDS)  # before, `connect` says why it cannot
-    await comm.close()
 
 
 class _Call:
@@ -225,15 +174,12 @@ class Dask:
             if address is None:
                 continue
             self._unsent.remove(attempt)
-            attempt.address = address
-            key = f"{attempt.trial.id}-{len(attempt.lost)}-{uuid4().hex}"
+            key = f"{attempt.trial.id}-{uuid4().hex}"
             call = pickle.dumps(_Call(self._children, key, attempt.trial))
             with self._answering():
-                attempt.future = self._client.submit(
-                    pickle.loads, call, key=key, workers=[address], pure=False
-                )
-            self._sent[key] = attempt
-            attempt.future.add_done_callback(lambda _, key=key: self._ended.put(key))
+                future = self._client.submit(pickle.loads, call, key=key, workers=[address], pure=False)
+            attempt.address, attempt.future, self._sent[key] = address, future, attempt
+            future.add_done_callback(lambda _, key=key: self._ended.put(key))
 
     def _over(self) -> list[str]:
         """Return the keys of what has ended, or whose worker is lost; wait for some time for the first."""
@@ -278,7 +224,7 @@ class Dask:
                 "needs the same kfeat as there is here"
             )
         said = type(error)(f"{error} (on the Dask worker at {address})")
-        if isinstance(error, EngineError):
+        if isinstance(said, EngineError):
             raise said
         attempt.lacking[address] = said
         if not self._nobody_can(attempt):

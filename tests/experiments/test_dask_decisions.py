@@ -245,8 +245,7 @@ def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
     address: str | None, jobs: int, exclusive: bool, alone: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = MagicMock(status="running")
-    for name in ("_client", "_cluster"):
-        monkeypatch.setattr(f"kfeat.experiments.dask_engine.{name}", lambda _: nullcontext(client))
+    monkeypatch.setattr("kfeat.experiments.dask_engine.dask_client", lambda *_: nullcontext(client))
     with opened_engine("dask", jobs, address, exclusive, WorkerOptions(time_limit=5.0)) as engine:
         assert (engine.here, engine.alone, engine.options.alone) == (address is None, alone, alone)
     given = client.register_plugin.call_args.args[0].options
@@ -262,7 +261,7 @@ def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "ftp://x:1", ""])
 def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kfeat.experiments.dask_engine.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("kfeat.experiments.dask_client.ANSWER_SECONDS", 0.2)
     with (
         pytest.raises(EngineError, match="no Dask scheduler answers at") as refused,
         opened_engine("dask", 1, address, False, WorkerOptions()),
@@ -273,7 +272,7 @@ def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch
 
 def test_what_listens_and_never_greets_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the scheduler's own dashboard, whose address stands below that of the scheduler."""
-    monkeypatch.setattr("kfeat.experiments.dask_engine.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("kfeat.experiments.dask_client.ANSWER_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         with (
