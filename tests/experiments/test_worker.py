@@ -74,10 +74,10 @@ def test_the_time_limit_counts_the_trials_own_work_only(write: Write) -> None:
 
 
 def test_after_a_trial_whose_work_failed_no_limit_runs_on(write: Write) -> None:
-    failing, quick = stand_ins(write, Quick(0.1, "fails"), Quick(0.2))
-    worker = Worker(replace(OPTIONS, time_limit=0.4))
+    failing, quick = stand_ins(write, Quick(0.1, "fails"), Quick(0.01))
+    worker = Worker(replace(OPTIONS, time_limit=0.115))
     assert row_of(worker, failing)["status"] == "failed"
-    assert [row_of(worker, quick)["status"] for _ in range(3)] == ["done"] * 3
+    assert row_of(worker, quick)["status"] == "done"  # the start of its work takes more than what was left
     worker.kill()
 
 
