@@ -86,7 +86,7 @@ class Encoder:
 
 def parts_of(value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what the constructor of an estimator or a record takes, and what it learnt since."""
-    if is_dataclass(value):
+    if is_dataclass(value) and not isinstance(value, BaseEstimator):
         return {field.name: getattr(value, field.name) for field in fields(value)}, {}
     assert isinstance(value, BaseEstimator)
     parameters = value.get_params(deep=False)

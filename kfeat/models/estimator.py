@@ -25,8 +25,7 @@ from kfeat.kernels.operands import canonical
 from kfeat.maps import FeatureMap
 from kfeat.models.calibration import calibrated
 from kfeat.solvers import Newton
-from kfeat.solvers.base import Solver, available_when, classifies
-from kfeat.solvers.class_weights import with_codes
+from kfeat.solvers.base import Solver, available_when, classifies, with_codes
 
 
 def _solver(model: "KernelModel") -> Solver:

@@ -11,8 +11,8 @@ from kfeat.maps.truncated_maclaurin import TruncatedSeries
 from kfeat.models.calibration import Calibration
 from kfeat.solvers import SOLVERS
 from kfeat.solvers.base import Subproblem
-from kfeat.solvers.libsvm.kernel import GivenKernel, NativeKernel
-from kfeat.solvers.libsvm.model import SupportVectors
+from kfeat.solvers.libsvm_kernels import GivenKernel, NativeKernel
+from kfeat.solvers.support_vectors import SupportVectors
 
 OTHERS: dict[str, type] = {
     "calibration": Calibration,

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from kfeat.errors import ModelError
-from kfeat.solvers.libsvm.kernel import LINEAR, POLYNOMIAL, PRECOMPUTED, RBF, GivenKernel, NativeKernel
-from kfeat.solvers.libsvm.model import SupportVectors
+from kfeat.solvers.libsvm_kernels import LINEAR, POLYNOMIAL, PRECOMPUTED, RBF, GivenKernel, NativeKernel
+from kfeat.solvers.support_vectors import SupportVectors
 
 
 def check_sound(made: Any) -> None:

@@ -10,6 +10,11 @@ from kfeat.batches import Batches, Rows
 from kfeat.errors import DataError
 
 
+def as_batches(X: Any) -> Any:
+    """Return a Dask array as batches, and anything else as it is."""
+    return DaskBatches(X) if type(X).__module__.startswith("dask.array") else X
+
+
 class DaskBatches(Batches):
     """The rows of a Dask array (n, d), one batch for each chunk of rows.
 

@@ -21,9 +21,8 @@ from kfeat.kernels.base import squared_norms
 from kfeat.kernels.operands import as_operand
 from kfeat.memory import check_memory
 from kfeat.solvers import Newton
-from kfeat.solvers.class_weights import weights_of_codes
-from kfeat.solvers.ridge.estimator import ridge_path
-from kfeat.solvers.ridge.moments import Moments, sum_of
+from kfeat.solvers.base import weights_of_codes
+from kfeat.solvers.ridge import Moments, ridge_path, sum_of
 from kfeat.tuning.candidates import Candidate, Entry, Facts, rounded, solver_of
 
 # Of Newton's method while candidates are compared; what is trained in the end may take more steps.

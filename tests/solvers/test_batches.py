@@ -9,9 +9,14 @@ from kfeat.batches import ArrayBatches, MappedBatches, batch_edges, stored
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.maps import TensorSketch
 from kfeat.solvers import Liblinear, Libsvm, Newton, Ridge, RidgeCV
-from kfeat.solvers.newton.batched_design import BatchedDesign
-from kfeat.solvers.newton.design import SPEED, DesignMatrix
-from kfeat.solvers.newton.system import conjugate_gradients, hessian_factor, solve
+from kfeat.solvers.newton_system import (
+    SPEED,
+    BatchedDesign,
+    DesignMatrix,
+    conjugate_gradients,
+    hessian_factor,
+    solve,
+)
 from tests.solvers.problems import features, labels, values
 
 

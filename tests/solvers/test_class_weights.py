@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kfeat.errors import ParameterError
-from kfeat.solvers.class_weights import weights_of_codes
+from kfeat.solvers.base import weights_of_codes
 
 
 @pytest.mark.parametrize(

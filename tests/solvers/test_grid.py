@@ -8,7 +8,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian
 from kfeat.solvers import Libsvm, Newton, NewtonCV, Ridge, grid_scores
-from kfeat.solvers.grid import geometric_grid
+from kfeat.solvers.cross_validation import geometric_grid
 from tests.solvers.problems import features, labels, values
 
 

@@ -9,8 +9,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.solvers import Liblinear
-from kfeat.solvers.liblinear.call import REGRESSION
-from kfeat.solvers.liblinear.estimator import DEFAULT_EPS
+from kfeat.solvers.liblinear import DEFAULT_EPS, REGRESSION
 from tests.solvers.problems import features, labels, values
 
 CLASSIFIERS = sorted(set(DEFAULT_EPS) - REGRESSION)

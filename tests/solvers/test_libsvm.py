@@ -13,9 +13,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from kfeat import memory
 from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sum
-from kfeat.solvers import KernelRidge, Libsvm
-from kfeat.solvers.libsvm import kernel as libsvm_kernel
-from kfeat.solvers.libsvm.kernel import GivenKernel, NativeKernel
+from kfeat.solvers import KernelRidge, Libsvm, libsvm_kernels
+from kfeat.solvers.libsvm_kernels import GivenKernel, NativeKernel
 from tests.solvers.problems import features, labels, values
 
 KERNELS = {
@@ -136,7 +135,7 @@ def test_bad_input_is_refused():
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
 def test_other_kernels_are_handed_over_as_a_gram_matrix(classes, make, monkeypatch):
-    monkeypatch.setattr(libsvm_kernel, "GRAM_VALUES", 2000)  # several blocks
+    monkeypatch.setattr(libsvm_kernels, "GRAM_VALUES", 2000)  # several blocks
     X, T = features(151, 6), features(90, 6, seed=4)
     y = labels(X, classes)
     X, y = X[np.argsort(y)], np.sort(y)  # of equal votes LIBSVM takes the class that it saw first
@@ -154,7 +153,7 @@ def test_a_gram_matrix_gives_the_model_of_libsvm_s_own_kernel(monkeypatch):
     y = labels(X, 3)
     own = Libsvm(Gaussian(0.7), eps=1e-8).fit(X, y)
     given = Libsvm(Gaussian(0.7), eps=1e-8)
-    monkeypatch.setattr("kfeat.solvers.libsvm.estimator.libsvm_kernel", GivenKernel)
+    monkeypatch.setattr("kfeat.solvers.libsvm.libsvm_kernel", GivenKernel)
     given.fit(X, y)
     np.testing.assert_allclose(given.decision_function(T), own.decision_function(T), atol=1e-6)
     assert np.array_equal(given._model._ask_libsvm(T, given._kernel), given._model.labels(T, given._kernel))
@@ -225,7 +224,7 @@ def test_a_scaled_kernel_and_cost_give_the_same_machine_to_the_last_bit(name, mo
     y = labels(X, classes) if classes else values(X)
     plain, scaled = (clone(solver).set_params(kernel=Exponential(0.7)) for _ in range(2))
     plain.fit(X, y)
-    monkeypatch.setattr("kfeat.solvers.libsvm.machine.kernel_scale", lambda *_: 2.0**70)
+    monkeypatch.setattr("kfeat.solvers.kernel_machine.kernel_scale", lambda *_: 2.0**70)
     scaled.fit(X, y)
     assert (plain._kernel.scale, scaled._kernel.scale) == (1.0, 2.0**70)
     for attribute in ("support_", "dual_coef_", "intercept_"):

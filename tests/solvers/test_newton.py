@@ -8,9 +8,8 @@ from sklearn.svm import LinearSVC
 
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.solvers import Liblinear, Libsvm, Newton
-from kfeat.solvers.newton.design import DesignMatrix
-from kfeat.solvers.newton.losses import LOSSES
-from kfeat.solvers.newton.method import Descent, line_search
+from kfeat.solvers.newton_method import LOSSES, Descent, line_search
+from kfeat.solvers.newton_system import DesignMatrix
 from tests.solvers.problems import features, labels
 
 TYPES = {"squared_hinge": 2, "logistic": 0}

@@ -12,9 +12,8 @@ from sklearn.linear_model import Ridge as TheirRidge
 from kfeat import memory
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.kernels import Gaussian, Linear, Polynomial
-from kfeat.solvers import KernelRidge, Ridge, RidgeCV, regression_errors, relative_error
-from kfeat.solvers.ridge import kernel as kernel_ridge
-from kfeat.solvers.ridge.moments import Moments
+from kfeat.solvers import KernelRidge, Ridge, RidgeCV, kernel_ridge, regression_errors, relative_error
+from kfeat.solvers.ridge import Moments
 from tests.solvers.problems import features, values
 
 
@@ -191,7 +190,7 @@ def test_rows_that_come_one_by_one_fall_into_equal_folds(monkeypatch):
     X, y = problem(23, 3)
     parts = []
     monkeypatch.setattr(
-        "kfeat.solvers.ridge.cross_validated.fold_errors",
+        "kfeat.solvers.ridge_cv.fold_errors",
         lambda folds, *_: parts.extend(folds) or np.zeros(10),
     )
     for seed in range(5):

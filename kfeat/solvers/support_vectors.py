@@ -11,8 +11,8 @@ from libsvm import svm as library
 from numpy.typing import NDArray
 from sklearn.utils import gen_batches
 
-from kfeat.solvers.libsvm.kernel import LibsvmKernel
-from kfeat.solvers.native.library import c_array, structure, thread_cap
+from kfeat.solvers.libsvm_kernels import LibsvmKernel, kernel_fields
+from kfeat.solvers.native import c_array, structure, thread_cap
 
 BLOCK_VALUES = 2**22  # kernel values in a block: 32 MB
 
@@ -54,14 +54,26 @@ class SupportVectors:
     def dual_objective(self, kernel: LibsvmKernel) -> float:
         """Return sum_i |a_i| - a' K a / 2, summed over the pairs of classes, in double precision."""
         total = 0.0
-        for pair in self._pairs():
-            a, rows = self._pair_coefficients(*pair), self._pair_rows(*pair)
+        for rows, a in self.subproblems():
             a, rows = a[a != 0], rows[a != 0]
             for some in gen_batches(len(rows), max(1, BLOCK_VALUES // max(1, len(rows)))):
                 K, _ = kernel.values(self.vectors[rows[some]], self.vectors[rows])
                 total -= float(a[some] @ (K @ a)) / 2
             total += float(np.abs(a).sum())
         return total
+
+    def subproblems(self) -> list[tuple[NDArray[np.intp], NDArray[np.float64]]]:
+        """Return for each pair of classes the positions of its support vectors and their coefficients."""
+        if len(self.order) < 2:
+            return [(np.arange(len(self.rows)), self.coefficients[0])]
+        own = np.split(np.arange(len(self.rows)), np.cumsum(self.counts)[:-1])
+        return [
+            (
+                np.concatenate([own[i], own[j]]),
+                np.concatenate([self.coefficients[j - 1, own[i]], self.coefficients[i, own[j]]]),
+            )
+            for i, j in combinations(range(len(own)), 2)
+        ]
 
     def _votes(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
         """Return each class's votes, the first of a pair getting it for a positive value: (n, classes)."""
@@ -76,7 +88,7 @@ class SupportVectors:
         self, X: Any, kernel: LibsvmKernel
     ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
         """Yield rows, their decision values and bounds on the rounding error of these."""
-        spread = np.array([np.abs(self._pair_coefficients(*pair)).sum() for pair in self._pairs()])
+        spread = np.array([np.abs(a).sum() for _, a in self.subproblems()])
         step = max(1, BLOCK_VALUES // max(1, len(self.rows)))
         for rows in gen_batches(X.shape[0], step):
             K, error = kernel.values(X[rows], self.vectors)
@@ -92,23 +104,8 @@ class SupportVectors:
             k @ a.T
             for k, a in zip(np.split(K, cuts, axis=1), np.split(self.coefficients, cuts, axis=1), strict=True)
         ]
-        return np.stack([parts[i][:, j - 1] + parts[j][:, i] for i, j in self._pairs()], axis=1)
-
-    def _pairs(self) -> list[tuple[int, int]]:
-        return list(combinations(range(len(self.order)), 2)) or [(0, 0)]
-
-    def _pair_coefficients(self, i: int, j: int) -> NDArray[np.float64]:
-        """Return the coefficients of the subproblem of classes i and j (regression: of the only one)."""
-        if len(self.order) < 2:
-            return self.coefficients[0]
-        ends = np.concatenate([[0], np.cumsum(self.counts)])
-        first, second = slice(ends[i], ends[i + 1]), slice(ends[j], ends[j + 1])
-        return np.concatenate([self.coefficients[j - 1, first], self.coefficients[i, second]])
-
-    def _pair_rows(self, i: int, j: int) -> NDArray[np.intp]:
-        """Return which of the support vectors `_pair_coefficients` speak of, in their order."""
-        ends = np.concatenate([[0], np.cumsum(self.counts)])
-        return np.concatenate([np.arange(ends[i], ends[i + 1]), np.arange(ends[j], ends[j + 1])])
+        pairs = combinations(range(len(parts)), 2)
+        return np.stack([parts[i][:, j - 1] + parts[j][:, i] for i, j in pairs], axis=1)
 
     def _ask_libsvm(self, X: Any, kernel: LibsvmKernel) -> NDArray[np.intp]:
         """Return svm_predict's own labels, as sorted positions, for the few rows of X."""
@@ -133,16 +130,6 @@ class SupportVectors:
         with thread_cap():
             found = [library.libsvm.svm_predict(model, ctypes.cast(int(row), node)) for row in rows.pointers]
         return np.array(found).astype(np.intp)
-
-
-def kernel_fields(kernel: LibsvmKernel) -> dict[str, Any]:
-    """Return the fields of LIBSVM's parameters that describe the kernel."""
-    return {
-        "kernel_type": kernel.type,
-        "degree": kernel.degree,
-        "gamma": kernel.gamma,
-        "coef0": kernel.coef0,
-    }
 
 
 def copy_model(model: Any, targets: NDArray[np.float64]) -> SupportVectors:

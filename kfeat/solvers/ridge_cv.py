@@ -1,13 +1,12 @@
 """Ridge regression whose alpha is chosen by cross-validation, from moments of the folds."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from annotated_types import Gt
 from numpy.typing import NDArray
-from pydantic import FiniteFloat
 from scipy.linalg import eigh, helmert
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
@@ -16,12 +15,13 @@ from kfeat.batches import Batches
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels.operands import as_operand
 from kfeat.parameters import Folds, Seed, check_parameters
-from kfeat.solvers.base import LinearSolver, OutOfCore, Subproblem, Task, finite
-from kfeat.solvers.grid import geometric_grid
-from kfeat.solvers.ridge.estimator import ridge, ridge_objective, ridge_path
-from kfeat.solvers.ridge.moments import BLOCK, Moments, finite_sum_of, sum_of
+from kfeat.solvers.base import AboveZero, OutOfCore, finite
+from kfeat.solvers.cross_validation import AboveOne, geometric_grid
+from kfeat.solvers.linear import LinearSolver
+from kfeat.solvers.ridge import BLOCK, Moments, ridge_path, sum_of, train_ridge
 
 
+@dataclass(eq=False, repr=False)
 class RidgeCV(LinearSolver):
     """Ridge regression with the best alpha by cross-validation, one eigendecomposition per fold.
 
@@ -57,28 +57,15 @@ class RidgeCV(LinearSolver):
     (5, True)
     """
 
+    task = "regression"
     out_of_core: ClassVar[OutOfCore] = "one pass"
 
-    def __init__(
-        self,
-        alpha_min: Annotated[FiniteFloat, Gt(0)] = 1e-6,
-        alpha_max: Annotated[FiniteFloat, Gt(0)] = 1e3,
-        alpha_factor: Annotated[FiniteFloat, Gt(1)] = 10.0,
-        folds: Folds | None = 5,
-        fit_intercept: bool = True,
-        random_state: Seed | None = None,
-    ) -> None:
-        self.alpha_min = alpha_min
-        self.alpha_max = alpha_max
-        self.alpha_factor = alpha_factor
-        self.folds = folds
-        self.fit_intercept = fit_intercept
-        self.random_state = random_state
-
-    @property
-    def task(self) -> Task:
-        """Regression."""
-        return "regression"
+    alpha_min: AboveZero = 1e-6
+    alpha_max: AboveZero = 1e3
+    alpha_factor: AboveOne = 10.0
+    folds: Folds | None = 5
+    fit_intercept: bool = True
+    random_state: Seed | None = None
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return the alpha that was chosen."""
@@ -133,7 +120,7 @@ class RidgeCV(LinearSolver):
         if n < size:
             raise DataError(f"RidgeCV: {size} folds need as many rows, got n_samples = {n}")
         folds = [part for part in parts if part is not None]
-        total = finite_sum_of(folds)
+        total = sum_of(folds)
         self.cv_errors_ = fold_errors(folds, self._alphas(), self.fit_intercept)
         return self._train(total, start)
 
@@ -144,11 +131,7 @@ class RidgeCV(LinearSolver):
     def _train(self, moments: Moments, start: float) -> "RidgeCV":
         self.cv_errors_ = np.where(np.isfinite(self.cv_errors_), self.cv_errors_, np.inf)
         self.alpha_ = float(self.alphas_[np.argmin(self.cv_errors_)])
-        self.coef_, self.intercept_ = ridge(moments, self.alpha_, self.fit_intercept)
-        self.n_features_in_ = len(self.coef_)
-        self.objective_ = ridge_objective(moments, self.coef_, self.intercept_, self.alpha_)
-        self._report([Subproblem("normal equations", 1)])
-        self.times_ = {"solve": perf_counter() - start}
+        train_ridge(self, moments, self.alpha_, start)
         return self
 
 

@@ -1,8 +1,12 @@
-"""Kernels as LIBSVM takes them: its own, which stand for kfeat's, or the values of any other."""
+"""Kernels as LIBSVM takes them: its own, which stand for kfeat's, or the values of any other.
+
+Both classes have LIBSVM's -t, -d, -g and -r, and the same methods: `training_rows` for svm_train, `hold` and
+`values` for predictions by matrix products, `asking_rows` for svm_predict.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,44 +19,12 @@ from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
 from kfeat.kernels.bandwidths import centre_of
 from kfeat.kernels.dot_product import power
 from kfeat.memory import check_memory
-from kfeat.solvers.native.nodes import MERGED_BELOW, NODE, NodeRows, node_rows
+from kfeat.solvers.native import MERGED_BELOW, NODE, NodeRows, node_rows
 
 LINEAR, POLYNOMIAL, RBF, PRECOMPUTED = 0, 1, 2, 4
 DENSE_BYTES = 2**30  # vectors up to this size are held densely, for BLAS
 GRAM_VALUES = 2**22  # kernel values computed at once for a Gram matrix
 EPS = 4 * np.finfo(float).eps  # two sums of m terms differ by at most this times m times the sum of sizes
-
-
-class LibsvmKernel(Protocol):
-    """What training and prediction need of a kernel."""
-
-    @property
-    def type(self) -> int:
-        """LIBSVM's -t."""
-
-    @property
-    def degree(self) -> int:
-        """LIBSVM's -d."""
-
-    @property
-    def gamma(self) -> float:
-        """LIBSVM's -g."""
-
-    @property
-    def coef0(self) -> float:
-        """LIBSVM's -r."""
-
-    def training_rows(self, X: Any) -> NodeRows:
-        """Return the nodes with which svm_train computes the kernel of the rows of X."""
-
-    def hold(self, vectors: Any) -> Any:
-        """Return support vectors in the form in which `values` is fastest."""
-
-    def values(self, X: Any, vectors: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return K (n, m), and a bound e (n,): |sum_j a_j K_ij - LIBSVM's sum| <= e_i sum_j |a_j|."""
-
-    def asking_rows(self, X: Any, vectors: Any) -> tuple[NodeRows, NodeRows]:
-        """Return the nodes of X and of the vectors with which svm_predict computes the kernel."""
 
 
 @dataclass(frozen=True)
@@ -69,13 +41,13 @@ class NativeKernel:
         return node_rows(X, sparse_below=MERGED_BELOW)
 
     def hold(self, vectors: Any) -> Any:
-        """Return the vectors in double precision, densely if they are not too large."""
+        """Return support vectors as `values` is fastest: in double precision, densely if not too large."""
         vectors = vectors.astype(np.float64)
         small = vectors.shape[0] * vectors.shape[1] * 8 <= DENSE_BYTES
         return vectors.toarray() if issparse(vectors) and small else vectors
 
     def values(self, X: Any, vectors: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the kernel values by one matrix product, and the bound on rounding."""
+        """Return K (n, m), and a bound e (n,): |sum_j a_j K_ij - LIBSVM's sum| <= e_i sum_j |a_j|."""
         X = X.astype(np.float64)
         if issparse(X) and not issparse(vectors):
             X = X.toarray()
@@ -186,6 +158,9 @@ class GivenKernel:
         return self.kernel(X.astype(np.float64), vectors.astype(np.float64))
 
 
+LibsvmKernel = NativeKernel | GivenKernel
+
+
 def libsvm_kernel(kernel: Kernel, scale: float) -> LibsvmKernel:
     """Return LIBSVM's own kernel where it has this one and nothing is to be scaled, otherwise the values."""
     if scale != 1:
@@ -197,6 +172,13 @@ def libsvm_kernel(kernel: Kernel, scale: float) -> LibsvmKernel:
     if isinstance(kernel, Gaussian):
         return NativeKernel(RBF, gamma=float(kernel.gamma))
     return GivenKernel(kernel)
+
+
+def kernel_fields(kernel: LibsvmKernel) -> dict[str, Any]:
+    """Return the fields of LIBSVM's parameters that describe the kernel."""
+    return {"kernel_type": kernel.type} | {
+        name: getattr(kernel, name) for name in ("degree", "gamma", "coef0")
+    }
 
 
 def _as_node_rows(nodes: NDArray[Any]) -> NodeRows:

@@ -1,19 +1,17 @@
 """scikit-learn's SVC: the kernel SVM that most people use, as a solver beside LIBSVM's own package."""
 
+from dataclasses import dataclass
+from math import inf
 from time import perf_counter
-from typing import Annotated, Any, Literal
-
-from annotated_types import Gt
-from pydantic import FiniteFloat
-from sklearn import svm
+from typing import Any
 
 from kfeat.parameters import Iterations
-from kfeat.solvers.base import Subproblem, finite
-from kfeat.solvers.libsvm.kernel import LINEAR, POLYNOMIAL, PRECOMPUTED, GivenKernel, libsvm_kernel
-from kfeat.solvers.libsvm.limited import trained
-from kfeat.solvers.libsvm.machine import KernelMachine
+from kfeat.solvers.base import AboveZero, ClassWeight, finite
+from kfeat.solvers.kernel_machine import KernelMachine
+from kfeat.solvers.libsvm_kernels import GivenKernel, libsvm_kernel
 
 
+@dataclass(eq=False, repr=False)
 class Svc(KernelMachine):
     """The exact kernel SVM by scikit-learn's SVC, which is a copy of LIBSVM that also takes dense rows.
 
@@ -69,23 +67,13 @@ class Svc(KernelMachine):
     (True, 'SVC')
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        C: Annotated[FiniteFloat, Gt(0)] = 1.0,
-        eps: Annotated[FiniteFloat, Gt(0)] = 1e-3,
-        cache_mb: Annotated[FiniteFloat, Gt(0)] | None = None,
-        shrinking: bool = True,
-        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        max_iter: Iterations | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.C = C
-        self.eps = eps
-        self.cache_mb = cache_mb
-        self.shrinking = shrinking
-        self.class_weight = class_weight
-        self.max_iter = max_iter
+    kernel: Any = None
+    C: AboveZero = 1.0
+    eps: AboveZero = 1e-3
+    cache_mb: AboveZero | None = None
+    shrinking: bool = True
+    class_weight: ClassWeight = None
+    max_iter: Iterations | None = None
 
     @finite
     def fit(self, X: Any, y: Any) -> "Svc":
@@ -95,18 +83,8 @@ class Svc(KernelMachine):
         kernel = libsvm_kernel(self.kernel_, self._scale)
         rows = kernel.gram(X) if isinstance(kernel, GivenKernel) else X
         built = perf_counter()
-        machine = self._machine(kernel)
-        model = trained(machine, rows, self._targets(y))
-        limit = self.max_iter or float("inf")
-        self._keep(
-            kernel,
-            model,
-            X,
-            [
-                Subproblem("SVC", int(done), "tolerance" if done < limit else "iteration limit")
-                for done in machine.n_iter_
-            ],
-        )
+        model, iterations = self._train_in_scikit_learn(kernel, rows, y)
+        self._keep(kernel, model, X, iterations, "SVC", self.max_iter or inf)
         self.__dict__.pop("_objective", None)
         self.times_ = {"build": built - start, "solve": perf_counter() - built}
         return self
@@ -117,19 +95,3 @@ class Svc(KernelMachine):
         if "_objective" not in self.__dict__:
             self._objective = self._model.dual_objective(self._kernel)
         return self._objective
-
-    def _machine(self, kernel: Any) -> "svm.SVC":
-        """Return the SVC with these parameters, not yet fitted."""
-        names = {LINEAR: "linear", POLYNOMIAL: "poly", PRECOMPUTED: "precomputed"}
-        return svm.SVC(
-            kernel=names.get(kernel.type, "rbf"),
-            degree=kernel.degree,
-            gamma=kernel.gamma,
-            coef0=kernel.coef0,
-            C=self.C * self._scale,
-            tol=self.eps,
-            cache_size=self.cache_mb_,
-            shrinking=self.shrinking,
-            class_weight=self._weights or None,
-            max_iter=self.max_iter or -1,
-        )

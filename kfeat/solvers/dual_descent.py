@@ -1,22 +1,22 @@
 """LIBLINEAR's -s 1 as it was before version 2.42: it stops at its limit of passes, converged or not."""
 
 import warnings
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import numpy as np
-from annotated_types import Gt
 from pydantic import FiniteFloat
 from sklearn import svm
 from sklearn.exceptions import ConvergenceWarning
 
 from kfeat.parameters import Iterations, Seed
-from kfeat.solvers.base import LinearSolver, Subproblem, Task, finite
-from kfeat.solvers.class_weights import class_factors
-from kfeat.solvers.liblinear.objective import linear_objective
-from kfeat.solvers.native.library import one_at_a_time
+from kfeat.solvers.base import AboveZero, ClassWeight, Subproblem, class_factors, finite
+from kfeat.solvers.linear import LinearSolver, linear_objective
+from kfeat.solvers.native import one_at_a_time
 
 
+@dataclass(eq=False, repr=False)
 class DualDescent(LinearSolver):
     """The l2-loss SVM by coordinate descent in the dual, `max_iter` passes over the rows at most.
 
@@ -58,26 +58,12 @@ class DualDescent(LinearSolver):
     (False, 'iteration limit')
     """
 
-    def __init__(
-        self,
-        C: Annotated[FiniteFloat, Gt(0)] = 1.0,
-        eps: Annotated[FiniteFloat, Gt(0)] = 0.1,
-        bias: FiniteFloat = -1.0,
-        max_iter: Iterations = 1000,
-        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        random_state: Seed | np.random.RandomState | None = None,
-    ) -> None:
-        self.C = C
-        self.eps = eps
-        self.bias = bias
-        self.max_iter = max_iter
-        self.class_weight = class_weight
-        self.random_state = random_state
-
-    @property
-    def task(self) -> Task:
-        """Classification."""
-        return "classification"
+    C: AboveZero = 1.0
+    eps: AboveZero = 0.1
+    bias: FiniteFloat = -1.0
+    max_iter: Iterations = 1000
+    class_weight: ClassWeight = None
+    random_state: Seed | np.random.RandomState | None = None
 
     @finite
     def fit(self, X: Any, y: Any) -> "DualDescent":

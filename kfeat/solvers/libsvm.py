@@ -2,27 +2,32 @@
 
 import ctypes
 import re
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Gt
 from libsvm import svm as library
 from numpy.typing import NDArray
-from pydantic import FiniteFloat
-from sklearn import svm
 
 from kfeat.errors import ParameterError, SolverError
 from kfeat.parameters import Iterations
-from kfeat.solvers.base import Subproblem, Task, finite
-from kfeat.solvers.libsvm.kernel import GivenKernel, LibsvmKernel, libsvm_kernel
-from kfeat.solvers.libsvm.limited import train_limited
-from kfeat.solvers.libsvm.machine import KernelMachine
-from kfeat.solvers.libsvm.model import SupportVectors, copy_model, kernel_fields
-from kfeat.solvers.native.library import c_array, solving, structure, thread_cap, weight_fields
-from kfeat.solvers.native.nodes import NodeRows
+from kfeat.solvers.base import AboveZero, ClassWeight, NotNegative, Task, finite
+from kfeat.solvers.kernel_machine import KernelMachine
+from kfeat.solvers.libsvm_kernels import GivenKernel, LibsvmKernel, kernel_fields, libsvm_kernel
+from kfeat.solvers.native import (
+    NodeRows,
+    c_array,
+    labels_in_c,
+    solving,
+    structure,
+    thread_cap,
+    weight_fields,
+)
+from kfeat.solvers.support_vectors import SupportVectors, copy_model
 
 
+@dataclass(eq=False, repr=False)
 class Libsvm(KernelMachine):
     """The exact kernel SVM by LIBSVM.
 
@@ -83,27 +88,15 @@ class Libsvm(KernelMachine):
     (True, 'C-SVC')
     """
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        solver_type: Literal[0, 3] = 0,
-        C: Annotated[FiniteFloat, Gt(0)] = 1.0,
-        eps: Annotated[FiniteFloat, Gt(0)] = 1e-3,
-        p: Annotated[FiniteFloat, Ge(0)] = 0.1,
-        cache_mb: Annotated[FiniteFloat, Gt(0)] | None = None,
-        shrinking: bool = True,
-        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        max_iter: Iterations | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.solver_type = solver_type
-        self.C = C
-        self.eps = eps
-        self.p = p
-        self.cache_mb = cache_mb
-        self.shrinking = shrinking
-        self.class_weight = class_weight
-        self.max_iter = max_iter
+    kernel: Any = None
+    solver_type: Literal[0, 3] = 0
+    C: AboveZero = 1.0
+    eps: AboveZero = 1e-3
+    p: NotNegative = 0.1
+    cache_mb: AboveZero | None = None
+    shrinking: bool = True
+    class_weight: ClassWeight = None
+    max_iter: Iterations | None = None
 
     @property
     def task(self) -> Task:
@@ -115,48 +108,49 @@ class Libsvm(KernelMachine):
         """Train on X (n, d) and y (n,)."""
         X, y = self._begin(X, y)
         start = perf_counter()
+        kernel: LibsvmKernel
         if self.max_iter is None:
             kernel = libsvm_kernel(self.kernel_, self._scale)
             rows = kernel.training_rows(X)
             built = perf_counter()
-            trained = self._train(rows, y, kernel)
+            model, iterations, objectives = self._train(rows, y, kernel)
         else:
             kernel = GivenKernel(self.kernel_, self._scale)
             gram = kernel.gram(X)
             built = perf_counter()
-            trained = train_limited(gram, self._targets(y), self._limited())
-        model, iterations, objectives = trained
-        self._keep(kernel, model, X, self._subproblems(iterations, y))
+            model, iterations = self._train_in_scikit_learn(kernel, gram, y)
+            objectives = self._dual_objectives(model, gram, labels_in_c(self, y))
+        regression = self.task == "regression"
+        variables = 2 * len(y) if regression else max(self._sizes(y))  # epsilon-SVR has two for each row
+        # LIBSVM says on stderr, not in its messages, that it gave up.
+        limit = self.max_iter or max(10_000_000, 100 * variables)
+        self._keep(kernel, model, X, iterations, "epsilon-SVR" if regression else "C-SVC", limit)
         self.objective_ = sum(objectives) / self._scale
         self.times_ = {"build": built - start, "solve": perf_counter() - built}
         return self
-
-    def _limited(self) -> "svm.SVC | svm.SVR":
-        """Return scikit-learn's LIBSVM with these parameters, for a Gram matrix."""
-        shared = {
-            "kernel": "precomputed",
-            "C": self.C * self._scale,
-            "tol": self.eps,
-            "shrinking": self.shrinking,
-            "cache_size": self.cache_mb_,
-            "max_iter": self.max_iter,
-        }
-        if self.task == "regression":
-            return svm.SVR(epsilon=self.p, **shared)
-        return svm.SVC(class_weight=self._weights or None, **shared)
 
     def _train(
         self, rows: NodeRows, y: NDArray[Any], kernel: LibsvmKernel
     ) -> tuple[SupportVectors, list[int], list[float]]:
         """Run svm_train; return its model, and the iterations and the dual objective of each subproblem."""
-        targets = self._targets(y)
+        targets = labels_in_c(self, y)
         problem = structure(
             library.svm_problem,
             l=len(targets),
             y=c_array(targets, ctypes.c_double),
             x=c_array(rows.pointers, ctypes.POINTER(library.svm_node)),
         )
-        parameter = self._parameter(kernel)
+        parameter = structure(
+            library.svm_parameter,
+            svm_type=int(self.solver_type),  # which may be given as 0.0
+            C=self.C * self._scale,
+            eps=self.eps,
+            p=self.p,
+            shrinking=int(self.shrinking),
+            cache_size=self.cache_mb_,
+            **kernel_fields(kernel),
+            **weight_fields(self._weights),
+        )
         with thread_cap(), solving(library.libsvm.svm_set_print_string_function, None) as messages:
             refusal = library.libsvm.svm_check_parameter(problem, parameter)
             if refusal:
@@ -173,25 +167,15 @@ class Libsvm(KernelMachine):
             raise SolverError(f"LIBSVM returned no usable model; its messages were: {log[-500:]!r}")
         return copied, iterations, objectives
 
-    def _parameter(self, kernel: LibsvmKernel) -> Any:
-        return structure(
-            library.svm_parameter,
-            svm_type=int(self.solver_type),  # which may be given as 0.0
-            C=self.C * self._scale,
-            eps=self.eps,
-            p=self.p,
-            shrinking=int(self.shrinking),
-            cache_size=self.cache_mb_,
-            **kernel_fields(kernel),
-            **weight_fields(self._weights),
-        )
-
-    def _subproblems(self, iterations: list[int], y: NDArray[Any]) -> list[Subproblem]:
-        """Return how each subproblem ended: LIBSVM says on stderr, not here, that it gave up."""
-        # epsilon-SVR has two variables per row.
-        variables = 2 * len(y) if self.task == "regression" else max(self._sizes(y))
-        limit = self.max_iter or max(10_000_000, 100 * variables)
-        name = "epsilon-SVR" if self.task == "regression" else "C-SVC"
-        return [
-            Subproblem(name, done, "tolerance" if done < limit else "iteration limit") for done in iterations
-        ]
+    def _dual_objectives(
+        self, model: SupportVectors, gram: NDArray[np.float64], targets: NDArray[np.float64]
+    ) -> list[float]:
+        """Return for each pair sum |a| - a'Ka / 2, or for regression a'y - p sum |a| - a'Ka / 2."""
+        found = []
+        for positions, coefficients in model.subproblems():
+            a = np.zeros(len(gram))
+            a[model.rows[positions]] = coefficients
+            size = np.abs(a).sum()
+            linear = size if self.task == "classification" else a @ targets - self.p * size
+            found.append(float(linear - a @ (gram @ a) / 2))
+        return found

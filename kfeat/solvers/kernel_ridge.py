@@ -1,23 +1,23 @@
 """Exact kernel ridge regression, for as many rows as a Gram matrix fits."""
 
+from dataclasses import dataclass
 from time import perf_counter
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from annotated_types import Gt
 from numpy.typing import NDArray
-from pydantic import FiniteFloat
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from sklearn.utils import gen_batches
 
 from kfeat.errors import SolverError
 from kfeat.kernels import Kernel
 from kfeat.memory import check_memory
-from kfeat.solvers.base import Solver, Subproblem, Task, finite, resolved_kernel
+from kfeat.solvers.base import AboveZero, Solver, Subproblem, finite, resolved_kernel
 
 BLOCK_VALUES = 2**22  # kernel values held while predicting
 
 
+@dataclass(eq=False, repr=False)
 class KernelRidge(Solver):
     """Exact kernel ridge regression: min over f, b of sum_i (y_i - f(x_i) - b)^2 + alpha ||f||_K^2.
 
@@ -54,22 +54,12 @@ class KernelRidge(Solver):
     True
     """
 
+    task = "regression"
     needs_kernel: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        kernel: Kernel | None = None,
-        alpha: Annotated[FiniteFloat, Gt(0)] = 1.0,
-        fit_intercept: bool = True,
-    ) -> None:
-        self.kernel = kernel
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-
-    @property
-    def task(self) -> Task:
-        """Regression."""
-        return "regression"
+    kernel: Kernel | None = None
+    alpha: AboveZero = 1.0
+    fit_intercept: bool = True
 
     @finite
     def fit(self, X: Any, y: Any) -> "KernelRidge":

@@ -7,18 +7,16 @@ conjugate gradients that are preconditioned with the Cholesky factor of an older
 See Keerthi and DeCoste, JMLR 6 (2005); Chapelle, Neural Computation 19 (2007).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import special
 
 from kfeat.errors import SolverError
-from kfeat.solvers.newton.design import Design
-from kfeat.solvers.newton.losses import Loss
-from kfeat.solvers.newton.system import conjugate_gradients, hessian_factor, solve
+from kfeat.solvers.newton_system import DesignMatrix, Vector, conjugate_gradients, hessian_factor, solve
 
-Vector = NDArray[np.float64]
 WHOLE = 0.7  # share of rows with a Hessian above 0 from which all rows are used in place, without a copy
 FIRST_GUESS = 5  # conjugate gradient steps that the Hessian of all rows, scaled, needs as preconditioner
 SEPARABLE = 1e-5  # share of the objective at zero below which hardly any loss is left
@@ -27,11 +25,33 @@ STAGE_EPS = 1e-2  # tolerance on the way along growing costs
 WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as preconditioner
 
 
+class Loss(NamedTuple):
+    """A convex loss of the margin u = y <w, x> with its gradient and its (generalised) Hessian in u."""
+
+    value: Callable[[Vector], Vector]
+    gradient: Callable[[Vector], Vector]
+    hessian: Callable[[Vector], Vector]
+
+
+LOSSES = {
+    "squared_hinge": Loss(  # max(0, 1 - u)^2, LIBLINEAR's "l2-loss"
+        value=lambda u: np.maximum(1 - u, 0) ** 2,
+        gradient=lambda u: -2 * np.maximum(1 - u, 0),
+        hessian=lambda u: np.where(u < 1, 2.0, 0.0),
+    ),
+    "logistic": Loss(  # log(1 + exp(-u))
+        value=lambda u: np.logaddexp(0, -u),
+        gradient=lambda u: -special.expit(-u),
+        hessian=lambda u: special.expit(u) * special.expit(-u),
+    ),
+}
+
+
 @dataclass
 class Problem:
     """All one-against-rest problems over the same rows: signs s and costs c, both (n, k)."""
 
-    design: Design
+    design: DesignMatrix
     signs: Vector
     costs: Vector
     loss: Loss
@@ -231,7 +251,7 @@ def newton_direction(problem: Problem, state: Descent, j: int) -> Vector:
     return d
 
 
-def wants_factor(design: Design, state: Descent, h: Vector) -> bool:
+def wants_factor(design: DesignMatrix, state: Descent, h: Vector) -> bool:
     """Tell whether a fresh factor costs less than the steps that the one at hand, or none, asks for."""
     return state.cg_steps > design.gram_cost(int(np.count_nonzero(h)))
 

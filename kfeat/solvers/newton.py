@@ -3,24 +3,23 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from annotated_types import Gt
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
 from kfeat.parameters import Iterations, check_parameters
-from kfeat.solvers.base import LinearSolver, OutOfCore, Solver, Subproblem, Task, finite
-from kfeat.solvers.class_weights import class_factors
-from kfeat.solvers.liblinear.objective import linear_objective
-from kfeat.solvers.newton.batched_design import design
-from kfeat.solvers.newton.losses import LOSSES
-from kfeat.solvers.newton.method import Descent, Problem, descend, minimise, reopen
+from kfeat.solvers.base import AboveZero, ClassWeight, OutOfCore, Solver, Subproblem, class_factors, finite
+from kfeat.solvers.linear import LinearSolver, linear_objective
+from kfeat.solvers.newton_method import LOSSES, Descent, Problem, descend, minimise, reopen
+from kfeat.solvers.newton_system import design
 
 LIBLINEAR_TYPE = {"squared_hinge": 2, "logistic": 0}  # whose objective is minimised
+NewtonLoss = Literal["squared_hinge", "logistic"]
 
 
+@dataclass(eq=False, repr=False)
 class Newton(LinearSolver):
     """LIBLINEAR's -s 2 (`loss="squared_hinge"`) or -s 0 ("logistic") objective, minimised with BLAS.
 
@@ -78,28 +77,13 @@ class Newton(LinearSolver):
     identity_defaults: ClassVar[dict[str, float]] = {"eps": 1e-3}
     out_of_core: ClassVar[OutOfCore] = "passes"
 
-    def __init__(
-        self,
-        loss: Literal["squared_hinge", "logistic"] = "squared_hinge",
-        C: Annotated[FiniteFloat, Gt(0)] = 1.0,
-        eps: Annotated[FiniteFloat, Gt(0)] = 1e-2,
-        bias: FiniteFloat = -1.0,
-        class_weight: dict[Any, float] | Literal["balanced"] | None = None,
-        max_iter: Iterations = 300,
-        warm_start: bool = False,
-    ) -> None:
-        self.loss = loss
-        self.C = C
-        self.eps = eps
-        self.bias = bias
-        self.class_weight = class_weight
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-
-    @property
-    def task(self) -> Task:
-        """Classification."""
-        return "classification"
+    loss: NewtonLoss = "squared_hinge"
+    C: AboveZero = 1.0
+    eps: AboveZero = 1e-2
+    bias: FiniteFloat = -1.0
+    class_weight: ClassWeight = None
+    max_iter: Iterations = 300
+    warm_start: bool = False
 
     @property
     def logistic(self) -> bool:
