@@ -62,7 +62,7 @@ class Decoder:
         parameters = {key: self(item) for key, item in value["parameters"].items()}
         learnt = {key: self(item) for key, item in value["learnt"].items()}
         made = cls(**parameters)
-        if is_dataclass(cls) and not issubclass(cls, BaseEstimator):
+        if is_dataclass(cls) and not isinstance(made, BaseEstimator):
             if missing := {field.name for field in fields(cls)} - parameters.keys() or learnt:
                 raise ModelError(f"it has a damaged {value['is']}: {', '.join(sorted(missing))}")
         elif cls.__module__.startswith("kfeat."):

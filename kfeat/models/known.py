@@ -11,8 +11,7 @@ from kfeat.maps.truncated_maclaurin import TruncatedSeries
 from kfeat.models.calibration import Calibration
 from kfeat.solvers import SOLVERS
 from kfeat.solvers.base import Subproblem
-from kfeat.solvers.libsvm_kernels import GivenKernel, NativeKernel
-from kfeat.solvers.support_vectors import SupportVectors
+from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
 
 OTHERS: dict[str, type] = {
     "calibration": Calibration,

@@ -5,8 +5,15 @@ from typing import Any
 import numpy as np
 
 from kfeat.errors import ModelError
-from kfeat.solvers.libsvm_kernels import LINEAR, POLYNOMIAL, PRECOMPUTED, RBF, GivenKernel, NativeKernel
-from kfeat.solvers.support_vectors import SupportVectors
+from kfeat.solvers.libsvm_model import (
+    LINEAR,
+    POLYNOMIAL,
+    PRECOMPUTED,
+    RBF,
+    GivenKernel,
+    NativeKernel,
+    SupportVectors,
+)
 
 
 def check_sound(made: Any) -> None:

@@ -3,14 +3,12 @@
 from kfeat.solvers.base import Solver, Subproblem, regression_errors, relative_error
 from kfeat.solvers.cross_validation import LibsvmCV, NewtonCV, grid_scores
 from kfeat.solvers.dual_descent import DualDescent
-from kfeat.solvers.kernel_ridge import KernelRidge
 from kfeat.solvers.liblinear import Liblinear
-from kfeat.solvers.libsvm import Libsvm
+from kfeat.solvers.libsvm import Libsvm, Svc
 from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.newton import Newton
-from kfeat.solvers.ridge import Ridge
+from kfeat.solvers.ridge import KernelRidge, Ridge
 from kfeat.solvers.ridge_cv import RidgeCV
-from kfeat.solvers.svc import Svc
 
 SOLVERS: dict[str, type[Solver]] = {
     "liblinear": Liblinear,

@@ -41,6 +41,7 @@ Task = Literal["classification", "regression"]
 # How a solver trains on features that do not fit in memory: it passes over batches of them, once or again and
 # again; it reads an array that is mapped from a file; or not at all.
 OutOfCore = Literal["one pass", "passes", "mapped file", "no"]
+ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 LARGEST = float(np.sqrt(np.finfo(np.float64).max)) / 4  # the square of which is finite, also times a few
 
 
@@ -93,28 +94,20 @@ def finite(fit: Method) -> Method:
 class Solver(BaseEstimator):
     """A classifier or a regression, trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
 
-    Newton, Ridge and RidgeCV also take `kfeat.batches.Batches` of rows, or a Dask array.
-
-    Every fitted solver says how the solve went. Classifiers also have `classes_` (sorted) and
-    `decision_function`, with scikit-learn's signs and columns.
+    Newton, Ridge and RidgeCV also take `kfeat.batches.Batches` of rows, or a Dask array. Classifiers have
+    `classes_` (sorted) and `decision_function`, with scikit-learn's signs and columns.
 
     Attributes
     ----------
     objective_ : float
         The primal objective at the solution, summed over the one-against-rest subproblems of several classes
         (LIBSVM: the dual objective, which is maximised and equals the primal at the optimum).
-    n_iter_ : int
-        The number of iterations, the most over several subproblems.
-    converged_ : bool
-        Whether its own tolerance was met.
-    stop_reason_ : str
-        "tolerance", or what stopped it.
-    finished_by_ : str
-        Who finished it, such as "-s 2".
-    subproblems_ : tuple of Subproblem
-        The last three for each subproblem.
-    times_ : dict
-        Wall seconds by phase.
+    n_iter_, converged_ : int, bool
+        The number of iterations, the most over several subproblems; whether its own tolerance was met.
+    stop_reason_, finished_by_ : str
+        "tolerance", or what stopped it; who finished it, such as "-s 2".
+    subproblems_, times_ : tuple of Subproblem, dict
+        All that for each subproblem; wall seconds by phase.
     """
 
     algorithm_version: ClassVar[int] = 1
@@ -155,15 +148,7 @@ class Solver(BaseEstimator):
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         else:
-            X, y = validate_data(
-                self,
-                canonical(X),
-                y,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                order="C",
-                y_numeric=regression,
-            )
+            X, y = validate_data(self, canonical(X), y, y_numeric=regression, **ROWS)
             check_size("features", X)
         if regression:
             if np.asarray(y).dtype.kind not in "fiub":
@@ -211,20 +196,16 @@ class Solver(BaseEstimator):
                     f"have {X.shape[1]}"
                 )
             return X
-        return validate_data(
-            self, canonical(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
-        )
+        return validate_data(self, canonical(X), reset=False, **ROWS)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         if self.task == "classification":
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags()
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         else:
-            tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags()
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
 
 

@@ -65,18 +65,22 @@ def grid_scores(
 
 
 class ChoosesC(Solver):
-    """A solver whose C is chosen by cross-validation on the training rows, then trained on all of them."""
+    """A solver whose C is chosen by cross-validation on the training rows, then trained on all of them.
+
+    Attributes
+    ----------
+    C_, Cs_ : float, ndarray
+        The C that was chosen, and the values that were tried.
+    cv_scores_ : ndarray of shape (folds, values)
+        The accuracies, or coefficients of determination.
+    """
 
     C_min: float
     C_max: float
     C_factor: float
     folds: int
     random_state: int | None
-    shared: ClassVar[tuple[str, ...]]  # parameters that `_machine` takes as they are
-
-    def _machine(self, X: Any, **options: Any) -> Solver:
-        """Return the solver that is trained with each C."""
-        raise NotImplementedError
+    trained: ClassVar[Solver]  # with each C, and with all parameters that this solver has too
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return the C that was chosen."""
@@ -89,15 +93,19 @@ class ChoosesC(Solver):
         self._check_folds(y)
         y = y if self.task == "regression" else self.classes_[y]
         start = perf_counter()
-        machine = self._machine(X, **{name: getattr(self, name) for name in self.shared})
+        machine = clone(self.trained)
+        shared = machine.get_params(deep=False).keys() & self.get_params(deep=False)
+        machine.set_params(**{name: getattr(self, name) for name in shared})
+        if self.needs_kernel:  # a bandwidth that is left to the data is learnt once, on all rows
+            machine.set_params(kernel=resolved_kernel(self.kernel, X))
         self.Cs_ = geometric_grid(self.C_min, self.C_max, self.C_factor)
         seed = int(self.random_state or 0)
         self.cv_scores_ = grid_scores(machine, X, y, "C", self.Cs_, self.folds, seed)
         self.C_ = float(self.Cs_[np.argmax(self.cv_scores_.mean(axis=0))])
         searched = perf_counter()
-        parameters = machine.set_params(C=self.C_).get_params(deep=False)
-        learnt = vars(machine.fit(X, y))
-        self.__dict__ |= {name: learnt[name] for name in learnt if name not in parameters}
+        machine.set_params(C=self.C_).fit(X, y)
+        parameters = machine.get_params(deep=False)
+        self.__dict__ |= {name: learnt for name, learnt in vars(machine).items() if name not in parameters}
         self.times_ = {"search": searched - start, **machine.times_}
         return self
 
@@ -124,28 +132,11 @@ class NewtonCV(ChoosesC, LinearSolver):
         smallest is taken.
     folds : int, default 5
         The number of folds, at least 2.
-    loss : {"squared_hinge", "logistic"}, default "squared_hinge"
-        The loss: the objective is that of LIBLINEAR's -s 2 or -s 0.
-    eps : float, default 1e-2
-        The tolerance, above 0; the default is that of LIBLINEAR's -s 2 and -s 0.
-    bias : float, default -1.0
-        With 0 or more every row gets one more feature of this value, which is penalised; below 0 there is
-        none.
-    class_weight : dict, "balanced" or None, default None
-        The factor of C for each class; "balanced" weights classes by the inverse of their size.
-    max_iter : int, default 300
-        The most Newton steps per class and value of C; see `Newton`.
+    loss, eps, bias, class_weight, max_iter : as of Newton
+        The loss, the tolerance, the value of one more feature (below 0: none), the factors of C by class, and
+        the most Newton steps per class and value of C.
     random_state : int, optional
         The seed of the folds; None is 0.
-
-    Attributes
-    ----------
-    C_ : float
-        The C that was chosen.
-    Cs_ : ndarray
-        The values that were tried.
-    cv_scores_ : ndarray of shape (folds, values)
-        The accuracies.
 
     Examples
     --------
@@ -158,7 +149,7 @@ class NewtonCV(ChoosesC, LinearSolver):
     """
 
     identity_defaults: ClassVar[dict[str, float]] = {"eps": 1e-3}
-    shared: ClassVar[tuple[str, ...]] = ("loss", "eps", "bias", "class_weight", "max_iter")
+    trained: ClassVar[Solver] = Newton(warm_start=True)
     logistic = Newton.logistic
 
     C_min: AboveZero = 2.0**-6
@@ -172,9 +163,6 @@ class NewtonCV(ChoosesC, LinearSolver):
     max_iter: Iterations = 300
     random_state: Seed | None = None
 
-    def _machine(self, X: Any, **options: Any) -> Solver:
-        return Newton(warm_start=True, **options)
-
 
 @dataclass(eq=False, repr=False)
 class LibsvmCV(ChoosesC, KernelMachine):
@@ -184,36 +172,18 @@ class LibsvmCV(ChoosesC, KernelMachine):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel; None is linear.
-    solver_type : {0, 3}, default 0
-        LIBSVM's -s: 0 is C-SVC (one against one), 3 epsilon-SVR.
+    kernel, solver_type : Kernel, optional, and {0, 3}, default 0
+        The kernel (None: linear), and LIBSVM's -s: 0 is C-SVC (one against one), 3 epsilon-SVR.
     C_min, C_max, C_factor : float, default 2^-4, 2^8 and 4
         C runs over C_min, C_min C_factor, C_min C_factor^2 ... up to C_max; of equally good values the
         smallest is taken.
     folds : int, default 5
         The number of folds, at least 2.
-    eps : float, default 1e-3
-        The tolerance, above 0.
-    p : float, default 0.1
-        Half the width of the regression's tube, in which errors cost nothing.
-    cache_mb : float, optional
-        The kernel cache in MB, as Libsvm has it.
-    class_weight : dict, "balanced" or None, default None
-        The factor of C for each class; "balanced" weights classes by the inverse of their size.
-    max_iter : int, optional
-        The most iterations of each subproblem, as Libsvm has it.
+    eps, p, cache_mb, class_weight, max_iter : as of Libsvm
+        The tolerance, half the width of the regression's tube, the kernel cache in MB, the factors of C by
+        class, and the most iterations of each subproblem.
     random_state : int, optional
         The seed of the folds; None is 0.
-
-    Attributes
-    ----------
-    C_ : float
-        The C that was chosen.
-    Cs_ : ndarray
-        The values that were tried.
-    cv_scores_ : ndarray of shape (folds, values)
-        The accuracies, or coefficients of determination.
 
     Examples
     --------
@@ -226,7 +196,7 @@ class LibsvmCV(ChoosesC, KernelMachine):
     ((5, 3), True)
     """
 
-    shared: ClassVar[tuple[str, ...]] = ("solver_type", "eps", "p", "cache_mb", "class_weight", "max_iter")
+    trained: ClassVar[Solver] = Libsvm()
     task = Libsvm.task
 
     kernel: Any = None
@@ -241,6 +211,3 @@ class LibsvmCV(ChoosesC, KernelMachine):
     class_weight: ClassWeight = None
     max_iter: Iterations | None = None
     random_state: Seed | None = None
-
-    def _machine(self, X: Any, **options: Any) -> Solver:
-        return Libsvm(resolved_kernel(self.kernel, X), **options)

@@ -28,10 +28,8 @@ class DualDescent(LinearSolver):
 
     Parameters
     ----------
-    C : float, default 1.0
-        The cost of the losses, above 0.
-    eps : float, default 0.1
-        The tolerance, above 0.
+    C, eps : float, default 1.0 and 0.1
+        The cost of the losses and the tolerance, above 0.
     bias : float, default -1.0
         Above 0 every row gets one more feature of this value, which is penalised; otherwise there is none.
     max_iter : int, default 1000
@@ -40,13 +38,6 @@ class DualDescent(LinearSolver):
         The factor of C for each class; "balanced" weights classes by the inverse of their size.
     random_state : int, RandomState or None, default None
         The order in which rows are visited.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (subproblems, d)
-        The weights.
-    intercept_ : ndarray of shape (subproblems,)
-        The intercepts.
 
     Examples
     --------

@@ -17,9 +17,8 @@ from kfeat.errors import ParameterError, SolverError
 from kfeat.kernels.base import TILE
 from kfeat.memory import available_memory
 from kfeat.solvers.base import ClassWeight, Solver, Subproblem, available_when, classifies, resolved_kernel
-from kfeat.solvers.libsvm_kernels import LINEAR, POLYNOMIAL, PRECOMPUTED, LibsvmKernel
+from kfeat.solvers.libsvm_model import LINEAR, POLYNOMIAL, PRECOMPUTED, RBF, LibsvmKernel, SupportVectors
 from kfeat.solvers.native import check_sizes, labels_in_c, one_at_a_time, weights_in_c
-from kfeat.solvers.support_vectors import SupportVectors
 
 FLOAT32 = np.finfo(np.float32)
 FIRST_VIOLATION = 2.0  # of the conditions of optimality, where C-SVC starts
@@ -30,6 +29,15 @@ class KernelMachine(Solver):
     """A kernel SVM, one against one: subclasses train, this class decides and reports.
 
     `fit` of a subclass calls `_begin`, trains, and ends with `_keep`.
+
+    Attributes
+    ----------
+    kernel_, cache_mb_ : Kernel, float
+        The kernel, its bandwidth a number, and the cache that was taken.
+    support_, n_support_ : ndarray
+        The rows in X of the support vectors, and their number per class, or in all.
+    dual_coef_, intercept_ : ndarray
+        The coefficients, both in LIBSVM's order of classes and with its signs.
     """
 
     needs_kernel: ClassVar[bool] = True
@@ -96,18 +104,15 @@ class KernelMachine(Solver):
         rows are X (n, d), or a Gram matrix (n, n). Returns the model, its classes sorted, and the iterations
         of each subproblem. Raises SolverError where the model is not finite.
         """
-        names = {LINEAR: "linear", POLYNOMIAL: "poly", PRECOMPUTED: "precomputed"}
+        names = {LINEAR: "linear", POLYNOMIAL: "poly", RBF: "rbf", PRECOMPUTED: "precomputed"}
         options = {
-            "kernel": names.get(kernel.type, "rbf"),
-            "degree": kernel.degree,
-            "gamma": kernel.gamma,
-            "coef0": kernel.coef0,
+            "kernel": names[kernel.type],
             "C": self.C * self._scale,
             "tol": self.eps,
             "cache_size": self.cache_mb_,
             "shrinking": self.shrinking,
             "max_iter": self.max_iter or -1,
-        }
+        } | kernel.numbers
         if self.task == "regression":
             machine = svm.SVR(epsilon=self.p, **options)
         else:
@@ -120,38 +125,28 @@ class KernelMachine(Solver):
                 raise SolverError(f"LIBSVM returned no usable model: {error}") from None
         classes = 0 if self.task == "regression" else len(machine.classes_)
         sign = -1 if classes == 2 else 1  # scikit-learn turns the signs of two classes round
-        coefficients = machine.dual_coef_
-        dense = coefficients.toarray() if issparse(coefficients) else coefficients
+        a = machine.dual_coef_.toarray() if issparse(machine.dual_coef_) else machine.dual_coef_
         model = SupportVectors(
             order=np.arange(classes),
             counts=np.array(machine.n_support_[: max(1, classes)], dtype=np.intp),
             rows=machine.support_.astype(np.intp),
-            coefficients=np.array(sign * dense, dtype=np.float64),
+            coefficients=np.array(sign * a, dtype=np.float64),
             rho=np.array(-sign * machine.intercept_, dtype=np.float64),
         )
         return model, np.ravel(machine.n_iter_).tolist()
 
-    def _keep(
-        self,
-        kernel: LibsvmKernel,
-        model: SupportVectors,
-        X: Any,
-        iterations: list[int],
-        name: str,
-        limit: float,
-    ) -> None:
-        """Set the fitted attributes; `limit` is the most iterations that were allowed."""
-        self._kernel = kernel
-        self._model = model
-        model.take_rows(X, kernel)
+    def _keep(self, kernel: LibsvmKernel, model: SupportVectors, X: Any) -> None:
+        """Set the fitted attributes that tell about the model."""
+        self._kernel, self._model = kernel, model
+        model.vectors = kernel.hold(X[model.rows])
         model.coefficients /= self._scale
-        self.support_ = model.rows
+        self.support_, self.dual_coef_, self.intercept_ = model.rows, model.coefficients, -model.rho
         self.n_support_ = model.counts[np.argsort(model.order)] if len(model.order) else model.counts
-        self.dual_coef_ = model.coefficients
-        self.intercept_ = -model.rho
-        self._report(
-            [Subproblem(name, n, "tolerance" if n < limit else "iteration limit") for n in iterations]
-        )
+
+    def _report_iterations(self, name: str, iterations: list[int], limit: float) -> None:
+        """Report subproblems that took these iterations, of `limit` at most."""
+        reasons = ["tolerance" if done < limit else "iteration limit" for done in iterations]
+        self._report([Subproblem(name, *how) for how in zip(iterations, reasons, strict=True)])
 
 
 def fair_cache_mb(n: int) -> int:

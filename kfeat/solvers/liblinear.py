@@ -61,10 +61,8 @@ class Liblinear(LinearSolver):
         Its -s: 0 and 7 l2-regularised logistic regression (primal, dual), 1 and 2 l2-loss SVM (dual, primal),
         3 l1-loss SVM (dual), 4 Crammer and Singer, 5 l1-regularised l2-loss SVM, 6 l1-regularised logistic
         regression; for regression 11 and 12 l2-loss (primal, dual), 13 l1-loss (dual).
-    C : float, default 1.0
-        The cost of the losses, above 0.
-    eps : float, optional
-        The tolerance, above 0; None is LIBLINEAR's default for that solver.
+    C, eps : float, default 1.0 and None
+        The cost of the losses and the tolerance, above 0; None is LIBLINEAR's default for that solver.
     bias : float, default -1.0
         With 0 or more every row gets one more feature of this value, penalised unless
         `regularize_bias=False`; below 0 there is none.
@@ -82,14 +80,8 @@ class Liblinear(LinearSolver):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (subproblems, d), or (d,) in regression
-        The weights.
-    intercept_ : ndarray of shape (subproblems,), or float in regression
-        The intercepts.
-    order_ : ndarray
-        The positions in `classes_` of LIBLINEAR's own order of the classes.
-    log_ : str
-        What LIBLINEAR printed.
+    order_, log_ : ndarray, str
+        The positions in `classes_` of LIBLINEAR's own order of the classes; what LIBLINEAR printed.
 
     Examples
     --------

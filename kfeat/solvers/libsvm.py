@@ -1,8 +1,9 @@
-"""LIBSVM's exact kernel SVM: C-SVC and epsilon-SVR, trained by LIBSVM, predicted by matrix products."""
+"""The exact kernel SVM: by LIBSVM (C-SVC and epsilon-SVR), and by scikit-learn's SVC, a copy of it."""
 
 import ctypes
 import re
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 from typing import Any, Literal
 
@@ -14,7 +15,13 @@ from kfeat.errors import ParameterError, SolverError
 from kfeat.parameters import Iterations
 from kfeat.solvers.base import AboveZero, ClassWeight, NotNegative, Task, finite
 from kfeat.solvers.kernel_machine import KernelMachine
-from kfeat.solvers.libsvm_kernels import GivenKernel, LibsvmKernel, kernel_fields, libsvm_kernel
+from kfeat.solvers.libsvm_model import (
+    GivenKernel,
+    LibsvmKernel,
+    SupportVectors,
+    copy_model,
+    libsvm_kernel,
+)
 from kfeat.solvers.native import (
     NodeRows,
     c_array,
@@ -24,7 +31,6 @@ from kfeat.solvers.native import (
     thread_cap,
     weight_fields,
 )
-from kfeat.solvers.support_vectors import SupportVectors, copy_model
 
 
 @dataclass(eq=False, repr=False)
@@ -45,17 +51,13 @@ class Libsvm(KernelMachine):
         The kernel; None is linear.
     solver_type : {0, 3}, default 0
         Its -s: 0 is C-SVC (one against one), 3 epsilon-SVR.
-    C : float, default 1.0
-        The cost of the losses, above 0.
-    eps : float, default 1e-3
-        The tolerance, above 0.
+    C, eps : float, default 1.0 and 1e-3
+        The cost of the losses and the tolerance, above 0.
     p : float, default 0.1
         Half the width of the regression's tube, in which errors cost nothing.
-    cache_mb : float, optional
-        The kernel cache in MB; None: half of the free memory, at most what the Gram matrix of the largest of
-        its subproblems takes.
-    shrinking : bool, default True
-        Whether LIBSVM uses its shrinking heuristic.
+    cache_mb, shrinking : float, optional, and bool, default True
+        The kernel cache in MB (None: half of the free memory, at most what the Gram matrix of the largest of
+        its subproblems takes), and whether LIBSVM uses its shrinking heuristic.
     class_weight : dict, "balanced" or None, default None
         The factor of C for each class; "balanced" weights classes by the inverse of their size.
     max_iter : int, optional
@@ -63,19 +65,6 @@ class Libsvm(KernelMachine):
         takes no other: with a number, the copy of it inside scikit-learn trains, every kernel as a Gram
         matrix. A row with a kernel value far above all others may keep it from converging: LIBSVM chooses
         pairs of rows by their gain over k(x, x), so that all other pairs come first.
-
-    Attributes
-    ----------
-    kernel_ : Kernel
-        The kernel, its bandwidth a number.
-    support_ : ndarray
-        The rows in X of the support vectors.
-    n_support_ : ndarray
-        The number of support vectors per class, or in all.
-    dual_coef_, intercept_ : ndarray
-        The coefficients, both in LIBSVM's order of classes.
-    cache_mb_ : float
-        The cache that was taken.
 
     Examples
     --------
@@ -108,23 +97,21 @@ class Libsvm(KernelMachine):
         """Train on X (n, d) and y (n,)."""
         X, y = self._begin(X, y)
         start = perf_counter()
-        kernel: LibsvmKernel
         if self.max_iter is None:
             kernel = libsvm_kernel(self.kernel_, self._scale)
-            rows = kernel.training_rows(X)
-            built = perf_counter()
+            rows, built = kernel.training_rows(X), perf_counter()
             model, iterations, objectives = self._train(rows, y, kernel)
         else:
             kernel = GivenKernel(self.kernel_, self._scale)
-            gram = kernel.gram(X)
-            built = perf_counter()
+            gram, built = kernel.gram(X), perf_counter()
             model, iterations = self._train_in_scikit_learn(kernel, gram, y)
-            objectives = self._dual_objectives(model, gram, labels_in_c(self, y))
+            objectives = self._dual_objectives(model, gram, y)
         regression = self.task == "regression"
         variables = 2 * len(y) if regression else max(self._sizes(y))  # epsilon-SVR has two for each row
         # LIBSVM says on stderr, not in its messages, that it gave up.
         limit = self.max_iter or max(10_000_000, 100 * variables)
-        self._keep(kernel, model, X, iterations, "epsilon-SVR" if regression else "C-SVC", limit)
+        self._keep(kernel, model, X)
+        self._report_iterations("epsilon-SVR" if regression else "C-SVC", iterations, limit)
         self.objective_ = sum(objectives) / self._scale
         self.times_ = {"build": built - start, "solve": perf_counter() - built}
         return self
@@ -148,7 +135,8 @@ class Libsvm(KernelMachine):
             p=self.p,
             shrinking=int(self.shrinking),
             cache_size=self.cache_mb_,
-            **kernel_fields(kernel),
+            kernel_type=kernel.type,
+            **kernel.numbers,
             **weight_fields(self._weights),
         )
         with thread_cap(), solving(library.libsvm.svm_set_print_string_function, None) as messages:
@@ -167,15 +155,84 @@ class Libsvm(KernelMachine):
             raise SolverError(f"LIBSVM returned no usable model; its messages were: {log[-500:]!r}")
         return copied, iterations, objectives
 
-    def _dual_objectives(
-        self, model: SupportVectors, gram: NDArray[np.float64], targets: NDArray[np.float64]
-    ) -> list[float]:
+    def _dual_objectives(self, model: SupportVectors, gram: NDArray[Any], y: NDArray[Any]) -> list[float]:
         """Return for each pair sum |a| - a'Ka / 2, or for regression a'y - p sum |a| - a'Ka / 2."""
         found = []
         for positions, coefficients in model.subproblems():
             a = np.zeros(len(gram))
             a[model.rows[positions]] = coefficients
             size = np.abs(a).sum()
-            linear = size if self.task == "classification" else a @ targets - self.p * size
+            linear = size if self.task == "classification" else a @ y - self.p * size
             found.append(float(linear - a @ (gram @ a) / 2))
         return found
+
+
+@dataclass(eq=False, repr=False)
+class Svc(KernelMachine):
+    """The exact kernel SVM by scikit-learn's SVC, which is a copy of LIBSVM that also takes dense rows.
+
+    min over w, b of ||w||^2 / 2 + C sum_i max(0, 1 - y_i (<w, x_i> + b)) in the feature space of `kernel`,
+    one class against another. SVC's own kernels stand for Linear, Polynomial and Gaussian; any other, and any
+    whose values are beyond float32, is handed over as a Gram matrix, which takes 8 n^2 bytes, as by `Libsvm`.
+    Dense rows are trained on as they are, CSR rows as CSR. Predictions are matrix products. Raises DataError
+    for fewer than two classes, SolverError for a Gram matrix that does not fit in memory and for values that
+    no scale brings within float32. Pedregosa et al., "Scikit-learn: machine learning in Python", JMLR 12
+    (2011).
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel; None is linear.
+    C, eps : float, default 1.0 and 1e-3
+        The cost of the losses, and the tolerance (SVC's `tol`), above 0 and at most 2.
+    cache_mb, shrinking, class_weight : as of Libsvm
+        The kernel cache in MB (SVC's `cache_size`), whether the shrinking heuristic is used, and the factors
+        of C by class.
+    max_iter : int, optional
+        The most iterations of each pair of classes; None is no limit.
+
+    Attributes
+    ----------
+    objective_ : float
+        The dual objective, which is computed when it is first asked for: SVC does not tell it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.solvers import Svc
+    >>> solver = Svc(Gaussian(gamma="median"), C=10.0).fit(X, y)
+    >>> solver.score(X, y) > 0.95, solver.finished_by_
+    (True, 'SVC')
+    """
+
+    kernel: Any = None
+    C: AboveZero = 1.0
+    eps: AboveZero = 1e-3
+    cache_mb: AboveZero | None = None
+    shrinking: bool = True
+    class_weight: ClassWeight = None
+    max_iter: Iterations | None = None
+
+    @finite
+    def fit(self, X: Any, y: Any) -> "Svc":
+        """Train on X (n, d) and y (n,)."""
+        X, y = self._begin(X, y)
+        start = perf_counter()
+        kernel = libsvm_kernel(self.kernel_, self._scale)
+        rows = kernel.gram(X) if isinstance(kernel, GivenKernel) else X
+        built = perf_counter()
+        model, iterations = self._train_in_scikit_learn(kernel, rows, y)
+        self._keep(kernel, model, X)
+        self._report_iterations("SVC", iterations, self.max_iter or inf)
+        self.__dict__.pop("_objective", None)
+        self.times_ = {"build": built - start, "solve": perf_counter() - built}
+        return self
+
+    @property
+    def objective_(self) -> float:
+        """The dual objective, summed over the pairs of classes."""
+        if "_objective" not in self.__dict__:
+            self._objective = self._model.dual_objective(self._kernel)
+        return self._objective

@@ -15,7 +15,15 @@ BLOCK_BYTES = 2**25  # of float64 scratch space while predicting
 
 
 class LinearSolver(Solver):
-    """A linear solver: `coef_` (subproblems, d) and `intercept_` (subproblems,); (d,) in regression."""
+    """A linear solver.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (subproblems, d), or (d,) in regression
+        The weights.
+    intercept_ : ndarray of shape (subproblems,), or float in regression
+        The intercepts.
+    """
 
     coef_: NDArray[np.float64]
     intercept_: Any

@@ -41,10 +41,8 @@ class Newton(LinearSolver):
     ----------
     loss : {"squared_hinge", "logistic"}, default "squared_hinge"
         The loss: the objective is that of LIBLINEAR's -s 2 or -s 0.
-    C : float, default 1.0
-        The cost of the losses, above 0.
-    eps : float, default 1e-2
-        The tolerance, above 0; the default is that of LIBLINEAR's -s 2 and -s 0.
+    C, eps : float, default 1.0 and 1e-2
+        The cost of the losses and the tolerance, above 0; LIBLINEAR's -s 2 and -s 0 have the same default.
     bias : float, default -1.0
         With 0 or more every row gets one more feature of this value, which is penalised; below 0 there is
         none.
@@ -54,13 +52,6 @@ class Newton(LinearSolver):
         The most Newton steps per class; where classes can be separated without loss, per cost on the way.
     warm_start : bool, default False
         Whether a fit starts from the last `coef_` (on a path over C, for example).
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (subproblems, d)
-        The weights.
-    intercept_ : ndarray of shape (subproblems,)
-        The intercepts.
 
     Examples
     --------

@@ -114,36 +114,31 @@ class DesignMatrix:
 
 
 @dataclass(frozen=True)
-class BatchedDesign(DesignMatrix):
-    """Rows [x_i, bias] that come in batches X: every product is one pass over them."""
+class _BatchedDesign(DesignMatrix):
+    """Rows that come in batches X: every product of `DesignMatrix` as one pass, `take` without a copy."""
 
     def take(self, rows: NDArray[np.intp]) -> Self:
-        """Return some rising rows, without a copy."""
         return type(self)(self.X.take(rows), self.bias)
 
     def matvec(self, W: Vector) -> Vector:
-        """Return the scores <[x_i, bias], w> for w (columns,) or W (columns, k)."""
-        bias, values, start = self.bias, np.empty((self.shape[0], *W.shape[1:])), 0
+        bias = self.bias  # and not self, which would go to Dask's workers with all batches
+        values, start = np.empty((self.shape[0], *W.shape[1:])), 0
         for block in self.X.each(lambda X: DesignMatrix(X, bias).matvec(W)):
             values[start : start + len(block)] = block
             start += len(block)
         return values
 
     def rmatvec(self, R: Vector) -> Vector:
-        """Return sum_i [x_i, bias] r_i for r (n,) or R (n, k)."""
         return self._sum(lambda rows, r: rows.rmatvec(r), R.shape[1:], R)
 
     def hessian_product(self, h: Vector, p: Vector) -> Vector:
-        """Return sum_i h_i [x_i, bias] <[x_i, bias], p>, in one pass."""
         return self._sum(lambda rows, g: rows.hessian_product(g, p), (), h)
 
     @cached_property
     def squares(self) -> Vector:
-        """Return the sum of each column's squares."""
         return self._sum(lambda rows: rows.squares, ())
 
     def gram(self, weights: Vector | None = None) -> Vector:
-        """Return sum_i h_i [x_i, bias] [x_i, bias]' over the rows whose weight h_i is not 0."""
         columns = self.shape[1:]
         if weights is None:
             return self._sum(lambda rows: rows.gram(), columns)
@@ -151,20 +146,20 @@ class BatchedDesign(DesignMatrix):
         return self.take(active)._sum(lambda rows, h: rows.gram(h), columns, weights[active])
 
     def gram_cost(self, n: int) -> float:
-        """Return what `gram` over n rows costs, in steps of conjugate gradients: each is a pass too."""
+        # Each step of conjugate gradients is a pass too.
         return (A_PASS + super().gram_cost(n)) / (A_PASS + 1)
 
     def _sum(self, function: Any, rest: tuple[int, ...], *aligned: Vector) -> Vector:
         """Return the sum of a function of each batch's `DesignMatrix`, of shape (columns, *rest)."""
         if not self.shape[0]:
             return np.zeros((self.shape[1], *rest))
-        bias = self.bias  # and not self, which would go to Dask's workers with all batches
+        bias = self.bias  # as above
         return np.asarray(self.X.total(lambda X, *parts: function(DesignMatrix(X, bias), *parts), *aligned))
 
 
 def design(X: Any, bias: float) -> DesignMatrix:
     """Return the design of an array, a CSR matrix or batches."""
-    return (BatchedDesign if isinstance(X, Batches) else DesignMatrix)(X, bias)
+    return (_BatchedDesign if isinstance(X, Batches) else DesignMatrix)(X, bias)
 
 
 def conjugate_gradients(design: DesignMatrix, h: Vector, b: Vector, factor: Any) -> tuple[Vector, int]:

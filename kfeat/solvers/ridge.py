@@ -1,4 +1,4 @@
-"""Ridge regression from moments: features are seen a batch at a time, and never held."""
+"""Ridge regression from moments, so that features are never held at once, and exactly on a kernel."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -10,16 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.sparse import issparse
+from sklearn.utils import gen_batches
 from sklearn.utils.validation import column_or_1d
 
 from kfeat.batches import Batches
-from kfeat.errors import DataError
+from kfeat.errors import DataError, SolverError
+from kfeat.kernels import Kernel
 from kfeat.kernels.operands import as_operand, check_finite
+from kfeat.memory import check_memory
 from kfeat.parameters import check_parameters
-from kfeat.solvers.base import AboveZero, OutOfCore, Subproblem, finite
+from kfeat.solvers.base import AboveZero, OutOfCore, Solver, Subproblem, finite, resolved_kernel
 from kfeat.solvers.linear import LinearSolver
 
 BLOCK = 4096  # rows that are centred and multiplied at once
+BLOCK_VALUES = 2**22  # kernel values held while predicting
 
 
 @dataclass(eq=False, repr=False)
@@ -31,17 +35,8 @@ class Ridge(LinearSolver):
 
     Parameters
     ----------
-    alpha : float, default 1.0
-        The weight of the penalty, above 0.
-    fit_intercept : bool, default True
-        Whether there is a b; otherwise it is 0.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (d,)
-        The weights w.
-    intercept_ : float
-        The intercept b.
+    alpha, fit_intercept : float, default 1.0, and bool, default True
+        The weight of the penalty, above 0, and whether there is a b; otherwise it is 0.
 
     Examples
     --------
@@ -103,18 +98,14 @@ class Moments:
             raise DataError(f"a batch has {X.shape[0]} rows and {len(y)} targets: give one for each row")
         d = X.shape[1]
         total = cls(0, np.zeros(d), 0.0, np.zeros((d, d)), np.zeros(d), 0.0)
-        for start in range(0, X.shape[0], BLOCK):
-            rows = X[start : start + BLOCK]
-            total = total + cls._of_block(rows, np.asarray(y[start : start + BLOCK], dtype=np.float64))
+        for rows in gen_batches(X.shape[0], BLOCK):
+            A = (X[rows].toarray() if issparse(X) else X[rows]).astype(np.float64)
+            b = np.asarray(y[rows], dtype=np.float64)
+            x_mean, y_mean = A.mean(axis=0), float(b.mean())
+            A -= x_mean
+            b = b - y_mean
+            total = total + cls(len(b), x_mean, y_mean, A.T @ A, A.T @ b, float(b @ b))
         return total
-
-    @classmethod
-    def _of_block(cls, rows: Any, y: NDArray[np.float64]) -> Self:
-        X = (rows.toarray() if issparse(rows) else rows).astype(np.float64)
-        x_mean, y_mean = X.mean(axis=0), float(y.mean())
-        X -= x_mean
-        y = y - y_mean
-        return cls(len(y), x_mean, y_mean, X.T @ X, X.T @ y, float(y @ y))
 
     def __add__(self, other: "Moments") -> Self:
         """Return the moments of both sets of rows together."""
@@ -196,3 +187,80 @@ def ridge_path(about: Moments, alphas: NDArray[np.float64]) -> NDArray[np.float6
     if about.n <= len(values):
         turned[values <= len(values) * np.finfo(np.float64).eps * values[-1]] = 0
     return (turned / (np.maximum(values, 0) + alphas[:, None])) @ V.T
+
+
+@dataclass(eq=False, repr=False)
+class KernelRidge(Solver):
+    """Exact kernel ridge regression: min over f, b of sum_i (y_i - f(x_i) - b)^2 + alpha ||f||_K^2.
+
+    f(x) = sum_i a_i K(x_i, x) with (K + alpha I) a = y - b; b makes sum_i a_i = 0, or is 0 without intercept.
+    Takes 8 n^2 bytes; raises SolverError where they are not free, or where K + alpha I is singular to
+    rounding. Saunders, Gammerman and Vovk, ICML 1998.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel; None is linear.
+    alpha, fit_intercept : float, default 1.0, and bool, default True
+        The weight of the penalty, above 0, and whether there is a b.
+
+    Attributes
+    ----------
+    kernel_, dual_coef_, intercept_ : Kernel, ndarray of shape (n,), float
+        The kernel, its bandwidth a number; the coefficients a; and b.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.solvers import KernelRidge
+    >>> solver = KernelRidge(Gaussian(gamma="median"), alpha=0.1).fit(X, y)
+    >>> solver.score(X, y) > 0.5
+    True
+    """
+
+    task = "regression"
+    needs_kernel: ClassVar[bool] = True
+
+    kernel: Kernel | None = None
+    alpha: AboveZero = 1.0
+    fit_intercept: bool = True
+
+    @finite
+    def fit(self, X: Any, y: Any) -> "KernelRidge":
+        """Train on X (n, d) and y (n,)."""
+        X, y = self._check(X, y)
+        X = X.astype(np.float64)  # so is K, and then predictions; a copy, since X_fit_ keeps it
+        n = X.shape[0]
+        instead = "take fewer rows, or ridge regression on a map's features"
+        check_memory(f"the Gram matrix of {n:,} rows", 8 * n * n, instead)
+        start = perf_counter()
+        self.kernel_ = resolved_kernel(self.kernel, X)
+        K = self.kernel_(X)
+        built = perf_counter()
+        K[np.diag_indices(n)] += self.alpha
+        try:
+            factor = cho_factor(K.T, overwrite_a=True)  # K.T: LAPACK's order, so that nothing is copied
+        except LinAlgError:
+            raise SolverError(
+                f"K + alpha I is singular to rounding with alpha = {self.alpha}: take a larger alpha"
+            ) from None
+        solutions = cho_solve(factor, np.stack([y, np.ones(n)], axis=1))
+        self.intercept_ = float(solutions[:, 0].sum() / solutions[:, 1].sum()) if self.fit_intercept else 0.0
+        self.dual_coef_ = solutions[:, 0] - self.intercept_ * solutions[:, 1]
+        self.X_fit_ = X
+        # At the solution residuals are alpha a and ||f||^2 = a'Ka = a'(y - b) - alpha a'a.
+        self.objective_ = self.alpha * float(self.dual_coef_ @ (y - self.intercept_))
+        self._report([Subproblem("Cholesky", 1)])
+        self.times_ = {"build": built - start, "solve": perf_counter() - built}
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Return f(x) + b for each row, from blocks of the kernel."""
+        X = self._check_again(X)
+        values = np.empty(X.shape[0])
+        step = max(1, BLOCK_VALUES // len(self.dual_coef_))
+        for rows in gen_batches(X.shape[0], step):
+            values[rows] = self.kernel_(X[rows], self.X_fit_) @ self.dual_coef_ + self.intercept_
+        return values

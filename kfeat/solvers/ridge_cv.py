@@ -42,10 +42,8 @@ class RidgeCV(LinearSolver):
 
     Attributes
     ----------
-    alpha_ : float
-        The alpha that was chosen.
-    alphas_, cv_errors_ : ndarray
-        The values that were tried, and their mean squared errors.
+    alpha_, alphas_, cv_errors_ : float, ndarray, ndarray
+        The alpha that was chosen, the values that were tried, and their mean squared errors.
 
     Examples
     --------

@@ -11,9 +11,9 @@ from kfeat.maps import TensorSketch
 from kfeat.solvers import Liblinear, Libsvm, Newton, Ridge, RidgeCV
 from kfeat.solvers.newton_system import (
     SPEED,
-    BatchedDesign,
     DesignMatrix,
     conjugate_gradients,
+    design,
     hessian_factor,
     solve,
 )
@@ -45,7 +45,7 @@ def test_batches_are_whole_blocks_and_cover_all_rows(monkeypatch):
 def test_products_are_those_of_the_whole_matrix(make, bias):
     rng = np.random.default_rng(0)
     X, h = features(900, 7, density=0.5), rng.random(900) * (rng.random(900) < 0.4)
-    whole, batched = DesignMatrix(X, bias), BatchedDesign(ArrayBatches(make(X)), bias)
+    whole, batched = DesignMatrix(X, bias), design(ArrayBatches(make(X)), bias)
     some = np.flatnonzero(h)
     for ours, theirs, weights in ((batched, whole, h), (batched.take(some), whole.take(some), h[some])):
         assert ours.shape == theirs.shape
@@ -171,10 +171,10 @@ def test_conjugate_gradients_end_where_rounding_has_outweighed_the_identity():
         def hessian_product(self, h, p):
             return super().hessian_product(h, p) - 2 * self.scale * p  # as a sum of terms of 1e44 may be
 
-    design = Rounded(features(40, 5))
+    rounded = Rounded(features(40, 5))
     for scale in (0.0, 3.0, 1e9):
-        object.__setattr__(design, "scale", scale)
-        d, steps = conjugate_gradients(design, np.ones(40), np.ones(5), np.ones(5))
+        object.__setattr__(rounded, "scale", scale)
+        d, steps = conjugate_gradients(rounded, np.ones(40), np.ones(5), np.ones(5))
         assert np.isfinite(d).all()
         assert steps < 30
     assert steps == 1

@@ -13,8 +13,8 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from kfeat import memory
 from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sum
-from kfeat.solvers import KernelRidge, Libsvm, libsvm_kernels
-from kfeat.solvers.libsvm_kernels import GivenKernel, NativeKernel
+from kfeat.solvers import KernelRidge, Libsvm, libsvm_model
+from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel
 from tests.solvers.problems import features, labels, values
 
 KERNELS = {
@@ -135,7 +135,7 @@ def test_bad_input_is_refused():
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
 def test_other_kernels_are_handed_over_as_a_gram_matrix(classes, make, monkeypatch):
-    monkeypatch.setattr(libsvm_kernels, "GRAM_VALUES", 2000)  # several blocks
+    monkeypatch.setattr(libsvm_model, "BLOCK_VALUES", 2000)  # several blocks
     X, T = features(151, 6), features(90, 6, seed=4)
     y = labels(X, classes)
     X, y = X[np.argsort(y)], np.sort(y)  # of equal votes LIBSVM takes the class that it saw first
