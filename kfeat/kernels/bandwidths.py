@@ -1,5 +1,6 @@
-"""Bandwidth heuristics: a kernel's bandwidth as the mean or the median distance between rows of the data."""
+"""Distances between rows, and bandwidths as their mean or their median."""
 
+import os
 from math import isnan
 from typing import Any, Literal
 
@@ -7,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import metrics
+from threadpoolctl import ThreadpoolController
 
 from kfeat.errors import DataError, UnsupportedKernelError
 from kfeat.kernels.base import TILE, inner_products, squared_norms
-from kfeat.kernels.forks import openmp_for_forks
-from kfeat.kernels.operands import as_operand
-from kfeat.kernels.randomness import generator
+from kfeat.kernels.operands import as_operand, generator
 
 BandwidthRule = Literal["mean_distance", "median"]
 CLOSE = 1e-6  # ||x - y||^2 / (||x||^2 + ||y||^2) below which the difference of the norms cancels too much
@@ -33,8 +33,7 @@ def euclidean_bandwidth(X: Any, rule: str, random_state: Any) -> float:
 def manhattan_bandwidth(X: Any, rule: str, random_state: Any) -> float:
     """Return the mean or median of ||x - y||_1 over the distinct pairs of (at most MAX_ROWS) rows of X."""
     A = sampled(X, random_state)
-    with openmp_for_forks():
-        return bandwidth(metrics.pairwise.manhattan_distances(A, A), rule)
+    return bandwidth(manhattan_distances(A, A), rule)
 
 
 def bandwidth(distances: NDArray[Any], rule: str) -> float:
@@ -111,6 +110,31 @@ def exact_distances(X: Any, Y: Any) -> NDArray[np.float64]:
     return np.sqrt(distances, out=distances)
 
 
+_forked = False
+
+
+def is_forked() -> bool:
+    """Tell whether this is a forked child, where OpenMP would wait for the parent's threads for ever."""
+    return _forked
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def manhattan_distances(X: Any, Y: Any) -> NDArray[np.float64]:
+    """Return ||X[i] - Y[j]||_1, by SciPy (dense) or by scikit-learn's OpenMP (CSR)."""
+    if not _forked:
+        return metrics.pairwise.manhattan_distances(X, Y)
+    with ThreadpoolController().limit(limits=1, user_api="openmp"):
+        return metrics.pairwise.manhattan_distances(X, Y)
+
+
 def number(kernel: Any, name: str) -> float:
     """Return the kernel's bandwidth, or raise UnsupportedKernelError while it still is a heuristic's name."""
     value = getattr(kernel, name)
@@ -119,8 +143,3 @@ def number(kernel: Any, name: str) -> float:
             f"{type(kernel).__name__}({name}={value!r}) is not a number yet: call kernel.resolve(X) first"
         )
     return float(value)
-
-
-def in_words(bandwidth: float | str) -> str:
-    """Return a bandwidth as a formula prints it: a number, or the heuristic in words."""
-    return bandwidth.replace("_", " ") if isinstance(bandwidth, str) else f"{bandwidth:g}"

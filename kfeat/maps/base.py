@@ -16,8 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import KERNELS, Kernel
-from kfeat.kernels.operands import canonical
-from kfeat.kernels.randomness import generator
+from kfeat.kernels.operands import canonical, generator
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.maps.diagnostics import Diagnosis, diagnose
 from kfeat.memory import check_memory

@@ -13,8 +13,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
 from kfeat.errors import ParameterError
-from kfeat.kernels.operands import canonical
-from kfeat.kernels.randomness import generator
+from kfeat.kernels.operands import canonical, generator
 
 CONFIDENCE = 0.95
 

@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from threadpoolctl import ThreadpoolController
 
 from kfeat.errors import DataError
-from kfeat.kernels.forks import is_forked
+from kfeat.kernels.bandwidths import is_forked
 from kfeat.memory import check_memory
 from kfeat.solvers.base import Solver, class_factors
 
@@ -69,7 +69,7 @@ def thread_cap() -> Iterator[None]:
     """Hold OpenMP, with which LIBSVM is built, to the smallest cap that any thread pool is under.
 
     A library that is loaded after `threadpool_limits` was called does not know of it: LIBSVM would take all
-    cores of a run that was meant to have one. In a forked child it is one thread, see `kfeat.kernels.forks`.
+    cores of a run that was meant to have one. In a forked child it is one thread, see `is_forked`.
     """
     pools = ThreadpoolController()
     caps = [pool["num_threads"] for pool in pools.info()]

@@ -1,8 +1,6 @@
 """Maps with other parameters than their defaults, which the contracts of all maps are held against."""
 
-from kfeat.kernels import Exponential, Gaussian, Laplacian, Polynomial, Sum
-from kfeat.kernels.compositional import Compositional
-from kfeat.kernels.matern import Matern
+from kfeat.kernels import Compositional, Exponential, Gaussian, Laplacian, Matern, Polynomial, Sum
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
 from kfeat.maps.bayesian_quadrature import BayesianQuadrature
 from kfeat.maps.complex_maclaurin import ComplexMaclaurin

@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian
-from kfeat.solvers import Libsvm, Newton, NewtonCV, Ridge, grid_scores
+from kfeat.solvers import Libsvm, LibsvmCV, Newton, NewtonCV, Ridge, grid_scores
 from kfeat.solvers.cross_validation import geometric_grid
 from tests.solvers.problems import features, labels, values
 
@@ -63,10 +64,17 @@ def test_a_grid_ends_at_its_largest_value():
         geometric_grid(2.0, 1.0, 2.0)
 
 
-def test_a_class_with_too_few_rows_is_refused():
-    X = features(30, 3)
-    with pytest.raises(DataError, match=r"5 folds .* got n_samples = 2"):
-        NewtonCV().fit(X, np.r_[np.zeros(28), np.ones(2)])
+@pytest.mark.parametrize(
+    ("solver", "n", "words"),
+    [
+        (NewtonCV(), 30, r"NewtonCV: 5 folds .* of every class, got n_samples = 2 of one"),
+        (LibsvmCV(), 60, r"LibsvmCV: 5 folds .* of every class, got n_samples = 2 of one"),
+        (LibsvmCV(solver_type=3), 9, "LibsvmCV: 5 folds need two rows each, got n_samples = 9"),
+    ],
+)
+def test_folds_without_rows_of_every_class_are_refused(solver, n, words):
+    with pytest.raises(DataError, match=words):
+        solver.fit(features(n, 3), np.r_[np.zeros(n - 2), np.ones(2)])
 
 
 def test_frames_and_series_are_taken_by_position():
@@ -77,3 +85,24 @@ def test_frames_and_series_are_taken_by_position():
     shuffled = pd.Series(y, index=order), pd.DataFrame(X, index=order)
     np.testing.assert_array_equal(grid_scores(Newton(), shuffled[1], shuffled[0], "C", [1.0]), expected)
     np.testing.assert_array_equal(grid_scores(Newton(), X.tolist(), y.tolist(), "C", [1.0]), expected)
+
+
+def test_the_choice_is_that_of_scikit_learn_s_grid_search():
+    X = features(150, 5)
+    y = np.array(["a", "b", "c"])[labels(X, 3)]
+    y[::7] = "a"  # noise, so that the largest C is not the best
+    solver = LibsvmCV(Gaussian(0.3), C_min=0.01, C_max=1000.0, C_factor=10.0, random_state=3).fit(X, y)
+    cut = StratifiedKFold(5, shuffle=True, random_state=3)
+    grid = GridSearchCV(Libsvm(Gaussian(0.3)), {"C": 10.0 ** np.arange(-2, 4)}, cv=cut).fit(X, y)
+    np.testing.assert_allclose(solver.cv_scores_.mean(axis=0), grid.cv_results_["mean_test_score"])
+    assert solver.C_ == grid.best_params_["C"] == solver.learnt_parameters()["C"]
+    assert solver.C_ not in (0.01, 1000.0)
+    assert (solver.predict(X) == Libsvm(Gaussian(0.3), C=solver.C_).fit(X, y).predict(X)).all()
+    assert str(clone(solver)) == str(solver)
+
+
+def test_a_regression_with_two_rows_in_each_fold():
+    X = features(10, 3)
+    machine = LibsvmCV(Gaussian("median"), 3, C_min=0.1, C_max=10.0, C_factor=10.0).fit(X, values(X))
+    assert machine.cv_scores_.shape == (5, 3)
+    assert np.isfinite(machine.cv_scores_).all()
