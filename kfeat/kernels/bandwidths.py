@@ -18,6 +18,7 @@ BandwidthRule = Literal["mean_distance", "median"]
 CLOSE = 1e-6  # ||x - y||^2 / (||x||^2 + ||y||^2) below which the difference of the norms cancels too much
 SOME = 32  # rows that tell where most rows lie
 FAR = 100  # times the size of most rows: a mean so far from them was pulled there by few others
+IMPORTED_BY = os.getpid()
 MAX_ROWS = 2000  # two million pairs; beyond it the heuristic is computed on rows drawn at random
 
 
@@ -28,12 +29,6 @@ def euclidean_bandwidth(X: Any, rule: str, random_state: Any) -> float:
     norms = squared_norms(A if issparse(A) else A - centre_of(A))
     # Where most rows are the same, their distance is rounding so far.
     return bandwidth(exact_distances(A, A), rule) if found**2 < 2 * CLOSE * norms.max() else found
-
-
-def manhattan_bandwidth(X: Any, rule: str, random_state: Any) -> float:
-    """Return the mean or median of ||x - y||_1 over the distinct pairs of (at most MAX_ROWS) rows of X."""
-    A = sampled(X, random_state)
-    return bandwidth(manhattan_distances(A, A), rule)
 
 
 def bandwidth(distances: NDArray[Any], rule: str) -> float:
@@ -110,26 +105,14 @@ def exact_distances(X: Any, Y: Any) -> NDArray[np.float64]:
     return np.sqrt(distances, out=distances)
 
 
-_forked = False
-
-
 def is_forked() -> bool:
     """Tell whether this is a forked child, where OpenMP would wait for the parent's threads for ever."""
-    return _forked
-
-
-def _note_fork() -> None:
-    global _forked
-    _forked = True
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_note_fork)
+    return os.getpid() != IMPORTED_BY
 
 
 def manhattan_distances(X: Any, Y: Any) -> NDArray[np.float64]:
     """Return ||X[i] - Y[j]||_1, by SciPy (dense) or by scikit-learn's OpenMP (CSR)."""
-    if not _forked:
+    if not is_forked():
         return metrics.pairwise.manhattan_distances(X, Y)
     with ThreadpoolController().limit(limits=1, user_api="openmp"):
         return metrics.pairwise.manhattan_distances(X, Y)

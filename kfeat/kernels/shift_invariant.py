@@ -15,12 +15,13 @@ from scipy.sparse import issparse
 from kfeat.errors import DataError
 from kfeat.kernels.bandwidths import (
     BandwidthRule,
+    bandwidth,
     centre_of,
     euclidean_bandwidth,
     exact_distances,
-    manhattan_bandwidth,
     manhattan_distances,
     number,
+    sampled,
     squared_distances,
 )
 from kfeat.kernels.base import Kernel, Positive, dense_if_quicker, squared_norms
@@ -159,7 +160,8 @@ class Laplacian(ShiftInvariantKernel):
         return np.ascontiguousarray(np.tan(np.pi * (U - 0.5)).T) * number(self, "gamma")
 
     def _learnt(self, X: Any, rule: str, random_state: Any) -> float:
-        return 1 / manhattan_bandwidth(X, rule, random_state)
+        A = sampled(X, random_state)
+        return 1 / bandwidth(manhattan_distances(A, A), rule)
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
         if any(issparse(rows) and rows.indices.dtype != np.int32 for rows in (X, Y)):

@@ -14,17 +14,10 @@ from pydantic import FiniteFloat
 from scipy.sparse import issparse
 from sklearn import metrics
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import ClassifierTags, RegressorTags
+from sklearn.utils import ClassifierTags, RegressorTags, validation
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    assert_all_finite,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
 
 from kfeat.batches import Batches
 from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
@@ -148,7 +141,7 @@ class Solver(BaseEstimator):
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         else:
-            X, y = validate_data(self, canonical(X), y, y_numeric=regression, **ROWS)
+            X, y = validation.validate_data(self, canonical(X), y, y_numeric=regression, **ROWS)
             check_size("features", X)
         if regression:
             if np.asarray(y).dtype.kind not in "fiub":
@@ -171,10 +164,10 @@ class Solver(BaseEstimator):
             raise DataError(
                 f"{type(self).__name__} needs all rows at once; solvers that take batches: {able}"
             )
-        y = column_or_1d(np.asarray(y))
-        check_consistent_length(X, y)
+        y = validation.column_or_1d(np.asarray(y))
+        validation.check_consistent_length(X, y)
         if y.dtype.kind == "f":
-            assert_all_finite(y, input_name="y")
+            validation.assert_all_finite(y, input_name="y")
         return y
 
     def _report(self, subproblems: Sequence[Subproblem]) -> None:
@@ -188,7 +181,7 @@ class Solver(BaseEstimator):
 
     def _check_again(self, X: Any) -> Any:
         """Return X checked against what was seen in fit."""
-        check_is_fitted(self)
+        validation.check_is_fitted(self)
         if isinstance(X, Batches):
             if X.shape[1] != self.n_features_in_:
                 raise DataError(
@@ -196,7 +189,7 @@ class Solver(BaseEstimator):
                     f"have {X.shape[1]}"
                 )
             return X
-        return validate_data(self, canonical(X), reset=False, **ROWS)
+        return validation.validate_data(self, canonical(X), reset=False, **ROWS)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from kfeat.parameters import Iterations, Seed
 from kfeat.solvers.base import AboveZero, ClassWeight, Subproblem, class_factors, finite
-from kfeat.solvers.linear import LinearSolver, linear_objective
+from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.native import one_at_a_time
 
 
@@ -83,8 +83,7 @@ class DualDescent(LinearSolver):
         self._report(
             [Subproblem("-s 1", passes, "tolerance" if passes < self.max_iter else "iteration limit")]
         )
-        values = self._scores(X)
         penalised = self.intercept_ / self.bias if self.bias > 0 else 0.0
-        self.objective_ = linear_objective(2, values, y, self.coef_, penalised, self.C, 0.0, weights)
+        self.objective_ = self._objective(2, self._scores(X), y, penalised, weights)
         self.times_ = {"solve": solved - start, "evaluate": perf_counter() - solved}
         return self

@@ -17,7 +17,15 @@ from kfeat.errors import ParameterError, SolverError
 from kfeat.kernels.base import TILE
 from kfeat.memory import available_memory
 from kfeat.solvers.base import ClassWeight, Solver, Subproblem, available_when, classifies, resolved_kernel
-from kfeat.solvers.libsvm_model import LINEAR, POLYNOMIAL, PRECOMPUTED, RBF, LibsvmKernel, SupportVectors
+from kfeat.solvers.libsvm_model import (
+    LINEAR,
+    POLYNOMIAL,
+    PRECOMPUTED,
+    RBF,
+    LibsvmKernel,
+    SupportVectors,
+    kernel_numbers,
+)
 from kfeat.solvers.native import check_sizes, labels_in_c, one_at_a_time, weights_in_c
 
 FLOAT32 = np.finfo(np.float32)
@@ -112,7 +120,7 @@ class KernelMachine(Solver):
             "cache_size": self.cache_mb_,
             "shrinking": self.shrinking,
             "max_iter": self.max_iter or -1,
-        } | kernel.numbers
+        } | kernel_numbers(kernel)
         if self.task == "regression":
             machine = svm.SVR(epsilon=self.p, **options)
         else:

@@ -14,6 +14,7 @@ from pydantic import FiniteFloat
 from scipy.sparse import issparse
 
 from kfeat.errors import ParameterError, SolverError
+from kfeat.solvers import native
 from kfeat.solvers.base import (
     AboveZero,
     ClassWeight,
@@ -24,18 +25,7 @@ from kfeat.solvers.base import (
     class_factors,
     finite,
 )
-from kfeat.solvers.linear import LinearSolver, linear_objective
-from kfeat.solvers.native import (
-    NodeRows,
-    c_array,
-    check_sizes,
-    labels_in_c,
-    node_rows,
-    solving,
-    structure,
-    weight_fields,
-    weights_in_c,
-)
+from kfeat.solvers.linear import LinearSolver
 
 SolverType = Literal[0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13]
 DEFAULT_EPS = {0: 0.01, 1: 0.1, 2: 0.01, 3: 0.1, 4: 0.1, 5: 0.01, 6: 0.01, 7: 0.1, 11: 1e-4, 12: 0.1, 13: 0.1}
@@ -124,21 +114,24 @@ class Liblinear(LinearSolver):
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
         n_subproblems = 1 if self.task == "regression" else len(self.classes_)
-        check_sizes(
+        native.check_sizes(
             "LIBLINEAR",
             rows_times_two=2 * X.shape[0],
             features_times_classes=(X.shape[1] + (self.bias >= 0)) * n_subproblems,
             rows_times_classes=X.shape[0] * n_subproblems if self.solver_type == CRAMMER_SINGER else 0,
         )
         start = perf_counter()
-        targets = labels_in_c(self, y)
-        rows = node_rows(self._rounded(X), self.bias if self.bias >= 0 else None)
+        targets = native.labels_in_c(self, y)
+        rows = native.node_rows(self._rounded(X), self.bias if self.bias >= 0 else None)
         built = perf_counter()
-        W, labels = self._train(rows, X.shape[1], targets, weights_in_c(self, y))
+        W, labels = self._train(rows, X.shape[1], targets, native.weights_in_c(self, y))
         solved = perf_counter()
         self.order_ = np.searchsorted(np.unique(targets), labels)
         self._keep(W.T, X.shape[1])
-        self.objective_ = self._objective(X, y)
+        penalised = self.intercept_ / self.bias if self.bias > 0 and self.regularize_bias else 0.0
+        classifies = self.task == "classification"
+        factors = class_factors(self.class_weight, self.classes_, y) if classifies else None
+        self.objective_ = self._objective(self.solver_type, self._scores(X), y, penalised, factors)
         self.times_ = {"build": built - start, "solve": solved - built, "evaluate": perf_counter() - solved}
         return self
 
@@ -159,27 +152,27 @@ class Liblinear(LinearSolver):
         return X if self.significant_digits is None else round_significant(X, self.significant_digits)
 
     def _train(
-        self, rows: NodeRows, d: int, targets: NDArray[np.float64], weights: dict[int, float]
+        self, rows: native.NodeRows, d: int, targets: NDArray[np.float64], weights: dict[int, float]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Run LIBLINEAR's train; return W (columns, subproblems) and the labels in LIBLINEAR's order."""
-        problem = structure(
+        problem = native.structure(
             library.problem,
             l=len(targets),
             n=d + (self.bias >= 0),
-            y=c_array(targets, ctypes.c_double),
-            x=c_array(rows.pointers, ctypes.POINTER(library.feature_node)),
+            y=native.c_array(targets, ctypes.c_double),
+            x=native.c_array(rows.pointers, ctypes.POINTER(library.feature_node)),
             bias=self.bias,
         )
-        parameter = structure(
+        parameter = native.structure(
             library.parameter,
             solver_type=int(self.solver_type),  # which may be given as 1.0
             C=self.C,
             eps=DEFAULT_EPS[self.solver_type] if self.eps is None else self.eps,
             p=self.p,
             regularize_bias=int(self.regularize_bias),
-            **weight_fields(weights),
+            **native.weight_fields(weights),
         )
-        with solving(library.liblinear.set_print_string_function, self.random_state) as messages:
+        with native.solving(library.liblinear.set_print_string_function, self.random_state) as messages:
             refusal = library.liblinear.check_parameter(problem, parameter)
             if refusal:
                 raise ParameterError(f"Liblinear: {refusal.decode()}")
@@ -209,14 +202,6 @@ class Liblinear(LinearSolver):
         if not subproblems or not np.isfinite(W).all():
             raise SolverError(f"LIBLINEAR returned no usable model; its messages were: {self.log_!r}")
         self._report(subproblems)
-
-    def _objective(self, X: Any, y: NDArray[Any]) -> float:
-        """Return the primal objective of all subproblems at the solution."""
-        penalised_b = self.intercept_ / self.bias if self.bias > 0 and self.regularize_bias else 0.0
-        W, factors = np.atleast_2d(self.coef_), None
-        if self.task == "classification":
-            factors = class_factors(self.class_weight, self.classes_, y)
-        return linear_objective(self.solver_type, self._scores(X), y, W, penalised_b, self.C, self.p, factors)
 
 
 _EVENT = re.compile(

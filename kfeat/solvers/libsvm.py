@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from kfeat.errors import ParameterError, SolverError
 from kfeat.parameters import Iterations
+from kfeat.solvers import native
 from kfeat.solvers.base import AboveZero, ClassWeight, NotNegative, Task, finite
 from kfeat.solvers.kernel_machine import KernelMachine
 from kfeat.solvers.libsvm_model import (
@@ -20,16 +21,8 @@ from kfeat.solvers.libsvm_model import (
     LibsvmKernel,
     SupportVectors,
     copy_model,
+    kernel_numbers,
     libsvm_kernel,
-)
-from kfeat.solvers.native import (
-    NodeRows,
-    c_array,
-    labels_in_c,
-    solving,
-    structure,
-    thread_cap,
-    weight_fields,
 )
 
 
@@ -117,17 +110,17 @@ class Libsvm(KernelMachine):
         return self
 
     def _train(
-        self, rows: NodeRows, y: NDArray[Any], kernel: LibsvmKernel
+        self, rows: native.NodeRows, y: NDArray[Any], kernel: LibsvmKernel
     ) -> tuple[SupportVectors, list[int], list[float]]:
         """Run svm_train; return its model, and the iterations and the dual objective of each subproblem."""
-        targets = labels_in_c(self, y)
-        problem = structure(
+        targets = native.labels_in_c(self, y)
+        problem = native.structure(
             library.svm_problem,
             l=len(targets),
-            y=c_array(targets, ctypes.c_double),
-            x=c_array(rows.pointers, ctypes.POINTER(library.svm_node)),
+            y=native.c_array(targets, ctypes.c_double),
+            x=native.c_array(rows.pointers, ctypes.POINTER(library.svm_node)),
         )
-        parameter = structure(
+        parameter = native.structure(
             library.svm_parameter,
             svm_type=int(self.solver_type),  # which may be given as 0.0
             C=self.C * self._scale,
@@ -136,10 +129,13 @@ class Libsvm(KernelMachine):
             shrinking=int(self.shrinking),
             cache_size=self.cache_mb_,
             kernel_type=kernel.type,
-            **kernel.numbers,
-            **weight_fields(self._weights),
+            **kernel_numbers(kernel),
+            **native.weight_fields(self._weights),
         )
-        with thread_cap(), solving(library.libsvm.svm_set_print_string_function, None) as messages:
+        with (
+            native.thread_cap(),
+            native.solving(library.libsvm.svm_set_print_string_function, None) as messages,
+        ):
             refusal = library.libsvm.svm_check_parameter(problem, parameter)
             if refusal:
                 raise ParameterError(f"Libsvm: {refusal.decode()}")
@@ -171,13 +167,9 @@ class Libsvm(KernelMachine):
 class Svc(KernelMachine):
     """The exact kernel SVM by scikit-learn's SVC, which is a copy of LIBSVM that also takes dense rows.
 
-    min over w, b of ||w||^2 / 2 + C sum_i max(0, 1 - y_i (<w, x_i> + b)) in the feature space of `kernel`,
-    one class against another. SVC's own kernels stand for Linear, Polynomial and Gaussian; any other, and any
-    whose values are beyond float32, is handed over as a Gram matrix, which takes 8 n^2 bytes, as by `Libsvm`.
-    Dense rows are trained on as they are, CSR rows as CSR. Predictions are matrix products. Raises DataError
-    for fewer than two classes, SolverError for a Gram matrix that does not fit in memory and for values that
-    no scale brings within float32. Pedregosa et al., "Scikit-learn: machine learning in Python", JMLR 12
-    (2011).
+    The objective, the kernels that are handed over as a Gram matrix, and what is refused are as of `Libsvm`
+    with C-SVC. Dense rows are trained on as they are, CSR rows as CSR. Predictions are matrix products.
+    Pedregosa et al., "Scikit-learn: machine learning in Python", JMLR 12 (2011).
 
     Parameters
     ----------

@@ -32,16 +32,8 @@ ADVICE = "take a kernel that LIBSVM computes itself (Linear, Polynomial, Gaussia
 EPS = 4 * np.finfo(float).eps  # two sums of m terms differ by at most this times m times the sum of sizes
 
 
-class _Numbers:
-    """The numbers of a kernel, by the names that both LIBSVM and scikit-learn give them."""
-
-    @property
-    def numbers(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("degree", "gamma", "coef0")}
-
-
 @dataclass(frozen=True)
-class NativeKernel(_Numbers):
+class NativeKernel:
     """A kernel that LIBSVM computes: <x, y>, (gamma <x, y> + coef0)^degree or exp(-gamma ||x - y||^2)."""
 
     type: int
@@ -91,7 +83,7 @@ class NativeKernel(_Numbers):
 
 
 @dataclass(frozen=True)
-class GivenKernel(_Numbers):
+class GivenKernel:
     """Any kernel of kfeat, handed to LIBSVM as a matrix of its values.
 
     In training they are divided by `scale`, which is above 1 where LIBSVM's float32 does not hold them.
@@ -181,6 +173,11 @@ def libsvm_kernel(kernel: Kernel, scale: float) -> LibsvmKernel:
     if isinstance(kernel, Gaussian):
         return NativeKernel(RBF, gamma=float(kernel.gamma))
     return GivenKernel(kernel)
+
+
+def kernel_numbers(kernel: LibsvmKernel) -> dict[str, Any]:
+    """Return the numbers of a kernel by the names that both LIBSVM and scikit-learn give them."""
+    return {name: getattr(kernel, name) for name in ("degree", "gamma", "coef0")}
 
 
 def row_pointers(rows: NDArray[Any]) -> NDArray[np.uintp]:
@@ -277,7 +274,7 @@ class SupportVectors:
         labels, counts = self.order.astype(np.intc), self.counts.astype(np.intc)
         model = structure(
             library.svm_model,
-            param=structure(library.svm_parameter, svm_type=0, kernel_type=kernel.type, **kernel.numbers),
+            param=structure(library.svm_parameter, kernel_type=kernel.type, **kernel_numbers(kernel)),
             nr_class=len(labels),
             l=len(self.rows),
             SV=c_array(vectors.pointers, ctypes.POINTER(library.svm_node)),

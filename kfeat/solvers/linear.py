@@ -19,14 +19,14 @@ class LinearSolver(Solver):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (subproblems, d), or (d,) in regression
-        The weights.
-    intercept_ : ndarray of shape (subproblems,), or float in regression
-        The intercepts.
+    coef_, intercept_ : ndarray of shapes (subproblems, d) and (subproblems,)
+        The weights and the intercepts; in regression (d,) and a float.
     """
 
     coef_: NDArray[np.float64]
     intercept_: Any
+    C: float
+    p: float
 
     @property
     def logistic(self) -> bool:
@@ -68,6 +68,29 @@ class LinearSolver(Solver):
         values = self._all_scores(self._check_again(as_batches(X)))
         return values[:, 0] if values.shape[1] == 1 else values
 
+    def _objective(
+        self, solver_type: int, values: NDArray[np.float64], y: NDArray[Any], b: Any, weights: Any
+    ) -> float:
+        """Return the sum of all R(w, b) + sum_i C_i loss_i, the primal of LIBLINEAR's -s `solver_type`.
+
+        `values` (n, subproblems) are the scores, `y` (n,) the targets or positions of classes, `b` the
+        penalised bias weights, `weights` the factors of C by class, None for regression (one against the
+        rest: only the class itself is weighted, unless there are two).
+        """
+        W, C = self.coef_, self.C
+        R = np.abs(W).sum() + np.abs(b).sum() if solver_type in (5, 6) else ((W**2).sum() + np.sum(b**2)) / 2
+        if weights is None:
+            excess = np.maximum(np.abs(values[:, 0] - y) - self.p, 0)
+            return float(R + C * (excess if solver_type == 13 else excess**2).sum())
+        if solver_type == 4:
+            return float(R * (2 if values.shape[1] == 1 else 1) + _crammer_singer(values, y, C * weights))
+        if values.shape[1] == 1:
+            own, cost = (y == 1)[:, None], C * weights[y][:, None]
+        else:
+            own = y[:, None] == np.arange(values.shape[1])
+            cost = np.where(own, C * weights, C)
+        return float(R + (cost * _loss(solver_type, np.where(own, 1.0, -1.0) * values)).sum())
+
 
 def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return X W' in double precision, shape (n, len(W)), converting float32 rows a block at a time."""
@@ -77,37 +100,6 @@ def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
     for rows in gen_batches(len(X), max(1, BLOCK_BYTES // (8 * X.shape[1]))):
         np.matmul(X[rows].astype(W.dtype), W.T, out=values[rows])
     return values
-
-
-def linear_objective(
-    solver_type: int,
-    values: NDArray[np.float64],
-    y: NDArray[Any],
-    W: NDArray[np.float64],
-    b: Any,
-    C: float,
-    p: float,
-    weights: NDArray[np.float64] | None,
-) -> float:
-    """Return sum over subproblems of R(w, b) + sum_i C_i loss_i, LIBLINEAR's primal for its -s `solver_type`.
-
-    `values` (n, subproblems) are the scores, `y` (n,) the targets or positions of classes, `W`
-    (subproblems, d), `b` the penalised bias weights, `weights` the factors of C by class (one against the
-    rest: only the class itself is weighted, unless there are two).
-    """
-    R = np.abs(W).sum() + np.abs(b).sum() if solver_type in (5, 6) else ((W**2).sum() + np.sum(b**2)) / 2
-    if weights is None:
-        excess = np.maximum(np.abs(values[:, 0] - y) - p, 0)
-        return float(R + C * (excess if solver_type == 13 else excess**2).sum())
-    if solver_type == 4:
-        return float(R * (2 if values.shape[1] == 1 else 1) + _crammer_singer(values, y, C * weights))
-    if values.shape[1] == 1:
-        signs = np.where(y == 1, 1.0, -1.0)[:, None]
-        cost = C * weights[y][:, None]
-    else:
-        own = y[:, None] == np.arange(values.shape[1])
-        signs, cost = np.where(own, 1.0, -1.0), np.where(own, C * weights, C)
-    return float(R + (cost * _loss(solver_type, signs * values)).sum())
 
 
 def _loss(solver_type: int, margins: NDArray[np.float64]) -> NDArray[np.float64]:

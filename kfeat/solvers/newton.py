@@ -11,7 +11,7 @@ from pydantic import FiniteFloat
 
 from kfeat.parameters import Iterations, check_parameters
 from kfeat.solvers.base import AboveZero, ClassWeight, OutOfCore, Solver, Subproblem, class_factors, finite
-from kfeat.solvers.linear import LinearSolver, linear_objective
+from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.newton_method import LOSSES, Descent, Problem, descend, minimise, reopen
 from kfeat.solvers.newton_system import design
 
@@ -148,9 +148,8 @@ class Newton(LinearSolver):
         self._report([Subproblem("newton", state.iterations, state.stop_reason) for state in begun.classes])
         values = self._all_scores(begun.X)
         penalised = W[:, -1] if self.bias >= 0 else 0.0
-        self.objective_ = linear_objective(
-            LIBLINEAR_TYPE[self.loss], values, begun.y, self.coef_, penalised, self.C, 0.0, begun.weights
-        )
+        kind = LIBLINEAR_TYPE[self.loss]
+        self.objective_ = self._objective(kind, values, begun.y, penalised, begun.weights)
         self.times_ = {"solve": prepared + solved - start, "evaluate": perf_counter() - solved}
         return self
 
@@ -158,11 +157,9 @@ class Newton(LinearSolver):
         """Return the last solution as (columns, classes), if it is to be used and its shape is right."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
-        W = (
-            self.coef_
-            if self.bias < 0
-            else np.column_stack([self.coef_, self.intercept_ / (self.bias or 1.0)])
-        )
+        W = self.coef_
+        if self.bias >= 0:
+            W = np.column_stack([W, self.intercept_ / (self.bias or 1.0)])
         n_subproblems = 1 if len(self.classes_) == 2 else len(self.classes_)
         return W.T if W.shape == (n_subproblems, n_columns) else None
 

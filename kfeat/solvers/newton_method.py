@@ -153,8 +153,8 @@ def started(problem: Problem, W: Vector | None, max_iter: int, stop_at: float = 
             state.u = signs[:, j] * scores[:, j]
             state.cg_steps = WITHOUT
             precondition(problem, state, j)
-    if any(state.u.any() for state in classes):
-        update_gradients(problem, classes, list(range(k)))
+        if any(state.u.any() for state in classes):
+            update_gradients(problem, classes, list(range(k)))
     return classes
 
 
@@ -170,7 +170,6 @@ def descend(problem: Problem, classes: list[Descent], eps: float) -> None:
     while open_classes := judge(problem, classes, eps):
         directions = np.stack([newton_direction(problem, classes[j], j) for j in open_classes], axis=1)
         move(problem, classes, open_classes, directions)
-        update_gradients(problem, classes, open_classes)
 
 
 def start_together(problem: Problem, classes: list[Descent], at_zero: Vector) -> None:
@@ -186,7 +185,7 @@ def start_together(problem: Problem, classes: list[Descent], at_zero: Vector) ->
 
 
 def move(problem: Problem, classes: list[Descent], which: list[int], directions: Vector) -> None:
-    """Step each class along its direction as far as its objective falls."""
+    """Step each class along its direction as far as its objective falls, and update its gradient."""
     changes = problem.design.matvec(directions)
     for column, j in enumerate(which):
         state = classes[j]
@@ -196,14 +195,13 @@ def move(problem: Problem, classes: list[Descent], which: list[int], directions:
         state.w += length * d
         state.u += length * q
         state.iterations += 1
+    update_gradients(problem, classes, which)
 
 
 def update_gradients(problem: Problem, classes: list[Descent], which: list[int]) -> None:
     """Update the gradients of the losses, in one product for all classes."""
-    gradients = np.stack(
-        [problem.signs[:, j] * problem.costs[:, j] * problem.loss.gradient(classes[j].u) for j in which],
-        axis=1,
-    )
+    s, c, gradient = problem.signs, problem.costs, problem.loss.gradient
+    gradients = np.stack([s[:, j] * c[:, j] * gradient(classes[j].u) for j in which], axis=1)
     sums = problem.design.rmatvec(gradients)
     for column, j in enumerate(which):
         classes[j].sums = sums[:, column]
@@ -243,10 +241,9 @@ def newton_direction(problem: Problem, state: Descent, j: int) -> Vector:
     active = np.flatnonzero(h)
     if wants_factor(problem.design, state, h):
         state.factor = hessian_factor(problem.design.gram(h), 1.0, problem.design.dtype)
+    design = problem.design
     if len(active) < WHOLE * len(h):
-        design, h = problem.design.take(active), h[active]
-    else:
-        design = problem.design
+        design, h = design.take(active), h[active]
     d, state.cg_steps = conjugate_gradients(design, h, -state.gradient, state.factor)
     return d
 

@@ -80,9 +80,9 @@ class RidgeCV(LinearSolver):
         start = perf_counter()
         if len(y) < 2:
             raise DataError(f"RidgeCV: leaving one out needs at least two rows, got n_samples = {len(y)}")
-        moments = Moments.of(X, y)
-        self.cv_errors_ = leave_one_out_errors(moments, X, y, self._alphas(), self.fit_intercept)
-        return self._train(moments, start)
+        moments, self.alphas_ = Moments.of(X, y), self._alphas()
+        errors = leave_one_out_errors(moments, X, y, self.alphas_, self.fit_intercept)
+        return self._train(moments, errors, start)
 
     @finite
     def fit_batches(self, batches: Iterable[tuple[Any, Any]]) -> "RidgeCV":
@@ -96,7 +96,7 @@ class RidgeCV(LinearSolver):
     def _fit_folds(self, batches: Iterable[tuple[Any, Any]]) -> "RidgeCV":
         start = perf_counter()
         size = self.folds or 0
-        parts: list[Moments | None] = [None] * size
+        parts: dict[int, Moments] = {}
         rng = np.random.default_rng(int(self.random_state or 0))
         unfinished = np.empty(0, dtype=np.intp)
         n = 0
@@ -112,22 +112,19 @@ class RidgeCV(LinearSolver):
             n += len(y)
             unfinished = order[: -n % size]
             for k in np.unique(fold):
-                rows, there = fold == k, parts[k]
-                moments = Moments.of(X[rows], np.asarray(y)[rows])
-                parts[k] = moments if there is None else there + moments
+                moments = Moments.of(X[fold == k], np.asarray(y)[fold == k])
+                parts[k] = parts[k] + moments if k in parts else moments
         if n < size:
             raise DataError(f"RidgeCV: {size} folds need as many rows, got n_samples = {n}")
-        folds = [part for part in parts if part is not None]
-        total = sum_of(folds)
-        self.cv_errors_ = fold_errors(folds, self._alphas(), self.fit_intercept)
-        return self._train(total, start)
+        folds = [parts[k] for k in sorted(parts)]
+        total, self.alphas_ = sum_of(folds), self._alphas()
+        return self._train(total, fold_errors(folds, self.alphas_, self.fit_intercept), start)
 
     def _alphas(self) -> NDArray[np.float64]:
-        self.alphas_ = geometric_grid(self.alpha_min, self.alpha_max, self.alpha_factor)
-        return self.alphas_
+        return geometric_grid(self.alpha_min, self.alpha_max, self.alpha_factor)
 
-    def _train(self, moments: Moments, start: float) -> "RidgeCV":
-        self.cv_errors_ = np.where(np.isfinite(self.cv_errors_), self.cv_errors_, np.inf)
+    def _train(self, moments: Moments, errors: NDArray[np.float64], start: float) -> "RidgeCV":
+        self.cv_errors_ = np.where(np.isfinite(errors), errors, np.inf)
         self.alpha_ = float(self.alphas_[np.argmin(self.cv_errors_)])
         train_ridge(self, moments, self.alpha_, start)
         return self

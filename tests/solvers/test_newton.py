@@ -198,16 +198,6 @@ def test_a_warm_start_with_many_columns_has_no_factor_and_changes_nothing():
     assert path.set_params(C=1.0).fit(X, y).objective_ == pytest.approx(cold.objective_, rel=1e-8)
 
 
-@pytest.mark.parametrize("loss", list(LOSSES))
-def test_gradients_and_hessians_are_derivatives_of_the_losses(loss):
-    u, step = np.linspace(-40, 40, 4001) + 1e-3, 1e-5
-    f = LOSSES[loss]
-    np.testing.assert_allclose((f.value(u + step) - f.value(u - step)) / (2 * step), f.gradient(u), atol=1e-5)
-    np.testing.assert_allclose(
-        (f.gradient(u + step) - f.gradient(u - step)) / (2 * step), f.hessian(u), atol=1e-5
-    )
-
-
 @pytest.mark.parametrize("solver", [Newton, Liblinear, Libsvm])
 def test_class_weights_must_be_positive(solver):
     X = features(20, 3)

@@ -34,14 +34,6 @@ def test_equals_scikit_learn(alpha, intercept):
     assert ours.objective_ == pytest.approx(residuals @ residuals + alpha * ours.coef_ @ ours.coef_, rel=1e-8)
 
 
-def test_the_gradient_vanishes():
-    X, y = problem()
-    ours = Ridge(0.3).fit(X, y)
-    residuals = y - ours.predict(X)
-    assert np.abs(X.T @ residuals - 0.3 * ours.coef_).max() < 1e-8 * np.abs(X.T @ y).max()
-    assert abs(residuals.sum()) < 1e-8 * y.sum()
-
-
 @pytest.mark.parametrize("sizes", [[300], [1, 299], [7] * 42 + [6]])
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
 def test_batches_of_any_size_give_the_same_fit(make, sizes):
