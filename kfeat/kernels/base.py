@@ -1,7 +1,7 @@
 """What every exact kernel shares: Gram blocks computed tile by tile, in the precision of the data."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Annotated, Any, ClassVar, Self
 
@@ -74,9 +74,15 @@ class Kernel(BaseEstimator):
         Y = Y if issparse(Y) else np.asfortranarray(Y)  # Y.T is what CSR rows are multiplied with
         return lambda X: self._tile(X, Y)
 
+    def parts(self) -> Sequence["Kernel"]:
+        """Return the kernels that this one is made of."""
+        return ()
+
     def check(self) -> None:
-        """Raise ParameterError where a parameter is not valid."""
+        """Raise ParameterError where a parameter is not valid, of this kernel or of one of its parts."""
         check_parameters(self)
+        for part in self.parts():
+            part.check()
 
     def _block(self, A: Any, B: Any, symmetric: bool) -> NDArray[Any]:
         """Return the block tile by tile; half of the tiles where it is `symmetric`."""

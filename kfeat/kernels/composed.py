@@ -56,16 +56,14 @@ class Sum(Kernel):
             )
         return list(zip(weights, kernels, strict=True))
 
-    def check(self) -> None:
-        """Raise ParameterError where a parameter is not valid, of the sum or of one of its kernels."""
-        super().check()
-        for _, kernel in self.terms():
-            kernel.check()
+    def parts(self) -> list[Kernel]:
+        """Return the terms."""
+        return [kernel for _, kernel in self.terms()]
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return the sum with every kernel's bandwidth as a number."""
         self.check()
-        return type(self)([kernel.resolve(X, random_state) for _, kernel in self.terms()], self.weights)
+        return type(self)([kernel.resolve(X, random_state) for kernel in self.parts()], self.weights)
 
     def _diagonal(self, X: Any) -> NDArray[Any]:
         return self._added(lambda kernel: kernel._diagonal(X))
@@ -120,16 +118,14 @@ class Compositional(Kernel):
         return outer, Gaussian() if self.inner is None else self.inner
 
     def check(self) -> None:
-        """Raise ParameterError where a parameter is not valid, of this kernel or of one of its parts."""
+        """Raise ParameterError where a parameter is not valid, or the outer bandwidth is no number yet."""
         super().check()
-        outer, inner = self.parts()
+        outer, _ = self.parts()
         if any(isinstance(value, str) for value in outer.get_params().values()):
             raise ParameterError(
                 f"Compositional: outer: expected a kernel whose bandwidth is a number, got {outer!r}: the "
                 "heuristics look at rows, and the outer kernel sees values of the inner one"
             )
-        outer.check()
-        inner.check()
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return the kernel with the inner kernel's bandwidth as a number."""

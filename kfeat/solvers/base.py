@@ -1,7 +1,7 @@
 """What all solvers have in common: one contract, checked data, weights of classes, scikit-learn's view."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from math import nan
@@ -121,11 +121,6 @@ class Solver(BaseEstimator):
         """Return the accuracy (classification) or the coefficient of determination (regression)."""
         measure = metrics.accuracy_score if self.task == "classification" else metrics.r2_score
         return float(measure(y, self.predict(X)))
-
-    def along(self, X: Any, y: Any, parameter: str, values: Iterable[float]) -> Iterator["Solver"]:
-        """Train with each value of a parameter in turn, and yield this solver, the same each time."""
-        for value in values:
-            yield self.set_params(**{parameter: value}).fit(X, y)
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return what took the place of parameters that were left to the data or to a library, by name."""

@@ -59,7 +59,12 @@ def grid_scores(
     for fold, (seen, held_out) in enumerate(splits):
         estimator = clone(solver)
         X_seen, X_held_out = X[seen], X[held_out]
-        for k, trained in enumerate(estimator.along(X_seen, y[seen], parameter, grid)):
+        along: Iterable[Solver]
+        if isinstance(estimator, Newton) and estimator.warm_start and parameter == "C":
+            along = estimator.path(X_seen, y[seen], grid)
+        else:
+            along = (estimator.set_params(**{parameter: value}).fit(X_seen, y[seen]) for value in grid)
+        for k, trained in enumerate(along):
             scores[fold, k] = trained.score(X_held_out, y[held_out])
     return scores
 

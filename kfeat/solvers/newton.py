@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
 from kfeat.parameters import Iterations, check_parameters
-from kfeat.solvers.base import AboveZero, ClassWeight, OutOfCore, Solver, Subproblem, class_factors, finite
+from kfeat.solvers.base import AboveZero, ClassWeight, OutOfCore, Subproblem, class_factors, finite
 from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.newton_method import LOSSES, Descent, Problem, descend, minimise, reopen
 from kfeat.solvers.newton_system import design
@@ -94,12 +94,6 @@ class Newton(LinearSolver):
         begun: list[_Begun] = []
         for C in Cs:
             yield self.set_params(C=C)._train(X, y, begun)
-
-    def along(self, X: Any, y: Any, parameter: str, values: Iterable[float]) -> Iterator[Solver]:
-        """Train with each value in turn: with `warm_start`, C along `path`."""
-        if self.warm_start and parameter == "C":
-            return self.path(X, y, values)
-        return super().along(X, y, parameter, values)
 
     @finite
     def _train(self, X: Any, y: Any, begun: list["_Begun"]) -> "Newton":
