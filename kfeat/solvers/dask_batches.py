@@ -21,22 +21,6 @@ class DaskBatches(Batches):
     Work on a chunk, and the sums over chunks, are Dask's tasks: with a `distributed.Client` they run on its
     workers, which need kfeat, and only results come back. Newton's method asks again and again: call
     `X.persist()` before, so that the workers keep the chunks. Raises DataError for chunks of unknown size.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True)
-    >>> from kfeat.solvers import Ridge
-    >>> try:
-    ...     import dask.array as da
-    ... except ImportError:
-    ...     close = True
-    ... else:
-    ...     chunked = Ridge().fit(da.from_array(X, chunks=(40, 4)), y)
-    ...     close = np.allclose(chunked.coef_, Ridge().fit(X, y).coef_)
-    >>> close
-    True
     """
 
     def __init__(self, X: Any, rows: Rows | None = None) -> None:

@@ -17,15 +17,7 @@ from kfeat.errors import ParameterError, SolverError
 from kfeat.kernels.base import TILE
 from kfeat.memory import available_memory
 from kfeat.solvers.base import ClassWeight, Solver, Subproblem, available_when, classifies, resolved_kernel
-from kfeat.solvers.libsvm_model import (
-    LINEAR,
-    POLYNOMIAL,
-    PRECOMPUTED,
-    RBF,
-    LibsvmKernel,
-    SupportVectors,
-    kernel_numbers,
-)
+from kfeat.solvers.libsvm_model import LibsvmKernel, SupportVectors, scikit_learn_kernel
 from kfeat.solvers.native import check_sizes, labels_in_c, one_at_a_time, weights_in_c
 
 FLOAT32 = np.finfo(np.float32)
@@ -112,15 +104,13 @@ class KernelMachine(Solver):
         rows are X (n, d), or a Gram matrix (n, n). Returns the model, its classes sorted, and the iterations
         of each subproblem. Raises SolverError where the model is not finite.
         """
-        names = {LINEAR: "linear", POLYNOMIAL: "poly", RBF: "rbf", PRECOMPUTED: "precomputed"}
         options = {
-            "kernel": names[kernel.type],
             "C": self.C * self._scale,
             "tol": self.eps,
             "cache_size": self.cache_mb_,
             "shrinking": self.shrinking,
             "max_iter": self.max_iter or -1,
-        } | kernel_numbers(kernel)
+        } | scikit_learn_kernel(kernel)
         if self.task == "regression":
             machine = svm.SVR(epsilon=self.p, **options)
         else:

@@ -4,7 +4,7 @@ import ctypes
 import re
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -15,16 +15,7 @@ from scipy.sparse import issparse
 
 from kfeat.errors import ParameterError, SolverError
 from kfeat.solvers import native
-from kfeat.solvers.base import (
-    AboveZero,
-    ClassWeight,
-    NotNegative,
-    OutOfCore,
-    Subproblem,
-    Task,
-    class_factors,
-    finite,
-)
+from kfeat.solvers.base import AboveZero, ClassWeight, NotNegative, Subproblem, Task, class_factors, finite
 from kfeat.solvers.linear import LinearSolver
 
 SolverType = Literal[0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13]
@@ -83,7 +74,7 @@ class Liblinear(LinearSolver):
     (True, True, '-s 2')
     """
 
-    out_of_core: ClassVar[OutOfCore] = "mapped file"
+    out_of_core = "mapped file"
 
     solver_type: SolverType = 1
     C: AboveZero = 1.0

@@ -20,7 +20,6 @@ from kfeat.solvers.libsvm_model import (
     GivenKernel,
     LibsvmKernel,
     SupportVectors,
-    copy_model,
     kernel_numbers,
     libsvm_kernel,
 )
@@ -228,3 +227,17 @@ class Svc(KernelMachine):
         if "_objective" not in self.__dict__:
             self._objective = self._model.dual_objective(self._kernel)
         return self._objective
+
+
+def copy_model(model: Any, targets: NDArray[np.float64]) -> SupportVectors:
+    """Copy a C model; `targets` are the sorted distinct labels that LIBSVM was given (classification)."""
+    m, regression = model.l, not model.label
+    classes = 2 if regression else model.nr_class
+    labels, counts = ([], [m]) if regression else (model.label[:classes], model.nSV[:classes])
+    return SupportVectors(
+        order=np.searchsorted(targets, labels).astype(np.intp),
+        counts=np.array(counts, dtype=np.intp),
+        rows=np.array(model.sv_indices[:m], dtype=np.intp) - 1,
+        coefficients=np.array([model.sv_coef[k][:m] for k in range(classes - 1)], dtype=np.float64),
+        rho=np.array(model.rho[: classes * (classes - 1) // 2], dtype=np.float64),
+    )

@@ -23,7 +23,16 @@ from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
 from kfeat.kernels.bandwidths import centre_of
 from kfeat.kernels.dot_product import power
 from kfeat.memory import check_memory
-from kfeat.solvers.native import MERGED_BELOW, NODE, NodeRows, c_array, node_rows, structure, thread_cap
+from kfeat.solvers.native import (
+    MERGED_BELOW,
+    NODE,
+    NodeRows,
+    c_array,
+    node_rows,
+    row_pointers,
+    structure,
+    thread_cap,
+)
 
 LINEAR, POLYNOMIAL, RBF, PRECOMPUTED = 0, 1, 2, 4
 DENSE_BYTES = 2**30  # vectors up to this size are held densely, for BLAS
@@ -180,9 +189,10 @@ def kernel_numbers(kernel: LibsvmKernel) -> dict[str, Any]:
     return {name: getattr(kernel, name) for name in ("degree", "gamma", "coef0")}
 
 
-def row_pointers(rows: NDArray[Any]) -> NDArray[np.uintp]:
-    """Return where in memory each row begins."""
-    return (rows.ctypes.data + rows.strides[0] * np.arange(len(rows))).astype(np.uintp)
+def scikit_learn_kernel(kernel: LibsvmKernel) -> dict[str, Any]:
+    """Return a kernel as the parameters of scikit-learn's SVC and SVR."""
+    names = {LINEAR: "linear", POLYNOMIAL: "poly", RBF: "rbf", PRECOMPUTED: "precomputed"}
+    return {"kernel": names[kernel.type], **kernel_numbers(kernel)}
 
 
 @dataclass
@@ -287,17 +297,3 @@ class SupportVectors:
         with thread_cap():
             found = [library.libsvm.svm_predict(model, ctypes.cast(int(row), node)) for row in rows.pointers]
         return np.array(found).astype(np.intp)
-
-
-def copy_model(model: Any, targets: NDArray[np.float64]) -> SupportVectors:
-    """Copy a C model; `targets` are the sorted distinct labels that LIBSVM was given (classification)."""
-    m, regression = model.l, not model.label
-    classes = 2 if regression else model.nr_class
-    labels, counts = ([], [m]) if regression else (model.label[:classes], model.nSV[:classes])
-    return SupportVectors(
-        order=np.searchsorted(targets, labels).astype(np.intp),
-        counts=np.array(counts, dtype=np.intp),
-        rows=np.array(model.sv_indices[:m], dtype=np.intp) - 1,
-        coefficients=np.array([model.sv_coef[k][:m] for k in range(classes - 1)], dtype=np.float64),
-        rho=np.array(model.rho[: classes * (classes - 1) // 2], dtype=np.float64),
-    )

@@ -118,6 +118,11 @@ def c_array(values: NDArray[Any], c_type: Any) -> Any:
     return ctypes.cast(values.ctypes.data, ctypes.POINTER(c_type))
 
 
+def row_pointers(rows: NDArray[Any]) -> NDArray[np.uintp]:
+    """Return where in memory each row begins."""
+    return (rows.ctypes.data + rows.strides[0] * np.arange(len(rows))).astype(np.uintp)
+
+
 def check_sizes(library: str, **sizes: int) -> None:
     """Raise DataError if a count does not fit the C int in which the library holds it."""
     for name, size in sizes.items():

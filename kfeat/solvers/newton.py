@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pydantic import FiniteFloat
 
 from kfeat.parameters import Iterations, check_parameters
-from kfeat.solvers.base import AboveZero, ClassWeight, OutOfCore, Subproblem, class_factors, finite
+from kfeat.solvers.base import AboveZero, ClassWeight, Subproblem, class_factors, finite
 from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.newton_method import LOSSES, Descent, Problem, descend, minimise, reopen
 from kfeat.solvers.newton_system import design
@@ -66,7 +66,7 @@ class Newton(LinearSolver):
     """
 
     identity_defaults: ClassVar[dict[str, float]] = {"eps": 1e-3}
-    out_of_core: ClassVar[OutOfCore] = "passes"
+    out_of_core = "passes"
 
     loss: NewtonLoss = "squared_hinge"
     C: AboveZero = 1.0

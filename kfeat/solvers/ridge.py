@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from kfeat.kernels import Kernel
 from kfeat.kernels.operands import as_operand, check_finite
 from kfeat.memory import check_memory
 from kfeat.parameters import check_parameters
-from kfeat.solvers.base import AboveZero, OutOfCore, Solver, Subproblem, finite, resolved_kernel
+from kfeat.solvers.base import AboveZero, Solver, Subproblem, finite, resolved_kernel
 from kfeat.solvers.linear import LinearSolver
 
 BLOCK = 4096  # rows that are centred and multiplied at once
@@ -50,7 +50,7 @@ class Ridge(LinearSolver):
     """
 
     task = "regression"
-    out_of_core: ClassVar[OutOfCore] = "one pass"
+    out_of_core = "one pass"
 
     alpha: AboveZero = 1.0
     fit_intercept: bool = True
@@ -221,7 +221,7 @@ class KernelRidge(Solver):
     """
 
     task = "regression"
-    needs_kernel: ClassVar[bool] = True
+    needs_kernel = True
 
     kernel: Kernel | None = None
     alpha: AboveZero = 1.0

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from kfeat.batches import Batches
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels.operands import as_operand
 from kfeat.parameters import Folds, Seed, check_parameters
-from kfeat.solvers.base import AboveZero, OutOfCore, finite
+from kfeat.solvers.base import AboveZero, finite
 from kfeat.solvers.cross_validation import AboveOne, geometric_grid
 from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.ridge import BLOCK, Moments, ridge_path, sum_of, train_ridge
@@ -56,7 +56,7 @@ class RidgeCV(LinearSolver):
     """
 
     task = "regression"
-    out_of_core: ClassVar[OutOfCore] = "one pass"
+    out_of_core = "one pass"
 
     alpha_min: AboveZero = 1e-6
     alpha_max: AboveZero = 1e3

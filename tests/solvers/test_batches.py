@@ -9,11 +9,7 @@ from kfeat.batches import ArrayBatches, MappedBatches, batch_edges, stored
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.maps import TensorSketch
 from kfeat.solvers import Liblinear, Libsvm, Newton, Ridge, RidgeCV
-from kfeat.solvers.newton_system import (
-    DesignMatrix,
-    conjugate_gradients,
-    design,
-)
+from kfeat.solvers.newton_system import DesignMatrix, conjugate_gradients, design
 from tests.solvers.problems import features, labels, values
 
 
@@ -204,6 +200,13 @@ def test_dask_arrays_give_the_answers_of_arrays():
     np.testing.assert_allclose(newton.coef_, whole.coef_, atol=1e-6)
     np.testing.assert_allclose(ridge.coef_, Ridge(alpha=0.1).fit(X, t).coef_, atol=1e-10)
     assert np.array_equal(predicted, newton.predict(X))
+
+
+def test_chunks_of_a_dask_array_are_batches():
+    da = pytest.importorskip("dask.array")
+    X = features(150, 4)
+    chunked = Ridge().fit(da.from_array(X, chunks=(40, 4)), values(X))
+    np.testing.assert_allclose(chunked.coef_, Ridge().fit(X, values(X)).coef_)
 
 
 def test_dask_arrays_need_chunks_of_known_size():

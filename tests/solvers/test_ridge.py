@@ -182,8 +182,7 @@ def test_rows_that_come_one_by_one_fall_into_equal_folds(monkeypatch):
     X, y = problem(23, 3)
     parts = []
     monkeypatch.setattr(
-        "kfeat.solvers.ridge_cv.fold_errors",
-        lambda folds, *_: parts.extend(folds) or np.zeros(10),
+        "kfeat.solvers.ridge_cv.fold_errors", lambda folds, *_: parts.extend(folds) or np.zeros(10)
     )
     for seed in range(5):
         RidgeCV(folds=4, random_state=seed).fit_batches((X[i : i + 1], y[i : i + 1]) for i in range(23))
