@@ -1,15 +1,18 @@
 """What every feature map shares: checks, the random source, and the walk over blocks of rows in threads.
 
-A new map draws what it needs in `_draw`, returns from `_block_mapper` the function that maps one block, and
-enters its name by `register`.
+A new map names its parameters as the fields of a dataclass, draws what it needs in `_draw`, returns from
+`_block_mapper` the function that maps one block, and enters its name by `register`.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from dataclasses import dataclass, field
+from types import UnionType
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from pydantic_core import core_schema
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -21,8 +24,9 @@ from kfeat.kernels.randomness import generator
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.maps.diagnostics import Diagnosis, diagnose
 from kfeat.memory import check_memory
-from kfeat.parameters import check_parameters
+from kfeat.parameters import Jobs, check_parameters
 
+FOURTH_ROOTS = np.array([1, 1j, -1, -1j])  # the complex signs i^j by their exponents j
 BlockMapper = Callable[[Any, NDArray[Any]], None]  # (rows of X, rows of the output to fill)
 
 
@@ -39,8 +43,18 @@ class Facts(NamedTuple):
     use: str
 
 
+@dataclass(eq=False, repr=False)
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A map z with <z(x), z(y)> close to kernel_(x, y) - kernel_offset_, as a scikit-learn transformer.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate, one of the classes that `approximates` names; None is `default_kernel`.
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
 
     Attributes
     ----------
@@ -53,24 +67,25 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """
 
     facts: ClassVar[Facts]
+    approximates: ClassVar[type[Kernel] | UnionType]
+    default_kernel: ClassVar[Kernel]
     algorithm_version: ClassVar[int] = 1
     resource_parameters: ClassVar[frozenset[str]] = frozenset()
     min_rows: ClassVar[int] = 64  # of a block: with fewer, the overhead per call costs more than cache misses
 
-    kernel: Any
-    random_state: Any
-    n_jobs: int | None
-    _n_features_out: int  # there once the map is fitted
+    kernel: Any = None
+    random_state: Any = field(default=None, kw_only=True)
+    n_jobs: Jobs = field(default=None, kw_only=True)
+    _n_features_out: int = field(init=False)  # there once the map is fitted
 
     @classmethod
-    @abstractmethod
     def supports(cls, kernel: Kernel) -> bool:
         """Return whether the map can approximate this kernel."""
+        return isinstance(kernel, cls.approximates)
 
     @classmethod
-    @abstractmethod
-    def default_kernel(cls) -> Kernel:
-        """Return the kernel that `kernel=None` stands for."""
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return core_schema.is_instance_schema(cls)  # a parameter that is a map takes no mapping of its fields
 
     @abstractmethod
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
@@ -108,7 +123,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def _kernel_for(self, X: Any, rng: np.random.Generator) -> Kernel:
-        kernel = self.default_kernel() if self.kernel is None else self.kernel
+        kernel = self.default_kernel if self.kernel is None else self.kernel
         self.check_kernel(kernel)
         kernel.check()
         resolved: Kernel = clone(kernel).resolve(X, rng)  # which may be changed and fitted with again
@@ -172,11 +187,12 @@ MAPS: dict[str, type[FeatureMap]] = {}
 M = TypeVar("M", bound=type[FeatureMap])
 
 
+@dataclass_transform(eq_default=False)
 def register(name: str) -> Callable[[M], M]:
-    """Return a class decorator that enters a map under its name in MAPS."""
+    """Return a class decorator that enters a map under its name in MAPS, its fields as its parameters."""
 
     def enter(cls: M) -> M:
-        MAPS[name] = cls
+        MAPS[name] = dataclass(eq=False, repr=False)(cls)
         return cls
 
     return enter
@@ -200,3 +216,13 @@ def checked_output(out: NDArray[Any], shape: tuple[int, int], dtype: DTypeLike, 
     if np.shares_memory(out, X.data if issparse(X) else X):
         raise DataError("out: expected an array of its own, got one in which X lies, which is still read")
     return out
+
+
+def random_signs(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.int8]:
+    """Return independent uniform signs in {-1, 1}, as int8."""
+    return 2 * rng.integers(2, size=shape, dtype=np.int8) - 1
+
+
+def random_fourth_roots(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.int8]:
+    """Return independent uniform exponents j in {0, 1, 2, 3}, as int8, of the complex signs i^j."""
+    return rng.integers(4, size=shape, dtype=np.int8)

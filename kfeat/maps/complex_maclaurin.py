@@ -1,118 +1,25 @@
 """Complex-to-real Random Maclaurin: products of complex signs (Wacker, Ohana & Filippone 2022)."""
 
-from math import inf
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
-from annotated_types import Gt, Lt
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
 from kfeat.errors import ParameterError
-from kfeat.maps.base import BlockMapper, Facts, register
-from kfeat.maps.degrees import coefficients
-from kfeat.maps.gaussian import check_constant, damp, series_of
-from kfeat.maps.random_maclaurin import MANY, RandomMaclaurin
-from kfeat.maps.signs import random_fourth_roots
+from kfeat.maps.base import BlockMapper, Facts, random_fourth_roots, register
+from kfeat.maps.random_maclaurin import MANY, MaclaurinProducts, RandomMaclaurin
+from kfeat.maps.series import damp, in_order, series_of
 from kfeat.memory import check_memory
-from kfeat.parameters import Components, Jobs
 
 
-@register("complex_maclaurin")
-class ComplexMaclaurin(RandomMaclaurin):
-    """Random Maclaurin features by complex signs w in {1, i, -1, -i}^d, as real columns (Wacker et al. 2022).
+class ComplexProducts(MaclaurinProducts):
+    """Products of complex projections, each as two columns; one exact column is the term of degree 0."""
 
-    The columns 2i and 2i + 1 are the real and the imaginary part of sqrt(2 a_N / (D P(N))) prod_{j <= N}
-    <w_j, x>, N >= 1. Unbiased. With t = <x, y>, q = sum_i x_i^2 y_i^2 and s = ||x||^2 ||y||^2, D columns for
-    t^p have the variance ((s + t^2 - q)^p + (2 t^2 - q)^p - 2 t^2p) / D, at most (2^(p+1) - 2) s^p / D, where
-    real signs have ((s + 2 t^2 - 2 q)^p - t^2p) / D, at most (3^p - 1) s^p / D. They are equal for p = 1; for
-    larger p complex signs have less where t^2 > q, such as on rows without negative entries, and else more.
+    constant_: bool
+    linear_: bool
 
-    The term of degree 0 would leave imaginary parts of 0: it is one exact column, sqrt(a_0). Half as many
-    degrees as columns would double the variance of the degrees, so they are drawn by systematic sampling.
-
-    Cost: the matrix products of X with sum(n_factors_) complex vectors, those of Random Maclaurin at this D.
-
-    Parameters
-    ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any dot-product kernel or the Gaussian; None is (1 + <x, y>)^2.
-    n_components : int, default 100
-        The number D of columns; from 2 on the column sqrt(a_0) is one of them. An odd number of random
-        columns leaves the imaginary part of one feature out.
-    degree_law : {"proportional", "geometric", "truncated"}, default "proportional"
-        The distribution of the degrees, as in RandomMaclaurin, given N >= 1.
-    base : float, default 2.0
-        The p of the geometric distribution, above 1; "proportional" does not use it.
-    h01 : bool, default False
-        Whether the exact columns sqrt(a_0) and sqrt(a_1) x come first, followed by n_components random ones
-        drawn given N >= 2, as in RandomMaclaurin.
-    constant : bool, default True
-        False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
-
-    Attributes
-    ----------
-    degrees_, n_factors_, scales_ : ndarray of shape (number of complex features,)
-        The degree N of each complex feature, its number of factors (0 for a zero column), and its scale.
-    exponents_ : ndarray of shape (sum(n_factors_), d)
-        The vectors of complex signs i^j, by their exponents j.
-    dropped_ : int or None
-        The complex feature whose imaginary part is left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from kfeat.kernels import Exponential
-    >>> from kfeat.maps import ComplexMaclaurin
-    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
-    >>> Z = ComplexMaclaurin(Exponential(), n_components=1000, random_state=0).fit_transform(X)
-    >>> Z.shape
-    (2, 1000)
-    >>> bool(np.abs(Z @ Z.T - Exponential()(X)).max() < 0.5)  # the values of the kernel are 2.61 and 2.72
-    True
-    """
-
-    facts: ClassVar[Facts] = Facts(
-        cost="d D E[N], N the degree drawn",
-        variance="per degree p at most (2^(p+1) - 2) ||x||^2p ||y||^2p over its columns",
-        source="Wacker, Ohana & Filippone 2022, arXiv 2202.02031",
-        use="in place of random_maclaurin on rows without negative entries: less variance in the same time",
-    )
-
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        degree_law: Literal["geometric", "truncated", "proportional"] = "proportional",
-        base: Annotated[float, Gt(1), Lt(inf)] = 2.0,
-        h01: bool = False,
-        constant: bool = True,
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        super().__init__(kernel, n_components, degree_law, base, h01, constant, random_state, n_jobs)
-
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        series_of(self.kernel_).check_rows(X)
-        check_constant(self.kernel_, self.constant)
-        self.exact_ = coefficients(self.kernel_, 2)
-        if not self.constant:
-            self.kernel_offset_, self.exact_[0] = float(self.exact_[0]), 0.0
-        self.linear_ = self.h01
-        # A column for the constant alone would leave a map of one column without any other term.
-        self.constant_ = bool(self.exact_[0] > 0 and (self.h01 or self.n_components > 1))
-        first = 2 if self.h01 else 1 if self.constant_ or not self.constant else 0
-        n_random = self.n_components - (self.constant_ and not self.h01)
-        what = f"a map of {self.n_components:,} degrees"
-        check_memory(what, 32 * n_random, "take fewer components", ParameterError)
-        degrees, weights = self._degrees_from(first, (n_random + 1) // 2, X, rng, even=True)
-        squares = np.where(degrees > 0, 2, 1) * weights / n_random  # a constant has no imaginary part
-        self._draw_products(X, rng, degrees, squares, n_random)
-        return self._n_exact() + n_random
+    def _exact_parts(self) -> tuple[bool, bool]:
+        return self.constant_, self.linear_
 
     def _draw_products(
         self,
@@ -127,20 +34,17 @@ class ComplexMaclaurin(RandomMaclaurin):
         Where n_columns is odd, any one feature loses its imaginary part: each column of a degree, real or
         imaginary, estimates half of its term.
         """
-        factors = np.where(squares > 0, degrees, 0)
-        order = np.argsort(factors, kind="stable")
-        self.degrees_, self.n_factors_ = degrees[order], factors[order]
+        self.degrees_, self.n_factors_, order = in_order(degrees, squares > 0)
         self.scales_ = np.sqrt(squares[order])
         self.dropped_ = int(rng.integers(len(order))) if n_columns % 2 else None
-        n_vectors = int(factors.sum())
-        what = f"a map of {n_vectors:,} vectors of complex signs"
-        check_memory(what, 17 * n_vectors * X.shape[1], "take fewer components", ParameterError)
-        self.exponents_ = random_fourth_roots(rng, (n_vectors, X.shape[1]))
+        shape = int(self.n_factors_.sum()), X.shape[1]
+        what = f"a map of {shape[0]:,} vectors of complex signs"
+        check_memory(what, 17 * shape[0] * shape[1], "take fewer components", ParameterError)
+        self.exponents_ = random_fourth_roots(rng, shape)
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         n_features, n_exact = len(self.scales_), self._n_exact()
-        first = np.searchsorted(self.n_factors_, range(1, int(self.n_factors_.max(initial=0)) + 1))
-        starts = np.cumsum([0, *(n_features - first)])
+        first, starts = self._layout()
         n_zero = int(first[0]) if first.size else n_features
         paired = np.result_type(dtype, np.complex64)
         parts = self._parts(dtype)
@@ -181,16 +85,84 @@ class ComplexMaclaurin(RandomMaclaurin):
         rest = columns[:, kept + 1 :] if dropped >= n_zero else columns
         out[:, out.shape[1] - rest.shape[1] :] = rest
 
-    def _n_exact(self) -> int:
-        return self.constant_ + (int(self.n_features_in_) if self.linear_ else 0)
-
-    def _write_exact(self, X: Any, out: NDArray[Any]) -> None:
-        """Write the exact columns: sqrt(a_0) where there is one, and sqrt(a_1) x with H0/1."""
-        out[:, : int(self.constant_)] = np.sqrt(self.exact_[0])
-        if self.linear_:
-            linear = out[:, int(self.constant_) :]
-            linear[:] = X.toarray() if issparse(X) else X
-            linear *= out.dtype.type(np.sqrt(self.exact_[1]))
-
     def _row_bytes(self, itemsize: int) -> int:
         return max(super()._row_bytes(itemsize), 2 * itemsize * int(self.n_factors_.sum()) // MANY)
+
+
+@register("complex_maclaurin")
+class ComplexMaclaurin(ComplexProducts, RandomMaclaurin):
+    """Random Maclaurin features by complex signs w in {1, i, -1, -i}^d, as real columns (Wacker et al. 2022).
+
+    The columns 2i and 2i + 1 are the real and the imaginary part of sqrt(2 a_N / (D P(N))) prod_{j <= N}
+    <w_j, x>, N >= 1. Unbiased. With t = <x, y>, q = sum_i x_i^2 y_i^2 and s = ||x||^2 ||y||^2, D columns for
+    t^p have the variance ((s + t^2 - q)^p + (2 t^2 - q)^p - 2 t^2p) / D, at most (2^(p+1) - 2) s^p / D, where
+    real signs have ((s + 2 t^2 - 2 q)^p - t^2p) / D, at most (3^p - 1) s^p / D. They are equal for p = 1; for
+    larger p complex signs have less where t^2 > q, such as on rows without negative entries, and else more.
+
+    The term of degree 0 would leave imaginary parts of 0: it is one exact column, sqrt(a_0). Half as many
+    degrees as columns would double the variance of the degrees, so they are drawn by systematic sampling.
+
+    Cost: the matrix products of X with sum(n_factors_) complex vectors, those of Random Maclaurin at this D.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate: any dot-product kernel or the Gaussian; None is (1 + <x, y>)^2.
+    n_components : int, default 100
+        The number D of columns; from 2 on the column sqrt(a_0) is one of them. An odd number of random
+        columns leaves the imaginary part of one feature out.
+    degree_law : {"proportional", "geometric", "truncated"}, default "proportional"
+        The distribution of the degrees, as in RandomMaclaurin, given N >= 1.
+    base : float, default 2.0
+        The p of the geometric distribution, above 1; "proportional" does not use it.
+    h01 : bool, default False
+        Whether the exact columns sqrt(a_0) and sqrt(a_1) x come first, followed by n_components random ones
+        drawn given N >= 2, as in RandomMaclaurin.
+    constant : bool, default True
+        False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
+    random_state, n_jobs : see FeatureMap
+
+    Attributes
+    ----------
+    degrees_, n_factors_, scales_ : ndarray of shape (number of complex features,)
+        The degree N of each complex feature, its number of factors (0 for a zero column), and its scale.
+    exponents_ : ndarray of shape (sum(n_factors_), d)
+        The vectors of complex signs i^j, by their exponents j.
+    dropped_ : int or None
+        The complex feature whose imaginary part is left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kfeat.kernels import Exponential
+    >>> from kfeat.maps import ComplexMaclaurin
+    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> Z = ComplexMaclaurin(Exponential(), n_components=1000, random_state=0).fit_transform(X)
+    >>> Z.shape
+    (2, 1000)
+    >>> bool(np.abs(Z @ Z.T - Exponential()(X)).max() < 0.5)  # the values of the kernel are 2.61 and 2.72
+    True
+    """
+
+    facts = Facts(
+        cost="d D E[N], N the degree drawn",
+        variance="per degree p at most (2^(p+1) - 2) ||x||^2p ||y||^2p over its columns",
+        source="Wacker, Ohana & Filippone 2022, arXiv 2202.02031",
+        use="in place of random_maclaurin on rows without negative entries: less variance in the same time",
+    )
+
+    degree_law: Literal["geometric", "truncated", "proportional"] = "proportional"
+
+    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+        self._take_series(X)
+        self.linear_ = self.h01
+        # A column for the constant alone would leave a map of one column without any other term.
+        self.constant_ = bool(self.exact_[0] > 0 and (self.h01 or self.n_components > 1))
+        first = 2 if self.h01 else 1 if self.constant_ or not self.constant else 0
+        n_random = self.n_components - (self.constant_ and not self.h01)
+        what = f"a map of {self.n_components:,} degrees"
+        check_memory(what, 32 * n_random, "take fewer components", ParameterError)
+        degrees, weights = self._draw_degrees(rng, (n_random + 1) // 2, X, first, even=True)
+        squares = np.where(degrees > 0, 2, 1) * weights / n_random  # a constant has no imaginary part
+        self._draw_products(X, rng, degrees, squares, n_random)
+        return self._n_exact() + n_random

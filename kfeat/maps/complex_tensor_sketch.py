@@ -1,19 +1,26 @@
 """Complex-to-real Tensor Sketch: count sketches with complex signs, written as real features."""
 
 from math import sqrt
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from kfeat.maps.base import BlockMapper, Facts, register
-from kfeat.maps.count_sketch import CountSketch, arranged
-from kfeat.maps.ffts import FFTs, Library, ffts
-from kfeat.maps.polynomial_sketch import PolynomialSketch
-from kfeat.maps.signs import FOURTH_ROOTS, random_fourth_roots
-from kfeat.maps.spectra import multiplied, product_is_quicker, product_with_roots, transform_of, with_ones
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.base import FOURTH_ROOTS, BlockMapper, Facts, random_fourth_roots, register
+from kfeat.maps.tensor_sketch import (
+    CountSketch,
+    FFTs,
+    Library,
+    PolynomialSketch,
+    arranged,
+    convolved,
+    ffts,
+    product_is_quicker,
+    product_with_roots,
+    with_ones,
+)
+from kfeat.parameters import Components
 
 
 @register("complex_tensor_sketch")
@@ -44,10 +51,7 @@ class ComplexTensorSketch(PolynomialSketch):
     fft : {"scipy", "ducc0"}, default "scipy"
         The library that computes the FFTs. With ducc0 (`pip install ducc0`) the map is up to 1.5 times as
         quick; features differ by rounding, and their last digits depend on the processor.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -69,28 +73,16 @@ class ComplexTensorSketch(PolynomialSketch):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="p d + p D log D",
         variance="<= (2^(p+1) - 2) ||x||^2p ||y||^2p / D",
         source="Sharma et al. 2026 (UAI); Wacker et al. 2022",
         use="as tensor_sketch, whose error it betters only where 1.5^p is not small beside D",
     )
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        domain: Literal["real", "frequency"] = "real",
-        fft: Library = "scipy",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.domain = domain
-        self.fft = fft
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: Components = 100
+    domain: Literal["real", "frequency"] = "real"
+    fft: Library = "scipy"
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
         ffts(self.fft)  # a library that is missing is told before anything is mapped
@@ -107,14 +99,16 @@ class ComplexTensorSketch(PolynomialSketch):
         tables = list(zip(self.buckets_, self.exponents_, strict=True))
         if product_is_quicker(self.kernel_.degree, self.n_features_in_, self.n_components):
             arrange: Any = with_ones
-            spectra = [product_with_roots(h, FOURTH_ROOTS[e] * scales, M, dtype) for h, e in tables]
+            transform: Any = np.asarray  # the products are spectra already
+            sketches: list[Any] = [
+                product_with_roots(h, FOURTH_ROOTS[e] * scales, M, dtype) for h, e in tables
+            ]
         else:
             arrange = doubled if self.n_features_in_ < self.n_components else arranged  # measured
-            sketches = [ComplexCountSketch(*table, scales, M) for table in tables]
-            spectra = [transform_of(sketch, transforms.fft) for sketch in sketches]
+            sketches, transform = [ComplexCountSketch(*table, scales, M) for table in tables], transforms.fft
 
         def map_block(X: Any, out: NDArray[Any]) -> None:
-            self._write(multiplied(spectra, arrange(X)), out, transforms)
+            self._write(convolved(sketches, transform, arrange(X)), out, transforms)
 
         return map_block
 

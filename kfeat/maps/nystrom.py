@@ -18,7 +18,7 @@ from kfeat.kernels import Gaussian, Kernel
 from kfeat.kernels.operands import as_operand, canonical
 from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.landmarks import RULES
-from kfeat.parameters import Components, Jobs, did_you_mean
+from kfeat.parameters import Components, did_you_mean
 
 DEFAULT_LANDMARKS = 100
 PANEL = 64  # columns per product with the trapezoid of components
@@ -72,10 +72,7 @@ class Nystrom(FeatureMap):
           sampling (Epperly et al. 2024), which is the same distribution (n c kernel values, n c^2 operations
           and n c doubles of memory). The choice for kernels other than those of the distance, or many
           features. Fewer than c rows where those determine the kernel on all rows to double precision.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -103,7 +100,7 @@ class Nystrom(FeatureMap):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="c kernel values + c D / 2 products",
         variance="not random given the landmarks: the error is that of a projection onto their span",
         source="Williams & Seeger 2001; Drineas & Mahoney 2005; Musco & Musco 2017; Chen et al. 2022",
@@ -111,32 +108,12 @@ class Nystrom(FeatureMap):
     )
     algorithm_version: ClassVar[int] = 3
     min_rows: ClassVar[int] = 512  # each block looks at all landmarks again
+    approximates = Kernel
+    default_kernel = Gaussian()
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components | None = None,
-        rank: Annotated[int, Ge(1)] | None = None,
-        landmarks: Annotated[Any, AfterValidator(_known_rule)] = "uniform",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.rank = rank
-        self.landmarks = landmarks
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return True: any positive definite kernel will do."""
-        return True
-
-    @classmethod
-    def default_kernel(cls) -> Kernel:
-        """Return exp(-||x - y||^2)."""
-        return Gaussian()
+    n_components: Components | None = None
+    rank: Annotated[int, Ge(1)] | None = None
+    landmarks: Annotated[Any, AfterValidator(_known_rule)] = "uniform"
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return the numerical rank, which may be below what was asked for."""

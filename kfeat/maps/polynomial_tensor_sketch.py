@@ -1,6 +1,6 @@
 """Polynomial Tensor Sketch: a fitted polynomial of <x, y> by Tensor Sketches (Han, Avron & Shin 2020)."""
 
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from annotated_types import Ge, Le
@@ -8,13 +8,11 @@ from numpy.typing import NDArray
 from scipy import fft, optimize
 
 from kfeat.errors import ParameterError
-from kfeat.kernels import Gaussian, Kernel
+from kfeat.kernels import DotProductKernel, Gaussian
 from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
-from kfeat.maps.count_sketch import CountSketch, arranged, random_tables
-from kfeat.maps.degrees import terms
-from kfeat.maps.gaussian import damp, has_series, series_of
-from kfeat.maps.sampled_pairs import SampledPairs, sampled_pairs
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.series import SampledPairs, damp, sampled_pairs, series_of, terms
+from kfeat.maps.tensor_sketch import CountSketch, arranged, random_tables
+from kfeat.parameters import Components
 
 LARGEST = 10  # degree that `degree=None` tries
 
@@ -51,10 +49,7 @@ class PolynomialTensorSketch(FeatureMap):
         Where the c_j come from.
     n_rows : int, default 256
         How many rows, drawn at random, give the pairs.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -79,40 +74,19 @@ class PolynomialTensorSketch(FeatureMap):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="r d + 2 r m log m, m = D / r columns per degree",
         variance="sum_ij c_i c_j <x, y>^|i - j| V_min(i, j), V_j of Tensor Sketch into m columns",
         source="Han, Avron & Shin, ICML 2020",
         use="dot-product kernels and Gaussians of short rows on sparse data of many features",
     )
+    approximates = DotProductKernel | Gaussian
+    default_kernel = Gaussian()
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        degree: Annotated[int, Ge(1), Le(64)] | None = None,
-        coefficients: Literal["regression", "taylor"] = "regression",
-        n_rows: Annotated[int, Ge(2), Le(10_000)] = 256,
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.degree = degree
-        self.coefficients = coefficients
-        self.n_rows = n_rows
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel depends on the inner product alone, or is the Gaussian."""
-        return has_series(kernel)
-
-    @classmethod
-    def default_kernel(cls) -> Kernel:
-        """Return exp(-||x - y||^2)."""
-        return Gaussian()
+    n_components: Components = 100
+    degree: Annotated[int, Ge(1), Le(64)] | None = None
+    coefficients: Literal["regression", "taylor"] = "regression"
+    n_rows: Annotated[int, Ge(2), Le(10_000)] = 256
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
         series_of(self.kernel_).check_rows(X)

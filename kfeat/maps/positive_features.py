@@ -1,17 +1,17 @@
 """Positive features of the exponential and the Gaussian kernel (FAVOR+, Choromanski et al. 2021)."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.errors import ParameterError
-from kfeat.kernels import Exponential, Gaussian, Kernel
+from kfeat.kernels import Exponential, Gaussian
 from kfeat.kernels.bandwidths import number
 from kfeat.kernels.base import squared_norms
 from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
 from kfeat.memory import check_memory
-from kfeat.parameters import Components, Jobs
+from kfeat.parameters import Components
 
 
 @register("positive_features")
@@ -32,10 +32,7 @@ class PositiveFeatures(FeatureMap):
     features : {"pairs", "single"}, default "pairs"
         "pairs" draws D / 2 vectors and takes each with both signs: less variance at half the products with
         X (an odd D has one more, single). "single" draws D.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -53,36 +50,17 @@ class PositiveFeatures(FeatureMap):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="d D / 2, and D exponentials",
         variance="k(x, y)^2 (e^r - 1) (1 - e^-r) / D, r = ||x + y||^2 / sigma^2, or 2 gamma ||x + y||^2",
         source="Choromanski et al. 2021, Lemmas 1 and 2",
         use="where estimates must be positive, and small kernel values right; short rows",
     )
+    approximates = Exponential | Gaussian
+    default_kernel = Exponential()
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        features: Literal["pairs", "single"] = "pairs",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.features = features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel is exponential or Gaussian."""
-        return isinstance(kernel, Exponential | Gaussian)
-
-    @classmethod
-    def default_kernel(cls) -> Kernel:
-        """Return exp(<x, y>)."""
-        return Exponential()
+    n_components: Components = 100
+    features: Literal["pairs", "single"] = "pairs"
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
         n_vectors = self.n_components - self._n_pairs()

@@ -1,22 +1,66 @@
 """Random Fourier features: shift-invariant kernels by random waves (Rahimi & Recht 2007)."""
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.introspect import opt_func_info
 from numpy.typing import NDArray
 
 from kfeat.errors import ParameterError
-from kfeat.kernels import Gaussian, Kernel, ShiftInvariantKernel
+from kfeat.kernels import Gaussian, ShiftInvariantKernel
 from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.sequences import Scrambling, Sequence, points
 from kfeat.memory import check_memory
-from kfeat.parameters import Components, Jobs
+from kfeat.parameters import Components
+
+Phases = Callable[[Any], NDArray[Any]]  # (rows of X) -> a new array of <w_i, x>, frequencies as columns
+
+
+class FourierFeatures(FeatureMap):
+    """z(x) = sqrt(2 / D) (cos <w_1, x>, ..., sin <w_1, x>, ...) with frequencies_ w_i, (d, their number).
+
+    The sines are those of the first frequencies. The phases of the others have the offsets_ added.
+    """
+
+    n_components: int
+    frequencies_: NDArray[np.float64]
+    offsets_: NDArray[np.float64]
+
+    def _n_pairs(self) -> int:
+        return self.n_components // 2
+
+    def _n_frequencies(self) -> int:
+        return self.n_components - self._n_pairs()
+
+    def _phases(self, dtype: np.dtype[Any]) -> Phases:
+        """Return the function that multiplies a dense or CSR block by the frequencies."""
+        frequencies = self.frequencies_.astype(dtype)
+        return lambda X: X @ frequencies
+
+    def _scales(self) -> NDArray[np.float64]:
+        """Return the factor of each frequency's waves, or one for all, sqrt(2 / D), which is quicker."""
+        return np.array([np.sqrt(2 / self.n_components)])
+
+    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
+        phases_of, offsets, scales = (
+            self._phases(dtype),
+            self.offsets_.astype(dtype),
+            self._scales().astype(dtype),
+        )
+        n_pairs, n_cosines = self._n_pairs(), self._n_frequencies()
+
+        def map_block(X: Any, out: NDArray[Any]) -> None:
+            phases = phases_of(X)
+            phases[:, n_pairs:] += offsets
+            write_waves(phases, scales, out[:, :n_cosines], out[:, n_cosines:])
+
+        return map_block
 
 
 @register("random_fourier")
-class RandomFourier(FeatureMap):
+class RandomFourier(FourierFeatures):
     """Random Fourier features of a kernel k(x - y), w from its spectrum (Rahimi & Recht 2007, Alg. 1).
 
     In float32 the phases <w, x> carry its rounding, which the Laplacian's rare huge frequencies magnify. With
@@ -42,10 +86,7 @@ class RandomFourier(FeatureMap):
         randomness, as Yang et al. have it, or by random permutations of the digits. From 126 coordinates on
         take "random", since the 126th of the published points is all but constant. "sobol", "lattice" and
         "digital_net" are random either way, as published.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -65,43 +106,25 @@ class RandomFourier(FeatureMap):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="d D / 2",
         variance="(1 + k(2 (x - y)) - 2 k(x - y)^2) / D; most often less with a sequence",
         source="Rahimi & Recht 2007, Algorithm 1; sequences: Yang et al. 2014, Algorithm 1",
         use="shift-invariant kernels; nystrom where the spectrum of the Gram matrix decays fast",
     )
+    approximates = ShiftInvariantKernel
+    default_kernel = Gaussian()
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        features: Literal["pairs", "offset"] = "pairs",
-        sequence: Sequence = "mc",
-        scrambling: Scrambling = "published",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.features = features
-        self.sequence = sequence
-        self.scrambling = scrambling
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: Components = 100
+    features: Literal["pairs", "offset"] = "pairs"
+    sequence: Sequence = "mc"
+    scrambling: Scrambling = "published"
 
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel depends on x - y alone, with a spectrum to draw from."""
-        return isinstance(kernel, ShiftInvariantKernel)
-
-    @classmethod
-    def default_kernel(cls) -> Kernel:
-        """Return exp(-||x - y||^2)."""
-        return Gaussian()
+    def _n_pairs(self) -> int:
+        return super()._n_pairs() if self.features == "pairs" else 0
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        d, n_frequencies = X.shape[1], self.n_components - self._n_pairs()
+        d, n_frequencies = X.shape[1], self._n_frequencies()
         needed = 8 * d * n_frequencies * (1 if self.sequence == "mc" else 3)
         check_memory(f"a map of {n_frequencies:,} frequencies", needed, "take fewer", ParameterError)
         n_offsets = n_frequencies - self._n_pairs()
@@ -115,25 +138,6 @@ class RandomFourier(FeatureMap):
         self.frequencies_ = self.kernel_.frequencies_at(U[:, :n_uniforms])
         self.offsets_ = 2 * np.pi * U[n_frequencies - n_offsets :, -1]
         return self.n_components
-
-    def _n_pairs(self) -> int:
-        return self.n_components // 2 if self.features == "pairs" else 0
-
-    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        frequencies, offsets = self.frequencies_.astype(dtype), self.offsets_.astype(dtype)
-        scales = self._scales().astype(dtype)
-        n_pairs, n_cosines = self._n_pairs(), frequencies.shape[1]
-
-        def map_block(X: Any, out: NDArray[Any]) -> None:
-            phases = X @ frequencies
-            phases[:, n_pairs:] += offsets
-            write_waves(phases, scales, out[:, :n_cosines], out[:, n_cosines:])
-
-        return map_block
-
-    def _scales(self) -> NDArray[np.float64]:
-        """Return the factor of each frequency's waves, or one for all, sqrt(2 / D), which is quicker."""
-        return np.array([np.sqrt(2 / self.n_components)])
 
 
 @cache

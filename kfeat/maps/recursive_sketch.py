@@ -1,16 +1,15 @@
 """The recursive sketch: polynomial kernels of high degree by a tree of degree-2 Tensor Sketches."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
 from kfeat.maps.base import BlockMapper, Facts, register
-from kfeat.maps.count_sketch import CountSketch, arranged, random_tables
-from kfeat.maps.polynomial_sketch import PolynomialSketch
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.tensor_sketch import CountSketch, PolynomialSketch, arranged, random_tables
+from kfeat.parameters import Components
 
 
 @register("recursive_sketch")
@@ -37,10 +36,7 @@ class RecursiveSketch(PolynomialSketch):
     base : {"none", "count_sketch"}, default "none"
         "count_sketch" sketches each leaf into D buckets before the lowest nodes do, as published. With count
         sketches in the nodes, which take rows of any length, this saves nothing and adds variance.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -64,26 +60,15 @@ class RecursiveSketch(PolynomialSketch):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="p d + p D log D",
         variance="of order p ||x||^2p ||y||^2p / D while p < D",
         source="Ahle et al. 2020 (SODA), on a balanced tree",
         use="polynomial kernels of degrees from 4 on; below, tensor_sketch takes half the time",
     )
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        base: Literal["none", "count_sketch"] = "none",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.base = base
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: Components = 100
+    base: Literal["none", "count_sketch"] = "none"
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
         p, D = self.kernel_.degree, self.n_components

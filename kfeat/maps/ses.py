@@ -1,18 +1,22 @@
 """Weights of Fourier features by least squares on pairs of rows, with shrinkage (Chang et al. 2017)."""
 
 from math import inf
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 
 from kfeat.maps.base import Facts, register
-from kfeat.maps.pair_equations import PairEquations, all_pairs, check_pairs, sampled_pairs
-from kfeat.maps.sequences import Scrambling, Sequence
-from kfeat.maps.weighted_fourier import WeightedFourier
-from kfeat.maps.weights import Sign, weights_by
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.weighted_fourier import (
+    PairEquations,
+    Sign,
+    WeightedFourier,
+    all_pairs,
+    check_pairs,
+    sampled_pairs,
+    weights_by,
+)
 
 GRID = [10.0 ** (1 - step / 2) for step in range(13)]  # of the regularisation: 10 to 1e-5
 HELD_OUT = 5  # one row in so many, or so many sampled pairs for each held out one
@@ -58,10 +62,7 @@ class SES(WeightedFourier):
         "held_out" tries 10 down to 1e-5 in steps of sqrt(10) until the error on other pairs rises. These are
         the pairs of every fifth row, after which the weights are fitted to all rows; or, beside sampled
         pairs, a fifth as many others, at least 1000.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -86,38 +87,18 @@ class SES(WeightedFourier):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="d D / 2",
         variance="that of random_fourier, less what least squares on pairs takes away; biased, by design",
         source="Chang, Li, Yang & Poczos 2017, Algorithm 1",
         use="fewer Fourier features for a kernel error, on data like those of its fit, which is slower",
     )
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        sequence: Sequence = "mc",
-        scrambling: Scrambling = "published",
-        shrinkage: Literal["nonuniform", "uniform"] = "nonuniform",
-        sign: Sign = "nonnegative",
-        n_pairs: Annotated[int, Ge(1)] | Literal["all"] = "all",
-        n_rows: Annotated[int, Ge(2)] = 2000,
-        regularisation: Annotated[float, Ge(0), Lt(inf)] | Literal["held_out"] = "held_out",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.sequence = sequence
-        self.scrambling = scrambling
-        self.shrinkage = shrinkage
-        self.sign = sign
-        self.n_pairs = n_pairs
-        self.n_rows = n_rows
-        self.regularisation = regularisation
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    shrinkage: Literal["nonuniform", "uniform"] = "nonuniform"
+    sign: Sign = "nonnegative"
+    n_pairs: Annotated[int, Ge(1)] | Literal["all"] = "all"
+    n_rows: Annotated[int, Ge(2)] = 2000
+    regularisation: Annotated[float, Ge(0), Lt(inf)] | Literal["held_out"] = "held_out"
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return the regularisation, the error on held out pairs, and what all weights have."""

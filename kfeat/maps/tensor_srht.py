@@ -1,18 +1,17 @@
 """TensorSRHT: polynomial kernels by products of subsampled randomised Hadamard transforms."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from kfeat.errors import ParameterError
-from kfeat.maps.base import BlockMapper, Facts, register
+from kfeat.maps.base import BlockMapper, Facts, random_signs, register
 from kfeat.maps.hadamard import next_power_of_two, walsh_hadamard
-from kfeat.maps.polynomial_sketch import PolynomialSketch
-from kfeat.maps.signs import random_signs
+from kfeat.maps.tensor_sketch import PolynomialSketch
 from kfeat.memory import check_memory
-from kfeat.parameters import Components, Jobs
+from kfeat.parameters import Components
 
 
 @register("tensor_srht")
@@ -35,10 +34,7 @@ class TensorSRHT(PolynomialSketch):
         The kernel to approximate: a Polynomial, or Linear; None is <x, y>^2.
     n_components : int, default 100
         The number D of features.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -61,24 +57,14 @@ class TensorSRHT(PolynomialSketch):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="p d log d + p D",
         variance="<= (3^p - 1) ||x||^2p ||y||^2p / D; 0 for p = 1 where every coordinate is sampled",
         source="Ahle et al. 2020 (SODA), with coordinates sampled without replacement",
         use="degrees 1 and 2, with d below D; tensor_sketch for higher degrees and long sparse rows",
     )
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: Components = 100
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
         width = X.shape[1] + int(self.kernel_.coef0 > 0)

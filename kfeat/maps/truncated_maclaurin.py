@@ -1,19 +1,18 @@
 """Random Maclaurin features of a series that is cut at a degree (Kar & Karnick 2012, section 4.2)."""
 
 from math import inf
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
 from numpy.typing import NDArray
 
 from kfeat.errors import ParameterError, UnsupportedKernelError
-from kfeat.kernels import DotProductKernel, Kernel
+from kfeat.kernels import DotProductKernel
 from kfeat.kernels.base import Positive, squared_norms
 from kfeat.maps.base import Facts, register
-from kfeat.maps.degrees import MAX_DEGREE, Degrees, coefficients, proportional, terms, truncated
 from kfeat.maps.random_maclaurin import RandomMaclaurin
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.series import MAX_DEGREE, Degrees, coefficients, draw_degrees, terms
 
 ROUNDING = 1e-12  # a rest of the series below this share of its sum is the rounding of the sum
 
@@ -39,12 +38,6 @@ class TruncatedMaclaurin(RandomMaclaurin):
         The kernel to approximate: any dot-product kernel; None is (1 + <x, y>)^2.
     n_components : int, default 100
         The number D of random features.
-    allowed_error : float, default 0.01
-        The largest absolute bias |k(x, y) - sum_{n <= k} a_n <x, y>^n| over rows of norms up to the radius.
-    max_degree : int, optional
-        The degree k itself, in place of an allowed error.
-    radius : float, optional
-        The radius R; None: the largest norm of a row that the map is fitted to.
     degree_law : {"truncated", "proportional"}, default "truncated"
         The distribution of the degrees N <= k that have a term: "truncated" in proportion to p^-(N + 1) with
         p = base, "proportional" to a_N mean(||x||^2N) on the data.
@@ -55,10 +48,13 @@ class TruncatedMaclaurin(RandomMaclaurin):
         n_components random ones are then drawn given 2 <= N <= k.
     constant : bool, default True
         False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    allowed_error : float, default 0.01
+        The largest absolute bias |k(x, y) - sum_{n <= k} a_n <x, y>^n| over rows of norms up to the radius.
+    max_degree : int, optional
+        The degree k itself, in place of an allowed error.
+    radius : float, optional
+        The radius R; None: the largest norm of a row that the map is fitted to.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -80,47 +76,23 @@ class TruncatedMaclaurin(RandomMaclaurin):
     (4, 0.00995)
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="d D E[N], N <= K the degree drawn",
         variance="(sum_{n <= K} a_n^2 m^n / P(n) - k_K^2) / D; bias <= sum_{n > K} a_n R^2n",
         source="Kar & Karnick 2012, section 4.2",
         use="infinite series, whose rare high degrees cost time and variance, where a bias is allowed",
     )
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        allowed_error: Annotated[float, Gt(0), Lt(inf)] = 0.01,
-        max_degree: Annotated[int, Ge(0), Le(MAX_DEGREE)] | None = None,
-        radius: Positive | None = None,
-        degree_law: Literal["truncated", "proportional"] = "truncated",
-        base: Annotated[float, Gt(1), Lt(inf)] = 2.0,
-        h01: bool = False,
-        constant: bool = True,
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.allowed_error = allowed_error
-        self.max_degree = max_degree
-        self.radius = radius
-        self.degree_law = degree_law
-        self.base = base
-        self.h01 = h01
-        self.constant = constant
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    degree_law: Literal["truncated", "proportional"] = "truncated"
+    allowed_error: Annotated[float, Gt(0), Lt(inf)] = 0.01
+    max_degree: Annotated[int, Ge(0), Le(MAX_DEGREE)] | None = None
+    radius: Positive | None = None
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return the degree that follows from the allowed error."""
         return {"max_degree": self.max_degree_} if self.max_degree is None else {}
 
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel depends on the inner product alone."""
-        return isinstance(kernel, DotProductKernel)
+    approximates = DotProductKernel
 
     def _draw(self, X: Any, rng: np.random.Generator) -> int:
         self.kernel_.check_rows(X)
@@ -145,14 +117,10 @@ class TruncatedMaclaurin(RandomMaclaurin):
         sampled = np.flatnonzero(a[self._first_degree() :]) + self._first_degree()
         return max(int(np.argmax(within)), int(sampled[0]) if sampled.size else 0)
 
-    def _first_degree(self) -> int:
-        return 2 if self.h01 else 0 if self.constant else 1
-
-    def _draw_degrees(self, X: Any, rng: np.random.Generator) -> Degrees:
-        kernel, first = self.truncated_kernel_, self._first_degree()
-        if self.degree_law == "proportional":
-            return proportional(rng, kernel, self.n_components, X, first)
-        return truncated(rng, kernel, self.n_components, self.base, first)
+    def _draw_degrees(
+        self, rng: np.random.Generator, n: int, X: Any, first: int, even: bool = False
+    ) -> Degrees:
+        return draw_degrees(rng, self.degree_law, self.truncated_kernel_, n, X, self.base, first, even)
 
 
 class TruncatedSeries(DotProductKernel):

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from kfeat.kernels import Exponential, Linear, Polynomial
 from kfeat.maps import ComplexMaclaurin, RandomMaclaurin
-from kfeat.maps.degrees import evenly
+from kfeat.maps.series import evenly
 
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
 

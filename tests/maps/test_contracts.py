@@ -135,7 +135,7 @@ def test_draws_are_the_same_on_every_platform():
 def test_every_map_has_a_yaml_form_a_default_kernel_and_a_version(name):
     cls = MAPS[name]
     assert cls.algorithm_version >= 1
-    assert cls.supports(cls.default_kernel())
+    assert cls.supports(cls.default_kernel)
     assert all(cls.__dict__["facts"])
     assert not HANDED_IN & set(parameter_model(cls).model_fields)
     if "n_components" not in parameter_model(cls).model_fields:

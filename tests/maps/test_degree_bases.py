@@ -7,7 +7,7 @@ from degree_sums import expected_gram, series
 from kfeat.errors import DataError
 from kfeat.kernels import Exponential, Polynomial, VovkInfinite, VovkReal
 from kfeat.maps import RandomMaclaurin
-from kfeat.maps.degrees import geometric
+from kfeat.maps.series import geometric
 
 KERNELS = [
     Polynomial(3),

@@ -8,8 +8,7 @@ import pytest
 from kfeat.errors import ParameterError
 from kfeat.kernels import Exponential, Gaussian, Polynomial
 from kfeat.maps import ComplexMaclaurin, RandomMaclaurin
-from kfeat.maps.degrees import proportional
-from kfeat.maps.gaussian import damp, series_of
+from kfeat.maps.series import damp, draw_degrees, series_of
 
 X = np.random.default_rng(0).standard_normal((6, 5)) / 3
 MAPS = [RandomMaclaurin, ComplexMaclaurin]
@@ -43,7 +42,7 @@ def test_features_of_the_gaussian_are_damped_features_of_the_exponential(cls, la
 
 
 def test_the_degrees_of_the_gaussian_are_a_mixture_of_poisson_distributions():
-    degrees, _ = proportional(np.random.default_rng(0), Gaussian(1.5), 100_000, X, 0)
+    degrees, _ = draw_degrees(np.random.default_rng(0), "proportional", Gaussian(1.5), 100_000, X)
     assert abs(degrees.mean() - 3 * (X**2).sum(axis=1).mean()) < 0.1
 
 

@@ -9,8 +9,8 @@ from faults import CAUGHT, PASS
 from kfeat.errors import ParameterError
 from kfeat.kernels import Exponential, Gaussian, Linear, Polynomial
 from kfeat.maps import OptimisedMaclaurin, RandomMaclaurin
-from kfeat.maps.gaussian import damp, series_of
 from kfeat.maps.optimised_maclaurin import allotted
+from kfeat.maps.series import damp, series_of
 
 rng = np.random.default_rng(0)
 X = rng.random((40, 12))

@@ -99,7 +99,9 @@ def test_sorf_multiplies_by_the_matrix_of_the_formula(d, D, lengths):
 @pytest.mark.parametrize(("lengths", "term"), [("constant", 1), ("chi", 0)])
 def test_sorf_has_the_bias_of_the_docstring_which_drawn_lengths_remove(lengths, term):
     V = differences(16, [1.0, 1.5, 2.0])
-    means = block_means(lambda k, D, random_state: SORF(k, D, lengths, random_state), 16, V, 2000)
+    means = block_means(
+        lambda k, D, random_state: SORF(k, D, lengths, random_state=random_state), 16, V, 2000
+    )
     a = GAMMA * (V**2).sum(axis=1)
     bias = means.mean(axis=0) - np.exp(-a)
     first_order = -(a**2) * np.exp(-a) / 16

@@ -11,8 +11,8 @@ from kfeat.errors import DataError, KfeatError, UnsupportedKernelError
 from kfeat.kernels import DotProductKernel, Exponential, Linear, Polynomial, VovkInfinite, VovkReal
 from kfeat.maps import RandomMaclaurin, TruncatedMaclaurin, column_counts
 from kfeat.maps.complex_maclaurin import ComplexMaclaurin
-from kfeat.maps.degrees import geometric, proportional, truncated
 from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
+from kfeat.maps.series import draw_degrees
 
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
 
@@ -34,11 +34,7 @@ def test_the_mean_over_all_signs_is_the_power_of_the_inner_product(degree):
     np.testing.assert_allclose(np.var(grams, axis=0), (second - inner ** (2 * degree)) / 2, atol=1e-12)
 
 
-LAWS = {
-    "geometric": lambda rng, k, n, first, base: geometric(rng, k, n, base, first),
-    "truncated": lambda rng, k, n, first, base: truncated(rng, k, n, base, first),
-    "proportional": lambda rng, k, n, first, base: proportional(rng, k, n, X2, first),
-}
+LAWS = ["geometric", "truncated", "proportional"]
 
 
 def law_of(law, kernel, first, base):
@@ -61,7 +57,7 @@ def law_of(law, kernel, first, base):
 def test_degrees_follow_their_law_and_weights_make_each_degree_unbiased(law, first, base, kernel):
     P, a = law_of(law, kernel, first, base), kernel.maclaurin(80)
     n = 200_000
-    degrees, weights = LAWS[law](np.random.default_rng(0), kernel, n, first, base)
+    degrees, weights = draw_degrees(np.random.default_rng(0), law, kernel, n, X2, base, first)
     # E[weight; N = n] = P(n) weight(n) = a_n: the sum over degrees is the kernel.
     np.testing.assert_allclose(P[degrees] * weights, a[degrees], rtol=1e-9)
     counts = np.bincount(degrees, minlength=80)[:80]

@@ -7,7 +7,7 @@ import pytest
 
 from kfeat.kernels import Polynomial
 from kfeat.maps import TensorSketch
-from kfeat.maps.sampled_pairs import sampled_pairs
+from kfeat.maps.series import sampled_pairs
 
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
 UPPER = np.triu_indices(3, k=1)

@@ -8,9 +8,8 @@ from scipy.sparse import csr_array
 from kfeat.errors import DataError, KfeatError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import Gaussian, Laplacian, Polynomial
 from kfeat.maps import RandomFourier
-from kfeat.maps.pair_equations import all_pairs, sampled_pairs
 from kfeat.maps.ses import SES
-from kfeat.maps.weights import minimum, nonnegative_minimum
+from kfeat.maps.weighted_fourier import all_pairs, minimum, nonnegative_minimum, sampled_pairs
 
 X = np.random.default_rng(0).standard_normal((60, 3))
 KERNEL = Gaussian(0.5)
@@ -83,14 +82,14 @@ def test_nonnegative_minimum_is_scipys(seed):
 
 def test_nonnegative_minimum_ends_where_exchanging_all_indices_would_not(monkeypatch):
     """Without full exchanges only the last index changes sides in each step, which always ends."""
-    monkeypatch.setattr("kfeat.maps.weights.FULL_EXCHANGES", -1)
+    monkeypatch.setattr("kfeat.maps.weighted_fourier.FULL_EXCHANGES", -1)
     rng = np.random.default_rng(0)
     C, t = rng.standard_normal((12, 8)), rng.standard_normal(12)
     np.testing.assert_allclose(nonnegative_minimum(C.T @ C, C.T @ t), nnls(C, t)[0], atol=1e-10)
 
 
 def test_a_search_that_rounding_keeps_from_ending_is_refused(monkeypatch):
-    monkeypatch.setattr("kfeat.maps.weights.STEPS", 0)
+    monkeypatch.setattr("kfeat.maps.weighted_fourier.STEPS", 0)
     with pytest.raises(ParameterError, match="singular in double precision: raise the regularisation"):
         nonnegative_minimum(np.eye(2), np.ones(2))
 

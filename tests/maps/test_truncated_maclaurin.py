@@ -40,7 +40,7 @@ def test_the_remainder_is_the_largest_error_of_the_cut_series(kernel, radius):
 @pytest.mark.parametrize("allowed", [1.0, 0.1, 1e-3])
 def test_the_smallest_degree_whose_error_is_allowed_is_taken(kernel, radius, allowed):
     X = ball(60, 5, radius)
-    fitted = TruncatedMaclaurin(kernel, 50, allowed, random_state=0).fit(X)
+    fitted = TruncatedMaclaurin(kernel, 50, allowed_error=allowed, random_state=0).fit(X)
     k = fitted.max_degree_
     errors = np.abs(kernel(X) - series(kernel, X @ X.T, k))
     assert errors.max() <= fitted.truncation_error_ + 1e-12 * kernel(X).max()

@@ -8,9 +8,8 @@ from kfeat.maps.bayesian_quadrature import BayesianQuadrature
 from kfeat.maps.complex_maclaurin import ComplexMaclaurin
 from kfeat.maps.complex_tensor_sketch import ComplexTensorSketch
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
-from kfeat.maps.fastfood import Fastfood
 from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
-from kfeat.maps.orthogonal import ORF, SORF
+from kfeat.maps.orthogonal import ORF, SORF, Fastfood
 from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
 from kfeat.maps.positive_features import PositiveFeatures
 from kfeat.maps.recursive_sketch import RecursiveSketch

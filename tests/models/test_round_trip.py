@@ -74,7 +74,8 @@ def test_every_kernel_in_an_exact_machine(name: str, tmp_path: Path) -> None:
     [
         KernelModel(Nystrom(Gaussian("median"), landmarks=csr_array(X[:9])), Liblinear(7)),
         KernelModel(
-            Stacked(Sum([Polynomial(2), Laplacian()]), [TensorSketch(), RandomFourier()], 0), Newton()
+            Stacked(Sum([Polynomial(2), Laplacian()]), [TensorSketch(), RandomFourier()], random_state=0),
+            Newton(),
         ),
         KernelModel(
             MAPS["compositional_maclaurin"](Compositional(Exponential(), Gaussian()), random_state=1),

@@ -7,18 +7,7 @@ import numpy as np
 import pytest
 
 from kfeat.errors import UnsupportedKernelError
-from kfeat.kernels import (
-    Compositional,
-    Exponential,
-    Gaussian,
-    Laplacian,
-    Linear,
-    Polynomial,
-    VovkInfinite,
-    VovkReal,
-)
-from kfeat.maps import CompositionalMaclaurin, RandomMaclaurin, TruncatedMaclaurin
-from kfeat.maps.maclaurin_bounds import (
+from kfeat.experiments.measures.maclaurin_bounds import (
     Bound,
     compositional_bound,
     derivative_at,
@@ -31,6 +20,17 @@ from kfeat.maps.maclaurin_bounds import (
     truncated_bound,
     uniform_bound,
 )
+from kfeat.kernels import (
+    Compositional,
+    Exponential,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    VovkInfinite,
+    VovkReal,
+)
+from kfeat.maps import CompositionalMaclaurin, RandomMaclaurin, TruncatedMaclaurin
 from kfeat.maps.truncated_maclaurin import TruncatedSeries
 
 R, DELTA, DRAWS = 0.5, 0.1, 100

@@ -52,7 +52,7 @@ from scipy import special
 
 from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import Compositional, DotProductKernel, Gaussian, Kernel, Laplacian
-from kfeat.maps.degrees import coefficients
+from kfeat.maps.series import coefficients
 from kfeat.maps.truncated_maclaurin import (
     ROUNDING,
     TruncatedSeries,
