@@ -1,12 +1,13 @@
 """From JSON and arrays back to objects; every value is checked, and only known classes are made."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
 
 from kfeat.data.coding import Coding
 from kfeat.errors import ModelError
@@ -61,7 +62,7 @@ class Decoder:
         parameters = {key: self(item) for key, item in value["parameters"].items()}
         learnt = {key: self(item) for key, item in value["learnt"].items()}
         made = cls(**parameters)
-        if is_dataclass(cls):
+        if not issubclass(cls, BaseEstimator):
             if missing := {field.name for field in fields(cls)} - parameters.keys() or learnt:
                 raise ModelError(f"it has a damaged {value['is']}: {', '.join(sorted(missing))}")
         elif cls.__module__.startswith("kfeat."):

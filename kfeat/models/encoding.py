@@ -8,7 +8,7 @@ JSON's own types stand for themselves; everything else is a mapping with `is`, w
 - and a few others, below.
 """
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from math import isfinite
 from typing import Any
 
@@ -86,8 +86,7 @@ class Encoder:
 
 def parts_of(value: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what the constructor of an estimator or a record takes, and what it learnt since."""
-    if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}, {}
-    assert isinstance(value, BaseEstimator)
-    parameters = value.get_params(deep=False)
-    return parameters, {key: item for key, item in vars(value).items() if key not in parameters}
+    if isinstance(value, BaseEstimator):
+        parameters = value.get_params(deep=False)
+        return parameters, {key: item for key, item in vars(value).items() if key not in parameters}
+    return {field.name: getattr(value, field.name) for field in fields(value)}, {}
