@@ -11,23 +11,25 @@ from types import UnionType
 from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import DTypeLike, NDArray
 from pydantic_core import core_schema
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfeat.diagnostics import Diagnosis, diagnose
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import KERNELS, Kernel
 from kfeat.kernels.operands import canonical
 from kfeat.kernels.randomness import generator
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
-from kfeat.maps.diagnostics import Diagnosis, diagnose
 from kfeat.memory import check_memory
 from kfeat.parameters import Jobs, check_parameters
 
+Array = NDArray[Any]
 FOURTH_ROOTS = np.array([1, 1j, -1, -1j])  # the complex signs i^j by their exponents j
-BlockMapper = Callable[[Any, NDArray[Any]], None]  # (rows of X, rows of the output to fill)
+BlockMapper = Callable[[Any, Array], None]  # (rows of X, rows of the output to fill)
 
 
 class Facts(NamedTuple):
@@ -70,7 +72,6 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     approximates: ClassVar[type[Kernel] | UnionType]
     default_kernel: ClassVar[Kernel]
     algorithm_version: ClassVar[int] = 1
-    resource_parameters: ClassVar[frozenset[str]] = frozenset()
     min_rows: ClassVar[int] = 64  # of a block: with fewer, the overhead per call costs more than cache misses
 
     kernel: Any = None
@@ -88,12 +89,16 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return core_schema.is_instance_schema(cls)  # a parameter that is a map takes no mapping of its fields
 
     @abstractmethod
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         """Draw the map's random numbers for kernel_ and X, and return the number of output columns."""
 
     @abstractmethod
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         """Return the function that maps a dense or CSR block of this dtype into the rows of the output."""
+
+    def _check_memory(self, what: str, needed: int) -> None:
+        """Raise ParameterError where `needed` bytes are not free for a map of `what`."""
+        check_memory(f"a map of {what}", needed, "take fewer components", ParameterError)
 
     def _row_bytes(self, itemsize: int) -> int:
         """Return the working memory per row of a block."""
@@ -122,7 +127,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             ) from None
         return self
 
-    def _kernel_for(self, X: Any, rng: np.random.Generator) -> Kernel:
+    def _kernel_for(self, X: Any, rng: Generator) -> Kernel:
         kernel = self.default_kernel if self.kernel is None else self.kernel
         self.check_kernel(kernel)
         kernel.check()
@@ -142,7 +147,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"{cls.__name__} cannot approximate {kernel!r}; maps that can: {able}"
             )
 
-    def transform(self, X: Any, out: NDArray[Any] | None = None) -> Any:
+    def transform(self, X: Any, out: Array | None = None) -> Any:
         """Return the features of X (n, d), shape (n, n_features_out); float32 where X is, else float64.
 
         They are written block by block into `out` where given (any array of that shape and dtype, such as a
@@ -208,7 +213,7 @@ def maps_for(kernel: Kernel) -> list[str]:
     return sorted(name for name, cls in MAPS.items() if cls.supports(kernel))
 
 
-def checked_output(out: NDArray[Any], shape: tuple[int, int], dtype: DTypeLike, X: Any) -> NDArray[Any]:
+def checked_output(out: Array, shape: tuple[int, int], dtype: DTypeLike, X: Any) -> Array:
     """Return `out`, or raise DataError where the features do not fit it, or X lies in it."""
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
         met = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
@@ -218,11 +223,11 @@ def checked_output(out: NDArray[Any], shape: tuple[int, int], dtype: DTypeLike, 
     return out
 
 
-def random_signs(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.int8]:
+def random_signs(rng: Generator, shape: tuple[int, ...]) -> NDArray[np.int8]:
     """Return independent uniform signs in {-1, 1}, as int8."""
     return 2 * rng.integers(2, size=shape, dtype=np.int8) - 1
 
 
-def random_fourth_roots(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.int8]:
+def random_fourth_roots(rng: Generator, shape: tuple[int, ...]) -> NDArray[np.int8]:
     """Return independent uniform exponents j in {0, 1, 2, 3}, as int8, of the complex signs i^j."""
     return rng.integers(4, size=shape, dtype=np.int8)

@@ -6,14 +6,14 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Lt
-from numpy.typing import NDArray
+from numpy.random import Generator
 from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import dpocon, dpotri
 
+from kfeat.diagnostics import column_counts
 from kfeat.errors import ParameterError
 from kfeat.kernels import Gaussian
-from kfeat.maps.base import Facts, register
-from kfeat.maps.diagnostics import column_counts
+from kfeat.maps.base import Array, Facts, register
 from kfeat.maps.weighted_fourier import (
     PairEquations,
     Sign,
@@ -23,7 +23,6 @@ from kfeat.maps.weighted_fourier import (
     weights_by,
 )
 
-Array = NDArray[np.float64]
 LENGTHS = [2.0 ** (step / 2) for step in range(-2, 5)]  # that are tried, in units of sqrt(d): 0.5 to 4
 IDENTITY = 1e-3  # a prior whose largest correlation is below it says nothing
 SINGULAR = 1e-13  # reciprocal condition number below which the weights are rounding
@@ -45,14 +44,11 @@ class BayesianQuadrature(WeightedFourier):
 
     Parameters
     ----------
-    kernel : Gaussian, optional
-        The kernel to approximate; None is exp(-||x - y||^2).
+    kernel : Gaussian, default exp(-||x - y||^2)
     n_components : int, default 100
         The number D of features, of D / 2 frequencies.
-    sequence : {"mc", "halton", "sobol", "lattice", "digital_net"}, default "mc"
-        How the frequencies are drawn, as in RandomFourier.
-    scrambling : {"published", "random"}, default "published"
-        How Halton's points are scrambled, as in RandomFourier.
+    sequence, scrambling : as in RandomFourier, defaults "mc" and "published"
+        How the frequencies are drawn.
     length : float or {"pairs", "marginal_likelihood"}, default "pairs"
         L / sqrt(d), which is useful from about 0.7 to 2. "pairs" takes, of 0.5 to 4 in steps of sqrt(2), the
         one whose weights have the least squared error on `n_pairs` pairs of rows. "marginal_likelihood" takes
@@ -110,7 +106,7 @@ class BayesianQuadrature(WeightedFourier):
         """Return the length in units of sqrt(d), and what all weights have."""
         return {"length": self.length_, **super().learnt_parameters()}
 
-    def _learn(self, X: Any, rng: np.random.Generator) -> Array:
+    def _learn(self, X: Any, rng: Generator) -> Array:
         v = self.frequencies_ / np.sqrt(2 * float(self.kernel_.gamma))
         if not isinstance(self.length, str):
             self.length_ = float(self.length)
@@ -191,15 +187,13 @@ def even_covariance(v: Array, L2: float) -> Array:
     squares = np.add.outer(products.diagonal(), products.diagonal())
     products *= 2
     near, far = (squares - products).clip(min=0), squares + products
-    covariance: Array = (np.exp(near / (-2 * L2)) + np.exp(far / (-2 * L2))) / 2
-    return covariance
+    return (np.exp(near / (-2 * L2)) + np.exp(far / (-2 * L2))) / 2
 
 
 def kernel_mean(v: Array, L2: float) -> Array:
     """Return z: the covariance of f(v_i) and the integral of f over N(0, I)."""
     log_factor = -len(v) / 2 * np.log1p(1 / L2)
-    z: Array = np.exp(log_factor - (v**2).sum(axis=0) / (2 * (1 + L2)))
-    return z
+    return np.exp(log_factor - (v**2).sum(axis=0) / (2 * (1 + L2)))
 
 
 def negative_log_likelihood(L: Array, A: Array) -> float:

@@ -3,13 +3,12 @@
 from typing import Any, Literal
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from kfeat.errors import ParameterError
-from kfeat.maps.base import BlockMapper, Facts, random_fourth_roots, register
+from kfeat.maps.base import Array, BlockMapper, Facts, random_fourth_roots, register
 from kfeat.maps.random_maclaurin import MANY, MaclaurinProducts, RandomMaclaurin
 from kfeat.maps.series import damp, in_order, series_of
-from kfeat.memory import check_memory
 
 
 class ComplexProducts(MaclaurinProducts):
@@ -24,9 +23,9 @@ class ComplexProducts(MaclaurinProducts):
     def _draw_products(
         self,
         X: Any,
-        rng: np.random.Generator,
+        rng: Generator,
         degrees: NDArray[np.int64],
-        squares: NDArray[np.float64],
+        squares: Array,
         n_columns: int,
     ) -> None:
         """Draw the vectors of complex features of these degrees and squared scales.
@@ -38,8 +37,7 @@ class ComplexProducts(MaclaurinProducts):
         self.scales_ = np.sqrt(squares[order])
         self.dropped_ = int(rng.integers(len(order))) if n_columns % 2 else None
         shape = int(self.n_factors_.sum()), X.shape[1]
-        what = f"a map of {shape[0]:,} vectors of complex signs"
-        check_memory(what, 17 * shape[0] * shape[1], "take fewer components", ParameterError)
+        self._check_memory(f"{shape[0]:,} vectors of complex signs", 17 * shape[0] * shape[1])
         self.exponents_ = random_fourth_roots(rng, shape)
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
@@ -53,7 +51,7 @@ class ComplexProducts(MaclaurinProducts):
         fixed = self.scales_[:n_zero].astype(dtype)
         series = series_of(self.kernel_)
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             series.check_rows(X)
             self._write_exact(X, out[:, :n_exact])
             out[:, n_exact : n_exact + 2 * n_zero] = 0
@@ -68,7 +66,7 @@ class ComplexProducts(MaclaurinProducts):
 
         return map_block
 
-    def _parts(self, dtype: np.dtype[Any]) -> NDArray[Any]:
+    def _parts(self, dtype: np.dtype[Any]) -> Array:
         """Return the complex signs as columns Re w_1, Im w_1, Re w_2, ..., shape (d, 2 sum(n_factors_))."""
         exponents = np.ascontiguousarray(self.exponents_.T)
         parts = np.empty((*exponents.shape, 2), dtype)
@@ -77,7 +75,7 @@ class ComplexProducts(MaclaurinProducts):
             parts[..., part] = np.subtract(ones, minus, out=ones)
         return parts.reshape(len(exponents), 2 * exponents.shape[1])
 
-    def _write_columns(self, columns: NDArray[Any], out: NDArray[Any], n_zero: int) -> None:
+    def _write_columns(self, columns: Array, out: Array, n_zero: int) -> None:
         """Write the columns behind the zero ones, without the imaginary part that is dropped."""
         dropped = len(self.scales_) * 2 if self.dropped_ is None else 2 * self.dropped_ + 1
         kept = max(dropped - n_zero, 0)
@@ -106,20 +104,14 @@ class ComplexMaclaurin(ComplexProducts, RandomMaclaurin):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any dot-product kernel or the Gaussian; None is (1 + <x, y>)^2.
+    kernel : any dot-product kernel or Gaussian, default (1 + <x, y>)^2
     n_components : int, default 100
         The number D of columns; from 2 on the column sqrt(a_0) is one of them. An odd number of random
         columns leaves the imaginary part of one feature out.
     degree_law : {"proportional", "geometric", "truncated"}, default "proportional"
         The distribution of the degrees, as in RandomMaclaurin, given N >= 1.
-    base : float, default 2.0
-        The p of the geometric distribution, above 1; "proportional" does not use it.
-    h01 : bool, default False
-        Whether the exact columns sqrt(a_0) and sqrt(a_1) x come first, followed by n_components random ones
-        drawn given N >= 2, as in RandomMaclaurin.
-    constant : bool, default True
-        False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
+    base, h01, constant : as in RandomMaclaurin, defaults 2.0, False and True
+        The geometric distribution's p, exact columns for degrees 0 and 1, and whether degree 0 is there.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -133,14 +125,11 @@ class ComplexMaclaurin(ComplexProducts, RandomMaclaurin):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Exponential
     >>> from kfeat.maps import ComplexMaclaurin
-    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [0.8, 0.6]]
     >>> Z = ComplexMaclaurin(Exponential(), n_components=1000, random_state=0).fit_transform(X)
-    >>> Z.shape
-    (2, 1000)
-    >>> bool(np.abs(Z @ Z.T - Exponential()(X)).max() < 0.5)  # the values of the kernel are 2.61 and 2.72
+    >>> bool(abs(Z @ Z.T - Exponential()(X)).max() < 0.5)  # the values of the kernel are 2.61 and 2.72
     True
     """
 
@@ -153,15 +142,14 @@ class ComplexMaclaurin(ComplexProducts, RandomMaclaurin):
 
     degree_law: Literal["geometric", "truncated", "proportional"] = "proportional"
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         self._take_series(X)
         self.linear_ = self.h01
         # A column for the constant alone would leave a map of one column without any other term.
         self.constant_ = bool(self.exact_[0] > 0 and (self.h01 or self.n_components > 1))
         first = 2 if self.h01 else 1 if self.constant_ or not self.constant else 0
         n_random = self.n_components - (self.constant_ and not self.h01)
-        what = f"a map of {self.n_components:,} degrees"
-        check_memory(what, 32 * n_random, "take fewer components", ParameterError)
+        self._check_memory(f"{self.n_components:,} degrees", 32 * n_random)
         degrees, weights = self._draw_degrees(rng, (n_random + 1) // 2, X, first, even=True)
         squares = np.where(degrees > 0, 2, 1) * weights / n_random  # a constant has no imaginary part
         self._draw_products(X, rng, degrees, squares, n_random)

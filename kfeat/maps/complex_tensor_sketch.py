@@ -4,10 +4,11 @@ from math import sqrt
 from typing import Any, Literal
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from kfeat.maps.base import FOURTH_ROOTS, BlockMapper, Facts, random_fourth_roots, register
+from kfeat.maps.base import FOURTH_ROOTS, Array, BlockMapper, Facts, random_fourth_roots, register
 from kfeat.maps.tensor_sketch import (
     CountSketch,
     FFTs,
@@ -39,9 +40,7 @@ class ComplexTensorSketch(PolynomialSketch):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: a Polynomial, or Linear, for which the map is a count sketch; None is <x,
-        y>^2.
+    kernel : Polynomial or Linear (then the map is a count sketch), default <x, y>^2
     n_components : int, default 100
         The number D of features. An odd D has (D + 1) / 2 buckets, and of the last entry sqrt(2) times the
         real part alone, which leaves the map unbiased.
@@ -61,15 +60,12 @@ class ComplexTensorSketch(PolynomialSketch):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Polynomial
     >>> from kfeat.maps import ComplexTensorSketch
-    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [0.8, 0.6]]
     >>> kernel = Polynomial(degree=3)
     >>> Z = ComplexTensorSketch(kernel, n_components=4096, random_state=0).fit_transform(X)
-    >>> Z.shape
-    (2, 4096)
-    >>> bool(np.abs(Z @ Z.T - kernel(X)).max() < 0.2)  # the values of the kernel are 0.88 and 1
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 0.2)  # the values of the kernel are 0.88 and 1
     True
     """
 
@@ -84,7 +80,7 @@ class ComplexTensorSketch(PolynomialSketch):
     domain: Literal["real", "frequency"] = "real"
     fft: Library = "scipy"
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         ffts(self.fft)  # a library that is missing is told before anything is mapped
         shape = (self.kernel_.degree, X.shape[1] + 1)
         self.buckets_ = rng.integers(self._n_buckets(), size=shape)
@@ -107,12 +103,12 @@ class ComplexTensorSketch(PolynomialSketch):
             arrange = doubled if self.n_features_in_ < self.n_components else arranged  # measured
             sketches, transform = [ComplexCountSketch(*table, scales, M) for table in tables], transforms.fft
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             self._write(convolved(sketches, transform, arrange(X)), out, transforms)
 
         return map_block
 
-    def _write(self, spectrum: NDArray[Any], out: NDArray[Any], transforms: FFTs) -> None:
+    def _write(self, spectrum: Array, out: Array, transforms: FFTs) -> None:
         real = self.domain == "real"
         entries = transforms.ifft(spectrum) if real else spectrum
         columns = entries.view(out.dtype)[:, : self.n_components]  # Re, Im, Re, Im, ...
@@ -134,7 +130,7 @@ class ComplexCountSketch:
     """
 
     def __init__(
-        self, buckets: NDArray[np.int64], exponents: NDArray[np.int8], scales: NDArray[Any], n_buckets: int
+        self, buckets: NDArray[np.int64], exponents: NDArray[np.int8], scales: Array, n_buckets: int
     ) -> None:
         odd, d = (exponents & 1).astype(np.int64), len(buckets) - 1
         values = (1 - (exponents & 2)) * scales
@@ -143,7 +139,7 @@ class ComplexCountSketch:
         self.matrix = csr_array((values[:-1], (buckets[:-1], columns)), shape=(n_buckets, 2 * d))
         self.constant_bucket, self.constant = int(buckets[-1]), values[-1] * FOURTH_ROOTS[odd[-1]]
 
-    def __call__(self, block: Any) -> NDArray[Any]:
+    def __call__(self, block: Any) -> Array:
         """Return the sketches of the n rows of an arranged or doubled block, shape (n, M), complex."""
         if not issparse(block) and np.iscomplexobj(block):
             sums = (self.matrix @ block.view(self.matrix.dtype)).view(block.dtype).T

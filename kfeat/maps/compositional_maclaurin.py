@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Gt, Lt
-from numpy.typing import NDArray
+from numpy.random import Generator
 from sklearn.base import clone
 
 from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import Compositional, Kernel
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
 from kfeat.maps.series import coefficients, draw_degrees, in_order
@@ -34,8 +34,7 @@ class CompositionalMaclaurin(FeatureMap):
 
     Parameters
     ----------
-    kernel : Compositional, optional
-        The kernel to approximate; None is exp(exp(-||x - y||^2)).
+    kernel : Compositional, default exp(exp(-||x - y||^2))
     inner : FeatureMap, optional
         An unfitted map of the inner kernel, whose `kernel` and `n_components` are set here; None is a map
         that can: RandomFourier(features="offset") where it is shift-invariant.
@@ -61,14 +60,13 @@ class CompositionalMaclaurin(FeatureMap):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Compositional, Gaussian, Polynomial
     >>> from kfeat.maps import CompositionalMaclaurin
-    >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    >>> X = [[0.0, 0.0], [1.0, 1.0]]
     >>> kernel = Compositional(Polynomial(degree=2, coef0=1.0), Gaussian(gamma=0.5))
     >>> feature_map = CompositionalMaclaurin(kernel, n_components=4000, random_state=0)
     >>> Z = feature_map.fit_transform(X)
-    >>> bool(np.abs(Z @ Z.T - kernel(X)).max() < 0.4)  # the values of the kernel are 4 and 1.87
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 0.4)  # the values of the kernel are 4 and 1.87
     True
     """
 
@@ -101,7 +99,7 @@ class CompositionalMaclaurin(FeatureMap):
         inner = kernel.parts()[1]
         self._black_box(inner).check_kernel(inner)
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         outer, inner = self.kernel_.parts()
         unfitted = self._black_box(inner)
         self._check_rows(X)
@@ -155,7 +153,7 @@ class CompositionalMaclaurin(FeatureMap):
         if (np.diff(self.columns_) != 1).any():  # out of order; slices save a copy
             parts = [self.columns_[part] for part in parts]
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             self._check_rows(X)
             out[:] = scales
             if not first.size:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Ge
 from numpy.exceptions import RankWarning
-from numpy.typing import NDArray
+from numpy.random import Generator
 from pydantic import AfterValidator
 from scipy.linalg import eigh, qr
 from scipy.sparse import sparray, spmatrix
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_array
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
 from kfeat.kernels.operands import as_operand, canonical
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.landmarks import RULES
 from kfeat.parameters import Components, did_you_mean
 
@@ -52,8 +52,7 @@ class Nystrom(FeatureMap):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any kernel; None is exp(-||x - y||^2).
+    kernel : any kernel, default exp(-||x - y||^2)
     n_components : int, optional
         The number c of landmarks; None: 100, or all rows where there are fewer.
     rank : int, optional
@@ -119,7 +118,7 @@ class Nystrom(FeatureMap):
         """Return the numerical rank, which may be below what was asked for."""
         return {"rank": self.rank_}
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         c = self._landmarks_asked_for(X)
         rank = c if self.rank is None else self.rank
         if rank > c:
@@ -160,14 +159,14 @@ class Nystrom(FeatureMap):
             )
         return c
 
-    def _choose_landmarks(self, X: Any, c: int, rng: np.random.Generator) -> Any:
+    def _choose_landmarks(self, X: Any, c: int, rng: Generator) -> Any:
         if self._given():
             self.landmark_indices_ = None
             return as_operand(check_array(canonical(self.landmarks), accept_sparse="csr", copy=True))
         self.landmark_indices_ = RULES[self.landmarks or "uniform"](self.kernel_, X, c, rng)
         return as_operand(X[self.landmark_indices_])
 
-    def _components(self, rank: int) -> NDArray[np.float64]:
+    def _components(self, rank: int) -> Array:
         """Return V_k L_k^(-1/2) of the landmarks' Gram matrix, rotated to lower trapezoidal form.
 
         By an LQ decomposition: inner products do not see the rotation, the zeros above the diagonal save half
@@ -223,7 +222,7 @@ class Nystrom(FeatureMap):
             for columns in gen_batches(self.rank_, PANEL)
         ]
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             K = kernel_values(X.astype(precision, copy=False))
             for columns, part in panels:
                 if out.dtype == precision:

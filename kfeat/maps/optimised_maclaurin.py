@@ -4,11 +4,12 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from annotated_types import Ge, Le
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import special
 
 from kfeat.errors import ParameterError
-from kfeat.maps.base import BlockMapper, Facts, register
+from kfeat.maps.base import Array, BlockMapper, Facts, register
 from kfeat.maps.complex_maclaurin import ComplexProducts
 from kfeat.maps.random_maclaurin import MaclaurinProducts
 from kfeat.maps.series import SampledPairs, sampled_pairs, series_of, terms
@@ -40,8 +41,7 @@ class OptimisedMaclaurin(ComplexProducts):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any dot-product kernel or the Gaussian; None is (1 + <x, y>)^2.
+    kernel : any dot-product kernel or Gaussian, default (1 + <x, y>)^2
     n_components : int, default 100
         The largest number of columns, exact ones included.
     signs : {"complex", "real"}, default "complex"
@@ -83,7 +83,7 @@ class OptimisedMaclaurin(ComplexProducts):
     signs: Literal["complex", "real"] = "complex"
     n_rows: Annotated[int, Ge(2), Le(10_000)] = 256
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         series_of(self.kernel_).check_rows(X)
         a = terms(self.kernel_, LAST_DEGREE)[: LAST_DEGREE + 1]
         self.exact_ = np.append(a, 0)[:2]
@@ -113,7 +113,7 @@ class OptimisedMaclaurin(ComplexProducts):
         return products._block_mapper(self, dtype)
 
 
-def best_plan(a: NDArray[np.float64], pairs: SampledPairs, n_columns: int, d: int, signs: str) -> Plan:
+def best_plan(a: Array, pairs: SampledPairs, n_columns: int, d: int, signs: str) -> Plan:
     """Return the plan of the least squared error for series a, n_columns beside the constant, and d features.
 
     For every last degree K, as long as what is left out beyond it matters, with degree 1 exact and not.
@@ -140,9 +140,7 @@ def best_plan(a: NDArray[np.float64], pairs: SampledPairs, n_columns: int, d: in
     return best
 
 
-def degree_errors(
-    a: NDArray[np.float64], pairs: SampledPairs, signs: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def degree_errors(a: Array, pairs: SampledPairs, signs: str) -> tuple[Array, Array]:
     """Return per degree k the mean of a_k^2 V_k, and the mean squared sum of the terms beyond k."""
     variances, biases = np.zeros(len(a)), np.zeros(len(a))
     left = pairs.values.copy()
@@ -159,7 +157,7 @@ def degree_errors(
     return variances.clip(min=0), biases
 
 
-def allotted(variances: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+def allotted(variances: Array, n: int) -> NDArray[np.int64]:
     """Return the whole numbers n_k >= 1 of sum n that minimise sum_k variances_k / n_k; n >= len(variances).
 
     The best n_k are at least floor((n - K) sqrt(v_k) / sum sqrt(v)) for K degrees; from there each next one

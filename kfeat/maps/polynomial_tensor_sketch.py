@@ -4,12 +4,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from annotated_types import Ge, Le
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import fft, optimize
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import DotProductKernel, Gaussian
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.series import SampledPairs, damp, sampled_pairs, series_of, terms
 from kfeat.maps.tensor_sketch import CountSketch, arranged, random_tables
 from kfeat.parameters import Components
@@ -20,7 +21,7 @@ LARGEST = 10  # degree that `degree=None` tries
 class Fit(NamedTuple):
     """Coefficients c_0 .. c_r, the columns of each degree that has one, and the squared error expected."""
 
-    coefficients: NDArray[np.float64]
+    coefficients: Array
     n_buckets: int
     squared_error: float
 
@@ -38,9 +39,7 @@ class PolynomialTensorSketch(FeatureMap):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any dot-product kernel or the Gaussian; None is
-        exp(-||x - y||^2).
+    kernel : any dot-product kernel or Gaussian, default exp(-||x - y||^2)
     n_components : int, default 100
         The largest number of columns; each degree has the same number.
     degree : int, optional
@@ -88,7 +87,7 @@ class PolynomialTensorSketch(FeatureMap):
     coefficients: Literal["regression", "taylor"] = "regression"
     n_rows: Annotated[int, Ge(2), Le(10_000)] = 256
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         series_of(self.kernel_).check_rows(X)
         pairs = sampled_pairs(self.kernel_, X, self.n_rows, rng)
         # Coefficients of <x, y> / R, R the largest ||x|| ||y||, so that no power overflows.
@@ -131,7 +130,7 @@ class PolynomialTensorSketch(FeatureMap):
                 return Fit(c, m, expected_error(pairs, c, m))
             live[1:] &= c[1:] > 0
 
-    def _buckets_for(self, c: NDArray[Any]) -> int:
+    def _buckets_for(self, c: Array) -> int:
         """Return how many columns each degree has that has any; 0 where there are too few for one each."""
         degrees = int(np.count_nonzero(c[1:]))
         return max((self.n_components - bool(c[0])) // max(degrees, 1), int(degrees == 0))
@@ -144,7 +143,7 @@ class PolynomialTensorSketch(FeatureMap):
         roots = np.sqrt(self.scaled_).astype(dtype)
         series = series_of(self.kernel_)
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             series.check_rows(X)
             out[:, :n_constant] = roots[0]
             damp(self.kernel_, X, out[:, :n_constant])
@@ -171,14 +170,13 @@ def unfit(r: int) -> Fit:
     return Fit(np.zeros(r + 1), 1, np.inf)
 
 
-def powers(pairs: SampledPairs, r: int) -> NDArray[np.float64]:
+def powers(pairs: SampledPairs, r: int) -> Array:
     """Return damping <x, y>^j for j = 0 .. r, shape (pairs, r + 1)."""
     inner = pairs.sizes * pairs.cosines
-    basis: NDArray[np.float64] = pairs.damping[:, None] * inner[:, None] ** np.arange(r + 1)
-    return basis
+    return pairs.damping[:, None] * inner[:, None] ** np.arange(r + 1)
 
 
-def covariances(pairs: SampledPairs, r: int, m: int) -> NDArray[np.float64]:
+def covariances(pairs: SampledPairs, r: int, m: int) -> Array:
     """Return the mean covariance of the Tensor Sketches of degrees i, j <= r, damped, into m columns.
 
     Degrees i <= j share their first i count sketches, and the others have the mean <x, y>^(j - i), so it is
@@ -192,14 +190,14 @@ def covariances(pairs: SampledPairs, r: int, m: int) -> NDArray[np.float64]:
     return M
 
 
-def expected_error(pairs: SampledPairs, c: NDArray[np.float64], m: int) -> float:
+def expected_error(pairs: SampledPairs, c: Array, m: int) -> float:
     """Return the mean squared error of the kernel with coefficients c."""
     r = len(c) - 1
     bias = pairs.values - powers(pairs, r) @ c
     return float((bias**2).mean() + c @ covariances(pairs, r, m) @ c)
 
 
-def least_error(pairs: SampledPairs, live: NDArray[np.bool_], m: int) -> NDArray[np.float64]:
+def least_error(pairs: SampledPairs, live: NDArray[np.bool_], m: int) -> Array:
     """Return the c >= 0 of the live degrees that minimise the expected error: a regression."""
     r = len(live) - 1
     basis = powers(pairs, r)[:, live]

@@ -3,14 +3,12 @@
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 
-from kfeat.errors import ParameterError
 from kfeat.kernels import Exponential, Gaussian
 from kfeat.kernels.bandwidths import number
 from kfeat.kernels.base import squared_norms
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
-from kfeat.memory import check_memory
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.parameters import Components
 
 
@@ -25,8 +23,7 @@ class PositiveFeatures(FeatureMap):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: Exponential or Gaussian; None is exp(<x, y>).
+    kernel : Exponential or Gaussian, default exp(<x, y>)
     n_components : int, default 100
         The number D of features.
     features : {"pairs", "single"}, default "pairs"
@@ -41,12 +38,11 @@ class PositiveFeatures(FeatureMap):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Exponential
     >>> from kfeat.maps import PositiveFeatures
-    >>> X = np.array([[0.6, 0.8], [-0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [-0.8, 0.6]]
     >>> Z = PositiveFeatures(Exponential(), n_components=4000, random_state=0).fit_transform(X)
-    >>> bool(Z.min() > 0 and np.abs(Z @ Z.T - Exponential()(X)).max() < 1)
+    >>> bool(Z.min() > 0 and abs(Z @ Z.T - Exponential()(X)).max() < 1)
     True
     """
 
@@ -62,10 +58,9 @@ class PositiveFeatures(FeatureMap):
     n_components: Components = 100
     features: Literal["pairs", "single"] = "pairs"
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         n_vectors = self.n_components - self._n_pairs()
-        needed = 16 * X.shape[1] * n_vectors
-        check_memory(f"a map of {n_vectors:,} directions", needed, "take fewer", ParameterError)
+        self._check_memory(f"{n_vectors:,} directions", 16 * X.shape[1] * n_vectors)
         scale, _ = self._scale_and_decay()
         self.directions_ = rng.standard_normal((X.shape[1], n_vectors)) * scale
         return self.n_components
@@ -86,7 +81,7 @@ class PositiveFeatures(FeatureMap):
         decay = dtype.type(self._scale_and_decay()[1])
         shift = dtype.type(np.log(self.n_components) / 2)
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             offsets = (decay * squared_norms(X) + shift)[:, None]
             exponents = X @ directions
             np.subtract(exponents, offsets, out=out[:, :n_vectors])

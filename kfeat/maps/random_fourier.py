@@ -6,16 +6,14 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.introspect import opt_func_info
-from numpy.typing import NDArray
+from numpy.random import Generator
 
-from kfeat.errors import ParameterError
 from kfeat.kernels import Gaussian, ShiftInvariantKernel
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.sequences import Scrambling, Sequence, points
-from kfeat.memory import check_memory
 from kfeat.parameters import Components
 
-Phases = Callable[[Any], NDArray[Any]]  # (rows of X) -> a new array of <w_i, x>, frequencies as columns
+Phases = Callable[[Any], Array]  # (rows of X) -> a new array of <w_i, x>, frequencies as columns
 
 
 class FourierFeatures(FeatureMap):
@@ -25,8 +23,8 @@ class FourierFeatures(FeatureMap):
     """
 
     n_components: int
-    frequencies_: NDArray[np.float64]
-    offsets_: NDArray[np.float64]
+    frequencies_: Array
+    offsets_: Array
 
     def _n_pairs(self) -> int:
         return self.n_components // 2
@@ -39,7 +37,7 @@ class FourierFeatures(FeatureMap):
         frequencies = self.frequencies_.astype(dtype)
         return lambda X: X @ frequencies
 
-    def _scales(self) -> NDArray[np.float64]:
+    def _scales(self) -> Array:
         """Return the factor of each frequency's waves, or one for all, sqrt(2 / D), which is quicker."""
         return np.array([np.sqrt(2 / self.n_components)])
 
@@ -51,7 +49,7 @@ class FourierFeatures(FeatureMap):
         )
         n_pairs, n_cosines = self._n_pairs(), self._n_frequencies()
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             phases = phases_of(X)
             phases[:, n_pairs:] += offsets
             write_waves(phases, scales, out[:, :n_cosines], out[:, n_cosines:])
@@ -70,8 +68,7 @@ class RandomFourier(FourierFeatures):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any shift-invariant kernel; None is exp(-||x - y||^2).
+    kernel : any shift-invariant kernel, default exp(-||x - y||^2)
     n_components : int, default 100
         The number D of features.
     features : {"pairs", "offset"}, default "pairs"
@@ -97,12 +94,11 @@ class RandomFourier(FourierFeatures):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Gaussian
     >>> from kfeat.maps import RandomFourier
-    >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
-    >>> Z = RandomFourier(Gaussian(gamma=0.5), n_components=4000, random_state=0).fit_transform(X)
-    >>> bool(abs(Z[0] @ Z[1] - np.exp(-1)) < 0.1)
+    >>> X, kernel = [[0.0, 0.0], [1.0, 1.0]], Gaussian(gamma=0.5)
+    >>> Z = RandomFourier(kernel, n_components=4000, random_state=0).fit_transform(X)
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 0.1)
     True
     """
 
@@ -123,10 +119,10 @@ class RandomFourier(FourierFeatures):
     def _n_pairs(self) -> int:
         return super()._n_pairs() if self.features == "pairs" else 0
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         d, n_frequencies = X.shape[1], self._n_frequencies()
         needed = 8 * d * n_frequencies * (1 if self.sequence == "mc" else 3)
-        check_memory(f"a map of {n_frequencies:,} frequencies", needed, "take fewer", ParameterError)
+        self._check_memory(f"{n_frequencies:,} frequencies", needed)
         n_offsets = n_frequencies - self._n_pairs()
         if self.sequence == "mc":
             self.frequencies_ = self.kernel_.sample_frequencies(rng, (d, n_frequencies))
@@ -147,9 +143,7 @@ def tangent_is_vector_code() -> bool:
     return not str(loops.get("ff", {}).get("current", "baseline")).startswith("baseline")
 
 
-def write_waves(
-    phases: NDArray[Any], scales: NDArray[Any], cosines: NDArray[Any], sines: NDArray[Any]
-) -> None:
+def write_waves(phases: Array, scales: Array, cosines: Array, sines: Array) -> None:
     """Write scales * cos(phases), and scales * sin(phases) of the first columns, as many as `sines` has.
 
     Overwrites phases; there is one scale per column of them, or one for all.

@@ -6,14 +6,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from annotated_types import Gt, Lt
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import DotProductKernel, Gaussian, Polynomial
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, random_signs, register
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, random_signs, register
 from kfeat.maps.series import Degrees, coefficients, damp, decay, draw_degrees, in_order, series_of
-from kfeat.memory import check_memory
 from kfeat.parameters import Components
 
 MANY = 8  # factors per column: with fewer, larger blocks are quicker than products that fit in the cache
@@ -27,8 +27,8 @@ class MaclaurinProducts(FeatureMap):
 
     degrees_: NDArray[np.int64]
     n_factors_: NDArray[np.int64]
-    scales_: NDArray[np.float64]
-    exact_: NDArray[np.float64]
+    scales_: Array
+    exact_: Array
 
     @abstractmethod
     def _exact_parts(self) -> tuple[bool, bool]:
@@ -38,7 +38,7 @@ class MaclaurinProducts(FeatureMap):
         constant, linear = self._exact_parts()
         return constant + (int(self.n_features_in_) if linear else 0)
 
-    def _write_exact(self, X: Any, out: NDArray[Any]) -> None:
+    def _write_exact(self, X: Any, out: Array) -> None:
         constant, linear = self._exact_parts()
         out[:, : int(constant)] = np.sqrt(self.exact_[0])
         if linear:
@@ -46,13 +46,12 @@ class MaclaurinProducts(FeatureMap):
             columns[:] = X.toarray() if issparse(X) else X
             columns *= out.dtype.type(np.sqrt(self.exact_[1]))
 
-    def _draw_signs(self, X: Any, rng: np.random.Generator) -> None:
+    def _draw_signs(self, X: Any, rng: Generator) -> None:
         shape = int(self.n_factors_.sum()), X.shape[1]
-        what = f"a map of {shape[0]:,} vectors of signs"
-        check_memory(what, 9 * shape[0] * shape[1], "take fewer components", ParameterError)
+        self._check_memory(f"{shape[0]:,} vectors of signs", 9 * shape[0] * shape[1])
         self.signs_ = random_signs(rng, shape)
 
-    def _layout(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def _layout(self) -> tuple[Array, Array]:
         """Return arrays: feature i has its j-th vector in column starts[j] + i - first[j]."""
         first = np.searchsorted(self.n_factors_, range(1, int(self.n_factors_.max(initial=0)) + 1))
         return first, np.cumsum([0, *(len(self.n_factors_) - first)])
@@ -67,7 +66,7 @@ class MaclaurinProducts(FeatureMap):
         signs[:, : len(factor_scales)] *= factor_scales
         series = series_of(self.kernel_)
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             series.check_rows(X)
             self._write_exact(X, out[:, :n_exact])
             random = out[:, n_exact:]
@@ -80,7 +79,7 @@ class MaclaurinProducts(FeatureMap):
 
         return map_block
 
-    def _factor_scales(self, first: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    def _factor_scales(self, first: Array, dtype: Any) -> Array:
         """Return what the first sign vectors are multiplied by, so that each product has its feature's scale.
 
         A feature's first vector takes all of it. For the Gaussian, and where the dtype does not hold a scale,
@@ -114,8 +113,7 @@ class RandomMaclaurin(MaclaurinProducts):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any dot-product kernel or the Gaussian; None is (1 + <x, y>)^2.
+    kernel : any dot-product kernel or Gaussian, default (1 + <x, y>)^2
     n_components : int, default 100
         The number D of random features.
     degree_law : {"geometric", "truncated", "proportional"}, default "geometric"
@@ -141,15 +139,14 @@ class RandomMaclaurin(MaclaurinProducts):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Exponential
     >>> from kfeat.maps import RandomMaclaurin
-    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [0.8, 0.6]]
     >>> feature_map = RandomMaclaurin(Exponential(), n_components=1000, h01=True, random_state=0)
     >>> Z = feature_map.fit_transform(X)
     >>> Z.shape  # 1 + d + n_components
     (2, 1003)
-    >>> bool(np.abs(Z @ Z.T - Exponential()(X)).max() < 0.5)  # the values of the kernel are 2.61 and 2.72
+    >>> bool(abs(Z @ Z.T - Exponential()(X)).max() < 0.5)  # the values of the kernel are 2.61 and 2.72
     True
     """
 
@@ -166,10 +163,9 @@ class RandomMaclaurin(MaclaurinProducts):
     h01: bool = False
     constant: bool = True
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         self._take_series(X)
-        what = f"a map of {self.n_components:,} degrees"
-        check_memory(what, 64 * self.n_components, "take fewer components", ParameterError)
+        self._check_memory(f"{self.n_components:,} degrees", 64 * self.n_components)
         degrees, weights = self._draw_degrees(rng, self.n_components, X, self._first_degree())
         self.degrees_, self.n_factors_, order = in_order(degrees, weights > 0)
         self.scales_ = np.sqrt(weights[order] / self.n_components)
@@ -194,7 +190,5 @@ class RandomMaclaurin(MaclaurinProducts):
     def _exact_parts(self) -> tuple[bool, bool]:
         return self.h01 and self.constant, self.h01
 
-    def _draw_degrees(
-        self, rng: np.random.Generator, n: int, X: Any, first: int, even: bool = False
-    ) -> Degrees:
+    def _draw_degrees(self, rng: Generator, n: int, X: Any, first: int, even: bool = False) -> Degrees:
         return draw_degrees(rng, self.degree_law, self.kernel_, n, X, self.base, first, even)

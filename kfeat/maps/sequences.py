@@ -16,10 +16,12 @@ from itertools import count
 from typing import Literal
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import fft, stats
 
 from kfeat.errors import ParameterError
+from kfeat.maps.base import Array
 
 Sequence = Literal["mc", "halton", "sobol", "lattice", "digital_net"]
 Scrambling = Literal["published", "random"]
@@ -32,9 +34,7 @@ TIE = 1e-9  # relative; beyond what the rounding of a transform can turn
 TINY = 2.0**-53  # no coordinate is nearer to 0 or 1: inverse distribution functions are infinite there
 
 
-def points(
-    sequence: Sequence, n: int, n_coordinates: int, rng: np.random.Generator, scrambling: Scrambling
-) -> NDArray[np.float64]:
+def points(sequence: Sequence, n: int, n_coordinates: int, rng: Generator, scrambling: Scrambling) -> Array:
     """Return n points of the open unit cube, shape (n, n_coordinates).
 
     "mc": random points; "halton": Halton's sequence, scrambled as published (`leaped_halton`) or by random
@@ -60,7 +60,7 @@ def points(
     return np.clip(U, TINY, 1 - TINY, out=U)
 
 
-def leaped_halton(n: int, n_coordinates: int, skip: int = SKIP, stride: int = STRIDE) -> NDArray[np.float64]:
+def leaped_halton(n: int, n_coordinates: int, skip: int = SKIP, stride: int = STRIDE) -> Array:
     """Return the points skip + k stride of the Halton sequence with RR2 scrambling; nothing is random.
 
     Coordinate j is the radical inverse sum_i pi(a_i) b^-(i+1) of the index sum_i a_i b^i, where b is the j-th
@@ -100,7 +100,7 @@ def _primes(count: int) -> NDArray[np.int64]:
     return np.flatnonzero(is_prime)[:count]
 
 
-def _sobol(n: int, n_coordinates: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _sobol(n: int, n_coordinates: int, rng: Generator) -> Array:
     if n_coordinates > stats.qmc.Sobol.MAXDIM:
         raise ParameterError(
             f"sequence: 'sobol' has {stats.qmc.Sobol.MAXDIM:,} coordinates at most, and this map needs "
@@ -123,7 +123,7 @@ def _warn_of_the_constant_coordinate(n_coordinates: int) -> None:
         )
 
 
-def lattice_points(n: int, n_coordinates: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def lattice_points(n: int, n_coordinates: int, rng: Generator) -> Array:
     """Return i z / N + shift mod 1 for i < n, where N is the least odd prime >= n, shape (n, n_coordinates).
 
     The generating vector z depends on N and the number of coordinates alone; `rng` draws the shift. There are
@@ -134,12 +134,12 @@ def lattice_points(n: int, n_coordinates: int, rng: np.random.Generator) -> NDAr
     t = np.array(powers[: modulus // 2]) / modulus  # -1 is a power too, and omega the same at t and 1 - t
     exponents = component_by_component(t * t - t + 1 / 6, n_coordinates + 1)
     z = np.array(powers)[exponents[1:]]  # the first z is 1: its coordinate is i / N, the order of the points
-    shifted: NDArray[np.float64] = np.outer(np.arange(n), z) % modulus / modulus
+    shifted: Array = np.outer(np.arange(n), z) % modulus / modulus
     shifted += rng.random(n_coordinates)
     return np.mod(shifted, 1.0, out=shifted)
 
 
-def digital_net_points(n: int, n_coordinates: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def digital_net_points(n: int, n_coordinates: int, rng: Generator) -> Array:
     """Return the first n of the 2^m >= n points of a polynomial lattice, with a random digital shift.
 
     The generating vector depends on m and the number of coordinates alone; `rng` draws the shift. There are
@@ -156,11 +156,10 @@ def digital_net_points(n: int, n_coordinates: int, rng: np.random.Generator) -> 
     net[1:] = values[np.add.outer(logarithm[1:n], exponents) % len(values)]
     net <<= BITS - m
     net ^= rng.integers(2**BITS, size=n_coordinates)
-    U: NDArray[np.float64] = (net.astype(np.float64) + 0.5) / 2.0**BITS
-    return U
+    return (net.astype(np.float64) + 0.5) / 2.0**BITS
 
 
-def component_by_component(omega: NDArray[np.float64], n_coordinates: int) -> NDArray[np.int64]:
+def component_by_component(omega: Array, n_coordinates: int) -> NDArray[np.int64]:
     """Return the exponents of a generating vector, each the best one after those before it.
 
     With the points g^a g^b, omega[a + b] the kernel of one coordinate there and L = len(omega) its period,

@@ -7,6 +7,7 @@ exp(2 g <x, y>), each row's times exp(-g ||x||^2), are its features (Cotter, Kes
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import special
 from scipy.sparse import issparse
@@ -15,11 +16,12 @@ from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import DotProductKernel, Exponential, Gaussian, Kernel
 from kfeat.kernels.bandwidths import number
 from kfeat.kernels.base import inner_products, squared_norms
+from kfeat.maps.base import Array
 
 NEGLIGIBLE = 2.0**-64  # probability left beyond the table of an infinite series
 MAX_DEGREE = 4096  # where the table ends at the latest
 QUANTILES = 512
-Pairs = NDArray[np.float64]  # a number for each pair
+Pairs = Array  # a number for each pair
 
 
 def series_of(kernel: Kernel) -> DotProductKernel:
@@ -35,7 +37,7 @@ def decay(kernel: Kernel) -> float:
     return number(kernel, "gamma") if isinstance(kernel, Gaussian) else 0.0
 
 
-def damp(kernel: Kernel, X: Any, out: NDArray[Any]) -> None:
+def damp(kernel: Kernel, X: Any, out: Array) -> None:
     """Multiply the rows of `out` by exp(-g ||x||^2) where the kernel is Gaussian.
 
     A product of many factors takes this first, while it is small, so that no factor overflows.
@@ -44,13 +46,13 @@ def damp(kernel: Kernel, X: Any, out: NDArray[Any]) -> None:
         out *= np.exp(-out.dtype.type(decay(kernel)) * squared_norms(X))[:, None]
 
 
-def terms(kernel: Kernel, last: int) -> NDArray[np.float64]:
+def terms(kernel: Kernel, last: int) -> Array:
     """Return the coefficients to the end of the series, or up to degree `last` where it has none."""
     end = series_of(kernel).last_degree
     return coefficients(kernel, (min(last, MAX_DEGREE) if end is None else end) + 1)
 
 
-def coefficients(kernel: Kernel, n_terms: int) -> NDArray[np.float64]:
+def coefficients(kernel: Kernel, n_terms: int) -> Array:
     """Return a_0 .. a_{n_terms - 1}, or raise UnsupportedKernelError where one is negative."""
     a = series_of(kernel).maclaurin(n_terms)
     if (a < 0).any():
@@ -72,11 +74,11 @@ class Degrees(NamedTuple):
     """Degrees drawn, shape (D,), and for each the weight a_N / P(N), 0 where the series has no such term."""
 
     degrees: NDArray[np.int64]
-    weights: NDArray[np.float64]
+    weights: Array
 
 
 def draw_degrees(
-    rng: np.random.Generator,
+    rng: Generator,
     law: str,
     kernel: Kernel,
     n: int,
@@ -118,9 +120,7 @@ def draw_degrees(
     return Degrees(degrees, a[degrees] / probabilities[degrees])
 
 
-def geometric(
-    rng: np.random.Generator, kernel: Kernel, n: int, base: float, first: int, even: bool = False
-) -> Degrees:
+def geometric(rng: Generator, kernel: Kernel, n: int, base: float, first: int, even: bool = False) -> Degrees:
     """Return n draws of P(N) = (p - 1) p^-(N + 1), given N >= first (Kar & Karnick 2012, Algorithm 1).
 
     Not truncated: a degree without a term in the series has weight 0. (Printed as p^-(N + 1), which is a
@@ -137,17 +137,17 @@ def geometric(
     return Degrees(degrees, weights)
 
 
-def evenly(rng: np.random.Generator, n: int) -> NDArray[np.float64]:
+def evenly(rng: Generator, n: int) -> Array:
     """Return n numbers, each uniform on [0, 1), one in every interval of 1 / n (systematic sampling).
 
     Draws by them have their distribution one by one, which keeps a map unbiased, and each degree occurs
     within 1 of its expected number of times, which takes the variance of the degrees away.
     """
-    numbers: NDArray[np.float64] = (np.arange(n) + rng.random()) / n
+    numbers: Array = (np.arange(n) + rng.random()) / n
     return numbers.clip(max=1 - 2.0**-53)
 
 
-def in_order(degrees: NDArray[np.int64], live: NDArray[np.bool_]) -> tuple[NDArray[Any], ...]:
+def in_order(degrees: NDArray[np.int64], live: NDArray[np.bool_]) -> tuple[Array, ...]:
     """Return the degrees in the order of their numbers of factors, these numbers, and the order.
 
     So the features with a j-th factor are the last ones. A zero column has no factors, however large its
@@ -202,7 +202,7 @@ class SampledPairs(NamedTuple):
         return crossed + (2 - n_buckets % 2) * rest / n_buckets**2 if n_buckets > 1 else crossed + rest
 
 
-def sampled_pairs(kernel: Kernel, X: Any, n_rows: int, rng: np.random.Generator) -> SampledPairs:
+def sampled_pairs(kernel: Kernel, X: Any, n_rows: int, rng: Generator) -> SampledPairs:
     """Return the pairs of different rows among up to `n_rows` of X, drawn without replacement."""
     n = X.shape[0]
     rows = X if n <= n_rows else X[np.sort(rng.choice(n, size=n_rows, replace=False))]

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Lt
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from kfeat.maps.base import Facts, register
+from kfeat.maps.base import Array, Facts, register
 from kfeat.maps.weighted_fourier import (
     PairEquations,
     Sign,
@@ -37,14 +38,11 @@ class SES(WeightedFourier):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any shift-invariant kernel; None is exp(-||x - y||^2).
+    kernel : any shift-invariant kernel, default exp(-||x - y||^2)
     n_components : int, default 100
         The number D of features, of D / 2 frequencies.
-    sequence : {"mc", "halton", "sobol", "lattice", "digital_net"}, default "mc"
-        How the frequencies are drawn, as in RandomFourier.
-    scrambling : {"published", "random"}, default "published"
-        How Halton's points are scrambled, as in RandomFourier.
+    sequence, scrambling : as in RandomFourier, defaults "mc" and "published"
+        How the frequencies are drawn.
     shrinkage : {"nonuniform", "uniform"}, default "nonuniform"
         "uniform" multiplies all weights of the plain map by one number, which gains little.
     sign : {"nonnegative", "clipped", "absolute", "signed"}, default "nonnegative"
@@ -105,7 +103,7 @@ class SES(WeightedFourier):
         learnt = {"regularisation": self.regularisation_, "held_out_error": self.held_out_error_}
         return {**learnt, **super().learnt_parameters()}
 
-    def _learn(self, X: Any, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _learn(self, X: Any, rng: Generator) -> Array:
         rows = self._sampled(X, self.n_rows, rng)
         held, fitted, final = self._equations(rows, rng)
         if self.regularisation == "held_out":
@@ -116,7 +114,7 @@ class SES(WeightedFourier):
             self.held_out_error_ = held.relative_error(self._solve(fitted, self.regularisation_))
         return self._solve(final, self.regularisation_)
 
-    def _equations(self, rows: Any, rng: np.random.Generator) -> tuple[PairEquations, ...]:
+    def _equations(self, rows: Any, rng: Generator) -> tuple[PairEquations, ...]:
         """Return the equations of held out pairs, of others, and of those that the weights are fitted to."""
         waves, m = self._waves(rows), rows.shape[0]
         if self.n_pairs == "all":
@@ -140,7 +138,7 @@ class SES(WeightedFourier):
 
     def _solve(
         self, pairs: PairEquations, regularisation: float, start: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """Return the weights; a search for weights of at least 0 begins with `start` as those above it."""
         if self.shrinkage == "uniform":
             plain = self.plain_weights()

@@ -3,13 +3,13 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 from sklearn.base import clone
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Sum
 from kfeat.kernels.randomness import generator
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.tensor_sketch import TensorSketch
 
@@ -23,8 +23,7 @@ class Stacked(FeatureMap):
 
     Parameters
     ----------
-    kernel : Sum, optional
-        The sum of kernels to approximate; None is <x, y>^2 + exp(-||x - y||^2).
+    kernel : Sum, default <x, y>^2 + exp(-||x - y||^2)
     maps : list of FeatureMap, optional
         One unfitted map per term, whose kernel becomes that term; None is Tensor Sketch and random Fourier.
         Those without a random_state draw theirs from this one's.
@@ -75,7 +74,7 @@ class Stacked(FeatureMap):
     def _unfitted(self) -> list[FeatureMap]:
         return [TensorSketch(), RandomFourier()] if self.maps is None else self.maps
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         terms = self.kernel_.terms()
         self.maps_ = []
         for (_, kernel), unfitted in zip(terms, self._unfitted(), strict=True):
@@ -99,7 +98,7 @@ class Stacked(FeatureMap):
             parts.append((columns, dtype.type(np.sqrt(weight)), part._block_mapper(dtype)))
             start = columns.stop
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             for columns, scale, mapper in parts:
                 mapper(X, out[:, columns])
                 if scale != 1:

@@ -10,6 +10,7 @@ from importlib.util import find_spec
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import DTypeLike, NDArray
 from scipy import fft
 from scipy.sparse import csr_array, issparse
@@ -17,7 +18,7 @@ from sklearn.base import clone
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Kernel, Linear, Polynomial
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, random_signs, register
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, random_signs, register
 from kfeat.parameters import Components
 
 Library = Literal["scipy", "ducc0"]
@@ -35,11 +36,11 @@ class PolynomialSketch(FeatureMap):
     approximates = Polynomial | Linear
     default_kernel = Polynomial(degree=2)
 
-    def _kernel_for(self, X: Any, rng: np.random.Generator) -> Kernel:
+    def _kernel_for(self, X: Any, rng: Generator) -> Kernel:
         kernel = super()._kernel_for(X, rng)
         return Polynomial(degree=1) if isinstance(kernel, Linear) else kernel
 
-    def _scales(self) -> NDArray[np.float64]:
+    def _scales(self) -> Array:
         """Return the factors of x' for (x, 1), shape (d + 1,)."""
         scales = np.full(int(self.n_features_in_) + 1, np.sqrt(self.kernel_.gamma))
         scales[-1] = np.sqrt(self.kernel_.coef0)
@@ -60,9 +61,7 @@ class TensorSketch(PolynomialSketch):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: a Polynomial, or Linear, for which the map is a count sketch; None is <x,
-        y>^2.
+    kernel : Polynomial or Linear (then the map is a count sketch), default <x, y>^2
     n_components : int, default 100
         The number D of features.
     domain : {"real", "frequency"}, default "real"
@@ -84,15 +83,12 @@ class TensorSketch(PolynomialSketch):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Polynomial
     >>> from kfeat.maps import TensorSketch
-    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [0.8, 0.6]]
     >>> kernel = Polynomial(degree=2, coef0=1.0)
     >>> Z = TensorSketch(kernel, n_components=4096, random_state=0).fit_transform(X)
-    >>> Z.shape
-    (2, 4096)
-    >>> bool(np.abs(Z @ Z.T - kernel(X)).max() < 0.5)  # the values of the kernel are 3.84 and 4
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 0.5)  # the values of the kernel are 3.84 and 4
     True
     """
 
@@ -110,7 +106,7 @@ class TensorSketch(PolynomialSketch):
     constant: Literal["sqrt", "published"] = "sqrt"
     fft: Library = "scipy"
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         ffts(self.fft)  # a library that is missing is told before anything is mapped
         if self.constant == "published":
             self.kernel_ = clone(self.kernel_).set_params(coef0=float(self.kernel_.coef0) ** 2)
@@ -130,12 +126,12 @@ class TensorSketch(PolynomialSketch):
             arrange, transform = arranged, transforms.rfft
         write = transforms.irfft if self.domain == "real" else self._write_frequency
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             write(convolved(sketches, transform, arrange(X)), out)
 
         return map_block
 
-    def _write_frequency(self, spectrum: NDArray[Any], out: NDArray[Any]) -> None:
+    def _write_frequency(self, spectrum: Array, out: Array) -> None:
         """Write the D real numbers of a half spectrum so that inner products are kept (Parseval).
 
         <f, g> = (F_0 G_0 + 2 Re sum_{0 < k < D/2} F_k conj(G_k) + F_{D/2} G_{D/2}) / D, the last for even D.
@@ -158,20 +154,20 @@ class CountSketch:
     whose value is added to its bucket without touching X.
     """
 
-    def __init__(self, buckets: NDArray[np.int64], values: NDArray[Any], n_buckets: int) -> None:
+    def __init__(self, buckets: NDArray[np.int64], values: Array, n_buckets: int) -> None:
         self.buckets, self.values = buckets[:-1].astype(np.int32), values[:-1]
         self.constant_bucket, self.constant = int(buckets[-1]), values[-1]
         self.n_buckets = n_buckets
         shape = (n_buckets, len(self.buckets))
         self.matrix = csr_array((self.values, (self.buckets, np.arange(shape[1]))), shape=shape)
 
-    def __call__(self, block: Any) -> NDArray[Any]:
+    def __call__(self, block: Any) -> Array:
         """Return the sketches of the n rows of an arranged block, shape (n, D).
 
         Dense: one sparse product on (features x rows) adds up whole rows of the block. CSR: the same numbers
         with hashed column indices; making that dense adds up what falls into one bucket.
         """
-        sketch: NDArray[Any]
+        sketch: Array
         if issparse(block):
             hashed = (block.data * self.values[block.indices], self.buckets[block.indices], block.indptr)
             sketch = csr_array(hashed, shape=(block.shape[0], self.n_buckets)).toarray()
@@ -188,7 +184,7 @@ def arranged(X: Any) -> Any:
 
 
 def random_tables(
-    rng: np.random.Generator, degree: int, d: int, n_buckets: int
+    rng: Generator, degree: int, d: int, n_buckets: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """Return fully random hashes h: [d] -> [n_buckets] and signs s: [d] -> {-1, 1}, shapes (degree, d)."""
     buckets = rng.integers(n_buckets, size=(degree, d))
@@ -196,7 +192,7 @@ def random_tables(
 
 
 def universal_tables(
-    rng: np.random.Generator, degree: int, d: int, n_buckets: int
+    rng: Generator, degree: int, d: int, n_buckets: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
     """Return hashes ((a i + b) mod P) mod D from a 2-wise independent family (Carter & Wegman 1979).
 
@@ -209,8 +205,8 @@ def universal_tables(
 
 
 def product_with_roots(
-    buckets: NDArray[np.int64], values: NDArray[Any], D: int, dtype: DTypeLike
-) -> Callable[[Any], NDArray[Any]]:
+    buckets: NDArray[np.int64], values: Array, D: int, dtype: DTypeLike
+) -> Callable[[Any], Array]:
     """Return the function that takes blocks `with_ones` to the spectra of their count sketches.
 
     F_k = sum over the features i of x_i values_i exp(-2 pi i k buckets_i / D), a product with a matrix of
@@ -229,7 +225,7 @@ def product_is_quicker(degree: int, d: int, D: int) -> bool:
     return d <= FEW_FEATURES and degree * (d + 1) * D <= MANY_ROOTS
 
 
-def with_ones(X: Any) -> NDArray[Any]:
+def with_ones(X: Any) -> Array:
     """Return the rows of a dense or CSR block as dense ones, with the constant feature 1 as the last."""
     n, d = X.shape
     block = np.ones((n, d + 1), X.dtype)
@@ -238,10 +234,10 @@ def with_ones(X: Any) -> NDArray[Any]:
 
 
 def convolved(
-    sketches: Sequence[Callable[[Any], NDArray[Any]]],
-    transform: Callable[[NDArray[Any]], NDArray[Any]],
+    sketches: Sequence[Callable[[Any], Array]],
+    transform: Callable[[Array], Array],
     block: Any,
-) -> NDArray[Any]:
+) -> Array:
     """Return the product of the transforms of a block's sketches: the spectrum of their convolution."""
     product = transform(sketches[0](block))
     for sketch in sketches[1:]:
@@ -252,10 +248,10 @@ def convolved(
 class FFTs(NamedTuple):
     """The transforms along axis 1; the inverse ones may use up the spectrum and write into `out`."""
 
-    rfft: Callable[[NDArray[Any]], NDArray[Any]]
-    fft: Callable[[NDArray[Any]], NDArray[Any]]
-    irfft: Callable[[NDArray[Any], NDArray[Any]], None]
-    ifft: Callable[[NDArray[Any]], NDArray[Any]]
+    rfft: Callable[[Array], Array]
+    fft: Callable[[Array], Array]
+    irfft: Callable[[Array, Array], None]
+    ifft: Callable[[Array], Array]
 
 
 def ffts(library: Library) -> FFTs:
@@ -275,7 +271,7 @@ def ffts(library: Library) -> FFTs:
         raise ParameterError("fft: ducc0 is not installed; `pip install ducc0` adds it")
     from ducc0.fft import c2c, c2r, r2c
 
-    def irfft(spectrum: NDArray[Any], out: NDArray[Any]) -> None:
+    def irfft(spectrum: Array, out: Array) -> None:
         c2r(spectrum, axes=(1,), lastsize=out.shape[1], forward=False, inorm=2, out=out,
             allow_overwriting_input=True)  # fmt: skip
 
@@ -287,5 +283,5 @@ def ffts(library: Library) -> FFTs:
     )
 
 
-def _irfft(spectrum: NDArray[Any], out: NDArray[Any]) -> None:
+def _irfft(spectrum: Array, out: Array) -> None:
     out[:] = fft.irfft(spectrum, n=out.shape[1], axis=1, overwrite_x=True)

@@ -3,14 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 from scipy.sparse import issparse
 
-from kfeat.errors import ParameterError
-from kfeat.maps.base import BlockMapper, Facts, random_signs, register
+from kfeat.maps.base import Array, BlockMapper, Facts, random_signs, register
 from kfeat.maps.hadamard import next_power_of_two, walsh_hadamard
 from kfeat.maps.tensor_sketch import PolynomialSketch
-from kfeat.memory import check_memory
 from kfeat.parameters import Components
 
 
@@ -30,8 +28,7 @@ class TensorSRHT(PolynomialSketch):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: a Polynomial, or Linear; None is <x, y>^2.
+    kernel : Polynomial or Linear, default <x, y>^2
     n_components : int, default 100
         The number D of features.
     random_state, n_jobs : see FeatureMap
@@ -45,15 +42,12 @@ class TensorSRHT(PolynomialSketch):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Polynomial
     >>> from kfeat.maps import TensorSRHT
-    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [0.8, 0.6]]
     >>> kernel = Polynomial(degree=2, coef0=1.0)
     >>> Z = TensorSRHT(kernel, n_components=4096, random_state=0).fit_transform(X)
-    >>> Z.shape
-    (2, 4096)
-    >>> bool(np.abs(Z @ Z.T - kernel(X)).max() < 0.5)  # the values of the kernel are 3.84 and 4
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 0.5)  # the values of the kernel are 3.84 and 4
     True
     """
 
@@ -66,11 +60,11 @@ class TensorSRHT(PolynomialSketch):
 
     n_components: Components = 100
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         width = X.shape[1] + int(self.kernel_.coef0 > 0)
         m, p, D = next_power_of_two(width), self.kernel_.degree, self.n_components
         copies = np.tile(np.arange(m), -(-D // m))
-        check_memory(f"a map of {p:,} factors", 8 * p * len(copies), "take fewer components", ParameterError)
+        self._check_memory(f"{p:,} factors", 8 * p * len(copies))
         self.signs_ = random_signs(rng, (p, width))
         self.coordinates_ = np.stack([rng.permutation(copies)[:D] for _ in range(p)])
         return D
@@ -82,7 +76,7 @@ class TensorSRHT(PolynomialSketch):
         factors = list(zip(diagonals.astype(dtype), self.coordinates_, strict=True))
         m = next_power_of_two(width)
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             rows = X.toarray() if issparse(X) else X
             padded = np.zeros((len(rows), m), dtype)
             for k, (diagonal, coordinates) in enumerate(factors):

@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
-from numpy.typing import NDArray
+from numpy.random import Generator
 
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import DotProductKernel
 from kfeat.kernels.base import Positive, squared_norms
-from kfeat.maps.base import Facts, register
+from kfeat.maps.base import Array, Facts, register
 from kfeat.maps.random_maclaurin import RandomMaclaurin
 from kfeat.maps.series import MAX_DEGREE, Degrees, coefficients, draw_degrees, terms
 
@@ -34,20 +34,14 @@ class TruncatedMaclaurin(RandomMaclaurin):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any dot-product kernel; None is (1 + <x, y>)^2.
+    kernel : any dot-product kernel, default (1 + <x, y>)^2
     n_components : int, default 100
         The number D of random features.
     degree_law : {"truncated", "proportional"}, default "truncated"
         The distribution of the degrees N <= k that have a term: "truncated" in proportion to p^-(N + 1) with
         p = base, "proportional" to a_N mean(||x||^2N) on the data.
-    base : float, default 2.0
-        The p of the geometric distribution, above 1; "proportional" does not use it.
-    h01 : bool, default False
-        Whether degrees 0 and 1 are the exact columns sqrt(a_0) and sqrt(a_1) x, which come first; the
-        n_components random ones are then drawn given 2 <= N <= k.
-    constant : bool, default True
-        False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
+    base, h01, constant : as in RandomMaclaurin, defaults 2.0, False and True
+        The geometric distribution's p, exact columns for degrees 0 and 1, and whether degree 0 is there.
     allowed_error : float, default 0.01
         The largest absolute bias |k(x, y) - sum_{n <= k} a_n <x, y>^n| over rows of norms up to the radius.
     max_degree : int, optional
@@ -67,10 +61,9 @@ class TruncatedMaclaurin(RandomMaclaurin):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Exponential
     >>> from kfeat.maps import TruncatedMaclaurin
-    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [0.8, 0.6]]
     >>> feature_map = TruncatedMaclaurin(Exponential(), allowed_error=0.01, random_state=0).fit(X)
     >>> feature_map.max_degree_, round(feature_map.truncation_error_, 5)  # 1 / 5! + 1 / 6! + ...
     (4, 0.00995)
@@ -94,7 +87,7 @@ class TruncatedMaclaurin(RandomMaclaurin):
 
     approximates = DotProductKernel
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         self.kernel_.check_rows(X)
         largest = float(np.sqrt(squared_norms(X).max()))
         self.radius_ = largest if self.radius is None else float(self.radius)
@@ -104,7 +97,7 @@ class TruncatedMaclaurin(RandomMaclaurin):
         self.truncated_kernel_ = TruncatedSeries(self.kernel_, self.max_degree_)
         return super()._draw(X, rng)
 
-    def _choose_degree(self, rests: NDArray[np.float64]) -> int:
+    def _choose_degree(self, rests: Array) -> int:
         """Return the smallest degree whose bias is allowed, but one that leaves a term to sample."""
         within = rests <= self.allowed_error
         if not within.any():
@@ -117,9 +110,7 @@ class TruncatedMaclaurin(RandomMaclaurin):
         sampled = np.flatnonzero(a[self._first_degree() :]) + self._first_degree()
         return max(int(np.argmax(within)), int(sampled[0]) if sampled.size else 0)
 
-    def _draw_degrees(
-        self, rng: np.random.Generator, n: int, X: Any, first: int, even: bool = False
-    ) -> Degrees:
+    def _draw_degrees(self, rng: Generator, n: int, X: Any, first: int, even: bool = False) -> Degrees:
         return draw_degrees(rng, self.degree_law, self.truncated_kernel_, n, X, self.base, first, even)
 
 
@@ -149,11 +140,11 @@ class TruncatedSeries(DotProductKernel):
         end = self.whole.last_degree
         return self.degree if end is None else min(self.degree, end)
 
-    def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
+    def maclaurin(self, n_terms: int) -> Array:
         """Return the whole kernel's coefficients, and 0 beyond the degree."""
         return np.where(np.arange(n_terms) <= self.degree, self.whole.maclaurin(n_terms), 0.0)
 
-    def _f(self, t: NDArray[Any]) -> NDArray[Any]:
+    def _f(self, t: Array) -> Array:
         total = np.zeros_like(t)
         for a in coefficients(self, self.last_degree + 1)[::-1]:
             total *= t
@@ -161,7 +152,7 @@ class TruncatedSeries(DotProductKernel):
         return total
 
 
-def remainders(kernel: DotProductKernel, radius: float) -> NDArray[np.float64]:
+def remainders(kernel: DotProductKernel, radius: float) -> Array:
     """Return for k = 0, 1, ... the largest |f(t) - sum_{n <= k} a_n t^n| over |t| <= radius^2.
 
     It is sum_{n > k} a_n radius^2n, since no a_n is negative. Raises UnsupportedKernelError where f is not
@@ -180,7 +171,7 @@ def remainders(kernel: DotProductKernel, radius: float) -> NDArray[np.float64]:
     return tails + (beyond if beyond > ROUNDING * value else 0.0)
 
 
-def series_terms(kernel: DotProductKernel, t: float) -> NDArray[np.float64]:
+def series_terms(kernel: DotProductKernel, t: float) -> Array:
     """Return a_n t^n, n = 0, 1, ..., to the end of the series or to degree MAX_DEGREE, for t >= 0."""
     a = terms(kernel, MAX_DEGREE)
     n = np.arange(len(a))

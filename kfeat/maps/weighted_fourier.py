@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse import csr_array, issparse
@@ -16,12 +17,11 @@ from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Kernel
 from kfeat.kernels.base import DENSE_FROM
 from kfeat.kernels.operands import as_operand, canonical
+from kfeat.maps.base import Array
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.maps.random_fourier import RandomFourier
-from kfeat.memory import check_memory
 
 Sign = Literal["nonnegative", "clipped", "absolute", "signed"]
-Array = NDArray[np.float64]
 FULL_EXCHANGES = 3  # without progress, before indices are exchanged one by one
 UNSOLVABLE = (
     "the equations of the weights are singular in double precision: raise the regularisation (for Bayesian "
@@ -49,24 +49,24 @@ class WeightedFourier(RandomFourier):
     features: Literal["pairs", "offset"] = field(default="pairs", init=False)  # which is no parameter here
 
     @abstractmethod
-    def _learn(self, X: Any, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _learn(self, X: Any, rng: Generator) -> Array:
         """Return the weights of frequencies_ for data X."""
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         width = super()._draw(X, rng)
         n = self.frequencies_.shape[1]
-        check_memory(f"learning {n:,} weights", 96 * n**2, "take fewer components", ParameterError)
+        self._check_memory(f"{n:,} weights that are learnt", 96 * n**2)
         self.weights_ = self._learn(X, rng)
         return width
 
-    def _scales(self) -> NDArray[np.float64]:
+    def _scales(self) -> Array:
         return np.sqrt(self.weights_ * self._factors())
 
-    def _factors(self) -> NDArray[np.float64]:
+    def _factors(self) -> Array:
         """Return the factor of each weight under the root: 1 for a pair, 2 for a cosine with an offset."""
         return np.repeat([1.0, 2.0], [self._n_pairs(), len(self.offsets_)])
 
-    def plain_weights(self) -> NDArray[np.float64]:
+    def plain_weights(self) -> Array:
         """Return the weights of the map without weights, whose sum is 1."""
         return 2 / self.n_components / self._factors()
 
@@ -75,7 +75,7 @@ class WeightedFourier(RandomFourier):
         """Whether the weights have square roots: all but signed ones, which may be below 0."""
         return self.sign != "signed"
 
-    def transform(self, X: Any, out: NDArray[Any] | None = None) -> Any:
+    def transform(self, X: Any, out: Array | None = None) -> Any:
         """Return the features of X (n, d), as every map does.
 
         Raises ParameterError for sign="signed": features need the square roots of the weights, and a weight
@@ -88,7 +88,7 @@ class WeightedFourier(RandomFourier):
             )
         return super().transform(X, out)
 
-    def approximate_kernel(self, X: Any, Y: Any = None) -> NDArray[np.float64]:
+    def approximate_kernel(self, X: Any, Y: Any = None) -> Array:
         """Return the sum over i of w_i cos <v_i, x - y> for all rows of X (n, d) and Y (m, d), shape (n, m).
 
         Y is X by default. It is transform(X) @ transform(Y).T where weights have a sign that allows features.
@@ -98,13 +98,12 @@ class WeightedFourier(RandomFourier):
             self._waves(validate_data(self, canonical(rows), accept_sparse="csr", reset=False))
             for rows in (X, X if Y is None else Y)
         )
-        products: NDArray[np.float64] = (waves * self.weights_[self._frequency_of_column()]) @ others.T
-        return products
+        return (waves * self.weights_[self._frequency_of_column()]) @ others.T
 
     def _frequency_of_column(self) -> NDArray[np.int64]:
         return np.r_[: self.frequencies_.shape[1], : self._n_pairs()]
 
-    def _waves(self, X: Any) -> NDArray[np.float64]:
+    def _waves(self, X: Any) -> Array:
         """Return the features of X at weights of 1, in double precision."""
         unweighted = copy(self)
         unweighted.weights_ = np.ones(self.frequencies_.shape[1])
@@ -114,7 +113,7 @@ class WeightedFourier(RandomFourier):
         map_in_blocks(unweighted._block_mapper(waves.dtype), rows, waves, step, 1)
         return waves
 
-    def _sampled(self, X: Any, n_rows: int, rng: np.random.Generator) -> Any:
+    def _sampled(self, X: Any, n_rows: int, rng: Generator) -> Any:
         """Return up to `n_rows` rows of X in random order and double precision, to learn weights from.
 
         Their values decide whether they are dense or CSR, so that equal data in any form give equal weights.
@@ -155,8 +154,7 @@ def weights_by(sign: Sign, A: Array, b: Array, start: NDArray[np.bool_] | None =
 
 def minimum(A: Array, b: Array) -> Array:
     """Return A^-1 b."""
-    w: Array = cho_solve((cholesky(A), True), b, check_finite=False)
-    return w
+    return cho_solve((cholesky(A), True), b, check_finite=False)
 
 
 def cholesky(A: Array) -> Array:
@@ -279,7 +277,7 @@ def kernel_sums(kernel: Kernel, X: Any, waves: Array, Y: Any, other_waves: Array
 
 
 def sampled_pairs(
-    rows: Any, waves: Array, kernel: Kernel, largest: Array, n_pairs: int, rng: np.random.Generator
+    rows: Any, waves: Array, kernel: Kernel, largest: Array, n_pairs: int, rng: Generator
 ) -> PairEquations:
     """Return the equations of `n_pairs` of the m^2 pairs, drawn in proportion to the norms ||c(x, y)||.
 

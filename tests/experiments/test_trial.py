@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.data import fingerprint, load, load_raw
+from kfeat.diagnostics import sampled_rows
 from kfeat.errors import DataError
 from kfeat.experiments import clock
 from kfeat.experiments.idle import Watch
@@ -15,7 +16,6 @@ from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.quantities import TITLES, quantity_named
 from kfeat.experiments.trial import run_trial
 from kfeat.kernels import Gaussian
-from kfeat.maps.diagnostics import sampled_rows
 
 Write = Callable[..., Path]
 HOW = {"threads": 1, "alone": True, "mirror": None, "offline": True}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
 
+from kfeat.diagnostics import sampled_rows
 from kfeat.errors import ParameterError
 from kfeat.experiments.measures.base import Clock, Measure, register
 from kfeat.experiments.measures.maclaurin_bounds import (
@@ -30,7 +31,6 @@ from kfeat.experiments.measures.maclaurin_bounds import (
 from kfeat.experiments.quantities import Quantity, at
 from kfeat.kernels import Compositional, DotProductKernel
 from kfeat.maps import CompositionalMaclaurin, RandomFourier, RandomMaclaurin, TruncatedMaclaurin
-from kfeat.maps.diagnostics import sampled_rows
 from kfeat.maps.truncated_maclaurin import remainders, value_at
 
 Numbers = NDArray[np.float64]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,16 +17,6 @@ from kfeat.kernels.operands import canonical
 from kfeat.kernels.randomness import generator
 
 CONFIDENCE = 0.95
-
-
-class FittedMap(Protocol):
-    """What a diagnosis needs of a map: its features, and the kernel that they approximate."""
-
-    kernel_: Any
-    kernel_offset_: float
-
-    def transform(self, X: Any) -> Any:
-        """Return the features of X."""
 
 
 class ColumnCounts(NamedTuple):
@@ -103,8 +93,8 @@ class Diagnosis:
     relative_spectral: float
 
 
-def diagnose(fitted: FittedMap, X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
-    """Return the diagnosis on `n_rows` rows of X drawn without replacement (all, where X has fewer)."""
+def diagnose(fitted: Any, X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
+    """Return the diagnosis of a fitted map on `n_rows` rows of X drawn without replacement, or all it has."""
     rows, unseen = sampled_rows(X, n_rows, random_state)
     Z = np.asarray(fitted.transform(rows), dtype=np.float64)
     counts = column_counts(Z)
@@ -150,9 +140,7 @@ def held_out_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, Any]:
     return X[np.sort(order[:n_rows])], X[np.sort(order[n_rows:])]
 
 
-def kernel_errors(
-    fitted: FittedMap, rows: Any, estimates: NDArray[np.float64], unseen: float
-) -> dict[str, Any]:
+def kernel_errors(fitted: Any, rows: Any, estimates: NDArray[np.float64], unseen: float) -> dict[str, Any]:
     """Return the errors that a Diagnosis has, of the map's `estimates` of the kernel between all `rows`."""
     K = np.asarray(fitted.kernel_(rows.astype(np.float64)), dtype=np.float64) - fitted.kernel_offset_
     error = estimates - K
