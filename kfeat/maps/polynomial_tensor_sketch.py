@@ -115,20 +115,17 @@ class PolynomialTensorSketch(FeatureMap):
     def _fit(self, pairs: SampledPairs, r: int) -> Fit:
         """Return the fit of degree r; a degree without a column gives its columns to the others."""
         if self.coefficients == "taylor":
-            a = np.zeros(r + 1)
-            given = terms(self.kernel_, r)[: r + 1]
-            a[: len(given)] = given * self.radius_ ** np.arange(len(given), dtype=float)
-            m = self._buckets_for(a)
-            return Fit(a, m, expected_error(pairs, a, m)) if m else unfit(r)
-        live = np.ones(r + 1, dtype=bool)
-        while True:
-            m = self._buckets_for(live)
-            if not m:
-                return unfit(r)
-            c = least_error(pairs, live, m)
-            if (c[1:][live[1:]] > 0).all():
-                return Fit(c, m, expected_error(pairs, c, m))
-            live[1:] &= c[1:] > 0
+            c, given = np.zeros(r + 1), terms(self.kernel_, r)[: r + 1]
+            c[: len(given)] = given * self.radius_ ** np.arange(len(given), dtype=float)
+            m = self._buckets_for(c)
+        else:
+            live = np.ones(r + 1, dtype=bool)
+            while m := self._buckets_for(live):
+                c = least_error(pairs, live, m)
+                if (c[1:][live[1:]] > 0).all():
+                    break
+                live[1:] &= c[1:] > 0
+        return Fit(c, m, expected_error(pairs, c, m)) if m else Fit(np.zeros(r + 1), 1, np.inf)
 
     def _buckets_for(self, c: Array) -> int:
         """Return how many columns each degree has that has any; 0 where there are too few for one each."""
@@ -163,11 +160,6 @@ class PolynomialTensorSketch(FeatureMap):
 
     def _row_bytes(self, itemsize: int) -> int:
         return super()._row_bytes(itemsize) + 4 * itemsize * self.n_buckets_
-
-
-def unfit(r: int) -> Fit:
-    """Return what stands for a degree that has too few columns."""
-    return Fit(np.zeros(r + 1), 1, np.inf)
 
 
 def powers(pairs: SampledPairs, r: int) -> Array:

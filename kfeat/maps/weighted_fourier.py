@@ -153,18 +153,13 @@ def weights_by(sign: Sign, A: Array, b: Array, start: NDArray[np.bool_] | None =
 
 
 def minimum(A: Array, b: Array) -> Array:
-    """Return A^-1 b."""
-    return cho_solve((cholesky(A), True), b, check_finite=False)
-
-
-def cholesky(A: Array) -> Array:
-    """Return L with A = L L^T, in its lower triangle; raises ParameterError where A is singular."""
+    """Return A^-1 b; raises ParameterError where A is not positive definite."""
     try:
         # The transpose of a C-ordered copy is what LAPACK takes and overwrites.
-        L: Array = cho_factor(np.array(A, order="C").T, lower=True, overwrite_a=True, check_finite=False)[0]
+        factor = cho_factor(np.array(A, order="C").T, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         raise ParameterError(UNSOLVABLE) from None
-    return L
+    return cho_solve(factor, b, check_finite=False)
 
 
 def nonnegative_minimum(A: Array, b: Array, start: NDArray[np.bool_] | None = None) -> Array:

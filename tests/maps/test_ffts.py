@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from kfeat.errors import ParameterError
-from kfeat.kernels import Polynomial
+from kfeat.kernels import Linear, Polynomial
 from kfeat.maps import ComplexTensorSketch, TensorSketch
 
 LENGTHS = [1, 2, 3, 16, 45, 97, 500]  # even and odd, a prime among them
@@ -63,3 +63,30 @@ def test_a_library_that_is_not_installed_is_told_before_anything_is_mapped(monke
         assert map_class().fit(X).transform(X).shape == (3, 100)  # SciPy's needs nothing
     with pytest.raises(ParameterError, match="fft"):
         TensorSketch(fft="fftw").fit(X)
+
+
+@pytest.mark.parametrize(
+    ("map_class", "sizes"), [(TensorSketch, (1, 2, 9, 10)), (ComplexTensorSketch, (2, 10, 12))]
+)
+def test_the_frequency_domain_keeps_inner_products(map_class, sizes):
+    X = np.random.default_rng(0).random((20, 7))
+    for D in sizes:
+        real, frequency = (
+            map_class(Polynomial(3, coef0=0.5), D, domain, random_state=3).fit_transform(X)
+            for domain in ("real", "frequency")
+        )
+        assert real.shape == frequency.shape == (20, D)
+        np.testing.assert_allclose(frequency @ frequency.T, real @ real.T, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(1), Linear()], ids=str)
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_degree_one_is_a_count_sketch(kernel, form):
+    X = np.random.default_rng(0).standard_normal((4, 30))
+    real, complex_ = (cls(kernel, 8, random_state=0).fit(X) for cls in (TensorSketch, ComplexTensorSketch))
+    expected, with_roots = np.zeros((4, 8)), np.zeros((4, 4), complex)
+    for i in range(30):
+        expected[:, real.buckets_[0, i]] += real.signs_[0, i] * X[:, i]
+        with_roots[:, complex_.buckets_[0, i]] += 1j ** int(complex_.exponents_[0, i]) * X[:, i]
+    np.testing.assert_allclose(real.transform(form(X)), expected, atol=1e-12)
+    np.testing.assert_allclose(complex_.transform(form(X)), with_roots.view(float), atol=1e-12)
