@@ -75,6 +75,7 @@ class TruncatedMaclaurin(RandomMaclaurin):
         source="Kar & Karnick 2012, section 4.2",
         use="infinite series, whose rare high degrees cost time and variance, where a bias is allowed",
     )
+    approximates = DotProductKernel
 
     degree_law: Literal["truncated", "proportional"] = "truncated"
     allowed_error: Annotated[float, Gt(0), Lt(inf)] = 0.01
@@ -84,8 +85,6 @@ class TruncatedMaclaurin(RandomMaclaurin):
     def learnt_parameters(self) -> dict[str, float]:
         """Return the degree that follows from the allowed error."""
         return {"max_degree": self.max_degree_} if self.max_degree is None else {}
-
-    approximates = DotProductKernel
 
     def _draw(self, X: Any, rng: Generator) -> int:
         self.kernel_.check_rows(X)
