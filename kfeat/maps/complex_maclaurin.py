@@ -21,12 +21,7 @@ class ComplexProducts(MaclaurinProducts):
         return self.constant_, self.linear_
 
     def _draw_products(
-        self,
-        X: Any,
-        rng: Generator,
-        degrees: NDArray[np.int64],
-        squares: Array,
-        n_columns: int,
+        self, X: Any, rng: Generator, degrees: NDArray[np.int64], squares: Array, n_columns: int
     ) -> None:
         """Draw the vectors of complex features of these degrees and squared scales.
 

@@ -48,8 +48,7 @@ class ComplexTensorSketch(PolynomialSketch):
         "frequency" leaves the last FFT out; by Parseval's theorem the inner products are the same (for an
         even D).
     fft : {"scipy", "ducc0"}, default "scipy"
-        The library that computes the FFTs. With ducc0 (`pip install ducc0`) the map is up to 1.5 times as
-        quick; features differ by rounding, and their last digits depend on the processor.
+        The library that computes the FFTs, as in TensorSketch.
     random_state, n_jobs : see FeatureMap
 
     Attributes

@@ -51,8 +51,7 @@ class ORF(GaussianFourier):
     ----------
     kernel : Gaussian, default exp(-||x - y||^2)
     n_components : int, default 100
-        The number D of features: D / 2 frequencies, a cosine and a sine for each (an odd D has one more
-        cosine, with an offset).
+        The number D of features, a cosine and a sine for each frequency; an odd D has one more cosine.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -160,8 +159,7 @@ class SORF(HadamardFourier):
     ----------
     kernel : Gaussian, default exp(-||x - y||^2)
     n_components : int, default 100
-        The number D of features: D / 2 frequencies, a cosine and a sine for each (an odd D has one more
-        cosine, with an offset).
+        The number D of features, a cosine and a sine for each frequency; an odd D has one more cosine.
     lengths : {"constant", "chi"}, default "constant"
         Whether all frequencies have one length, as published, or lengths of Gaussian vectors.
     random_state, n_jobs : see FeatureMap
@@ -237,8 +235,7 @@ class Fastfood(HadamardFourier):
     ----------
     kernel : Gaussian, default exp(-||x - y||^2)
     n_components : int, default 100
-        The number D of features: D / 2 frequencies, a cosine and a sine for each (an odd D has one more
-        cosine, with an offset).
+        The number D of features, a cosine and a sine for each frequency; an odd D has one more cosine.
     random_state, n_jobs : see FeatureMap
 
     Attributes

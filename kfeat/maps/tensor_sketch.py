@@ -234,9 +234,7 @@ def with_ones(X: Any) -> Array:
 
 
 def convolved(
-    sketches: Sequence[Callable[[Any], Array]],
-    transform: Callable[[Array], Array],
-    block: Any,
+    sketches: Sequence[Callable[[Any], Array]], transform: Callable[[Array], Array], block: Any
 ) -> Array:
     """Return the product of the transforms of a block's sketches: the spectrum of their convolution."""
     product = transform(sketches[0](block))
