@@ -4,14 +4,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from kfeat.data.advice import COUNTS_ROWS, copies_of, names_rows, nearly_numbers, tells_nothing
-from kfeat.data.column_reports import ColumnReport, reports
-from kfeat.data.columns import unnamed
+from kfeat.data.columns import comma_numbers, unnamed
 from kfeat.data.files import open_content
 from kfeat.data.formats.delimited import looks_like_data
-from kfeat.data.formats.learning import comma_numbers
-from kfeat.data.formats.tables import dropped_columns
-from kfeat.data.inspection import table_in
+from kfeat.data.formats.tables import roles
+from kfeat.data.inspection import (
+    COUNTS_ROWS,
+    ColumnReport,
+    copies_of,
+    names_rows,
+    nearly_numbers,
+    reports,
+    table_in,
+    tells_nothing,
+)
 from kfeat.data.reading import Reading, format_of
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -66,7 +72,7 @@ class Columns:
 
     def _others(self, target: str | None) -> list[ColumnReport]:
         """Return the columns beside the target that nobody said to drop."""
-        dropped = {target, *dropped_columns(list(self.names), self.reading, "the file")}
+        dropped = {target, *roles(self.names, self.reading)[1]}
         return [one for one in self.reports if one.name not in dropped]
 
     def _against(self, column: ColumnReport) -> Iterator[str]:

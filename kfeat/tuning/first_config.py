@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.data.advice import spelt_alike
 from kfeat.data.dataset import Raw
+from kfeat.data.inspection import spelt_alike
 from kfeat.experiments.load import load_experiment
 from kfeat.saying import in_yaml, plain
 from kfeat.tuning.columns import Columns

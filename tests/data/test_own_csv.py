@@ -11,7 +11,6 @@ from scipy.io import savemat
 
 from kfeat.data import FileSource, Protocol, Raw, load_raw
 from kfeat.data.formats import mat
-from kfeat.data.formats.lines import in_blanks
 from kfeat.data.inspection import inspect
 from kfeat.data.prepare import prepare
 from kfeat.errors import ConfigError, DataError
