@@ -62,22 +62,29 @@ def as_numbers(cells: Any, decimal: str | None = None) -> NDArray[np.float64]:
     if not pd.api.types.is_numeric_dtype(cells.dtype):
         cells = cells.astype(object)
         if decimal == ",":
-            cells = cells.map(lambda cell: _with_point(cell) if isinstance(cell, str) else cell)
+            cells = cells.map(lambda cell: with_point(cell) if isinstance(cell, str) else cell)
         cells = pd.to_numeric(cells, errors="coerce")
     return np.array(cells.to_numpy(np.float64, na_value=np.nan))
 
 
-def is_number(value: Any, decimal: str | None = None) -> bool:
-    """Return whether one value of a column is, or spells, a number."""
+def with_point(word: str) -> str:
+    """Return a number with a decimal comma as one with a point; text with a point as no number."""
+    return "" if "." in word else word.replace(",", ".")
+
+
+def is_number(word: str, decimal: str | None = None) -> bool:
+    """Return whether a word spells a number."""
     try:
-        float(_with_point(value) if decimal == "," and isinstance(value, str) else value)
-    except (TypeError, ValueError):
+        float(with_point(word) if decimal == "," else word)
+    except ValueError:
         return False
     return True
 
 
-def _with_point(cell: str) -> str:
-    return "" if "." in cell else cell.replace(",", ".")
+def stray_words(cells: Any, decimal: str | None = None) -> Counter[str]:
+    """Return the words of a column that spell no number, the most frequent first, and how often each is."""
+    counts = Counter(cells.dropna().map(str))
+    return Counter({word: n for word, n in counts.most_common() if not is_number(word, decimal)})
 
 
 def comma_numbers(words: Iterable[str]) -> bool:
@@ -104,6 +111,11 @@ def as_words(cells: Any, known: Iterable[str] = ()) -> Any:
     which, met = pd.factorize(cells)
     words = np.array([*map(word_of, met), np.nan], dtype=object)
     return pd.Series(words[which], index=cells.index, dtype=object, name=cells.name)
+
+
+def words_in(cells: Any) -> list[str]:
+    """Return the different words of a column, sorted."""
+    return sorted(as_words(cells).dropna().unique())
 
 
 def as_dates(cells: Any, day_first: bool = False) -> Any:
@@ -134,7 +146,7 @@ def is_day_first(cells: Any) -> bool:
 
 
 def refuse(
-    bad: NDArray[np.bool_],
+    bad: Any,
     cells: Any,
     expected: str,
     start: int = 0,
@@ -142,6 +154,7 @@ def refuse(
     advice: str = "",
 ) -> None:
     """Raise DataError where some cells are bad, naming column and rows; `start` rows are before them."""
+    bad = np.asarray(bad)
     if bad.any():
         got = got or listed([f"'{word}'" for word in dict.fromkeys(map(str, cells[bad]))])
         raise DataError(

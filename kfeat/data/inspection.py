@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.cache import Folder, cache_folder
-from kfeat.data.coding import Coding
+from kfeat.data.coding import Coding, gaps_of
 from kfeat.data.columns import (
     Holds,
     advice_unnamed,
@@ -18,12 +18,12 @@ from kfeat.data.columns import (
     comma_numbers,
     drop,
     holds,
-    is_number,
     listed,
+    stray_words,
     unnamed,
 )
 from kfeat.data.dataset import Raw
-from kfeat.data.files import check_regular
+from kfeat.data.files import check_regular, naming
 from kfeat.data.loading import load_files
 from kfeat.data.models import Model, Task
 from kfeat.data.reading import COLUMN_OPTIONS, OPTIONS, Reading, format_of
@@ -100,8 +100,9 @@ def inspect(source: FileSource, cache: Folder = None) -> FileReport:
     frame, name = table_in(path, reading), format_of(path, reading)
     known: dict[str, Any] = {"file": str(path), "format": name, "n_bytes": path.stat().st_size}
     if frame is not None:
-        target, dropped = roles(list(frame.columns), reading, file=str(path))
-        known["columns"] = columns = reports(frame, target, dropped, reading.decimal)
+        with naming(path):
+            target, dropped = roles(list(frame.columns), reading)
+            known["columns"] = columns = reports(frame, target, dropped, reading.decimal)
         known["n_rows"], known["target"] = {"train": len(frame)}, target
         known["advice"] = tuple(advice(columns, reading, len(frame)))
         if target is None and source.labels is None:
@@ -124,7 +125,7 @@ def becomes(name: str, coding: Coding) -> str | None:
     """Return what a column is coded as: the number of features, the kind, and what fills gaps."""
     if name not in coding.kinds:
         return None
-    n, gap = len(coding.features[name]), coding.gaps().get(name)
+    n, gap = len(coding.features[name]), gaps_of(coding).get(name)
     shown = f"{gap:g}" if isinstance(gap, float) else gap
     fill = "" if gap is None else f", missing: {shown}"
     return f"{n} feature{'s' * (n != 1)} ({coding.kinds[name]}{fill})"
@@ -142,7 +143,8 @@ def table_in(path: Path, reading: Reading) -> Any:
     if not OPTIONS[name] >= COLUMN_OPTIONS:
         return None
     try:
-        return tables.read_frame(path, reading)
+        with naming(path):
+            return tables.read_frame(path, reading)
     except KfeatError:
         raise
     except Exception as error:  # of a library, at a file that is damaged or holds what it does not read
@@ -207,7 +209,7 @@ def contents_of(cells: Any, decimal: str | None, dropped: bool) -> dict[str, Any
     elif kind != "nothing":
         counts = Counter(there.map(str))
         found["words"] = dict(counts.most_common(MOST_WORDS))
-        strays = Counter({word: n for word, n in counts.items() if not is_number(word, decimal)})
+        strays = stray_words(there, decimal)
         no_numbers = sum(n for word, n in strays.items() if not NUMBER_LIKE.fullmatch(word))
         if kind == "words" and 2 * no_numbers < len(there):
             found |= {"n_strays": strays.total(), "strays": dict(strays.most_common(MOST_STRAYS))}

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from kfeat.data.arrays import canonical
 from kfeat.data.coding import Coding, as_labels
 from kfeat.data.dataset import Contents, Part, Raw
+from kfeat.data.files import naming
 from kfeat.data.finite import check_finite_labels, check_finite_matrix
 from kfeat.data.models import Matrix, Task
 from kfeat.data.reading import Reading, format_of
@@ -150,12 +151,12 @@ def read_rows(
     """
     name, start = format_of(path, reading), 0
     try:
-        for X, y in module_of(name).blocks(path, reading, coding, size):
-            yield coded_rows(X, y, coding, start) if labels else Rows(coding.matrix(X, start), None, start)
-            start += X.shape[0]
+        with naming(path):
+            for X, y in module_of(name).blocks(path, reading, coding, size):
+                yield coded_rows(X, y if labels else None, coding, start, labels)
+                start += X.shape[0]
     except KfeatError as error:
-        told = printable(error)
-        raise DataError(told if told.startswith(str(path)) else f"{path}, {told}") from error
+        raise DataError(printable(error)) from error
     # The readers are other libraries' parsers: what they raise on damaged bytes is open-ended.
     except Exception as error:
         raise DataError(f"{path}: cannot be read as {name} ({printable(error)})") from error
@@ -163,10 +164,10 @@ def read_rows(
         raise DataError(f"{path}: expected rows of data, got none")
 
 
-def coded_rows(X: Any, y: Any, coding: Coding, start: int) -> Rows:
+def coded_rows(X: Any, y: Any, coding: Coding, start: int, labels: bool) -> Rows:
     """Return one block of a frame, which may have the labels as a column, or of a matrix and its labels."""
-    if y is None and coding.target is not None and coding.target in getattr(X, "columns", ()):
-        y = coding.labels(X, start)
-    elif y is not None:
+    if y is not None:
         y = coding.typed_labels(y, start)
+    elif labels and coding.target is not None and coding.target in getattr(X, "columns", ()):
+        y = coding.labels(X, start)
     return Rows(coding.matrix(X, start), y, start)
