@@ -145,27 +145,13 @@ def is_day_first(cells: Any) -> bool:
     return not month_first and any(int(first) > 12 or sign == "." for first, sign, _ in found)
 
 
-def refuse(
-    bad: Any,
-    cells: Any,
-    expected: str,
-    start: int = 0,
-    got: str | None = None,
-    advice: str = "",
-) -> None:
+def refuse(bad: Any, cells: Any, expected: str, start: int = 0, got: str = "", advice: str = "") -> None:
     """Raise DataError where some cells are bad, naming column and rows; `start` rows are before them."""
-    bad = np.asarray(bad)
-    if bad.any():
-        got = got or listed([f"'{word}'" for word in dict.fromkeys(map(str, cells[bad]))])
-        raise DataError(
-            f"{rows_listed(bad, start)}, column {cells.name}: expected {expected}, got {got}{advice}"
-        )
-
-
-def rows_listed(rows: NDArray[np.bool_], start: int = 0) -> str:
-    """Return the numbers (from 1) of the rows that are marked, for a message."""
-    numbers = [str(start + int(row) + 1) for row in np.flatnonzero(rows)]
-    return f"{'row' if len(numbers) == 1 else 'rows'} {listed(numbers)}"
+    rows = np.flatnonzero(bad)
+    if len(rows):
+        named = f"row{'s' * (len(rows) > 1)} {listed([str(start + row + 1) for row in rows.tolist()])}"
+        got = got or listed([f"'{word}'" for word in cells.iloc[rows].map(str).unique()])
+        raise DataError(f"{named}, column {cells.name}: expected {expected}, got {got}{advice}")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kfeat.data.cache import Folder, cache_folder
 from kfeat.data.coding import Coding, gaps_of
@@ -99,36 +98,23 @@ def inspect(source: FileSource, cache: Folder = None) -> FileReport:
     reading, path = source.reading, source.files["train"]
     frame, name = table_in(path, reading), format_of(path, reading)
     known: dict[str, Any] = {"file": str(path), "format": name, "n_bytes": path.stat().st_size}
+    columns: tuple[ColumnReport, ...] = ()
     if frame is not None:
         with naming(path):
             target, dropped = roles(list(frame.columns), reading)
-            known["columns"] = columns = reports(frame, target, dropped, reading.decimal)
-        known["n_rows"], known["target"] = {"train": len(frame)}, target
-        known["advice"] = tuple(advice(columns, reading, len(frame)))
+            columns = reports(frame, target, dropped, reading.decimal)
+        said = tuple(advice(columns, reading, len(frame)))
+        known |= {"n_rows": {"train": len(frame)}, "target": target, "columns": columns, "advice": said}
         if target is None and source.labels is None:
             return FileReport(**known)
     try:
         raw = load_files(source, cache_folder(cache))
-        coding = raw.coding
+        known["columns"] = tuple(with_coding(one, raw.coding) for one in columns)
     except KfeatError as error:
         if frame is None:
             raise
         return FileReport(**known, problem=printable(error))
-    if coding is not None and frame is not None:
-        known["columns"] = tuple(
-            one.model_copy(update={"becomes": becomes(one.name, coding)}) for one in columns
-        )
     return FileReport(**known | of_raw(raw))
-
-
-def becomes(name: str, coding: Coding) -> str | None:
-    """Return what a column is coded as: the number of features, the kind, and what fills gaps."""
-    if name not in coding.kinds:
-        return None
-    n, gap = len(coding.features[name]), gaps_of(coding).get(name)
-    shown = f"{gap:g}" if isinstance(gap, float) else gap
-    fill = "" if gap is None else f", missing: {shown}"
-    return f"{n} feature{'s' * (n != 1)} ({coding.kinds[name]}{fill})"
 
 
 def table_in(path: Path, reading: Reading) -> Any:
@@ -151,27 +137,33 @@ def table_in(path: Path, reading: Reading) -> Any:
         raise DataError(f"{path}: cannot be read as {name} ({printable(error)})") from None
 
 
+def with_coding(column: ColumnReport, coding: Coding | None) -> ColumnReport:
+    """Return a report with what the column becomes: the number of features, the kind, and what fills gaps."""
+    if coding is None or column.name not in coding.kinds:
+        return column
+    n, gap = len(coding.features[column.name]), gaps_of(coding).get(column.name)
+    fill = "" if gap is None else f", missing: {gap:g}" if isinstance(gap, float) else f", missing: {gap}"
+    becomes = f"{n} feature{'s' * (n != 1)} ({coding.kinds[column.name]}{fill})"
+    return column.model_copy(update={"becomes": becomes})
+
+
 def of_raw(raw: Raw) -> dict[str, Any]:
     """Return the fields of a report that are known once a file is read."""
-    X = raw.parts["train"].X
-    found: dict[str, Any] = {
+    X, classes = raw.parts["train"].X, {}
+    if raw.task == "classification":
+        for part, each in raw.parts.items():
+            labels, counts = np.unique(each.y, return_counts=True)
+            named = [raw.label_names[int(one)] if raw.label_names else f"{one:.16g}" for one in labels]
+            classes[part] = dict(zip(named, counts.tolist(), strict=True))
+    return {
         "n_rows": {part: len(each.y) for part, each in raw.parts.items()},
         "task": raw.task,
         "n_features": raw.n_features,
+        "classes": classes,
         "stored": None if isinstance(X, np.ndarray) else X.nnz / (X.shape[0] * X.shape[1]),
         "fingerprint": raw.fingerprint,
         "n_dropped": raw.n_dropped,
     }
-    if raw.task == "classification":
-        found["classes"] = {part: class_counts(each.y, raw.label_names) for part, each in raw.parts.items()}
-    return found
-
-
-def class_counts(y: Any, label_names: Sequence[str]) -> dict[str, int]:
-    """Return how many rows each class has, by its word or number."""
-    labels, counts = np.unique(y, return_counts=True)
-    named = [label_names[int(label)] if label_names else f"{label:.16g}" for label in labels]
-    return dict(zip(named, counts.tolist(), strict=True))
 
 
 def reports(
@@ -201,11 +193,12 @@ def contents_of(cells: Any, decimal: str | None, dropped: bool) -> dict[str, Any
         raise
     found: dict[str, Any] = {"n_missing": n_missing, "n_distinct": int(there.nunique()), "holds": kind}
     if kind == "numbers":
-        values = as_numbers(there)
-        found["counts_rows"] = not n_missing and count_rows(values)
+        values = np.sort(as_numbers(there))
+        count = np.round(values[0]) + np.arange(len(values))
+        found["counts_rows"] = not n_missing and len(values) > FEW_ROWS and bool((values == count).all())
         values = values[np.isfinite(values)]
         if len(values):
-            found |= {"least": values.min(), "mean": values.mean(), "greatest": values.max()}
+            found |= {"least": values[0], "mean": values.mean(), "greatest": values[-1]}
     elif kind != "nothing":
         counts = Counter(there.map(str))
         found["words"] = dict(counts.most_common(MOST_WORDS))
@@ -231,12 +224,6 @@ def copies_in(frame: Any, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         if len(group) > 1
         for name in group
     }
-
-
-def count_rows(values: NDArray[np.float64]) -> bool:
-    """Tell whether numbers, of more rows than a few, are the whole ones from the least to the greatest."""
-    ordered = np.sort(values)
-    return len(ordered) > FEW_ROWS and bool((ordered == np.round(ordered[0]) + np.arange(len(ordered))).all())
 
 
 def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> Iterator[str]:

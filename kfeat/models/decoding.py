@@ -1,14 +1,15 @@
 """From JSON and arrays back to objects; every value is checked, and only known classes are made."""
 
+from base64 import b64decode
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
+import skops.io
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from kfeat.data.coding import Coding
 from kfeat.errors import ModelError
 from kfeat.kernels.operands import canonical
 from kfeat.models.known import known_classes
@@ -16,6 +17,7 @@ from kfeat.models.sound import check_sound
 from kfeat.parameters import check_parameters
 
 FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
+CODING = ["kfeat.data.coding.Coding", "kfeat.data.coding.date_numbers", "numpy.dtype"]  # what one is made of
 CODES = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8")
 DTYPES = {np.dtype(code).str: np.dtype(code) for code in CODES}
 
@@ -35,7 +37,7 @@ class Decoder:
         kind = value.get("is")
         makers: dict[Any, Callable[[Any], Any]] = {
             "array": self._array,
-            "coding": lambda of: Coding.model_validate_json(_json(of["value"])),
+            "coding": lambda of: skops.io.loads(b64decode(of["value"]), trusted=CODING),
             "csr_array": self._csr,
             "dict": lambda of: {self(key): self(item) for key, item in of["items"]},
             "dtype": lambda of: DTYPES[of["value"]],
@@ -72,9 +74,3 @@ class Decoder:
             setattr(made, key, item)
         check_sound(made)
         return made
-
-
-def _json(value: Any) -> str:
-    import json
-
-    return json.dumps(value)

@@ -8,11 +8,13 @@ JSON's own types stand for themselves; everything else is a mapping with `is`, w
 - and a few others, below.
 """
 
+from base64 import b64encode
 from dataclasses import fields, is_dataclass
 from math import isfinite
 from typing import Any
 
 import numpy as np
+import skops.io
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
@@ -47,7 +49,7 @@ class Encoder:
             parts = {name: self(getattr(value, name), place) for name in ("data", "indices", "indptr")}
             return {"is": "csr_array", "shape": [int(n) for n in value.shape], **parts}
         if isinstance(value, Coding):
-            return {"is": "coding", "value": value.model_dump(mode="json")}
+            return {"is": "coding", "value": b64encode(skops.io.dumps(value)).decode()}
         return self._of_items(value, place)
 
     def _of_numpy(self, value: Any, place: str) -> Any:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from kfeat.data.coding import Coding
 from kfeat.data.formats import Rows, read_rows
+from kfeat.data.models import Task
 from kfeat.data.reading import COLUMN_OPTIONS, OPTIONS, Reading, format_of
 from kfeat.errors import DataError, ModelError
 from kfeat.models.estimator import KernelModel
@@ -40,8 +41,9 @@ def _coding_of_python(model: KernelModel, path: Path, reading: Reading) -> Codin
     """Return the coding of a model that was trained in Python: columns by name where both have names."""
     named = OPTIONS[format_of(path, reading)] >= COLUMN_OPTIONS
     names = getattr(model, "feature_names_in_", ()) if named else ()
-    task = "classification" if classifies(model.solver_) else "regression"
-    return Coding.of_numbers(task, int(model.n_features_in_), [str(name) for name in names])
+    width = int(model.n_features_in_)
+    task: Task = "classification" if classifies(model.solver_) else "regression"
+    return Coding.of_numbers(task, width, [str(name) for name in names])
 
 
 def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], out: IO[str]) -> int:

@@ -135,7 +135,7 @@ class Text:
 
         # Before 3.1, pandas needs to be asked for the float64 nearest to the text; since then it always is.
         old = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
-        precision = {"float_precision": "round_trip"} if old else {}
+        precision: dict[str, Any] = {"float_precision": "round_trip"} if old else {}
         return pd.read_csv(
             content,
             sep=r"\s+" if self.separator == " " else self.separator,

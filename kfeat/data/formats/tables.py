@@ -87,16 +87,16 @@ def column_called(given: int | str, columns: Sequence[str], option: str) -> str:
 def with_labels(frame: Any, target: str | None, beside: Path | None) -> tuple[Any, Any]:
     """Return the rows of one file and their labels: a column of theirs, or those of a file beside."""
     columns = f"the columns {listed(list(frame.columns))}"
-    if target is None and beside is None:
-        raise DataError(
-            f"expected `target`, the column with the labels, or a file of labels; it has {columns}"
-        )
+    if target is not None and beside is not None:
+        raise DataError("expected `target` or a file of labels, got both")
     if target is not None:
-        if beside is not None:
-            raise DataError("expected `target` or a file of labels, got both")
         if target not in frame:
             raise DataError(f"expected the labels in a column {target}, got {columns}")
         return frame.drop(columns=target), frame[target]
+    if beside is None:
+        raise DataError(
+            f"expected `target`, the column with the labels, or a file of labels; it has {columns}"
+        )
     labels = delimited.read_labels(beside)
     if len(labels) != len(frame):
         raise DataError(f"expected a label for each of its {len(frame)} rows, got {len(labels)} labels")
@@ -136,12 +136,11 @@ def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[
     kind = format_of(path, reading)
     if kind == "arff":
         frame = read_arff(path)
-        frames = (frame.iloc[start : start + rows] for start in range(0, len(frame), rows))
+        yield from ((frame.iloc[start : start + rows], None) for start in range(0, len(frame), rows))
     else:
-        frames = (
-            parquet_blocks(path, rows) if kind == "parquet" else delimited.blocks(path, reading, coding, rows)
-        )
-    yield from ((frame, None) for frame in frames)
+        is_parquet = kind == "parquet"
+        frames = parquet_blocks(path, rows) if is_parquet else delimited.blocks(path, reading, coding, rows)
+        yield from ((frame, None) for frame in frames)
 
 
 def read_arff(path: Path) -> Any:
