@@ -219,7 +219,7 @@ def learn_coding(
     if missing is not None or coding.numbers != names:
         coding.coder = column_transformer(coding, len(frame)).fit(coding.cells(frame))
         coding.sparse = coding.coder.sparse_output_
-    coding.features = {name: features_of(name, coding) for name in names}
+    coding.features = features_of(coding)
     return coding
 
 
@@ -244,7 +244,7 @@ def column_transformer(coding: Coding, n_rows: int) -> Any:
             "levels": [*fill, OneHotEncoder(categories=words)],
             "one_hot": [*fill, OneHotEncoder(**rare)],
         }[kind]
-        coders.append((run[0], make_pipeline(*steps) if steps else "passthrough", run))
+        coders.append((str(len(coders)), make_pipeline(*steps) if steps else "passthrough", run))
     threshold = float(np.nextafter(DENSE_FROM, 1))  # as for all arrays that are kept
     return ColumnTransformer(coders, sparse_threshold=threshold).set_output(transform="default")
 
@@ -259,25 +259,28 @@ def date_numbers(dates: Any) -> NDArray[np.float64]:
     return np.asarray(parts, np.float64)
 
 
-def features_of(name: str, coding: Coding) -> list[str]:
-    """Return the names of the features that a column becomes; notes the words that an encoder learnt."""
-    kind = coding.kinds[name]
-    if kind == "date":
-        return [f"{name} {part}" for part in DATE_PARTS]
-    if kind not in ("one_hot", "levels"):
-        return [name]
-    encoder = coding.coder.named_transformers_[name][-1]
-    coding.words[name] = words = encoder.categories_[0].tolist()
-    rare = encoder.infrequent_categories_[0] if kind == "one_hot" else None
-    own = words if rare is None else [*(word for word in words if word not in set(rare)), "(rare)"]
-    return [f"{name}={word}" for word in own]
+def features_of(coding: Coding) -> dict[str, list[str]]:
+    """Return the names of the features that each column becomes; notes the words that encoders learnt."""
+    own = dict(coding.words)  # the words with a feature of their own
+    for _, coder, run in coding.coder.transformers_ if coding.coder else ():
+        if coding.kinds[run[0]] == "one_hot":
+            words, rare = coder[-1].categories_[0].tolist(), coder[-1].infrequent_categories_[0]
+            coding.words[run[0]] = own[run[0]] = words
+            if rare is not None:
+                own[run[0]] = [*(word for word in words if word not in set(rare)), "(rare)"]
+    features = {}
+    for name, kind in coding.kinds.items():
+        many = [f"{name}={word}" for word in own.get(name, ())]
+        dates = [f"{name} {part}" for part in DATE_PARTS]
+        features[name] = {"one_hot": many, "levels": many, "date": dates}.get(kind, [name])
+    return features
 
 
 def gaps_of(coding: Coding) -> dict[str, float | str]:
     """Return what stands for a missing cell in each column of numbers or words."""
     found: dict[str, float | str] = {}
-    for name, coder, run in coding.coder.transformers_ if coding.missing else ():
-        if coding.kinds[name] != "date":
+    for _, coder, run in coding.coder.transformers_ if coding.missing else ():
+        if coding.kinds[run[0]] != "date":
             found |= dict(zip(run, coder[0].statistics_.tolist(), strict=True))
     return found
 

@@ -109,7 +109,7 @@ def inspect(source: FileSource, cache: Folder = None) -> FileReport:
             return FileReport(**known)
     try:
         raw = load_files(source, cache_folder(cache))
-        known["columns"] = tuple(with_coding(one, raw.coding) for one in columns)
+        known["columns"] = with_coding(columns, raw.coding)
     except KfeatError as error:
         if frame is None:
             raise
@@ -137,14 +137,16 @@ def table_in(path: Path, reading: Reading) -> Any:
         raise DataError(f"{path}: cannot be read as {name} ({printable(error)})") from None
 
 
-def with_coding(column: ColumnReport, coding: Coding | None) -> ColumnReport:
-    """Return a report with what the column becomes: the number of features, the kind, and what fills gaps."""
-    if coding is None or column.name not in coding.kinds:
-        return column
-    n, gap = len(coding.features[column.name]), gaps_of(coding).get(column.name)
-    fill = "" if gap is None else f", missing: {gap:g}" if isinstance(gap, float) else f", missing: {gap}"
-    becomes = f"{n} feature{'s' * (n != 1)} ({coding.kinds[column.name]}{fill})"
-    return column.model_copy(update={"becomes": becomes})
+def with_coding(columns: tuple[ColumnReport, ...], coding: Coding | None) -> tuple[ColumnReport, ...]:
+    """Return reports with what each column becomes: the number of features, the kind, and what fills gaps."""
+    if coding is None:
+        return columns
+    gaps, said = gaps_of(coding), {}
+    for name, kind in coding.kinds.items():
+        n, gap = len(coding.features[name]), gaps.get(name)
+        fill = "" if gap is None else f", missing: {gap:g}" if isinstance(gap, float) else f", missing: {gap}"
+        said[name] = f"{n} feature{'s' * (n != 1)} ({kind}{fill})"
+    return tuple(one.model_copy(update={"becomes": said.get(one.name)}) for one in columns)
 
 
 def of_raw(raw: Raw) -> dict[str, Any]:
@@ -218,12 +220,8 @@ def copies_in(frame: Any, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
         group = alike.setdefault(hash_pandas_object(frame[name], index=False).to_numpy().tobytes(), [])
         if not group or frame[group[0]].equals(frame[name]):
             group.append(name)
-    return {
-        name: tuple(one for one in group if one != name)
-        for group in alike.values()
-        if len(group) > 1
-        for name in group
-    }
+    pairs = [(name, group) for group in alike.values() for name in group]
+    return {name: tuple(one for one in group if one != name) for name, group in pairs if len(group) > 1}
 
 
 def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> Iterator[str]:
@@ -285,9 +283,8 @@ def spelt_alike(column: ColumnReport) -> str | None:
     for word in column.words:
         groups.setdefault(word.strip().casefold(), []).append(f"'{word}'")
     alike = [listed(group) for group in groups.values() if len(group) > 1]
-    return (
-        f"{'; '.join(alike)} differ in case or blanks only, and count as different words" if alike else None
-    )
+    told = f"{'; '.join(alike)} differ in case or blanks only, and count as different words"
+    return told if alike else None
 
 
 def tells_nothing(column: ColumnReport) -> str | None:

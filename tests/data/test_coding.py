@@ -128,6 +128,8 @@ FRAME = pd.DataFrame(
         "moment": pd.date_range("2020-01-01", periods=4, freq="h", tz="Europe/Berlin"),
         "empty": [None] * 4,
         7: [1, 2, 3, 4],
+        "n_jobs": ["a__b", "a", "a", "a"],
+        "": [1, 2, 3, 4],
     }
 )
 

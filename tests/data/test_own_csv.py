@@ -51,7 +51,7 @@ def test_a_spreadsheet_of_windows(tmp_path: Path) -> None:
         ("a,y\n1,2020-01-31\n2,2020-02-01\n", {}, "column y: expected numbers or words as labels, got dates"),
         ("5.1,3.5,setosa\n4.9,3.0,setosa\n", {"target": -1}, "first line looks like data.* set `header`"),
         ("0.0,0.0,0.0,1.5,a\n0.0,0.0,1.0,2.5,b\n", {"target": -1}, "looks like data"),
-        ("39,13,a,b,c,d,y\n50,13,a,c,b,e,n\n", {"target": -1, "categorical": "one_hot"}, "looks like data"),
+        ("39,13,a,b,c,d,y\n50,13,b,c,b,e,n\n", {"target": -1, "categorical": "one_hot"}, "looks like data"),
         ("a,y\nGr\xf6\xdfe,1\n".encode("latin-1"), {}, "expected UTF-8 text .* save it again as UTF-8"),
         ("a,y\n1,0\n", {"drop": ["b"]}, "`drop`: no column 'b'; it has the columns a, y"),
         ("a,y\n1,0\n", {"drop": ["y"]}, "the target to be kept, got it in `drop`"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -225,19 +225,15 @@ class Text:
 def looks_like_data(frame: Any) -> bool:
     """Return whether the names of columns look like a row of data.
 
-    They do where all are numbers. Where some are, every column of numbers has to have one of them, since a
-    word above numbers is a name; then they do if half or more are numbers, or if a word comes again below
-    itself. Numbers that rise by 1 or in equal steps may be names: of questions, or of years.
+    They do where all are numbers, or where every column of numbers, and there is one, has a number for its
+    name: a word above numbers is a name. Numbers that rise by 1 or in equal steps may be names: of questions,
+    or of years.
     """
-    columns = [(name, frame.iloc[:, i]) for i, name in enumerate(frame.columns)]
-    numbers = [float(name) for name, _ in columns if is_number(name)]
-    if len(numbers) == len(columns):
-        return True
-    steps = np.diff(numbers)
-    rise = np.allclose(steps, steps[:1], atol=0) and (len(steps) != 1 or steps[0] == 1) and (steps > 0).all()
-    words = [(name, cells) for name, cells in columns if not is_number(name)]
-    names = [one for one in words if one[0] not in MISSING and not one[0].startswith(UNNAMED)]
-    numeric = [is_number(name) for name, cells in columns if are_numbers(cells)]
-    if rise or not any(numeric) or any(are_numbers(cells) for _, cells in names):
-        return False
-    return 2 * len(numbers) >= len(columns) or any((cells == name).any() for name, cells in names)
+    names = list(frame.columns)
+    numbers = [float(name) for name in names if is_number(name)]
+    steps = [after - before for before, after in pairwise(numbers)]
+    even = np.allclose(steps, steps[:1], atol=0) and min(steps, default=1) > 0
+    rise = even and (len(steps) != 1 or steps == [1])
+    numeric = [name for i, name in enumerate(names) if are_numbers(frame.iloc[:, i])]
+    above = [name for name in numeric if name not in MISSING and not name.startswith(UNNAMED)]
+    return len(numbers) == len(names) or bool(above and all(map(is_number, above)) and not rise)

@@ -10,7 +10,7 @@ from kfeat.data.columns import listed, refuse
 from kfeat.data.dataset import Contents, Part
 from kfeat.data.files import check_regular, naming, open_content
 from kfeat.data.formats import cut, delimited
-from kfeat.data.kinds import label_words
+from kfeat.data.kinds import kind_of, label_words
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
@@ -33,6 +33,8 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
         reading = reading.model_copy(update={"levels": frame.attrs | (reading.levels or {})})
         rows = {"train": with_labels(frame, target, files.get("train_labels"))}
         if reading.n_train is not None:
+            for name in rows["train"][0].columns.drop(dropped):
+                kind_of(frame[name], reading)  # raises where test rows have words among numbers
             X, y = (cut({"train": each}, reading.n_train, str(path)) for each in rows["train"])
             rows = {part: (X[part], y[part]) for part in X}
         used = {"train": used_rows(*rows["train"], reading, dropped)}
