@@ -230,7 +230,7 @@ def column_transformer(coding: Coding, n_rows: int) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
 
-    numbers, coders = set(coding.numbers), []
+    numbers, coders = set(coding.numbers), list[Any]()
     for _, group in groupby(coding.names, lambda name: name not in numbers and name):
         run = list(group)
         kind, words = coding.kinds[run[0]], [np.array(coding.words.get(run[0], []), dtype=object)]

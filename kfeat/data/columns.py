@@ -83,8 +83,8 @@ def is_number(word: str, decimal: str | None = None) -> bool:
 
 def stray_words(cells: Any, decimal: str | None = None) -> Counter[str]:
     """Return the words of a column that spell no number, the most frequent first, and how often each is."""
-    counts = Counter(cells.dropna().map(str))
-    return Counter({word: n for word, n in counts.most_common() if not is_number(word, decimal)})
+    counts = as_words(cells).value_counts()
+    return Counter({word: int(n) for word, n in counts.items() if not is_number(word, decimal)})
 
 
 def comma_numbers(words: Iterable[str]) -> bool:

@@ -1,7 +1,6 @@
 """A look at a file before it is used: what its columns hold, what to set, and what reading makes of it."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +13,7 @@ from kfeat.data.columns import (
     Holds,
     advice_unnamed,
     as_numbers,
+    as_words,
     comma_numbers,
     drop,
     holds,
@@ -172,7 +172,8 @@ def reports(
     frame: Any, target: str | None, dropped: Sequence[str], decimal: str | None = None
 ) -> tuple[ColumnReport, ...]:
     """Return a report on each column; `decimal` is the decimal sign of numbers in text."""
-    roles = dict.fromkeys(frame, "feature") | dict.fromkeys(dropped, "dropped") | {target: "target"}
+    roles: dict[Any, Any] = dict.fromkeys(frame, "feature")
+    roles |= dict.fromkeys(dropped, "dropped") | {target: "target"}
     found = {name: contents_of(frame[name], decimal, name in dropped) for name in frame.columns}
     copies = copies_in(frame, [name for name, contents in found.items() if contents["n_distinct"] > 1])
     return tuple(
@@ -202,8 +203,7 @@ def contents_of(cells: Any, decimal: str | None, dropped: bool) -> dict[str, Any
         if len(values):
             found |= {"least": values[0], "mean": values.mean(), "greatest": values[-1]}
     elif kind != "nothing":
-        counts = Counter(there.map(str))
-        found["words"] = dict(counts.most_common(MOST_WORDS))
+        found["words"] = as_words(there).value_counts().head(MOST_WORDS).to_dict()
         strays = stray_words(there, decimal)
         no_numbers = sum(n for word, n in strays.items() if not NUMBER_LIKE.fullmatch(word))
         if kind == "words" and 2 * no_numbers < len(there):
