@@ -83,16 +83,16 @@ def test_what_training_did_not_meet_is_refused(tmp_path: Path, rows: Any, messag
         coding(tmp_path, levels=LEVELS).matrix(frame(**rows))
 
 
+def test_rows_are_counted_from_where_the_block_begins(tmp_path: Path) -> None:
+    found = coding(tmp_path, levels=LEVELS)
+    with pytest.raises(DataError, match="row 12, column colour"):
+        found.matrix(frame(age=[1, 1], colour=["red", "x"], size=["S", "S"]), start=10)
+
+
 def test_a_column_twice_is_refused(tmp_path: Path) -> None:
     rows = frame(age=[1], colour=["red"], size=["S"])
     with pytest.raises(DataError, match="each name once, got more of age"):
         coding(tmp_path).matrix(pd.concat([rows, rows[["age"]]], axis=1))
-
-
-def test_rows_are_counted_from_where_the_block_begins(tmp_path: Path) -> None:
-    rows, found = frame(age=[1, 1], colour=["red", "x"], size=["S", "S"]), coding(tmp_path, levels=LEVELS)
-    with pytest.raises(DataError, match="row 12, column colour"):
-        found.matrix(rows, start=10)
 
 
 def test_whole_floats_stand_for_the_words_they_were(tmp_path: Path) -> None:

@@ -74,16 +74,13 @@ def test_labels_are_never_made_up(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         loaded(tmp_path, "a,y\n1,\n2,\n", missing="mean")
 
 
-def test_a_column_without_gaps_in_training_is_filled_all_the_same(tmp_path: Path) -> None:
-    found = loaded(tmp_path, "a,b,y\n1,2,0\n3,,1\n", missing="mean").coding
-    assert found is not None
-    assert found.matrix(pd.DataFrame({"a": [None], "b": [1]})).tolist() == [[2, 1]]
-
-
 def test_of_several_most_frequent_values_the_least_is_taken(tmp_path: Path) -> None:
     found = loaded(tmp_path, "a,w,y\n7,b,0\n4,a,1\n,,0\n", missing="most_frequent").coding
     assert found is not None
     assert gaps_of(found) == {"a": 4, "w": "a"}
+    whole = loaded(tmp_path, "a,b,y\n1,2,0\n3,,1\n", missing="mean").coding
+    assert whole is not None
+    assert whole.matrix(pd.DataFrame({"a": [None], "b": [1]})).tolist() == [[2, 1]]  # no gap in training
 
 
 def test_only_training_rows_are_learnt_from(tmp_path: Path) -> None:
@@ -94,11 +91,10 @@ def test_only_training_rows_are_learnt_from(tmp_path: Path) -> None:
     beside = loaded(tmp_path, "a,y\n1,0\n,1\n3,0\n", missing="mean", test=str(test))
     assert beside.parts["test"].X.tolist() == [[100], [2]]
 
-
-def test_rows_are_cut_off_before_any_is_dropped(tmp_path: Path) -> None:
-    raw = loaded(tmp_path, "a,y\n1,0\n,1\n3,0\n100,1\n", missing="drop", n_train=2)
-    assert raw.parts["train"].X.tolist() == [[1]]
-    assert raw.parts["test"].X.tolist() == [[3], [100]]
+    raw = loaded(
+        tmp_path, "a,y\n1,0\n,1\n3,0\n100,1\n", missing="drop", n_train=2
+    )  # cut before any is dropped
+    assert [raw.parts[part].X.tolist() for part in raw.parts] == [[[1]], [[3], [100]]]
 
 
 def test_a_column_of_gaps_alone_is_refused_or_dropped(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from scipy.sparse import issparse
 
 from kfeat.data import Coding, Reading, Rows, load_raw, read_rows
 from kfeat.data.formats import mat
-from kfeat.data.sources import FileSource
 from kfeat.errors import DataError
 from tests.data.files import write
 from tests.data.test_idx import idx
@@ -200,12 +199,6 @@ def test_blocks_are_read_as_they_are_asked_for(
     assert next(blocks).X.shape == (1000, 2)  # the file as a whole cannot be read
     with pytest.raises(DataError, match=message):
         list(blocks)
-
-
-def test_the_reading_of_a_config_serves_as_it_is(tmp_path: Path) -> None:
-    coding = learnt(tmp_path, **OPTIONS)
-    source = FileSource(path=str(tmp_path / "train.csv"), **OPTIONS)
-    assert len(rows_of(source.files["train"], source.reading.model_dump(), coding)) == 3
 
 
 def test_lines_without_labels_may_be_rows_of_zeros(tmp_path: Path) -> None:

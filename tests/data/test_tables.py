@@ -67,13 +67,6 @@ def test_levels_make_words_of_numbers(tmp_path: Path) -> None:
     assert contents.label_names == ("20", "10")
 
 
-def test_many_categories_one_hot_stay_sparse(tmp_path: Path) -> None:
-    text = "word,y\n" + "".join(f"w{i:03d},{i % 2}\n" for i in range(100))
-    X = read(write(tmp_path, text, "a.csv"), target="y", categorical="one_hot").parts["train"].X
-    assert issparse(X)
-    assert_array_equal(X.toarray().argmax(axis=1), range(100))
-
-
 @pytest.mark.parametrize(
     ("name", "text", "options"),
     [
