@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from kfeat.data.arrays import DENSE_FROM
 from kfeat.data.columns import (
     as_dates,
-    as_numbers,
     as_words,
+    check_columns,
     drop,
+    finite_numbers,
     is_day_first,
     listed,
     refuse,
-    repeated,
     words_in,
 )
 from kfeat.data.finite import check_finite_labels, check_finite_matrix
@@ -294,28 +294,6 @@ def array_of(X: Any, width: int) -> Matrix:
         got = f"{X.shape[1]}" if X.ndim == 2 else f"an array of {X.ndim} axes"
         raise DataError(f"columns: expected rows of {width} columns as in training, got {got}")
     return X
-
-
-def finite_numbers(cells: Any, decimal: str, start: int) -> NDArray[np.float64]:
-    """Return cells as numbers, NaN where one is missing; raises DataError for words and infinity."""
-    values = as_numbers(cells, decimal)
-    comma = "; the decimal sign is a comma, and a number has no points" if decimal == "," else ""
-    refuse(np.isnan(values) & cells.notna(), cells, "a number", start, advice=comma)
-    refuse(np.isinf(values), cells, "a finite number", start)
-    return values
-
-
-def check_columns(found: Sequence[str], wanted: Sequence[str], beside: set[str | None]) -> None:
-    """Raise DataError unless the wanted columns are there, once each, and no others but those beside them."""
-    if several := repeated(found):
-        raise DataError(f"columns: expected each name once, got more of {listed(several)}")
-    known, there = set(wanted), set(found)
-    missing = [name for name in wanted if name not in there]
-    extra = [name for name in found if name not in known and name not in beside]
-    if missing or extra:
-        told = [f"missing: {listed(missing)}"] if missing else []
-        told += [f"not known: {listed(extra)}; leave them out"] if extra else []
-        raise DataError(f"columns: expected those of the training rows, {listed(wanted)}; " + "; ".join(told))
 
 
 def as_labels(y: NDArray[Any]) -> NDArray[Any]:

@@ -154,6 +154,28 @@ def refuse(bad: Any, cells: Any, expected: str, start: int = 0, got: str = "", a
         raise DataError(f"{named}, column {cells.name}: expected {expected}, got {got}{advice}")
 
 
+def finite_numbers(cells: Any, decimal: str, start: int) -> NDArray[np.float64]:
+    """Return cells as numbers, NaN where one is missing; raises DataError for words and infinity."""
+    values = as_numbers(cells, decimal)
+    comma = "; the decimal sign is a comma, and a number has no points" if decimal == "," else ""
+    refuse(np.isnan(values) & cells.notna(), cells, "a number", start, advice=comma)
+    refuse(np.isinf(values), cells, "a finite number", start)
+    return values
+
+
+def check_columns(found: Sequence[str], wanted: Sequence[str], beside: set[str | None]) -> None:
+    """Raise DataError unless the wanted columns are there, once each, and no others but those beside them."""
+    if several := repeated(found):
+        raise DataError(f"columns: expected each name once, got more of {listed(several)}")
+    known, there = set(wanted), set(found)
+    missing = [name for name in wanted if name not in there]
+    extra = [name for name in found if name not in known and name not in beside]
+    if missing or extra:
+        told = [f"missing: {listed(missing)}"] if missing else []
+        told += [f"not known: {listed(extra)}; leave them out"] if extra else []
+        raise DataError(f"columns: expected those of the training rows, {listed(wanted)}; " + "; ".join(told))
+
+
 def listed(names: Sequence[str]) -> str:
     """Return names for a message, cut to a dozen."""
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""

@@ -12,7 +12,8 @@ from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array, issparse
 
 from kfeat.data import Coding, Raw, Reading, load, load_raw
-from kfeat.data.coding import check_columns, learn_coding
+from kfeat.data.coding import learn_coding
+from kfeat.data.columns import check_columns
 from kfeat.errors import DataError
 from tests.data.files import write
 
