@@ -105,6 +105,8 @@ class Coding:
             values = frame.to_numpy(np.float64, na_value=np.nan)  # the usual case, and quick
             if np.isfinite(values).all():
                 return self._in_form(values)
+        if not len(frame):
+            return self._in_form(np.empty((0, self.n_features)))
         cells = self.cells(frame, start)
         return self._in_form(cells if self.coder is None else self.coder.transform(cells))
 

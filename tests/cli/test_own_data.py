@@ -74,13 +74,13 @@ def test_a_linear_config_has_an_intercept_and_no_more_landmarks_than_columns() -
 
 
 def test_landmarks_of_a_linear_kernel_span_rare_words() -> None:
-    """As many as there are columns, and each word is one, so that no row is mapped to zeros."""
+    """As many as there are columns, and the rarest words share one, so that no row is mapped to zeros."""
     words = [chr(97 + int(i)) for i in np.random.default_rng(0).geometric(0.2, 600).clip(1, 20) - 1]
     Path("w.csv").write_text("".join(["a,y\n", *(f"{w},{'yes' if ord(w) % 2 else 'no'}\n" for w in words)]))
     assert kfeat("new", "w.csv", "--target", "y", "--kernel", "linear", "--out", "w.yaml").exit_code == 0
     assert kfeat("fit", "w.yaml", "--model", "w.kfeat").exit_code == 0
     scored = kfeat("score", "--model", "w.kfeat", "w.csv", "--format", "json")
-    assert json.loads(scored.stdout)["accuracy"] > 0.99
+    assert json.loads(scored.stdout)["accuracy"] > 0.98
 
 
 def test_rows_that_are_mostly_equal_have_the_mean_distance_for_a_bandwidth() -> None:
@@ -354,9 +354,7 @@ def test_a_target_of_numbers_with_a_stray_word_is_no_classification() -> None:
     Path("rent.csv").write_text("a,y\n" + "".join(f"{i % 7},{cell}\n" for i, cell in enumerate(cells)))
     refused = kfeat("new", "rent.csv", "--target", "y")
     assert refused.exit_code == 2
-    assert (
-        "column y: all but 1 of 100 cells are numbers, and train row 6 is 'n/v'; correct it" in refused.stderr
-    )
+    assert "column y: all but 1 of 100 cells are numbers, and row 6 is 'n/v'; correct it" in refused.stderr
     Path("rise.csv").write_text("a,y\n" + "".join(f"{i % 7},{i / 8} %\n" for i in range(100)))
     refused = kfeat("new", "rise.csv", "--target", "y")
     assert "has 100 different words in 100 rows; it holds numbers, but 100 cells are" in refused.stderr

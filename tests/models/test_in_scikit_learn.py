@@ -115,8 +115,8 @@ def test_a_loaded_model_takes_frames_whose_columns_have_any_order(loaded: Kernel
     assert loaded.n_features_in_ == 5
     with pytest.raises(DataError, match=r"missing: petal l; not known: more;"):
         loaded.predict(frame.drop(columns="petal l").assign(more=1))
-    with pytest.raises(DataError, match=r"row 3, column colour.*red.*green"):
-        loaded.predict(frame.assign(colour=["red", "red", "green", *["blue"] * 147]))
+    new = frame.assign(colour=["red", "red", "green", *["blue"] * 147])  # a word that training did not meet
+    assert len(loaded.predict(new)) == 150
     with pytest.raises(ModelError, match="expected rows, got none"):
         loaded.predict(frame.iloc[:0])
 
