@@ -10,7 +10,7 @@ def __getattr__(name: str) -> Any:
 
         return version("kfeat")
     if name == "load_model":
-        from kfeat.models import load_model
+        from kfeat.own import load_model
 
         return load_model
     if name in ("KernelClassifier", "KernelRegressor"):

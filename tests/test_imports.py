@@ -23,8 +23,8 @@ MAY_IMPORT = {
     "solvers": {*FOUNDATION, "kernels"},
     "data": FOUNDATION,
     "experiments": {*FOUNDATION, "kernels", "maps", "solvers", "data"},
-    "models": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments"},
-    "tuning": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments", "models"},
+    "own": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments"},
+    "tuning": {*FOUNDATION, "kernels", "maps", "solvers", "data", "experiments", "own"},
     "analysis": {"errors", "saying", "experiments"},
     "render": {"errors", "saying", "experiments", "tuning", "analysis"},
     "site": {"errors", "saying", "experiments", "analysis", "render", "maps", "data"},
@@ -41,10 +41,10 @@ MAY_IMPORT = {
         "maps",
         "solvers",
         "data",
-        "models",
+        "own",
     },
     "__main__": {"cli"},
-    "__init__": {"models", "tuning"},
+    "__init__": {"own", "tuning"},
 }
 
 

@@ -41,7 +41,7 @@ def tune(
     """
     from kfeat.experiments.engines.local import physical_cores
     from kfeat.experiments.load import load_experiment
-    from kfeat.models.writing import check_place as check_writable
+    from kfeat.own.file import check_place as check_writable
     from kfeat.render.terminal import terminal_width
     from kfeat.render.tuning import sentences, terminal, tests, write_report
     from kfeat.tuning.journal import Journal

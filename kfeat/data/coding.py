@@ -35,6 +35,11 @@ class Coding(Model):
     decimal: Literal[".", ","] = "."
     sparse: bool = False
 
+    @classmethod
+    def of_numbers(cls, task: Task, width: int, names: Sequence[str] = ()) -> "Coding":
+        """Return the coding of columns that are numbers already, matched by name where there are `names`."""
+        return cls(task=task, width=width, columns=tuple(Column(name=name) for name in names))
+
     @property
     def n_features(self) -> int:
         """The number d of features after coding."""

@@ -23,7 +23,7 @@ from kfeat.errors import DataError
 from kfeat.experiments.component import read_component
 from kfeat.experiments.engines.local import physical_cores
 from kfeat.kernels.operands import canonical
-from kfeat.models import KernelModel
+from kfeat.own import KernelModel
 from kfeat.tuning.bench import Bench, enough_rows
 from kfeat.tuning.candidates import Candidate, solver_of
 from kfeat.tuning.first_choices import DENSE_VALUES

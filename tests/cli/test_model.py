@@ -18,7 +18,7 @@ from kfeat.errors import DataError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
-from kfeat.models import KernelModel, load_model
+from kfeat.own import KernelModel, load_model
 from tests.cli.test_run import kfeat
 
 Write = Callable[..., Path]

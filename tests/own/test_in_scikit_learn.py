@@ -21,8 +21,8 @@ from kfeat.data import FileSource, load_raw
 from kfeat.errors import ConfigError, DataError, ModelError
 from kfeat.kernels import Gaussian
 from kfeat.maps import MAPS, Nystrom, RandomFourier, TensorSketch
-from kfeat.models import KernelModel, load_model
-from kfeat.models.predicting import score_file, write_predictions
+from kfeat.own import KernelModel, load_model
+from kfeat.own.predicting import score_file, write_predictions
 from kfeat.solvers import SOLVERS, Libsvm, Newton, Ridge
 
 X, y = load_iris(return_X_y=True)

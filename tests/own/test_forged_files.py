@@ -13,10 +13,10 @@ import pytest
 from kfeat.errors import ModelError
 from kfeat.kernels import Gaussian
 from kfeat.maps import TensorSketch
-from kfeat.models import KernelModel, load_model
-from kfeat.models.npy import write_npy
+from kfeat.own import KernelModel, load_model
+from kfeat.own.npy import write_npy
 from kfeat.solvers import Libsvm
-from tests.models.forging import Arrays, Change, Content, X, part, y
+from tests.own.forging import Arrays, Change, Content, X, part, y
 
 
 def test_a_forged_file_without_a_change_loads(whole: bytes, forged: Callable[..., Path]) -> None:

@@ -16,9 +16,9 @@ import pytest
 
 from kfeat.errors import DataError, ModelError
 from kfeat.maps import RandomFourier
-from kfeat.models import KernelModel, load_model
+from kfeat.own import KernelModel, load_model
 from kfeat.solvers import Newton
-from tests.models.forging import X, y
+from tests.own.forging import X, y
 
 
 def test_any_changed_byte_is_seen_or_means_nothing(whole: bytes, tmp_path: Path) -> None:

@@ -23,10 +23,11 @@ from kfeat.data.sources import validated
 from kfeat.errors import ModelError
 from kfeat.kernels.operands import canonical
 from kfeat.maps import FeatureMap
-from kfeat.models.calibration import calibrated
 from kfeat.solvers import Newton
 from kfeat.solvers.base import Solver, available_when, classifies
 from kfeat.solvers.class_weights import with_codes
+
+FOLDS = 5  # of calibration
 
 
 def _solver(model: "KernelModel") -> Solver:
@@ -67,8 +68,10 @@ class KernelModel(TransformerMixin, BaseEstimator):
     ----------
     classes_ : ndarray
         The labels, for classifiers.
-    preparation_, map_, solver_, calibration_ : Preparation, FeatureMap or None, Solver, Calibration or None
+    preparation_, map_, solver_ : Preparation, FeatureMap or None, Solver
         What was learnt.
+    calibration_ : object or None
+        Scikit-learn's calibrated classifier around `solver_`, whose `predict_proba` takes its features.
     n_features_in_ : int
         The number of raw columns.
     about_ : dict
@@ -79,7 +82,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
     >>> from sklearn.datasets import load_iris
     >>> from kfeat.kernels import Gaussian
     >>> from kfeat.maps import RandomFourier
-    >>> from kfeat.models import KernelModel
+    >>> from kfeat.own import KernelModel
     >>> X, y = load_iris(return_X_y=True)
     >>> model = KernelModel(RandomFourier(Gaussian("median"), random_state=0), scale="zscore").fit(X, y)
     >>> model.score(X, y) > 0.95
@@ -142,7 +145,8 @@ class KernelModel(TransformerMixin, BaseEstimator):
             Z = X if feature_map is None else (features or type(feature_map).transform)(feature_map, X)
         calibration = None
         if self.probabilities and classifies(solver) and not hasattr(solver, "predict_proba"):
-            solver, calibration = calibrated(solver, Z, y)
+            calibration = _calibrated(solver, Z, y)
+            solver = calibration.estimator
         else:
             solver.fit(Z, y)
         # Only now, so that a fit which fails leaves an earlier one whole.
@@ -172,23 +176,21 @@ class KernelModel(TransformerMixin, BaseEstimator):
         """Return the probabilities of the classes (n, classes): the solver's own, or calibrated ones."""
         return self.outputs(X, ["predict_proba"])["predict_proba"]
 
-    def outputs(self, X: Any, methods: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """Return what several of `predict`, `decision_function` and `predict_proba` return for raw rows.
+    def outputs(self, X: Any, methods: Sequence[str], coded: bool = False) -> dict[str, NDArray[Any]]:
+        """Return what several of `predict`, `decision_function` and `predict_proba` return for rows.
 
-        The rows are mapped once for all of them. Raises ModelError for no rows.
+        The rows are mapped once for all of them. They are raw, or `coded` already: a matrix (n, d), dense or
+        CSR. Raises ModelError for no rows.
         """
         check_is_fitted(self, "solver_")
-        return self.outputs_of_numbers(self._raw(X, reset=False), methods)
-
-    def outputs_of_numbers(self, X: Any, methods: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """Return the same for rows that are coded already: a matrix (n, d), dense or CSR."""
-        found = [[self._of(method, Z) for method in methods] for Z in self.blocks(X)]
+        blocks = self.blocks(X if coded else self._raw(X, reset=False))
+        found = [[self._of(method, Z) for method in methods] for Z in blocks]
         return dict(zip(methods, map(np.concatenate, zip(*found, strict=True)), strict=True))
 
     def _of(self, method: str, Z: Any) -> NDArray[Any]:
         """Return what a method says of rows as the solver sees them."""
         if method == "predict_proba" and self.calibration_ is not None:
-            return self.calibration_.probabilities(self.solver_.decision_function(Z))
+            return np.asarray(self.calibration_.predict_proba(Z))
         found: NDArray[Any] = getattr(self.solver_, method)(Z)
         if method != "predict" or not classifies(self.solver_) or self.classes_.dtype.kind not in "UO":
             return found
@@ -222,25 +224,18 @@ class KernelModel(TransformerMixin, BaseEstimator):
 
     def save(self, path: Any) -> None:
         """Write the model to a file, which `kfeat.load_model` reads; raises ModelError where that fails."""
-        from kfeat.models.file import save_model
+        from kfeat.own.file import save_model
 
         save_model(self, path)
 
-    def blocks(self, X: Any) -> Iterator[Any]:
-        """Yield what the solver sees of rows that are numbers (n, d), dense or CSR, a block at a time."""
-        for start, stop in pairwise(self._edges(X)):
-            yield from self.blocks_of_prepared(self.preparation_.rows(X[start:stop]))
-
-    def blocks_of_prepared(self, X: Any) -> Iterator[Any]:
-        """Yield what the solver sees of rows that are scaled already."""
-        for start, stop in pairwise(self._edges(X)):
-            with config_context(transform_output="default"):
-                Z = X[start:stop] if self.map_ is None else self.map_.transform(X[start:stop])
-            yield Z
-
-    def _edges(self, X: Any) -> NDArray[np.intp]:
+    def blocks(self, X: Any, scaled: bool = False) -> Iterator[Any]:
+        """Yield what the solver sees of rows that are numbers (n, d), or `scaled` already, block by block."""
         d = 1 if self.map_ is None else len(self.map_.get_feature_names_out())
-        return batch_edges(X.shape[0], max(d, X.shape[1]), 8)
+        for start, stop in pairwise(batch_edges(X.shape[0], max(d, X.shape[1]), 8)):
+            rows = X[start:stop] if scaled else self.preparation_.rows(X[start:stop])
+            with config_context(transform_output="default"):
+                Z = rows if self.map_ is None else self.map_.transform(rows)
+            yield Z
 
     def _raw(self, X: Any, reset: bool) -> Any:
         """Return raw rows as a matrix of numbers, their columns those of training."""
@@ -265,3 +260,24 @@ class KernelModel(TransformerMixin, BaseEstimator):
 
 def _dense(Z: Any) -> NDArray[Any]:
     return Z.toarray() if issparse(Z) else np.asarray(Z)
+
+
+def _calibrated(solver: Solver, Z: Any, y: NDArray[Any]) -> Any:
+    """Return scikit-learn's calibrated classifier, whose `estimator` is the solver fitted to all rows of Z (n, D).
+
+    P(class c | f) = 1 / (1 + exp(a_c f_c + b_c)) of decision values f, divided by the sum over classes (Platt
+    1999); a and b are fitted to rows that the solver has not seen, in 5 stratified folds. Raises ModelError
+    for a class with fewer rows than folds.
+    """
+    from sklearn.calibration import CalibratedClassifierCV  # which takes as long as all of kfeat to import
+    from sklearn.model_selection import StratifiedKFold
+
+    rarest = int(np.unique(y, return_counts=True)[1].min())
+    if rarest < FOLDS:
+        raise ModelError(
+            f"probabilities are calibrated in {FOLDS} folds, which need {FOLDS} training rows of a class, "
+            f"and one has {rarest}: leave the probabilities out, or the class"
+        )
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    fitted = CalibratedClassifierCV(solver, method="sigmoid", cv=folds, ensemble=False).fit(Z, y)
+    return fitted.calibrated_classifiers_[0]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from kfeat.maps import TensorSketch
-from kfeat.models import KernelModel
+from kfeat.own import KernelModel
 from kfeat.solvers import Newton
-from tests.models.forging import X, forge, y
+from tests.own.forging import X, forge, y
 
 
 @pytest.fixture(scope="package")

@@ -14,7 +14,7 @@ import kfeat
 from kfeat.errors import ModelError
 from kfeat.kernels import KERNELS, Compositional, Exponential, Gaussian, Laplacian, Polynomial, Sum
 from kfeat.maps import MAPS, Nystrom, RandomFourier, Stacked, TensorSketch
-from kfeat.models import KernelModel, load_model
+from kfeat.own import KernelModel, load_model
 from kfeat.solvers import SOLVERS, KernelRidge, Liblinear, Libsvm, Newton, Ridge
 
 rng = np.random.default_rng(0)
