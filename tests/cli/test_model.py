@@ -131,13 +131,13 @@ def test_predictions_of_many_rows_are_made_a_block_at_a_time(monkeypatch: pytest
     many = pd.concat([FRAME] * 50)
     many.to_csv("many.csv", index=False)
     met: list[int] = []
-    real = KernelModel.outputs_of_numbers
+    real = KernelModel.outputs
 
-    def watched(self: KernelModel, X: Any, methods: Any) -> Any:
+    def watched(self: KernelModel, X: Any, methods: Any, coded: bool = False) -> Any:
         met.append(X.shape[0])
-        return real(self, X, methods)
+        return real(self, X, methods, coded)
 
-    monkeypatch.setattr(KernelModel, "outputs_of_numbers", watched)
+    monkeypatch.setattr(KernelModel, "outputs", watched)
     said("predict", "--model", "m", "many.csv", "--out", "p.csv")
     assert sum(met) == 20_000
     assert max(met) < 10_000
