@@ -7,7 +7,6 @@ The file is skops's zip archive with entries that are stored as they are, not pa
 import io
 import json
 import os
-import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -22,7 +21,6 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import InconsistentVersionWarning
 
 import kfeat
 from kfeat.data import coding, columns, preparation, scaling
@@ -35,6 +33,7 @@ from kfeat.maps.truncated_maclaurin import TruncatedSeries
 from kfeat.memory import check_memory
 from kfeat.own.model import KernelModel
 from kfeat.parameters import check_parameters
+from kfeat.saying import printable
 from kfeat.solvers import SOLVERS
 from kfeat.solvers.base import Subproblem, classifies
 from kfeat.solvers.libsvm.kernel import LINEAR, POLYNOMIAL, PRECOMPUTED, RBF, GivenKernel, NativeKernel
@@ -42,13 +41,12 @@ from kfeat.solvers.libsvm.model import SupportVectors
 
 ABOUT, SCHEMA, OLD = "kfeat.json", "schema.json", "model.json"
 VERSION = 2  # raised when an older kfeat could not read the file; version 1 was a format of kfeat's own
-GET_AGAIN = "get the file again, or train the model again with `kfeat fit`"
-# What a model may hold beside numbers, words, arrays and lists: classes of these registries and modules (and
-# their functions), and these classes. Whatever else gets into a model has to be entered here.
-REGISTRIES = (KERNELS, MAPS, SOLVERS)
-MODULES = {module.__name__: module for module in (coding, columns, preparation, scaling)}
+GET_AGAIN = "get the file again, or train the model again with `kfeat fit CONFIG --model FILE`"
+# What a model holds beside numbers, words, arrays and lists: all classes and functions of these modules, the
+# registered classes, and these. Whatever else may be in a model has to be entered here.
+MODULES = (coding, columns, preparation, scaling)
 CLASSES = (KernelModel, TruncatedSeries, Subproblem, GivenKernel, NativeKernel, SupportVectors)
-OTHERS = {
+LIBRARIES = {
     "numpy.dtype",
     "scipy.sparse._csr.csr_array",
     "sklearn.calibration._CalibratedClassifier",
@@ -56,13 +54,13 @@ OTHERS = {
     "sklearn.preprocessing._data.MinMaxScaler",
     "sklearn.preprocessing._data.StandardScaler",
 }
-# Those of skops's loaders that make data. Others call methods, constructors and functions of the file's choice.
+# The loaders of skops that make data. Its others call methods and functions that the file names.
 LOADERS = {
     *("DictNode", "ListNode", "TupleNode", "SetNode", "SliceNode", "JsonNode", "ObjectNode", "TypeNode"),
-    *("FunctionNode", "NdArrayNode", "SparseMatrixNode", "DTypeNode", None),
+    *("FunctionNode", "DTypeNode", "NdArrayNode", "SparseMatrixNode"),
 }
 ROWS, NORM = 3, 0.9  # invented rows; some kernels are defined for rows of norm below 1 only
-TOLERANCE = 0.01  # of the answers: far above another machine's rounding, far below what another meaning changes
+TOLERANCE = 0.01  # of answers: far above another machine's rounding, far below what another meaning changes
 
 
 def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
@@ -70,7 +68,7 @@ def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
 
     Raises ModelError where the model holds what a file cannot hold, or the file cannot be written.
     """
-    from skops import io as skops  # imports all of scikit-learn, which takes longer than training a small model
+    from skops import io as skops  # here, since it imports all of scikit-learn
 
     if not hasattr(model, "solver_"):
         raise ModelError("expected a model that is fitted, got one that is not: call fit first")
@@ -98,26 +96,25 @@ def load_model(path: str | os.PathLike[str]) -> KernelModel:
             return _read(file, path)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from None
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read ({error.strerror or error}); {GET_AGAIN}") from None
-    # What skops, zipfile and NumPy raise on damaged or forged content is open-ended.
-    except Exception as error:
-        why = " ".join(str(error).split()) or type(error).__name__
-        raise ModelError(f"{path}: it is damaged, or was not written by kfeat ({why}); {GET_AGAIN}") from None
+    except (
+        Exception
+    ) as error:  # what skops, zipfile and NumPy raise on damaged or forged content is open-ended
+        why = printable(error) or type(error).__name__
+        raise ModelError(f"{path}: it is damaged, or cannot be read ({why}); {GET_AGAIN}") from None
 
 
 def is_model(path: Path) -> bool:
     """Tell whether a file is a model's, whole or damaged, or empty: what a new model may replace."""
-    if path.stat().st_size == 0:
-        return True
     try:
         with zipfile.ZipFile(path) as archive:
             return not {ABOUT, OLD}.isdisjoint(archive.namelist())
     except (OSError, zipfile.BadZipFile):
-        return False
+        return path.stat().st_size == 0
 
 
 def _read(file: IO[bytes], path: Path) -> KernelModel:
+    from skops import io as skops
+
     try:
         archive = zipfile.ZipFile(file)
     except zipfile.BadZipFile:
@@ -128,80 +125,69 @@ def _read(file: IO[bytes], path: Path) -> KernelModel:
     with archive:
         about = _about(archive)
         _check_entries(archive, path)
-    from skops import io as skops
-
-    with warnings.catch_warnings():  # another version of scikit-learn is no harm where the answers are the same
-        warnings.simplefilter("ignore", InconsistentVersionWarning)
-        model = skops.load(file, trusted=sorted(_trusted()))
+    model = skops.load(file, trusted=sorted(_trusted()))
     if not isinstance(model, KernelModel):
         raise ModelError(f"it holds a {type(model).__name__}, not a model; {GET_AGAIN}")
     _check(model, "model")
     found, before = _answers(model), np.array(about["answers"], np.float64)
-    allowed = TOLERANCE * np.abs(before).max()
-    if found.shape != before.shape or not (np.abs(found - before) <= allowed).all():
+    if found.shape != before.shape or not (np.abs(found - before) <= TOLERANCE * np.abs(before).max()).all():
         raise ModelError(
             f"it predicts otherwise here than where it was written, by kfeat {about['kfeat']}: use that "
-            "version, or train the model again with `kfeat fit`"
+            "version of kfeat, or train the model again"
         )
     return model
 
 
 def _about(archive: zipfile.ZipFile) -> dict[str, Any]:
     """Return what kfeat.json says; raises ModelError where there is none, or one of another version."""
-    names = archive.namelist()
-    if ABOUT not in names and OLD not in names:
-        raise ModelError(f"expected a model of kfeat, got another archive, without {ABOUT}; {GET_AGAIN}")
-    about: dict[str, Any] = {"version": 1, "kfeat": "0.1"}
-    if ABOUT in names:
-        about = json.loads(archive.read(ABOUT))
-    if about["version"] == VERSION:
-        return about
-    newer = about["version"] > VERSION
-    raise ModelError(
-        f"it was written by kfeat {about['kfeat']}, in version {about['version']} of the format; kfeat "
-        f"{kfeat.__version__} reads version {VERSION}: "
-        + ("update kfeat" if newer else "train the model again with `kfeat fit CONFIG --model FILE`")
-    )
+    if ABOUT not in archive.namelist():
+        older = " of an older kfeat" if OLD in archive.namelist() else ""
+        raise ModelError(f"expected a model of kfeat, got an archive{older} without {ABOUT}; {GET_AGAIN}")
+    about: dict[str, Any] = json.loads(archive.read(ABOUT))
+    if about["version"] != VERSION:
+        raise ModelError(
+            f"it was written by kfeat {about['kfeat']}, in version {about['version']} of the format; this is "
+            f"kfeat {kfeat.__version__}, which reads version {VERSION}: use the other, or train again"
+        )
+    return about
 
 
 def _check_entries(archive: zipfile.ZipFile, path: Path) -> None:
-    """Raise ModelError where entries would take more memory than they may, or make what is no data."""
+    """Raise ModelError where entries would take more memory than they may, or call something."""
     infos, size = archive.infolist(), path.stat().st_size
-    stored = all(one.compress_type == zipfile.ZIP_STORED and one.file_size == one.compress_size for one in infos)
-    if not stored or len(set(archive.namelist())) < len(infos) or sum(one.file_size for one in infos) > size:
-        raise ModelError(
-            "its entries are packed, overlap or have one name, as those of a model never do; it is not read"
-        )
-    unpacked = size + sum(_check_arrays(archive, one) for one in infos if one.filename not in (ABOUT, SCHEMA))
+    packed = any(one.compress_type != zipfile.ZIP_STORED for one in infos)
+    if packed or sum(one.file_size for one in infos) > size:
+        raise ModelError("its entries are packed or overlap, as those of a model never do")
+    unpacked = size + sum(_unpacked(archive, one) for one in infos if one.filename not in (ABOUT, SCHEMA))
     if unpacked > most_content(path):
-        raise ModelError(f"its arrays unpack to {unpacked:,} bytes, which no model does; it is not read")
+        raise ModelError(f"its arrays unpack to {unpacked:,} bytes, as those of a model never do")
     check_memory("the model", 2 * unpacked, "close other programs, or use a larger machine", ModelError)
     loaders = set()
-    json.loads(archive.read(SCHEMA), object_hook=lambda part: loaders.add(part.get("__loader__")))
+    json.loads(archive.read(SCHEMA), object_hook=lambda part: loaders.add(part.get("__loader__", "JsonNode")))
     if loaders - LOADERS:
-        raise ModelError(f"it has {sorted(loaders - LOADERS)}, as no model has; it is not read")
+        raise ModelError(f"it asks for {', '.join(sorted(loaders - LOADERS))}, as a model never does")
 
 
-def _check_arrays(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
-    """Return what an entry takes once it is unpacked; raises ModelError for an array of another size."""
+def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:
+    """Return how many bytes an entry unpacks to; raises ModelError where its arrays have other sizes."""
     with archive.open(info) as stream:
         if info.filename.endswith(".npz"):  # a sparse matrix, which SciPy packs
             with zipfile.ZipFile(stream) as inner:
-                return sum(_check_arrays(inner, one) for one in inner.infolist())
+                return sum(_unpacked(inner, one) for one in inner.infolist())
         npy.read_magic(stream)
         shape, _, dtype = npy.read_array_header_1_0(stream)
         if dtype.hasobject or stream.tell() + prod(shape) * dtype.itemsize != info.file_size:
             raise ModelError(f"it has an array of {dtype} {shape} where {info.file_size:,} bytes are kept")
-        return info.file_size
+    return info.file_size
 
 
 @cache
 def _trusted() -> frozenset[str]:
     """Return the names of the classes and functions that a model may hold."""
-    items = [*CLASSES, *(cls for registry in REGISTRIES for cls in registry.values())]
-    for name, module in MODULES.items():
-        items += [one for one in vars(module).values() if getattr(one, "__module__", "") == name]
-    return frozenset([*map(_name, items), *OTHERS])
+    items = [*CLASSES, *KERNELS.values(), *MAPS.values(), *SOLVERS.values()]
+    for module in MODULES:
+        items += [one for one in vars(module).values() if getattr(one, "__module__", "") == module.__name__]
+    return frozenset([*map(_name, items), *LIBRARIES])
 
 
 def _name(item: Any) -> str:
@@ -209,22 +195,22 @@ def _name(item: Any) -> str:
 
 
 def _check(value: Any, place: str) -> None:
-    """Raise ModelError, naming its place, for what no model holds, and for what is damaged."""
-    numbers = isinstance(value, np.ndarray) and value.dtype.kind in "biufU"
-    if value is None or numbers or isinstance(value, bool | int | float | str | np.number | np.bool_):
+    """Raise ModelError, naming its place, for what no model holds, and KfeatErrors for what is damaged."""
+    plain = bool | int | float | str | slice | np.number | np.bool_ | np.dtype | None
+    if isinstance(value, plain) or (isinstance(value, np.ndarray) and value.dtype.kind in "biufU"):
         return
     parts: Any = ()
-    if isinstance(value, csr_array):
-        canonical(value)  # raises DataError for indices out of range
-    elif type(value) in (list, tuple) or isinstance(value, np.ndarray) and value.dtype == object:
+    if type(value) in (list, tuple) or (isinstance(value, np.ndarray) and value.dtype == object):
         parts = enumerate(value)
     elif type(value) is dict:
         parts = value.items()
         if len({str(key) for key in value if not isinstance(key, bool | np.bool_)}) < len(value):
             raise ModelError(f"{place}: a model file cannot hold keys that are truth values or look the same")
+    elif isinstance(value, csr_array):
+        canonical(value)  # raises DataError for indices out of range
     elif _name(type(value)) in _trusted():
         parts = vars(value).items()
-    elif not isinstance(value, slice | np.dtype) and getattr(value, "__module__", "") not in MODULES:
+    elif getattr(value, "__module__", None) not in {module.__name__ for module in MODULES}:
         raise ModelError(
             f"{place}: a model file cannot hold an object of {_name(type(value))}; it holds numbers, words, "
             "arrays, and kfeat's kernels, maps and solvers (for random_state give an int)"
@@ -232,42 +218,36 @@ def _check(value: Any, place: str) -> None:
     for key, part in parts:
         _check(part, f"{place}.{key}")
     if _name(type(value)) in _trusted():
-        _check_object(value)
+        _check_object(value, type(value))
 
 
-def _check_object(value: Any) -> None:
-    """Raise ModelError or ParameterError for an object whose methods or parameters are not what they may be."""
-    cls = type(value)
+def _check_object(value: Any, cls: type) -> None:
+    """Raise ModelError or ParameterError where methods are replaced, or parts are not what they may be."""
     if replaced := [key for key in vars(value) if callable(getattr(cls, key, None))]:
         raise ModelError(f"it has a {cls.__name__} with another {replaced[0]} than kfeat's; {GET_AGAIN}")
     if isinstance(value, BaseEstimator) and cls.__module__.startswith("kfeat."):
         check_parameters(value)
-    if not _is_sound(value):
+    native = not isinstance(value, NativeKernel) or value.type in (LINEAR, POLYNOMIAL, RBF)
+    given = not isinstance(value, GivenKernel) or value.type == PRECOMPUTED
+    if not (native and given and (not isinstance(value, SupportVectors) or _match(value))):
         raise ModelError(f"its {cls.__name__} is damaged: the parts do not match each other; {GET_AGAIN}")
 
 
-def _is_sound(value: Any) -> bool:
-    """Tell whether LIBSVM, which takes an object on trust, would read within its arrays."""
-    if isinstance(value, NativeKernel):
-        return value.type in (LINEAR, POLYNOMIAL, RBF) and type(value.degree) is int
-    if isinstance(value, GivenKernel):
-        return value.type == PRECOMPUTED
-    if not isinstance(value, SupportVectors):
-        return True
-    m, k = len(value.rows), len(value.order)
-    n_pairs, n_lines = (k * (k - 1) // 2, k - 1) if k else (1, 1)
+def _match(made: SupportVectors) -> bool:
+    """Tell whether arrays belong together: LIBSVM takes them on trust, and would read outside of them."""
+    m, k = len(made.rows), len(made.order)
     return (
         k != 1
-        and sorted(value.order.tolist()) == list(range(k))
-        and value.counts.shape == (max(k, 1),)
-        and value.counts.dtype.kind == "i"
-        and bool((value.counts >= 0).all())
-        and int(value.counts.sum()) == m == value.vectors.shape[0]
-        and value.coefficients.shape == (n_lines, m)
-        and value.rho.shape == (n_pairs,)
-        and value.coefficients.dtype == value.rho.dtype == np.float64
-        and value.vectors.ndim == 2
-        and value.vectors.dtype.kind == "f"
+        and sorted(made.order.tolist()) == list(range(k))
+        and made.counts.shape == (max(k, 1),)
+        and made.counts.dtype.kind == "i"
+        and bool((made.counts >= 0).all())
+        and int(made.counts.sum()) == m == made.vectors.shape[0]
+        and made.coefficients.shape == (max(k - 1, 1), m)
+        and made.rho.shape == (max(k * (k - 1) // 2, 1),)
+        and made.coefficients.dtype == made.rho.dtype == np.float64
+        and made.vectors.ndim == 2
+        and made.vectors.dtype.kind == "f"
     )
 
 
@@ -280,8 +260,8 @@ def _answers(model: KernelModel) -> NDArray[np.float64]:
     X = np.random.default_rng(0).random((ROWS, d)) - 0.5
     X *= NORM / np.linalg.norm(X, axis=1, keepdims=True)
     method = model.solver_.decision_function if classifies(model.solver_) else model.solver_.predict
-    rows = X.astype(model.preparation_.dtype)
-    return np.concatenate([method(Z) for Z in model.blocks(rows, scaled=True)]).astype(np.float64)
+    blocks = model.blocks(X.astype(model.preparation_.dtype), scaled=True)
+    return np.concatenate([method(Z) for Z in blocks]).astype(np.float64)
 
 
 @contextmanager
@@ -302,10 +282,8 @@ def new_file(path: Path, what: str, keep: bool = True) -> Iterator[IO[bytes]]:
         if keep:
             os.replace(beside, place)
     except OSError as error:
-        why = error.strerror or error
-        raise ModelError(
-            f"{path}: {what} cannot be written ({why}); make room, or choose another folder"
-        ) from None
+        why = f"cannot be written ({error.strerror or error}); make room, or choose another folder"
+        raise ModelError(f"{path}: {what} {why}") from None
     finally:
         with suppress(OSError):
             beside.unlink()

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import config_context, metrics
 from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
@@ -32,12 +31,12 @@ FOLDS = 5  # of calibration
 
 def _solver(model: "KernelModel") -> Solver:
     """Return the fitted solver, or the one to fit, which decide what methods there are."""
-    return getattr(model, "solver_", None) or (Newton() if model.solver is None else model.solver)
+    return getattr(model, "solver_", None) or model.solver or Newton()
 
 
-def _has_probabilities(model: "KernelModel") -> bool:
+def _calibrates(model: "KernelModel") -> bool:
     solver = _solver(model)
-    return classifies(solver) and (model.probabilities or hasattr(solver, "predict_proba"))
+    return model.probabilities and classifies(solver) and not hasattr(solver, "predict_proba")
 
 
 class KernelModel(TransformerMixin, BaseEstimator):
@@ -116,8 +115,8 @@ class KernelModel(TransformerMixin, BaseEstimator):
         protocol = validated(Protocol, steps, type(self).__name__)
         X, y = self._raw(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
-        solver = Newton() if self.solver is None else self.solver
         words: tuple[str, ...] = ()
+        solver = self.solver or Newton()
         if classifies(solver):
             check_classification_targets(y)
             if y.dtype.kind not in "biuf":
@@ -139,22 +138,18 @@ class KernelModel(TransformerMixin, BaseEstimator):
 
         `features(map, X)` maps the rows as the solver can take them, in batches for instance.
         """
-        solver = with_codes(clone(Newton() if self.solver is None else self.solver), label_names)
+        solver = with_codes(clone(self.solver or Newton()), label_names)
         with config_context(transform_output="default"):
             feature_map = None if self.map is None else clone(self.map).fit(X)
             Z = X if feature_map is None else (features or type(feature_map).transform)(feature_map, X)
-        calibration = None
-        if self.probabilities and classifies(solver) and not hasattr(solver, "predict_proba"):
-            calibration = _calibrated(solver, Z, y)
-            solver = calibration.estimator
-        else:
-            solver.fit(Z, y)
+        calibration = _calibrated(solver, Z, y) if _calibrates(self) else None
+        solver = solver.fit(Z, y) if calibration is None else calibration.estimator
         # Only now, so that a fit which fails leaves an earlier one whole.
         self.preparation_, self.map_ = preparation, feature_map
         self.solver_, self.calibration_ = solver, calibration
         self.__dict__.pop("classes_", None)  # of an earlier fit
         if classifies(solver):
-            codes = self.solver_.classes_
+            codes = solver.classes_
             self.classes_ = np.array([label_names[int(code)] for code in codes]) if label_names else codes
         self.n_features_in_ = preparation.n_features if self.coding is None else self.coding.width
         if self.coding is not None and self.coding.names:
@@ -171,7 +166,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
         """Return the decision values: (n,), positive for the last of two classes, or (n, classes)."""
         return self.outputs(X, ["decision_function"])["decision_function"]
 
-    @available_when(_has_probabilities)
+    @available_when(lambda self: hasattr(_solver(self), "predict_proba") or _calibrates(self))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes (n, classes): the solver's own, or calibrated ones."""
         return self.outputs(X, ["predict_proba"])["predict_proba"]
@@ -212,7 +207,8 @@ class KernelModel(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> NDArray[Any]:
         """Return what the solver sees of raw rows: the map's features (n, D), or the scaled rows."""
         check_is_fitted(self, "solver_")
-        return np.concatenate([_dense(Z) for Z in self.blocks(self._raw(X, reset=False))])
+        blocks = self.blocks(self._raw(X, reset=False))
+        return np.concatenate([Z.toarray() if issparse(Z) else Z for Z in blocks])
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns of `transform`."""
@@ -251,19 +247,14 @@ class KernelModel(TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = []
-        if classifies(_solver(self)):
-            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
-        else:
-            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
+        theirs = _solver(self).__sklearn_tags__()
+        tags.estimator_type = theirs.estimator_type
+        tags.classifier_tags, tags.regressor_tags = theirs.classifier_tags, theirs.regressor_tags
         return tags
 
 
-def _dense(Z: Any) -> NDArray[Any]:
-    return Z.toarray() if issparse(Z) else np.asarray(Z)
-
-
 def _calibrated(solver: Solver, Z: Any, y: NDArray[Any]) -> Any:
-    """Return scikit-learn's calibrated classifier, whose `estimator` is the solver fitted to all rows of Z (n, D).
+    """Return scikit-learn's calibrated classifier, whose `estimator` is the solver fitted to Z (n, D).
 
     P(class c | f) = 1 / (1 + exp(a_c f_c + b_c)) of decision values f, divided by the sum over classes (Platt
     1999); a and b are fitted to rows that the solver has not seen, in 5 stratified folds. Raises ModelError

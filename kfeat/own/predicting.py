@@ -1,4 +1,4 @@
-"""A model at work on files of any length, a block of rows at a time; its scores, and what it says of itself."""
+"""A model at work on files of any length, a block of rows at a time; its scores; what it says of itself."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -46,10 +46,9 @@ def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], ou
     """
     for method in methods:
         if not hasattr(model, method):
-            lacks = f"{type(model.solver_).__name__} has none; train with `kfeat fit --probabilities`, which "
-            why = "a regression has values alone; leave the option out"
-            why = f"{lacks}calibrates its scores" if classifies(model.solver_) else why
-            raise ModelError(f"--{OPTION[method]}: {why}")
+            lacks = f"{type(model.solver_).__name__} has none; train with `kfeat fit --probabilities`"
+            alone = "a regression has values alone; leave the option out"
+            raise ModelError(f"--{OPTION[method]}: {lacks if classifies(model.solver_) else alone}")
     n = 0
     for rows in _rows_of(model, path, labels=False):
         outputs = model.outputs(rows.X, methods, coded=True)
@@ -84,17 +83,17 @@ def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
             raise DataError(
                 f"{path}: expected {what} to compare predictions with, got none; `kfeat predict` needs none"
             )
-        y.append(_labels(model, rows.y, rows.start, path))
+        try:
+            y.append(_labels(model, rows.y, rows.start))
+        except DataError as error:
+            raise DataError(f"{path}, {error}") from None
         found.append(model.outputs(rows.X, ["predict"], coded=True)["predict"])
     return scores_of(model.solver_.task, np.concatenate(found), np.concatenate(y)), sum(map(len, y))
 
 
-def _labels(model: KernelModel, y: NDArray[Any], start: int, path: Path) -> NDArray[Any]:
+def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
     """Return a file's labels as the model predicts them; raises DataError for one that it does not know."""
-    try:
-        y = model.preparation_.labels(y, start)
-    except DataError as error:
-        raise DataError(f"{path}, {error}") from None
+    y = model.preparation_.labels(y, start)
     if not classifies(model.solver_):
         return y
     if model.classes_.dtype.kind in "UO":
@@ -102,11 +101,9 @@ def _labels(model: KernelModel, y: NDArray[Any], start: int, path: Path) -> NDAr
         y = np.array([names[int(one)] if names else f"{one:.16g}" for one in y])
     known = np.isin(y, model.classes_)
     if not known.all():
-        row, labels = int(np.argmin(known)), ", ".join(map(str, model.classes_))
-        raise DataError(
-            f"{path}, row {start + row + 1}: expected one of the labels that the model knows, {labels}, "
-            f"got {y[row]}"
-        )
+        i, labels = int(np.argmin(known)), ", ".join(map(str, model.classes_))
+        told = f"expected one of the labels that the model knows, {labels}, got {y[i]}"
+        raise DataError(f"row {start + i + 1}: {told}")
     return y
 
 

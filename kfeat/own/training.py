@@ -54,7 +54,7 @@ def _choices(trials: Sequence[Trial]) -> list[str]:
     found: dict[str, str] = {}
     for key in dict.fromkeys(key for flat in flats for key in flat):
         values = list(dict.fromkeys(str(flat[key]) for flat in flats if key in flat))
-        if len(values) > 1 and key.split(".")[0] not in found:  # else of components that are not even the same
+        if len(values) > 1 and key.split(".")[0] not in found:  # else its components differ themselves
             found[key] = f"{key}: {', '.join(values[:SHOWN])}{', ...' * (len(values) > SHOWN)}"
     return list(found.values())
 
