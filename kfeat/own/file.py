@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator
 
 import kfeat
 from kfeat.data import coding, columns, preparation, scaling
-from kfeat.data.files import check_regular, most_content
+from kfeat.data.files import LEAST_LIMIT, MOST_PACKED, check_regular
 from kfeat.errors import ModelError
 from kfeat.kernels import KERNELS
 from kfeat.kernels.operands import canonical
@@ -39,9 +39,8 @@ from kfeat.solvers.base import Subproblem, classifies
 from kfeat.solvers.libsvm.kernel import LINEAR, POLYNOMIAL, PRECOMPUTED, RBF, GivenKernel, NativeKernel
 from kfeat.solvers.libsvm.model import SupportVectors
 
-ABOUT, SCHEMA, OLD = "kfeat.json", "schema.json", "model.json"
-VERSION = 2  # raised when an older kfeat could not read the file; version 1 was a format of kfeat's own
-GET_AGAIN = "get the file again, or train the model again with `kfeat fit CONFIG --model FILE`"
+ABOUT, SCHEMA = "kfeat.json", "schema.json"
+VERSION = 2  # of the format; version 1 was one of kfeat's own
 # What a model holds beside numbers, words, arrays and lists: all classes and functions of these modules, the
 # registered classes, and these. Whatever else may be in a model has to be entered here.
 MODULES = (coding, columns, preparation, scaling)
@@ -91,77 +90,58 @@ def load_model(path: str | os.PathLike[str]) -> KernelModel:
     """
     path = Path(path)
     check_regular(path)
+    size = path.stat().st_size
+    check_memory("the model", 2 * size, "close other programs, or use a larger machine", ModelError)
     try:
         with path.open("rb") as file:
-            return _read(file, path)
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from None
+            return _read(file, size)
     except (
         Exception
     ) as error:  # what skops, zipfile and NumPy raise on damaged or forged content is open-ended
         why = printable(error) or type(error).__name__
-        raise ModelError(f"{path}: it is damaged, or cannot be read ({why}); {GET_AGAIN}") from None
+        raise ModelError(
+            f"{path}: expected a model that kfeat {kfeat.__version__} can use, got another file ({why}); get "
+            "it again, train again with `kfeat fit CONFIG --model FILE`, or use the kfeat that wrote it"
+        ) from None
 
 
 def is_model(path: Path) -> bool:
-    """Tell whether a file is a model's, whole or damaged, or empty: what a new model may replace."""
+    """Tell whether a file is a model's, of an older kfeat too, or empty: what a new model may replace."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return not {ABOUT, OLD}.isdisjoint(archive.namelist())
+            return not {ABOUT, "model.json"}.isdisjoint(archive.namelist())
     except (OSError, zipfile.BadZipFile):
         return path.stat().st_size == 0
 
 
-def _read(file: IO[bytes], path: Path) -> KernelModel:
+def _read(file: IO[bytes], size: int) -> KernelModel:
+    """Return the model in a file of so many bytes; raises any exception where it is not as it has to be."""
     from skops import io as skops
 
-    try:
-        archive = zipfile.ZipFile(file)
-    except zipfile.BadZipFile:
-        file.seek(0)
-        cut = file.read(4) == b"PK\3\4"
-        what = "it is cut short or damaged" if cut else "expected a model of kfeat, got another file"
-        raise ModelError(f"{what}; {GET_AGAIN}") from None
-    with archive:
-        about = _about(archive)
-        _check_entries(archive, path)
+    with zipfile.ZipFile(file) as archive:
+        about = json.loads(archive.read(ABOUT))
+        if about["version"] != VERSION:
+            raise ModelError(f"it is in version {about['version']} of the format, by kfeat {about['kfeat']}")
+        _check_entries(archive, size)
     model = skops.load(file, trusted=sorted(_trusted()))
     if not isinstance(model, KernelModel):
-        raise ModelError(f"it holds a {type(model).__name__}, not a model; {GET_AGAIN}")
+        raise ModelError(f"it holds a {type(model).__name__}, not a model")
     _check(model, "model")
     found, before = _answers(model), np.array(about["answers"], np.float64)
     if found.shape != before.shape or not (np.abs(found - before) <= TOLERANCE * np.abs(before).max()).all():
-        raise ModelError(
-            f"it predicts otherwise here than where it was written, by kfeat {about['kfeat']}: use that "
-            "version of kfeat, or train the model again"
-        )
+        raise ModelError(f"it predicts otherwise here than where it was written, by kfeat {about['kfeat']}")
     return model
 
 
-def _about(archive: zipfile.ZipFile) -> dict[str, Any]:
-    """Return what kfeat.json says; raises ModelError where there is none, or one of another version."""
-    if ABOUT not in archive.namelist():
-        older = " of an older kfeat" if OLD in archive.namelist() else ""
-        raise ModelError(f"expected a model of kfeat, got an archive{older} without {ABOUT}; {GET_AGAIN}")
-    about: dict[str, Any] = json.loads(archive.read(ABOUT))
-    if about["version"] != VERSION:
-        raise ModelError(
-            f"it was written by kfeat {about['kfeat']}, in version {about['version']} of the format; this is "
-            f"kfeat {kfeat.__version__}, which reads version {VERSION}: use the other, or train again"
-        )
-    return about
-
-
-def _check_entries(archive: zipfile.ZipFile, path: Path) -> None:
+def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
     """Raise ModelError where entries would take more memory than they may, or call something."""
-    infos, size = archive.infolist(), path.stat().st_size
+    infos = archive.infolist()
     packed = any(one.compress_type != zipfile.ZIP_STORED for one in infos)
     if packed or sum(one.file_size for one in infos) > size:
         raise ModelError("its entries are packed or overlap, as those of a model never do")
-    unpacked = size + sum(_unpacked(archive, one) for one in infos if one.filename not in (ABOUT, SCHEMA))
-    if unpacked > most_content(path):
+    unpacked = sum(_unpacked(archive, one) for one in infos if one.filename not in (ABOUT, SCHEMA))
+    if unpacked > max(LEAST_LIMIT, MOST_PACKED * size):
         raise ModelError(f"its arrays unpack to {unpacked:,} bytes, as those of a model never do")
-    check_memory("the model", 2 * unpacked, "close other programs, or use a larger machine", ModelError)
     loaders = set()
     json.loads(archive.read(SCHEMA), object_hook=lambda part: loaders.add(part.get("__loader__", "JsonNode")))
     if loaders - LOADERS:
@@ -224,13 +204,13 @@ def _check(value: Any, place: str) -> None:
 def _check_object(value: Any, cls: type) -> None:
     """Raise ModelError or ParameterError where methods are replaced, or parts are not what they may be."""
     if replaced := [key for key in vars(value) if callable(getattr(cls, key, None))]:
-        raise ModelError(f"it has a {cls.__name__} with another {replaced[0]} than kfeat's; {GET_AGAIN}")
+        raise ModelError(f"it has a {cls.__name__} with another {replaced[0]} than kfeat's")
     if isinstance(value, BaseEstimator) and cls.__module__.startswith("kfeat."):
         check_parameters(value)
     native = not isinstance(value, NativeKernel) or value.type in (LINEAR, POLYNOMIAL, RBF)
     given = not isinstance(value, GivenKernel) or value.type == PRECOMPUTED
     if not (native and given and (not isinstance(value, SupportVectors) or _match(value))):
-        raise ModelError(f"its {cls.__name__} is damaged: the parts do not match each other; {GET_AGAIN}")
+        raise ModelError(f"its {cls.__name__} is damaged: the parts do not match each other")
 
 
 def _match(made: SupportVectors) -> bool:
@@ -256,7 +236,7 @@ def _answers(model: KernelModel) -> NDArray[np.float64]:
     first: Any = model.solver_ if model.map_ is None else model.map_
     d, raw = int(first.n_features_in_), csr_array((1, model.preparation_.n_features))
     if model.preparation_.rows(raw).shape[1] != d:
-        raise ModelError(f"its map or solver has {d} features, the scaled rows have others; {GET_AGAIN}")
+        raise ModelError(f"its map or solver has {d} features, the scaled rows have others")
     X = np.random.default_rng(0).random((ROWS, d)) - 0.5
     X *= NORM / np.linalg.norm(X, axis=1, keepdims=True)
     method = model.solver_.decision_function if classifies(model.solver_) else model.solver_.predict
