@@ -34,9 +34,9 @@ def _solver(model: "KernelModel") -> Solver:
     return getattr(model, "solver_", None) or model.solver or Newton()
 
 
-def _calibrates(model: "KernelModel") -> bool:
+def _has_probabilities(model: "KernelModel") -> bool:
     solver = _solver(model)
-    return model.probabilities and classifies(solver) and not hasattr(solver, "predict_proba")
+    return classifies(solver) and (model.probabilities or hasattr(solver, "predict_proba"))
 
 
 class KernelModel(TransformerMixin, BaseEstimator):
@@ -142,7 +142,8 @@ class KernelModel(TransformerMixin, BaseEstimator):
         with config_context(transform_output="default"):
             feature_map = None if self.map is None else clone(self.map).fit(X)
             Z = X if feature_map is None else (features or type(feature_map).transform)(feature_map, X)
-        calibration = _calibrated(solver, Z, y) if _calibrates(self) else None
+        calibrates = self.probabilities and classifies(solver) and not hasattr(solver, "predict_proba")
+        calibration = _calibrated(solver, Z, y) if calibrates else None
         solver = solver.fit(Z, y) if calibration is None else calibration.estimator
         # Only now, so that a fit which fails leaves an earlier one whole.
         self.preparation_, self.map_ = preparation, feature_map
@@ -166,7 +167,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
         """Return the decision values: (n,), positive for the last of two classes, or (n, classes)."""
         return self.outputs(X, ["decision_function"])["decision_function"]
 
-    @available_when(lambda self: hasattr(_solver(self), "predict_proba") or _calibrates(self))
+    @available_when(_has_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the classes (n, classes): the solver's own, or calibrated ones."""
         return self.outputs(X, ["predict_proba"])["predict_proba"]

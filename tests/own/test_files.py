@@ -120,15 +120,6 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         load_model(path)
 
 
-def test_a_newer_file_says_to_update(whole: bytes, tmp_path: Path) -> None:
-    newer = json.dumps({"version": 3, "kfeat": "9.1"}).encode()
-    path = forge(whole, lambda schema, entries: entries.update({"kfeat.json": newer}), tmp_path / "forged")
-    with pytest.raises(
-        ModelError, match=r"version 3 of the format, by kfeat 9\.1\); .* or use the kfeat that wrote it"
-    ):
-        load_model(path)
-
-
 def test_a_full_disk_leaves_the_old_model_and_nothing_else(whole: bytes, tmp_path: Path) -> None:
     path = tmp_path / "model"
     path.write_bytes(whole)
@@ -162,7 +153,7 @@ def test_packed_entries_are_refused_unread(
     with pytest.raises(ModelError, match="its entries are packed"):
         load_model(forge(whole, lambda schema, entries: None, path, zipfile.ZIP_DEFLATED))
     forge(whole, lambda schema, entries: entries.update({"1.npz": bomb.getvalue()}), path)  # as SciPy packs
-    assert load_model(path).score(X, y) > 0.6
+    assert load_model(path).score(X, y) > 0.6  # so that the tests below see their own fault
     monkeypatch.setattr("kfeat.own.file.LEAST_LIMIT", 10**6)
     with pytest.raises(ModelError, match=r"its arrays unpack to 80,\d+,\d+ bytes"):
         load_model(path)
@@ -204,7 +195,9 @@ def no_model(schema: Node, entries: dict[str, bytes]) -> None:
 SYSTEM = {"__class__": "system", "__module__": "os", "__loader__": "FunctionNode"}
 CALL = {"__class__": "TensorSketch", "__module__": TensorSketch.__module__, "content": word([])}
 EXP = {"__class__": "exp", "__module__": "numpy", "__loader__": "FunctionNode"}
+NEWER = {"kfeat.json": json.dumps({"version": 3, "kfeat": "9.1"}).encode()}
 FORGED: dict[str, tuple[Change, str]] = {
+    "newer": (lambda schema, entries: entries.update(NEWER), "version 3 of the format, by kfeat 9.1"),
     "huge": (
         replaced(header("<f8", (10**12,))),
         "an array of float64 (1000000000000,) where 128 bytes are kept",
@@ -244,26 +237,6 @@ def test_content_that_no_model_has_is_refused(name: str, whole: bytes, tmp_path:
         load_model(path)
     assert str(raised.value).startswith(f"{path}: ")
     assert "\n" not in str(raised.value)
-
-
-def test_a_forged_file_without_a_change_loads(whole: bytes, tmp_path: Path) -> None:
-    path = forge(whole, lambda schema, entries: None, tmp_path / "forged")
-    assert load_model(path).score(X, y) > 0.6  # so the tests above see their own fault
-
-
-def test_a_kfeat_that_understands_the_arrays_otherwise_refuses_them(
-    whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "model").write_bytes(whole)
-    real = TensorSketch._block_mapper
-
-    def other(self: TensorSketch, dtype: Any) -> Any:
-        mapper = real(self, dtype)
-        return lambda X, out: mapper(X[:, ::-1], out)
-
-    monkeypatch.setattr(TensorSketch, "_block_mapper", other)
-    with pytest.raises(ModelError, match=r"otherwise here than where it was written, by kfeat 0\.1\.0"):
-        load_model(tmp_path / "model")
 
 
 @pytest.mark.parametrize(

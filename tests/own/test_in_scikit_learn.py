@@ -23,7 +23,7 @@ from kfeat.kernels import Gaussian
 from kfeat.maps import MAPS, Nystrom, RandomFourier, TensorSketch
 from kfeat.own import KernelModel, load_model
 from kfeat.own.predicting import score_file, write_predictions
-from kfeat.solvers import SOLVERS, Libsvm, Newton, Ridge
+from kfeat.solvers import SOLVERS, Liblinear, Libsvm, Newton, Ridge
 
 X, y = load_iris(return_X_y=True)
 FRAME = pd.DataFrame(X, columns=["sepal l", "sepal w", "petal l", "petal w"])
@@ -75,9 +75,8 @@ def test_words_that_python_numbered_are_compared_with_those_of_a_file(tmp_path: 
 
 def test_words_that_spell_long_numbers_are_those_of_a_file(tmp_path: Path) -> None:
     labels = np.array([1_234_567, 1_234_568])[(y > 0).astype(int)]
-    model = waves().fit(X, labels.astype(str))
     dump_svmlight_file(X, labels, str(tmp_path / "rows.svm"), zero_based=False)
-    assert score_file(model, tmp_path / "rows.svm")[0]["accuracy"] > 0.95
+    assert score_file(waves().fit(X, labels.astype(str)), tmp_path / "rows.svm")[0]["accuracy"] > 0.95
 
 
 def test_a_fit_that_fails_leaves_the_one_before(loaded: KernelModel) -> None:
@@ -159,6 +158,8 @@ def test_grids_over_the_parts_of_a_model() -> None:
     assert not hasattr(KernelModel(solver=Ridge()), "predict_proba")
     assert hasattr(waves(probabilities=True), "predict_proba")
     assert not hasattr(waves(), "predict_proba")
+    again = waves(solver=Liblinear(0)).fit(X, WORDS).set_params(solver=Newton(), probabilities=True)
+    assert again.fit(X, WORDS).predict_proba(X).shape == (150, 3)  # though the earlier solver had its own
 
 
 def test_bad_parameters_and_rows_are_named() -> None:
