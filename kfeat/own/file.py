@@ -7,6 +7,7 @@ The file is skops's zip archive with entries that are stored as they are, not pa
 import io
 import json
 import os
+import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +15,7 @@ from functools import cache
 from math import prod
 from pathlib import Path
 from secrets import token_hex
+from types import FunctionType
 from typing import IO, Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import InconsistentVersionWarning
 
 import kfeat
 from kfeat.data import coding, columns, preparation, scaling
@@ -47,11 +50,15 @@ MODULES = (coding, columns, preparation, scaling)
 CLASSES = (KernelModel, TruncatedSeries, Subproblem, GivenKernel, NativeKernel, SupportVectors)
 LIBRARIES = {
     "numpy.dtype",
+    "numpy.float64",
     "scipy.sparse._csr.csr_array",
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.preprocessing._data.MinMaxScaler",
-    "sklearn.preprocessing._data.StandardScaler",
+    *(f"sklearn.calibration.{name}" for name in ("_CalibratedClassifier", "_SigmoidCalibration")),
+    *(f"sklearn.preprocessing._data.{name}" for name in ("MinMaxScaler", "StandardScaler")),
+    *(f"sklearn.preprocessing._encoders.{name}" for name in ("OneHotEncoder", "OrdinalEncoder")),
+    "sklearn.preprocessing._function_transformer.FunctionTransformer",
+    "sklearn.compose._column_transformer.ColumnTransformer",
+    "sklearn.impute._base.SimpleImputer",
+    "sklearn.pipeline.Pipeline",
 }
 # The loaders of skops that make data. Its others call methods and functions that the file names.
 LOADERS = {
@@ -123,7 +130,9 @@ def _read(file: IO[bytes], size: int) -> KernelModel:
         if about["version"] != VERSION:
             raise ModelError(f"it is in version {about['version']} of the format, by kfeat {about['kfeat']}")
         _check_entries(archive, size)
-    model = skops.load(file, trusted=sorted(_trusted()))
+    with warnings.catch_warnings():  # about the version of scikit-learn: the answers decide
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        model = skops.load(file, trusted=sorted(_trusted()))
     if not isinstance(model, KernelModel):
         raise ModelError(f"it holds a {type(model).__name__}, not a model")
     _check(model, "model")
@@ -190,7 +199,7 @@ def _check(value: Any, place: str) -> None:
         canonical(value)  # raises DataError for indices out of range
     elif _name(type(value)) in _trusted():
         parts = vars(value).items()
-    elif getattr(value, "__module__", None) not in {module.__name__ for module in MODULES}:
+    elif not isinstance(value, type | FunctionType) or _name(value) not in _trusted():
         raise ModelError(
             f"{place}: a model file cannot hold an object of {_name(type(value))}; it holds numbers, words, "
             "arrays, and kfeat's kernels, maps and solvers (for random_state give an int)"

@@ -188,6 +188,11 @@ def deep(schema: Node, entries: dict[str, bytes]) -> None:
     added(about_=found)(schema, entries)
 
 
+def disguised(schema: Node, entries: dict[str, bytes]) -> None:
+    named("map_", "kernel_", __class__="SVC", __module__="sklearn.svm._classes")(schema, entries)
+    added("map_", "kernel_", __module__=word("kfeat.data.coding"))(schema, entries)
+
+
 def no_model(schema: Node, entries: dict[str, bytes]) -> None:
     schema |= part(schema, "map_")
 
@@ -213,6 +218,10 @@ FORGED: dict[str, tuple[Change, str]] = {
     "ufunc": (
         added("map_", n_jobs=EXP),
         "model.map_.n_jobs: a model file cannot hold an object of numpy.ufunc",
+    ),
+    "disguised": (
+        disguised,
+        "model.map_.kernel_: a model file cannot hold an object of sklearn.svm._classes.SVC",
     ),
     "call": (
         added("map_", n_jobs=CALL | {"__loader__": "ConstructorFromReduceNode"}),
