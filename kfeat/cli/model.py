@@ -6,7 +6,6 @@ import signal
 import sys
 import warnings
 from contextlib import contextmanager
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -211,15 +210,8 @@ def info(file: Path, as_config: bool, form: str) -> None:
 
 def _json(found: Any, indent: int | None = None) -> str:
     """Return JSON, which knows no number that is not finite: null stands for it."""
-
-    def finite(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: finite(one) for key, one in value.items()}
-        if isinstance(value, list | tuple):
-            return [finite(one) for one in value]
-        return None if isinstance(value, float) and not isfinite(value) else value
-
-    return json.dumps(finite(found), indent=indent, allow_nan=False)
+    finite = json.loads(json.dumps(found), parse_constant=lambda number: None)
+    return json.dumps(finite, indent=indent)
 
 
 def _lines(key: str, value: Any, margin: str = "") -> list[str]:

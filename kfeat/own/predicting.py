@@ -57,7 +57,7 @@ def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], ou
             labels = model.classes_ if found.ndim == 2 else model.classes_[-1:]
             titles = [f"{TITLE[method]} {label}" for label in labels]
             columns |= dict(zip(titles, np.atleast_2d(found.T), strict=True))
-        pd.DataFrame(columns).to_csv(out, index=False, header=not n, lineterminator="\n")
+        pd.DataFrame(columns).to_csv(out, index=False, header=not n, na_rep="nan", lineterminator="\n")
         n += rows.X.shape[0]
     return n
 
