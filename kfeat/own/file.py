@@ -102,9 +102,10 @@ def load_model(path: str | os.PathLike[str]) -> KernelModel:
     try:
         with path.open("rb") as file:
             return _read(file, size)
-    except (
-        Exception
-    ) as error:  # what skops, zipfile and NumPy raise on damaged or forged content is open-ended
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror or error})") from None
+    # What skops, zipfile and NumPy raise on damaged or forged content is open-ended.
+    except Exception as error:
         why = printable(error) or type(error).__name__
         raise ModelError(
             f"{path}: expected a model that kfeat {kfeat.__version__} can use, got another file ({why}); get "
@@ -126,10 +127,7 @@ def _read(file: IO[bytes], size: int) -> KernelModel:
     from skops import io as skops
 
     with zipfile.ZipFile(file) as archive:
-        about = json.loads(archive.read(ABOUT))
-        if about["version"] != VERSION:
-            raise ModelError(f"it is in version {about['version']} of the format, by kfeat {about['kfeat']}")
-        _check_entries(archive, size)
+        about = _about(archive, size)
     with warnings.catch_warnings():  # about the version of scikit-learn: the answers decide
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         model = skops.load(file, trusted=sorted(_trusted()))
@@ -142,12 +140,19 @@ def _read(file: IO[bytes], size: int) -> KernelModel:
     return model
 
 
-def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
-    """Raise ModelError where entries would take more memory than they may, or call something."""
+def _about(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
+    """Return what kfeat.json says of a file of so many bytes.
+
+    Raises ModelError for another version, for entries that would take more memory than they may, and where
+    something would be called; KeyError for another archive.
+    """
     infos = archive.infolist()
     packed = any(one.compress_type != zipfile.ZIP_STORED for one in infos)
     if packed or sum(one.file_size for one in infos) > size:
         raise ModelError("its entries are packed or overlap, as those of a model never do")
+    about: dict[str, Any] = json.loads(archive.read(ABOUT))
+    if about["version"] != VERSION:
+        raise ModelError(f"it is in version {about['version']} of the format, by kfeat {about['kfeat']}")
     unpacked = sum(_unpacked(archive, one) for one in infos if one.filename not in (ABOUT, SCHEMA))
     if unpacked > max(LEAST_LIMIT, MOST_PACKED * size):
         raise ModelError(f"its arrays unpack to {unpacked:,} bytes, as those of a model never do")
@@ -155,6 +160,7 @@ def _check_entries(archive: zipfile.ZipFile, size: int) -> None:
     json.loads(archive.read(SCHEMA), object_hook=lambda part: loaders.add(part.get("__loader__", "JsonNode")))
     if loaders - LOADERS:
         raise ModelError(f"it asks for {', '.join(sorted(loaders - LOADERS))}, as a model never does")
+    return about
 
 
 def _unpacked(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kfeat.batches import ArrayBatches, MappedBatches, stored
-from kfeat.data import Dataset, FileSource, PinnedSource, Source, load
+from kfeat.data import FileSource, PinnedSource, Source, load
 from kfeat.data.cache import cache_folder
 from kfeat.data.protocol import All
 from kfeat.data.reading import Reading, format_of
@@ -85,20 +85,14 @@ def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, 
         coding=data.coding,
         probabilities=probabilities,
     )
-
-    def in_batches(feature_map: Any, X: Any) -> Any:
-        """Return features that need not fit in memory, as the solver takes them."""
-        batches = MappedBatches(feature_map, X)
-        if solver.out_of_core == "one pass":
-            return batches
-        Z = stored(batches, cache_folder())
-        return ArrayBatches(Z) if solver.out_of_core == "passes" else Z
-
     start = perf_counter()
-    features = in_batches if out_of_core else None
+    features = (lambda of, X: _in_batches(of, X, solver.out_of_core)) if out_of_core else None
     model.fit_prepared(data.preparation, data.X_train, data.y_train, data.label_names, features)
     seconds = perf_counter() - start
-    held_out = not all_rows and protocol.split.kind != "all"  # whose test rows are the training rows
+    scores = None
+    if held_out := not all_rows and protocol.split.kind != "all":  # whose test rows are the training rows
+        found = [model.solver_.predict(Z) for Z in model.blocks(data.X_test, scaled=True)]
+        scores = scores_of(data.task, np.concatenate(found), data.y_test)
     model.about_ |= {
         "task": data.task,
         "config": as_config(trial),
@@ -107,16 +101,20 @@ def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, 
         "fingerprint": data.fingerprint,
         "verified": data.verified,
         "n_test": int(data.X_test.shape[0]) if held_out else 0,
-        "scores": _test_scores(model, data) if held_out else None,
+        "scores": scores,
         "seconds": round(seconds, 4),
         "environment": environment(),
     }
     return model
 
 
-def _test_scores(model: KernelModel, data: Dataset) -> dict[str, float]:
-    found = [model.solver_.predict(Z) for Z in model.blocks(data.X_test, scaled=True)]
-    return scores_of(data.task, np.concatenate(found), data.y_test)
+def _in_batches(feature_map: Any, X: Any, how: str) -> Any:
+    """Return features that need not fit in memory, as the solver takes them."""
+    batches = MappedBatches(feature_map, X)
+    if how == "one pass":
+        return batches
+    Z = stored(batches, cache_folder())
+    return ArrayBatches(Z) if how == "passes" else Z
 
 
 def _reading_of(source: Source) -> Reading:
