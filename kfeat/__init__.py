@@ -10,11 +10,11 @@ def __getattr__(name: str) -> Any:
 
         return version("kfeat")
     if name == "load_model":
-        from kfeat.models import load_model
+        from kfeat.own import load_model
 
         return load_model
     if name in ("KernelClassifier", "KernelRegressor"):
-        from kfeat.tuning import estimator
+        from kfeat.own import estimator
 
         return getattr(estimator, name)
     raise AttributeError(f"module 'kfeat' has no attribute '{name}'")

@@ -22,11 +22,10 @@ from kfeat.analysis.standing import Standing
 from kfeat.experiments.load import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
 from kfeat.maps import MAPS, kernels_of
-from kfeat.render.closing import closing_line
-from kfeat.render.overview import markdown, papers
-from kfeat.render.page import bullets, largest_differences, summary, tally_lines
+from kfeat.render.files import cells_at_hand
+from kfeat.render.notes import closing_line
+from kfeat.render.overview import bullets, largest_differences, markdown, papers, summary, tally_lines
 from kfeat.render.table import render
-from kfeat.render.whole import cells_at_hand
 
 ROOT = Path(__file__).parents[1]
 READMES = [

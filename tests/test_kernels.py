@@ -24,7 +24,7 @@ from kfeat.kernels import (
     VovkReal,
 )
 from kfeat.kernels.base import TILE
-from kfeat.kernels.matern import bessel_profile
+from kfeat.kernels.shift_invariant import bessel_profile
 from kfeat.parameters import check_parameters, parameter_model
 
 

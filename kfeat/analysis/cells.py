@@ -9,11 +9,10 @@ from typing import Literal
 from kfeat.analysis.statistics import Summary
 from kfeat.experiments.clock import TEST_PHASES
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.paper import ReportedNumber
+from kfeat.experiments.paper import ReportedNumber, reported_numbers
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.quantities import QUANTITIES, SCORE, Quantity, quantity_named, score_of
 from kfeat.experiments.row import Row, counts_as_timed
-from kfeat.experiments.selectors import reported_numbers
 
 PHASES = ("map", "train", "test")  # the seconds that every table of cells has
 

@@ -9,11 +9,10 @@ from kfeat.analysis.claims import MISSING, Cited, Judged, LookUp, judge
 from kfeat.errors import ConfigError
 from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.neighbours import neighbour
 from kfeat.experiments.paper import Citation
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
-from kfeat.experiments.run import rows_of
+from kfeat.experiments.run import neighbour, rows_of
 
 
 class Evidence:

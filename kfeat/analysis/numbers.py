@@ -25,8 +25,7 @@ from kfeat.analysis.cells import Cell
 from kfeat.analysis.certainty import error_of
 from kfeat.analysis.claims import Cited, LookUp, explains
 from kfeat.analysis.statistics import KNOWN, Interval, Summary, spread_ratio_interval, welch_half_width
-from kfeat.experiments.paper import Reported, ReportedNumber
-from kfeat.experiments.printed_times import seconds_printed
+from kfeat.experiments.paper import Reported, ReportedNumber, seconds_printed
 from kfeat.experiments.quantities import Quantity
 
 TIME_FACTOR = 2.0

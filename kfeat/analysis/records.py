@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from kfeat.experiments.flat import flat, learnt
 from kfeat.experiments.machine import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, Quantity
 from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.selectors import flat, learnt
 
 if TYPE_CHECKING:
     import pandas as pd

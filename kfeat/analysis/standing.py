@@ -11,9 +11,9 @@ from kfeat.analysis.comparisons import Comparison, comparisons
 from kfeat.analysis.evidence import Evidence
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import NumberVerdict, number_verdicts
+from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import Explained
-from kfeat.experiments.rerun import recorded_seconds
 from kfeat.experiments.store import Row
 
 CELLS = ("same", "regressed")
@@ -64,7 +64,7 @@ class Standing:
     def seconds(self) -> float:
         """Return the wall seconds that all rows took together, whatever machine ran them."""
         stopped = sum(row["limit_s"] for cell in self.cells for row in cell.stopped)
-        return stopped + sum(recorded_seconds(row) for cell in self.cells for row in cell.rows)
+        return stopped + sum(wall_seconds(row) for cell in self.cells for row in cell.rows)
 
     @property
     def passes(self) -> bool:

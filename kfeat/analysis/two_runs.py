@@ -18,10 +18,10 @@ from typing import Any
 
 from kfeat.analysis.certainty import FEW, LONG_TIME, SHORT_TIME
 from kfeat.analysis.statistics import LEVEL, Error, Interval, Summary, ratio_interval, welch_half_width
-from kfeat.experiments.flat import flat
 from kfeat.experiments.plan import drawn
 from kfeat.experiments.quantities import QUANTITIES, Quantity, score_of
 from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.selectors import flat
 
 TIMES = ("fit", "test")
 Pair = tuple[Sequence[Row], Sequence[Row]]

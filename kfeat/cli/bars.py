@@ -1,10 +1,12 @@
 """Bars on a terminal: one over all trials, a line per trial in hand, one per download."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from math import ceil
+from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -22,21 +24,18 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from kfeat.cli.progress import Quiet, names, outcome
-from kfeat.errors import KfeatError
-from kfeat.experiments.observer import Begun
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.store import Row
+from kfeat.cli.progress import Quiet, outcome
+from kfeat.experiments.schedule import Event
 
 
 class Bars(Quiet):
     """Shows one bar over all trials with the time left, and a line with its clock per trial in hand."""
 
-    def __init__(self, console: Console | None = None, several: bool = False) -> None:
-        super().__init__()
+    def __init__(
+        self, log: Path | None = None, several: bool = False, console: Console | None = None
+    ) -> None:
+        super().__init__(log, several)
         self.console = console or Console(stderr=True)
-        self._several = several
-        self._names: dict[str, str] = {}
         self._tasks: dict[str, TaskID] = {}
         self._files = downloads(self.console)
         self._trials = Progress(
@@ -51,7 +50,8 @@ class Bars(Quiet):
     def _to_show(self) -> Live:
         return Live(self.shown, console=self.console, transient=True)
 
-    def __enter__(self) -> "Bars":
+    def __enter__(self) -> Self:
+        super().__enter__()
         self._live.start()
         return self
 
@@ -60,6 +60,7 @@ class Bars(Quiet):
     ) -> None:
         """Take the bars away."""
         self._live.stop()
+        super().__exit__(kind, error, trace)
 
     def downloads(self) -> Progress:
         """Return the display, for a bar per file."""
@@ -75,13 +76,26 @@ class Bars(Quiet):
             self._live = self._to_show()  # the one before would clear as many lines as it had shown
             self._live.start()
 
-    def begin(self, begun: Begun) -> None:
-        """Open the bar over all trials, or make it longer."""
-        super().begin(begun)
-        of = f"{begun.experiment}: " if self._several else ""
-        self._names |= {identity: of + name for identity, name in names(begun.trials).items()}
-        self._lengthen(len(begun.trials) + begun.done)
-        self._trials.advance(self._bar.id, begun.done)
+    def tell(self, event: Event) -> None:
+        """Move the bar over all trials, open a line for a trial in hand, and close it with what came out."""
+        super().tell(event)
+        ids = [trial.id for trial in event.trials]
+        if event.what == "begin":
+            self._lengthen(len(ids) + event.done)
+            self._trials.advance(self._bar.id, event.done)
+        elif event.what == "started":
+            name = self._of(event) + self._names[ids[0]]
+            self._tasks[ids[0]] = self._in_hand.add_task(name, total=1)
+        elif event.what in ("finished", "end"):
+            for task in [self._tasks.pop(identity) for identity in ids if identity in self._tasks]:
+                self._in_hand.remove_task(task)
+        if event.row is not None:
+            self.told.add(ids[0])
+            self._trials.advance(self._bar.id)
+            line = f"{self._of(event)}{self._names[ids[0]]}: {outcome(event.row)}"
+            self.console.print(line, highlight=False, markup=False)
+        elif event.what == "end" and self._trials.tasks:
+            self._lengthen(-len(ids))
 
     def _lengthen(self, by: int) -> None:
         self._trials.update(self._bar.id, total=(self._bar.total or 0) + by)
@@ -92,29 +106,6 @@ class Bars(Quiet):
         if not self._trials.tasks:
             self._trials.add_task("", total=0)
         return self._trials.tasks[0]
-
-    def end(self, experiment: str, left: Collection[str], error: KfeatError | None) -> None:
-        """Take away what an error has left."""
-        super().end(experiment, left, error)
-        for task in [self._tasks.pop(identity) for identity in left if identity in self._tasks]:
-            self._in_hand.remove_task(task)
-        if left:
-            self._lengthen(-len(left))
-
-    def started(self, trial: Trial) -> None:
-        """Open a line for the trial in hand."""
-        super().started(trial)
-        self._tasks[trial.id] = self._in_hand.add_task(self._names[trial.id], total=1)
-
-    def finished(self, trial: Trial, row: Row) -> None:
-        """Close the trial's line and move the bar."""
-        super().finished(trial, row)
-        self.told.add(trial.id)
-        if (task := self._tasks.pop(trial.id, None)) is not None:
-            self._in_hand.remove_task(task)
-        self._trials.advance(self._bar.id)
-        line = f"{self._names[trial.id]}: {outcome(row)}"
-        self.console.print(line, highlight=False, markup=False)
 
 
 class _LeftColumn(ProgressColumn):

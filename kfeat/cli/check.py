@@ -8,8 +8,11 @@ import click
 from kfeat.cli import options, selection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kfeat.experiments.load import Experiment
     from kfeat.experiments.plan import Trial
+    from kfeat.experiments.store import Row
 
 Access = dict[str, Any]
 
@@ -55,8 +58,8 @@ def check(
 def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool) -> bool:
     """Show the verdicts on each experiment's rows, or the published ones; tell whether all pass."""
     from kfeat.analysis.at_hand import standings_at_hand
-    from kfeat.render.scoreboard import published_scoreboard, scoreboard
     from kfeat.render.terminal import terminal_width
+    from kfeat.render.verdicts import published_scoreboard, scoreboard
 
     passed, width = True, terminal_width()
     for one, standing in zip(experiments, standings_at_hand(experiments, out, results), strict=True):
@@ -98,22 +101,32 @@ def _rerun(
     from kfeat.analysis.comparisons import number_compared
     from kfeat.analysis.standing import compare
     from kfeat.cli.progress import observer
-    from kfeat.experiments.rerun import choose, published_trials, seconds_of
+    from kfeat.experiments.engine import Local
     from kfeat.experiments.run import run_trials
     from kfeat.experiments.store import read_rows
     from kfeat.experiments.worker import WorkerOptions
-    from kfeat.render.scoreboard import rerun_scoreboard
     from kfeat.render.terminal import terminal_width
+    from kfeat.render.verdicts import rerun_scoreboard
 
     published = {name: read_rows(results / name) for name in plans}
-    candidates = {name: published_trials(plans[name], published[name]) for name in plans}
-    chosen = {trial.id: trial for trial in choose(chain(*candidates.values()), seconds_of(budget))}
+    candidates = {
+        name: [
+            (trial, row)
+            for trial in trials
+            if (row := published[name].get(trial.id, {})).get("status") == "done"
+        ]
+        for name, trials in plans.items()
+    }
+    chosen = {trial.id: trial for trial in choose(chain(*candidates.values()), options.seconds_of(budget))}
     if not chosen:
         click.echo(f"no published trial fits into {budget}; `kfeat publish` makes some")
         return False
-    with TemporaryDirectory() as folder, observer(quiet) as observing:
-        done = run_trials(list(chosen.values()), Path(folder), WorkerOptions(**access), observing)
-    rows = {row["id"]: row for row in done}
+    with (
+        TemporaryDirectory() as folder,
+        Local(WorkerOptions(**access)) as engine,
+        observer(quiet) as observing,
+    ):
+        rows = run_trials(list(chosen.values()), Path(folder), engine, observing)
     cells = {
         one.name: summarise(one, [t for t, _ in candidates[one.name] if t.id in chosen], rows)
         for one in experiments
@@ -124,3 +137,29 @@ def _rerun(
         if standing.cells:
             click.echo(rerun_scoreboard(standing, terminal_width()))
     return all(standing.passes for standing in standings)
+
+
+def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Trial]":
+    """Return trials whose recorded wall seconds add up to at most `budget`.
+
+    One trial per cell, since repeats test the same code; in turn over the pairs of dataset and map, the
+    quickest of each first, so that a small budget still sees every dataset and every map it can.
+    """
+    from kfeat.experiments.estimates import wall_seconds
+
+    groups: dict[tuple[str, str], dict[str, tuple[float, Trial]]] = {}
+    for trial, row in candidates:
+        group = groups.setdefault((trial.data_key, trial.map.name if trial.map else "exact"), {})
+        cost = wall_seconds(row)
+        if trial.cell not in group or cost < group[trial.cell][0]:
+            group[trial.cell] = (cost, trial)
+    queues = [sorted(group.values(), key=lambda pair: pair[0]) for group in groups.values()]
+    chosen: list[Trial] = []
+    while any(queues):
+        for queue in queues:
+            if queue:
+                cost, trial = queue.pop(0)
+                if cost <= budget:
+                    budget -= cost
+                    chosen.append(trial)
+    return chosen

@@ -34,8 +34,8 @@ def compare(
     how many scores are equal, by experiment and solver.
     """
     from kfeat.analysis.two_runs import two_runs
+    from kfeat.render.comparison import as_json, render_two_runs
     from kfeat.render.terminal import terminal_width
-    from kfeat.render.two_runs import as_json, render_two_runs
 
     if all(map(_has_many, (run_a, run_b))):
         ctx.exit(_compare_many(run_a, run_b, form) and int(fail_on_difference))
@@ -55,7 +55,7 @@ def _compare_many(a: Path, b: Path, form: str) -> bool:
     """Show how the same trials of two folders compare; return whether a score differs or one has it alone."""
     import kfeat.experiments.measures  # noqa: F401 (they declare quantities)
     from kfeat.analysis.same_trials import same_trials
-    from kfeat.render.same_trials import render_same_trials, same_trials_as_json
+    from kfeat.render.comparison import render_same_trials, same_trials_as_json
     from kfeat.render.terminal import terminal_width
 
     found = same_trials(a, b)

@@ -24,7 +24,7 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
     """
     from kfeat.analysis.explanation import explain as explained
     from kfeat.experiments.load import load_experiment
-    from kfeat.render.explanation import render_explanation
+    from kfeat.render.rows import render_explanation
     from kfeat.render.terminal import terminal_width
 
     if not identity.strip():

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 from kfeat.saying import plain
 
 if TYPE_CHECKING:
-    from kfeat.data.column_reports import ColumnReport
-    from kfeat.data.columns import Column
-    from kfeat.data.inspection import FileReport
+    from kfeat.data.inspection import ColumnReport, FileReport
 
 SIGNS = ("delimiter", "decimal")  # options whose value is taken as it is, where YAML would want quotes
 MOST_COLUMNS = 40  # of a file that are shown; --format json has all
@@ -54,8 +52,7 @@ def lines_of(report: "FileReport") -> Iterator[str]:
     rows = ", ".join(f"{n:,} {part} rows" for part, n in report.n_rows.items())
     columns = f", {len(report.columns):,} columns" if report.columns else ""
     yield f"{report.file}: {report.format}, {report.n_bytes:,} bytes: {rows}{columns}"
-    coded = {column.name: column for column in report.coding.columns} if report.coding else {}
-    table = [column_line(column, coded.get(column.name)) for column in report.columns[:MOST_COLUMNS]]
+    table = [column_line(column) for column in report.columns[:MOST_COLUMNS]]
     if table:
         headers = ["column", "holds", "missing", "values", "becomes"]
         yield tabulate(table, headers, disable_numparse=True)
@@ -67,7 +64,7 @@ def lines_of(report: "FileReport") -> Iterator[str]:
         yield f"  note         {sentence}"
 
 
-def column_line(column: "ColumnReport", coded: "Column | None") -> list[str]:
+def column_line(column: "ColumnReport") -> list[str]:
     """Return one line of the table of columns."""
     values = ""
     if column.holds == "numbers" and column.mean is not None:
@@ -76,12 +73,7 @@ def column_line(column: "ColumnReport", coded: "Column | None") -> list[str]:
         shown = [f"{word} ({n:,})" for word, n in list(column.words.items())[:MOST_WORDS]]
         others = column.n_distinct - len(shown)
         values = ", ".join(shown) + (f" and {others:,} more" if others else "")
-    becomes = {"feature": "", "target": "target", "dropped": "dropped"}[column.role]
-    if coded is not None:
-        width = f"{coded.width} feature{'s' * (coded.width != 1)}"
-        gap = f"{coded.fill:g}" if isinstance(coded.fill, float) else coded.fill
-        fill = "" if gap is None else f", missing: {gap}"
-        becomes = f"{width} ({coded.kind}{fill})"
+    becomes = column.becomes or {"feature": "", "target": "target", "dropped": "dropped"}[column.role]
     cells = (column.name, column.holds, f"{column.n_missing:,}", values, becomes)
     return [cut(plain(text)) for text in cells]
 
@@ -93,9 +85,8 @@ def cut(text: str) -> str:
 
 def summary(report: "FileReport") -> Iterator[str]:
     """Yield what reading made of the file: task, classes, features, fingerprint."""
-    dropped = report.coding.n_dropped if report.coding else 0
-    if dropped:
-        yield f"  left out     {dropped:,} rows with missing cells"
+    if report.n_dropped:
+        yield f"  left out     {report.n_dropped:,} rows with missing cells"
     yield f"  task         {report.task}"
     for part, counts in report.classes.items():
         shown = [plain(f"{label}: {n:,}") for label, n in list(counts.items())[:MOST_CLASSES]]

@@ -6,7 +6,6 @@ import signal
 import sys
 import warnings
 from contextlib import contextmanager
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,12 +49,8 @@ def fit(
     """
     from kfeat.errors import ModelError
     from kfeat.experiments.load import load_experiment
-    from kfeat.models import save_model
-    from kfeat.models.choosing import only_trial
-    from kfeat.models.file import is_model
-    from kfeat.models.training import train
-    from kfeat.models.working import working_with
-    from kfeat.models.writing import check_place
+    from kfeat.own.file import check_place, is_model
+    from kfeat.own.training import only_trial, train
 
     check_place(file, "the model")
     if file.is_file() and not is_model(file):
@@ -64,12 +59,22 @@ def fit(
     experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     trial = only_trial(experiment, all_rows, **access)
-    with working_with(threads), _ended_by_ctrl_c(), _warnings_as_sentences():
+    with _working_with(threads), _ended_by_ctrl_c(), _warnings_as_sentences():
         model = train(trial, all_rows=all_rows, probabilities=probabilities, **access)
-    save_model(model, file)
+    model.save(file)
     if not quiet:
         click.echo(plain(_trained(model.about_)))
         click.echo(plain(f"model -> {file}"))
+
+
+@contextmanager
+def _working_with(threads: int) -> "Iterator[None]":
+    """Let maps and BLAS use so many threads within this context."""
+    from joblib import parallel_config
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(threads), parallel_config(backend="threading", n_jobs=threads):
+        yield
 
 
 @contextmanager
@@ -138,17 +143,16 @@ def predict(
     predicted and written a block at a time, so that their number does not matter.
     """
     from kfeat.errors import ModelError
-    from kfeat.models import load_model
-    from kfeat.models.predicting import write_predictions
-    from kfeat.models.working import working_with
-    from kfeat.models.writing import new_file
+    from kfeat.own import load_model
+    from kfeat.own.file import new_file
+    from kfeat.own.predicting import write_predictions
 
     chosen = {"predict": True, "decision_function": scores, "predict_proba": probabilities}
     methods = [method for method, wanted in chosen.items() if wanted]
     if out is not None and out.exists() and any(one.exists() and out.samefile(one) for one in (data, file)):
         raise ModelError(f"{out}: is what is read; give another name with --out")
     model = load_model(file)
-    with working_with(threads):
+    with _working_with(threads):
         if out is None:
             write_predictions(model, data, methods, sys.stdout)
             return
@@ -168,11 +172,10 @@ def predict(
 @options.verbosity
 def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
     """Compare predictions with the labels in the file DATA: the accuracy, or a regression's errors."""
-    from kfeat.models import load_model
-    from kfeat.models.predicting import score_file
-    from kfeat.models.working import working_with
+    from kfeat.own import load_model
+    from kfeat.own.predicting import score_file
 
-    with working_with(threads):
+    with _working_with(threads):
         scores, n = score_file(load_model(file), data)
     click.echo(_json({**scores, "rows": n}) if form == "json" else f"{_scored(scores)} on {n:,} rows")
 
@@ -184,8 +187,8 @@ def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
 def info(file: Path, as_config: bool, form: str) -> None:
     """Show all about the model in FILE: config, data, map, kernel, solver, sizes, scores, versions."""
     from kfeat.errors import ModelError
-    from kfeat.models import load_model
-    from kfeat.models.telling import told
+    from kfeat.own import load_model
+    from kfeat.own.predicting import describe
 
     model = load_model(file)
     if as_config:
@@ -193,7 +196,7 @@ def info(file: Path, as_config: bool, form: str) -> None:
             raise ModelError(f"{file}: it was trained in Python, not from a config; leave --config out")
         click.echo(as_yaml(model.about_["config"]).rstrip())
         return
-    found = told(model, file)
+    found = describe(model, file)
     if form == "json":
         click.echo(_json(found, indent=1))
         return
@@ -207,15 +210,8 @@ def info(file: Path, as_config: bool, form: str) -> None:
 
 def _json(found: Any, indent: int | None = None) -> str:
     """Return JSON, which knows no number that is not finite: null stands for it."""
-
-    def finite(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {key: finite(one) for key, one in value.items()}
-        if isinstance(value, list | tuple):
-            return [finite(one) for one in value]
-        return None if isinstance(value, float) and not isfinite(value) else value
-
-    return json.dumps(finite(found), indent=indent, allow_nan=False)
+    finite = json.loads(json.dumps(found), parse_constant=lambda number: None)
+    return json.dumps(finite, indent=indent)
 
 
 def _lines(key: str, value: Any, margin: str = "") -> list[str]:

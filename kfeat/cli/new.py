@@ -1,5 +1,6 @@
 """The `kfeat new` command: a first config for data of one's own."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def new(
     from kfeat.cli.file_info import said_of_reading
     from kfeat.data.reading import Reading
     from kfeat.data.sources import validated
-    from kfeat.tuning.new_config import new_config, questions
+    from kfeat.own.new_config import new_config, table_of
 
     reading = validated(Reading, said_of_reading(said), "--set")
     asking = sys.stdin.isatty() and sys.stdout.isatty()
@@ -51,26 +52,20 @@ def new(
         if not asking:
             raise ConfigError("no DATA: name a file of yours, or a dataset of `kfeat data list`")
         data = click.prompt("File of data")
-    asked = questions(data, target, reading)
-    if asked.columns and asking and target is None:
-        click.echo(plain(f"Columns: {', '.join(asked.columns)}"))
-        target = click.prompt("Column with the labels or targets", default=asked.likely or asked.columns[-1])
+    table = table_of(data, reading)
+    if table and asking and target is None and reading.target is None:
+        click.echo(plain(f"Columns: {', '.join(table.names)}"))
+        target = click.prompt("Target column", default=table.likely_target or table.names[-1])
     if asking and kernel is None:
         kernel = click.prompt("Kernel", type=click.Choice(KERNELS), default=KERNELS[0])
-    path = out or Path(f"{asked.stem}.yaml")
+    stem = re.sub(r"[^\w.-]", "_", Path(data).name.split(".")[0]).lstrip(".-") or "config"
+    path = out or Path(f"{stem}.yaml")
     if path.exists() and not force:
         raise ConfigError(f"{path} exists; give another name with --out, or replace it with --force")
     text = new_config(
-        data,
-        path,
-        target=target,
-        test=test,
-        task=task,
-        kernel=kernel or KERNELS[0],
-        reading=reading,
-        mirror=mirror,
-        offline=offline,
-    )
+        data, path, table, target=target, test=test, task=task, kernel=kernel or KERNELS[0],
+        reading=reading, mirror=mirror, offline=offline,
+    )  # fmt: skip
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

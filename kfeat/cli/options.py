@@ -4,14 +4,19 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import click
 
+from kfeat.errors import ConfigError
+
 Command = Callable[..., Any]
 
 WHOLE = 1000  # characters, which no sentence has
+MAX_SECONDS = 365 * 86400.0  # longer ones overflow what the system waits with
+_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 KEPT = "kfeat.kept"  # where in a context's `meta` stands what is said when a signal ends the command
 
 
@@ -71,10 +76,20 @@ verbosity = options(
 )  # fmt: skip
 
 
+def seconds_of(text: str) -> float:
+    """Return the seconds in a duration such as 90, 90s, 5m or 1.5h; raises ConfigError for other text."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([smh]?)", text.strip())
+    found = float(match[1]) * _UNITS[match[2]] if match else inf
+    if found > MAX_SECONDS:
+        shown = text if len(text) <= 40 else f"{text[:40]}..."
+        raise ConfigError(
+            f"'{shown}' is not a duration; expected a number of seconds, or 90s, 5m, 1.5h, up to 365 days"
+        )
+    return found
+
+
 def seconds(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """Return the seconds in a duration such as 90s, 30m or 2h."""
-    from kfeat.experiments.rerun import seconds_of
-
     found = None if value is None else seconds_of(value)
     if found == 0:
         raise click.BadParameter("expected more than 0 seconds", ctx, parameter)
@@ -123,7 +138,7 @@ _MOST_JOBS = 10_000  # each is a process
 def _number_of_jobs(ctx: click.Context, parameter: click.Parameter, value: str) -> int:
     """Return the number; `auto` is the physical cores that this process may use."""
     if value == "auto":
-        from kfeat.experiments.engines.local import physical_cores
+        from kfeat.experiments.engine import physical_cores
 
         return physical_cores()
     if not value.isdecimal() or not 1 <= int(value[:9]) <= _MOST_JOBS:
@@ -153,14 +168,14 @@ _engine = options(
 
 
 def chooses_engine(command: Command) -> Command:
-    """Give a command the options of engines; it receives `engine`, which opens the one that was chosen."""
+    """Give a command the options of engines; it receives `engine`, which opens the chosen one."""
 
     @_engine
     @wraps(command)
     def with_engine(
         *given: Any, name: str, jobs: int, scheduler: str | None, exclusive: bool, **others: Any
     ) -> Any:
-        from kfeat.experiments.engines import opened_engine
+        from kfeat.experiments.engine import opened_engine
 
         if name == "local" and (scheduler or exclusive):
             raise click.UsageError("--scheduler and --exclusive belong to --engine dask; add it")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kfeat.experiments.estimates import Estimate
     from kfeat.experiments.load import Experiment
-    from kfeat.experiments.pending import Again
+    from kfeat.experiments.plan import Again
 
 Access = dict[str, Any]
 
@@ -91,7 +91,7 @@ def _show_plan(
     from kfeat.cli.expected import in_all, needs
     from kfeat.cli.progress import names
     from kfeat.experiments.estimates import estimates
-    from kfeat.experiments.pending import pending
+    from kfeat.experiments.plan import pending
     from kfeat.experiments.run import planned, rows_of
 
     trials = [trial for trial in planned(experiment, **access) if only is None or trial.id in only]

@@ -1,21 +1,21 @@
 """Showing a run: bars (`bars`) on a terminal, plain lines elsewhere, nothing when quiet; all on stderr."""
 
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import click
 
+from kfeat.cli.event_log import EventLog
 from kfeat.cli.time_left import TimeLeft
 from kfeat.data import Source
-from kfeat.errors import KfeatError
 from kfeat.experiments.component import in_words
-from kfeat.experiments.observer import Begun
+from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.plan import Trial, dataset_name
+from kfeat.experiments.schedule import Event
 from kfeat.experiments.store import Row
 from kfeat.render.text import time
 from kfeat.saying import plain
@@ -27,23 +27,31 @@ MINUTE = 60.0
 
 
 class Quiet:
-    """Watches a run without a word; `time` is what is left.
+    """Watches a run without a word; `time` is what is left, and a log may have every event.
 
     `failed` has the ids of trials that failed in it, `told` of those whose end was shown.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, log: Path | None = None, several: bool = False) -> None:
         self.failed: set[str] = set()
         self.told: set[str] = set()
         self.time = TimeLeft()
+        self._names: dict[str, str] = {}
+        self._several = several
+        self._log = None if log is None else EventLog(log)
 
-    def __enter__(self) -> "Quiet":
+    def __enter__(self) -> Self:
+        """Open the log; raises StoreError where it cannot be written, before anything runs."""
+        if self._log:
+            self._log.open()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Leave the terminal as it was."""
+        """Write to the log what has ended the run."""
+        if self._log:
+            self._log.close(error, self.time.left)
 
     def downloads(self) -> "Progress | None":
         """Return where downloads may show their bars, if anywhere."""
@@ -53,84 +61,55 @@ class Quiet:
         """Leave the terminal to what is written within."""
         return nullcontext()
 
-    def expect(self, experiment: str, seconds: Sequence[float | None]) -> None:
-        """Take note of what an experiment will take that begins later."""
-        self.time.announce(experiment, seconds)
+    def tell(self, event: Event) -> None:
+        """Take note of what has happened."""
+        self.time.tell(event)
+        if event.what == "begin":
+            self._names |= names(event.trials)
+        elif event.row is not None and event.row["status"] == "failed":
+            self.failed.add(event.row["id"])
+        if self._log:
+            self._log.tell(event, self._names, self.time.left)
 
-    def begin(self, begun: Begun) -> None:
-        """Take note of an experiment's trials, and of what each will take."""
-        self.time.over(begun.experiment)
-        self.time.add(begun.expected)
-
-    def started(self, trial: Trial) -> None:
-        """Take note of a trial that has begun."""
-        self.time.started(trial.id)
-
-    def finished(self, trial: Trial, row: Row) -> None:
-        """Take note of a trial that is saved."""
-        self.time.finished(trial.id)
-        if row["status"] == "failed":
-            self.failed.add(trial.id)
-
-    def end(self, experiment: str, left: Collection[str], error: KfeatError | None) -> None:
-        """Take note of an experiment that has ended, and of the trials that an error has left."""
-        self.time.over(experiment)
-        self.time.drop(left)
+    def _of(self, event: Event) -> str:
+        """Return how a line begins: with the experiment, if there are several."""
+        return f"{event.experiment}: " if self._several else ""
 
 
 class Lines(Quiet):
-    """Writes a line per finished trial: for logs and pipes; it names the experiment if there are several."""
+    """Writes a line per finished trial: for logs and pipes."""
 
-    def __init__(self, several: bool = False) -> None:
-        super().__init__()
-        self._several = several
-        self._names: dict[str, str] = {}
-        self._counts: dict[str, _Count] = {}  # by the ids of trials, one for each experiment
+    def __init__(self, log: Path | None = None, several: bool = False) -> None:
+        super().__init__(log, several)
+        self._counts: dict[str, tuple[int, int]] = {}  # of each experiment: its trials that are done, and all
 
-    def begin(self, begun: Begun) -> None:
-        """Say how much there is to do."""
-        super().begin(begun)
-        trials, done = begun.trials, begun.done
-        count = _Count(f"{begun.experiment}: " if self._several else "", done, len(trials) + done)
-        self._names |= names(trials)
-        self._counts |= {trial.id: count for trial in trials}
-        others = f", {begun.in_hand} in hand for another" if begun.in_hand else ""
-        planned = count.all + begun.in_hand
-        click.echo(f"{count.of}{planned} trials, {done} done before{others}, {len(trials)} to run", err=True)
-
-    def finished(self, trial: Trial, row: Row) -> None:
-        """Say what came out, and how long the others will take where that is a minute or more."""
-        super().finished(trial, row)
-        self.told.add(trial.id)
-        count = self._counts[trial.id]
-        count.done += 1
-        place, left = f"{count.of}[{count.done}/{count.all}]", self.time.left or 0.0
-        others = f" (about {time(left)} left)" if left >= MINUTE else ""
-        click.echo(f"{place} {self._names[trial.id]}: {outcome(row)}{others}", err=True)
-
-
-@dataclass
-class _Count:
-    """How many of an experiment's trials are done, and how a line says which experiment that is."""
-
-    of: str
-    done: int
-    all: int
+    def tell(self, event: Event) -> None:
+        """Say how much there is to do, what came out, and what time is left, if a minute or more."""
+        super().tell(event)
+        if event.what == "begin":
+            done, to_run = event.done, len(event.trials)
+            self._counts[event.experiment] = done, done + to_run
+            planned = f"{done + to_run} trials, {done} done before, {to_run} to run"
+            click.echo(f"{self._of(event)}{planned}", err=True)
+        elif event.row is not None:
+            identity = event.row["id"]
+            self.told.add(identity)
+            done, planned_trials = self._counts[event.experiment]
+            self._counts[event.experiment] = done + 1, planned_trials
+            place, left = f"{self._of(event)}[{done + 1}/{planned_trials}]", self.time.left or 0.0
+            others = f" (about {time(left)} left)" if left >= MINUTE else ""
+            click.echo(f"{place} {self._names[identity]}: {outcome(event.row)}{others}", err=True)
 
 
 def observer(quiet: bool, log: Path | None = None, several: bool = False) -> Quiet:
     """Return what shows a run here: nothing, bars on a terminal, or lines; and writes it to a log."""
-    from kfeat.cli.event_log import EventLog
+    if quiet:
+        return Quiet(log)
+    if not sys.stderr.isatty():
+        return Lines(log, several)
+    from kfeat.cli.bars import Bars  # which brings rich in: nobody waits for it who has no terminal
 
-    shown = Quiet() if quiet else _bars(several) if sys.stderr.isatty() else Lines(several)
-    return shown if log is None else EventLog(shown, log)
-
-
-def _bars(several: bool) -> Quiet:
-    """Return bars; they bring rich in, for which nobody waits who has no terminal."""
-    from kfeat.cli.bars import Bars
-
-    return Bars(several=several)
+    return Bars(log, several)
 
 
 def names(trials: Sequence[Trial]) -> dict[str, str]:
@@ -198,9 +177,7 @@ def outcome(row: Row) -> str:
     """Return what became of a trial, in a few words."""
     if row["status"] != "done":
         return plain(f"{row['status']}: {row['reason']}")
-    score = _score(row)
-    seconds = sum(phase["wall"] for phase in row["seconds"].values())
-    return f"{score} in {seconds:.2f} s"
+    return f"{_score(row)} in {wall_seconds(row):.2f} s"
 
 
 def _score(row: Row) -> str:

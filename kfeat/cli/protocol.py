@@ -55,15 +55,12 @@ def protocol(
         named = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise ConfigError(f"{named}: only a search takes it; add --search")
     from kfeat.experiments.load import load_experiment
-    from kfeat.experiments.switches import check_switches
     from kfeat.experiments.worker import WorkerOptions
-    from kfeat.render.switches import render_switches
+    from kfeat.render.protocol import render_switches
     from kfeat.render.terminal import terminal_width
 
     files = selection.config_files(configs)
     experiments = [load_experiment(file, overrides) for file in files]
-    for experiment in experiments:
-        check_switches(experiment)
     if not search:
         style, width = ("markdown", None) if markdown else ("terminal", terminal_width())
         click.echo("\n\n".join(render_switches(experiment, style, width) for experiment in experiments))
@@ -93,7 +90,7 @@ def _space(experiment: "Experiment", how: "WorkerOptions") -> "Search":
 
 def _show(spaces: "list[Search]", out: Path) -> None:
     from kfeat.experiments.search import search_rows
-    from kfeat.render.ranking import render_plan
+    from kfeat.render.protocol import render_plan
     from kfeat.render.terminal import terminal_width
 
     for space in spaces:
@@ -107,13 +104,13 @@ def _search(
     """Run what is missing, write the ranking and show it; return whether a trial failed."""
     from kfeat.analysis.ranking import ranked
     from kfeat.cli.progress import observer
-    from kfeat.experiments.engines.local import Local
+    from kfeat.experiments.engine import Local
     from kfeat.experiments.search import FOLDER, run_search
-    from kfeat.render.ranking import publish_search, render_ranking, write_ranking
+    from kfeat.render.protocol import publish_search, render_ranking, write_ranking
     from kfeat.render.terminal import terminal_width
 
-    with observer(quiet) as observing:
-        rows = run_search(search, out, how, observing, Local(jobs))
+    with Local(how, jobs) as engine, observer(quiet) as observing:
+        rows = run_search(search, out, engine, observing)
     found = ranked(search, rows)
     folder = out / search.experiment.name / FOLDER
     write_ranking(search, found, folder)

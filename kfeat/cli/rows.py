@@ -56,8 +56,8 @@ def show(
     """
     from kfeat.analysis.at_hand import rows_at_hand
     from kfeat.analysis.records import record
+    from kfeat.experiments.selectors import chosen
     from kfeat.experiments.store import worth
-    from kfeat.experiments.wheres import chosen
     from kfeat.render.rows import render_rows
     from kfeat.render.terminal import terminal_width
 

@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from kfeat.cli.progress import Quiet
-    from kfeat.experiments.engines.base import Engine
+    from kfeat.experiments.engine import Engine
     from kfeat.experiments.load import Experiment
-    from kfeat.experiments.pending import Again
-    from kfeat.experiments.plan import Trial
-    from kfeat.experiments.worker import WorkerOptions
+    from kfeat.experiments.plan import Again, Trial
 
 Access = dict[str, Any]
 
@@ -55,7 +53,7 @@ Access = dict[str, Any]
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    results: Path, engine: "Callable[[], AbstractContextManager[Engine]]", memory: int | None, threads: int,
+    results: Path, engine: "Callable[..., AbstractContextManager[Engine]]", memory: int | None, threads: int,
     force: bool, retime: bool, timed_runs: int | None, time_limit: float | None, prefixes: tuple[str, ...],
     log: Path | None, dry_run: bool, print_config: bool,
 ) -> None:  # fmt: skip
@@ -87,7 +85,7 @@ def run(
     how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)
     goes_on = "--force begins anew" if force else "the same command goes on"
     options.keeps(f"finished trials are kept, {goes_on}")
-    with engine() as ready:
+    with engine(how) as ready:
         if (retime or timed_runs) and not ready.alone:
             raise click.UsageError("times count where trials run one at a time: leave --jobs out, or add "
                                    "--exclusive to --engine dask")  # fmt: skip
@@ -95,18 +93,17 @@ def run(
             said = "all are planned, and their data fetched, before one runs"
             click.echo(f"{len(experiments)} configs: {said}", err=True)
         with observer(quiet, log, several=len(experiments) > 1) as watching:
-            status = _run_all(experiments, out, results, how, ready, again, watching, only)
+            status = _run_all(experiments, out, results, ready, again, watching, only)
     ctx.exit(status)
 
 
 def _run_all(
-    experiments: "list[Experiment]", out: Path, results: Path, how: "WorkerOptions", engine: "Engine",
-    again: "Again", watching: "Quiet", only: set[str] | None,
+    experiments: "list[Experiment]", out: Path, results: Path, engine: "Engine", again: "Again",
+    watching: "Quiet", only: set[str] | None,
 ) -> int:  # fmt: skip
     """Run the experiments, show the table of each that has ended, and return the exit status."""
     from kfeat.experiments.run import run_experiments
-    from kfeat.render.files import check_report
-    from kfeat.render.whole import whole_of
+    from kfeat.render.files import check_report, whole_of
 
     status = 0
 
@@ -117,7 +114,7 @@ def _run_all(
         try:
             yield
         except KfeatError as error:
-            if len(experiments) == 1 or how.debug or isinstance(error, EngineError):
+            if len(experiments) == 1 or engine.options.debug or isinstance(error, EngineError):
                 raise
             with watching.aside():
                 click.echo(f"kfeat: {plain_lines(f'{experiment.path}: {error}')}", err=True)
@@ -130,16 +127,14 @@ def _run_all(
             if (whole := whole_of(experiment)) != experiment:
                 check_report(whole)
             checked.append(experiment)
-    running = run_experiments(
-        checked, out, how, watching, engine=engine, again=again, only=only, published=results
-    )
+    running = run_experiments(checked, out, engine, watching, again=again, only=only, published=results)
     with closing(running) as ended:
-        for experiment, trials, error in ended:
+        for experiment, part in ended:
             with told(experiment):
-                if error:
-                    raise error
+                if part.error:
+                    raise part.error
                 with watching.aside():
-                    failed = _show(experiment, out, trials, watching, only)
+                    failed = _show(experiment, out, part.trials, watching, only)
                 status = max(status, int(failed))
     return status
 
@@ -174,11 +169,10 @@ def _show(
 
     With `only` some trials, the table has their cells, with all of their rows.
     """
-    from kfeat.render.closing import closing_line
-    from kfeat.render.notes import untold
+    from kfeat.render.files import cells_at_hand, update_report
+    from kfeat.render.notes import closing_line, untold
     from kfeat.render.table import render
     from kfeat.render.terminal import terminal_width
-    from kfeat.render.whole import cells_at_hand, update_report
 
     cells = cells_at_hand(experiment, out, trials)
     if only is not None:
@@ -204,9 +198,9 @@ def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Pa
 
     They show the whole config. With --maps, --set, --repeats or --no-exact the terminal shows that part.
     """
+    from kfeat.render.files import cells_at_hand, update_report
     from kfeat.render.table import render
     from kfeat.render.terminal import terminal_width
-    from kfeat.render.whole import cells_at_hand, update_report
 
     for experiment in experiments:
         cells = cells_at_hand(experiment, out)

@@ -22,7 +22,5 @@ def schema() -> None:
 
 def show_configs(experiments: "list[Experiment]") -> None:
     """Print each experiment as one YAML document, resolved."""
-    from kfeat.experiments.resolved import resolved
-
-    documents = [f"# {one.path}\n" + as_yaml(resolved(one), width=100) for one in experiments]
+    documents = [f"# {one.path}\n" + as_yaml(one.resolved(), width=100) for one in experiments]
     click.echo("---\n".join(documents), nl=False)

@@ -23,14 +23,12 @@ def site(configs: tuple[Path, ...], out: Path, results: Path, serve: bool, port:
     each paper what was reproduced, and show every map, data set and trial.
     """
     from kfeat.experiments.load import load_experiment
-    from kfeat.site.build import build
+    from kfeat.site import build as pages
 
     experiments = [load_experiment(file) for file in selection.config_files(configs or (Path("configs"),))]
-    written = build(experiments, results, out)
+    written = pages.build(experiments, results, out)
     if not quiet:
         size = sum(path.stat().st_size for path in written) / 1e6
         click.echo(f"{len(written)} files, {size:.1f} MB: open {out / 'index.html'}")
     if serve:
-        from kfeat.site.serve import serve as serving
-
-        serving(out, port, lambda address: click.echo(f"{address} (Ctrl-C ends it)"))
+        pages.serve(out, port, lambda address: click.echo(f"{address} (Ctrl-C ends it)"))

@@ -9,7 +9,7 @@ from kfeat.cli import options, selection
 from kfeat.saying import plain
 
 if TYPE_CHECKING:
-    from kfeat.tuning.halving import Scored
+    from kfeat.own.halving import Scored
 
 
 @click.command()
@@ -34,28 +34,28 @@ def tune(
 ) -> None:  # fmt: skip
     """Look for a better scaling, kernel, map, D, loss and C than CONFIG has; write a config with the best.
 
-    The exact kernel machine is a candidate wherever its time fits the budget. Candidates are scored by
+    The exact kernel method is a candidate wherever its time fits the budget. Candidates are scored by
     cross-validation on subsamples of the training rows; the better third goes up to three times as many rows
     (successive halving). The search ends at the budget, or earlier once nothing gets better; called again, it
     goes on. Test rows choose nothing.
     """
-    from kfeat.experiments.engines.local import physical_cores
+    from kfeat.experiments.engine import physical_cores
     from kfeat.experiments.load import load_experiment
-    from kfeat.models.writing import check_place as check_writable
+    from kfeat.own.file import check_place as check_writable
+    from kfeat.own.file import new_file
+    from kfeat.own.journal import Journal
+    from kfeat.own.process import Assistant
+    from kfeat.own.search import Search
+    from kfeat.own.tuned import check_place, setup_of, tuned_config
     from kfeat.render.terminal import terminal_width
     from kfeat.render.tuning import sentences, terminal, tests, write_report
-    from kfeat.tuning.journal import Journal
-    from kfeat.tuning.process import Assistant
-    from kfeat.tuning.search import Search
-    from kfeat.tuning.setup import setup_of
-    from kfeat.tuning.tuned_config import check_place, tuned_config, write_config
 
     place = out or config.with_name(f"{config.stem}_tuned.yaml")
     check_place(place)
     check_writable(place, "the tuned config")
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     setup = setup_of(load_experiment(config, overrides), seed, **access)
-    folder = runs / setup.folder
+    folder = runs / setup.experiment.name / "tune"
     options.keeps("what was tried is kept, the same command goes on")
     assistant = Assistant(threads or physical_cores(), **setup.bench(seed, access))
     try:
@@ -70,7 +70,9 @@ def tune(
         click.echo("\n" + tests(found, terminal_width()))
     click.echo("\n" + plain(" ".join(said)))
     quickest = found.quickest if prefer == "speed" else None
-    write_config(place, tuned_config(setup, quickest.scored if quickest else found.best, said))
+    text = tuned_config(setup, quickest.scored if quickest else found.best, said)
+    with new_file(place, "the tuned config") as file:
+        file.write(text.encode())
     write_report(found, f"{setup.experiment.title}: what was tried", folder)
     if found.n_kept and not quiet:
         click.echo(f"{found.n_kept} rows of earlier calls were used.")
@@ -83,7 +85,9 @@ def _ignore(one: "Scored", best: "Scored") -> None:
 
 def _say(one: "Scored", best: "Scored") -> None:
     """Say on stderr what a candidate scored."""
-    score = one.ended if one.reason else f"{one.score:.4f}"
+    from kfeat.render.tuning import ended
+
+    score = ended(one) if one.reason else f"{one.score:.4f}"
     feature_map = "exact" if one.candidate.map is None else one.candidate.map["name"]
     name = f"{one.candidate.scale}, {one.candidate.kernel['name']}, {feature_map}"
     click.echo(

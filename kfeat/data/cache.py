@@ -10,6 +10,8 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -120,13 +122,13 @@ def parsed_once(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw
     `parse` is called again only when a file has changed or an array is damaged. One process parses, others
     wait. Raises DataError when a file is missing or the folder is not writable.
     """
-    found = load_kept(folder, files)
+    found = load_kept(folder, files, parse)
     if found is not None:
         return found
     for path in files.values():
         check_regular(path)
     with locked(folder):
-        found = load_kept(folder, files)
+        found = load_kept(folder, files, parse)
         return found if found is not None else parse_and_keep(folder, files, parse)
 
 
@@ -139,38 +141,55 @@ def parse_and_keep(folder: Path, files: Mapping[str, Path], parse: Callable[[], 
         "fingerprint": raw.fingerprint,
         "task": raw.task,
         "label_names": list(raw.label_names),
-        "coding": None if raw.coding is None else raw.coding.model_dump_json(),
+        "columns": list(raw.columns),
+        "target": raw.target,
+        "n_dropped": raw.n_dropped,
+        "coding": raw.learn is not None,
     }
     save_parts(folder, raw.parts, notes)
     del raw
-    found = load_kept(folder, files)
+    found = load_kept(folder, files, parse)
     if found is None:
         raise DataError(f"{', '.join(map(str, files.values()))}: changed while being read; read it again")
     return found
 
 
-def load_kept(folder: Path, files: Mapping[str, Path]) -> Raw | None:
+def load_kept(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw] | None = None) -> Raw | None:
     """Return the data kept in a folder, or None when there are none for the files as they are.
 
     Damaged arrays or notes count as none, and a warning says so.
     """
     try:
-        return read_kept(folder, files)
+        return read_kept(folder, files, parse)
     except DataError as error:
         say_once(logging.WARNING, f"{error}; the data will be parsed again from their files")
         return None
 
 
-def read_kept(folder: Path, files: Mapping[str, Path]) -> Raw | None:
-    """Return the data kept in a folder or None; raises DataError for damaged arrays or notes."""
+def read_kept(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw] | None = None) -> Raw | None:
+    """Return the data kept in a folder or None; raises DataError for damaged arrays or notes.
+
+    The coding of a table, which only training a model needs, is not kept: `parse` reads the files for it.
+    """
     notes = load_notes(folder)
     if notes is None or notes["states"] != states_of(files, folder):
         return None
-    parts = load_parts(folder, notes)
-    kept = notes.get("coding")
-    coding = None if kept is None else Coding.model_validate_json(kept)
-    names = tuple(notes["label_names"])
-    return Raw(folder.name, notes["task"], parts, names, notes["fingerprint"], coding=coding)
+    kept = (notes["task"], load_parts(folder, notes), tuple(notes["label_names"]), notes["fingerprint"])
+    columns = tuple(notes.get("columns", ()))
+    facts = {"target": notes.get("target"), "n_dropped": notes.get("n_dropped", 0)}
+    raw = Raw(folder.name, *kept, columns=columns, **facts)
+    if not notes.get("coding"):
+        return raw
+    if columns:
+        return replace(raw, learn=partial(coding_of, parse) if parse else None)
+    return replace(raw, learn=partial(Coding.of_numbers, raw.task, raw.n_features, sparse=raw.sparse))
+
+
+def coding_of(parse: Callable[[], Raw]) -> Coding:
+    """Return how the columns of a table became features, learnt anew from its files."""
+    coding = parse().coding
+    assert coding is not None
+    return coding
 
 
 def known_fingerprint(folder: Path, files: Mapping[str, Path]) -> str | None:

@@ -1,73 +1,126 @@
-"""How the columns of files became features and labels: learnt when they are read, applied to new rows."""
+"""How the columns of a table become features and labels, as training rows taught it, for any rows."""
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from itertools import chain, groupby
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.columns import Column, listed, repeated
+from kfeat.data.arrays import DENSE_FROM
+from kfeat.data.columns import (
+    as_dates,
+    as_words,
+    check_columns,
+    drop,
+    finite_numbers,
+    is_day_first,
+    listed,
+    refuse,
+    words_in,
+)
 from kfeat.data.finite import check_finite_labels, check_finite_matrix
-from kfeat.data.models import Matrix, Model, Task
+from kfeat.data.kinds import kind_of
+from kfeat.data.models import Matrix, Task
+from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
+RARE = 10  # rows that a word needs for a feature of its own; rarer ones share one
+DATE_PARTS = ("year", "month", "weekday", "days")
+FILL_IN = "; fill it in or leave the row out"
+NOT_LEARNT = (
+    f"{FILL_IN}: what stands for missing cells of this column was not learnt (`missing: mean` or "
+    "`most_frequent` does that)"
+)
 
-class Coding(Model):
+
+@dataclass(eq=False)
+class Coding:
     """What reading made of a dataset's columns, so that the same can be made of rows met later.
 
-    `columns` are the columns that became features, in order; it is empty where the format has no names
-    (svmlight, idx, mat, npz), and `width` is then all that is known. `target` is the name of the column of
-    labels, None where labels were no column; `label_names` are the words behind the labels 0, 1, ..., empty
-    where labels are numbers. `dropped` names the columns that were left out, `n_dropped` counts the rows left
-    out for a missing cell. `decimal` is the decimal sign of numbers in text. `sparse` says whether the
-    features are kept as CSR. JSON keeps a coding:
-    `Coding.model_validate_json(coding.model_dump_json()) == coding`.
+    `names` are the columns that become features, in order; empty where the format has none (svmlight, idx,
+    mat, npz), where `width`, their number, is all that is known. `kinds` says how each is coded: `number`,
+    `date`, `one_hot`, `ordinal`, or one_hot by declared `levels`; `words` has the known words of a column,
+    `features` the names of what it becomes, and dates of the columns `day_first` begin with the day. `coder`,
+    a ColumnTransformer, codes the cells; it is None where all are numbers. It fills missing cells by
+    `missing`; where that is None they are refused. `decimal` is the decimal sign of numbers in text.
+
+    `target` is the name of the column of labels, None where labels were no column; `label_names` are the
+    words behind the labels 0, 1, ..., empty where labels are numbers. `dropped` columns and `n_dropped` rows
+    were left out. `sparse` says whether the features are kept as CSR.
     """
 
     task: Task
     width: int
-    columns: tuple[Column, ...] = ()
+    names: list[str] = field(default_factory=list)
+    kinds: dict[str, str] = field(default_factory=dict)
+    words: dict[str, list[str]] = field(default_factory=dict)
+    features: dict[str, list[str]] = field(default_factory=dict)
+    day_first: list[str] = field(default_factory=list)
+    coder: Any = None
+    missing: str | None = None
+    decimal: str = "."
     target: str | None = None
     label_names: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     n_dropped: int = 0
-    decimal: Literal[".", ","] = "."
     sparse: bool = False
+
+    @classmethod
+    def of_numbers(cls, task: Task, width: int, names: Sequence[str] = (), sparse: bool = False) -> "Coding":
+        """Return the coding of columns that are numbers already, with names or without."""
+        kinds, features = dict.fromkeys(names, "number"), {name: [name] for name in names}
+        return cls(task, width, list(names), kinds, features=features, sparse=sparse)
 
     @property
     def n_features(self) -> int:
         """The number d of features after coding."""
-        return sum(column.width for column in self.columns) if self.columns else self.width
+        return len(self.feature_names) if self.names else self.width
 
-    @cached_property
-    def names(self) -> list[str]:
-        """The names of the columns that become features, in order; empty where there are none."""
-        return [column.name for column in self.columns]
-
-    @cached_property
+    @property
     def feature_names(self) -> list[str]:
-        """The names of the d features, `column=word` for 0/1 columns; empty where columns have no names."""
-        return [name for column in self.columns for name in column.feature_names]
+        """The names of the d features, such as `column=word`; empty where columns have no names."""
+        return [*chain.from_iterable(self.features.values())]
 
     def matrix(self, X: Any, start: int = 0) -> Matrix:
         """Return the features (n, d), float64, of n rows: what training did to the same cells.
 
         X is a pandas frame, whose columns are matched by name, whatever their order (those that the file had
-        beside the features may be missing), or an array (n, width) of the columns in the order of training.
-        Where there are no names, X is (n, width), dense or sparse, and is taken as it is. `start` is the
-        number of rows before X, for messages. Raises DataError for missing or unknown columns, for a word
-        that training did not meet, and for missing cells where nothing stands for them.
+        beside the features may be missing), or an array (n, width) of the columns in the order of training,
+        which may be sparse. `start` is the number of rows before X, for messages. Raises DataError naming
+        missing or unknown columns, and rows and columns of cells that cannot be coded.
         """
         import pandas as pd
+        from pandas.api.types import is_numeric_dtype
 
-        if not self.columns:
-            coded = plain_matrix(X.to_numpy() if isinstance(X, pd.DataFrame) else X, self.width)
-        else:
-            coded = coded_matrix(self.frame(X), self.columns, start, self.decimal)
-        coded = in_form(coded, self.sparse)
-        check_finite_matrix(coded, "", start)
-        return coded
+        if not self.names:
+            X = array_of(X.to_numpy() if isinstance(X, pd.DataFrame) else X, self.width)
+            if X.dtype.kind not in "biuf":
+                raise DataError(f"columns: expected real numbers, got {X.dtype}")
+            check_finite_matrix(X, "", start)
+            return self._in_form(X)
+        frame = self.frame(X)
+        if self.kinds.keys() == set(self.numbers) and all(map(is_numeric_dtype, frame.dtypes)):
+            values = frame.to_numpy(np.float64, na_value=np.nan)  # the usual case, and quick
+            if np.isfinite(values).all():
+                return self._in_form(values)
+        if not len(frame):
+            return self._in_form(np.empty((0, self.n_features)))
+        cells = self.cells(frame, start)
+        return self._in_form(cells if self.coder is None else self.coder.transform(cells))
+
+    @property
+    def numbers(self) -> list[str]:
+        """The columns that are numbers."""
+        return [name for name, kind in self.kinds.items() if kind == "number"]
+
+    def _in_form(self, X: Any) -> Matrix:
+        from scipy.sparse import csr_array, issparse
+
+        if self.sparse:
+            return csr_array(X, dtype=np.float64)
+        return np.asarray(X.toarray() if issparse(X) else X, np.float64)
 
     def frame(self, X: Any) -> Any:
         """Return the columns that become features, in order, as a frame; raises DataError for wrong ones."""
@@ -75,11 +128,34 @@ class Coding(Model):
         from scipy.sparse import issparse
 
         if not isinstance(X, pd.DataFrame):
-            X = plain_matrix(X, self.width, words=True)
+            X = array_of(X, self.width)
             return pd.DataFrame(X.toarray() if issparse(X) else X, columns=self.names)
         found = [str(name) for name in X.columns]
         check_columns(found, self.names, beside={self.target, *self.dropped})
         return X.set_axis(found, axis="columns")[self.names]
+
+    def cells(self, frame: Any, start: int = 0) -> Any:
+        """Return a frame's cells as numbers, words and dates, missing where they are; raises for bad ones."""
+        import pandas as pd
+
+        return pd.DataFrame({name: self._cells_of(frame[name], start) for name in self.names})
+
+    def _cells_of(self, cells: Any, start: int) -> Any:
+        name = str(cells.name)
+        kind, known = self.kinds[name], self.words.get(name, [])
+        if self.missing is None:
+            refuse(cells.isna(), cells, "a value", start, "a missing cell", NOT_LEARNT)
+        if kind == "number":
+            return finite_numbers(cells, self.decimal, start)
+        if kind == "date":
+            dates = as_dates(cells, name in self.day_first)
+            if self.missing is None:
+                refuse(dates.isna(), cells, "a date", start)
+            return dates
+        words = as_words(cells, known)
+        if kind != "one_hot":
+            refuse(words.notna() & ~words.isin(known), cells, f"one of {listed(known)}", start)
+        return words
 
     def labels(self, frame: Any, start: int = 0) -> NDArray[Any]:
         """Return the labels or targets (n,) in the target column of a pandas frame.
@@ -87,20 +163,21 @@ class Coding(Model):
         Words become their positions in `label_names`. Raises DataError where there is no such column, and
         for an unknown word or a missing or foreign cell.
         """
-        found = {str(name): name for name in frame.columns}
-        if self.target is None or self.target not in found:
-            raise DataError(
-                f"expected the labels in a column {self.target}, got the columns {listed(list(found))}"
-                if self.target is not None
-                else "expected labels in a column, but those that were learnt from had a file of their own"
-            )
-        cells = frame[found[self.target]]
-        missing = np.asarray(cells.isna())
-        if missing.any():
-            raise DataError(Column(name=self.target).told_missing(missing, start))
-        if self.label_names:
-            return Column(name=self.target, kind="ordinal", words=self.label_names).codes(cells, start)
-        return self.typed_labels(Column(name=self.target).numbers(cells, start, self.decimal), start)
+        import pandas as pd
+
+        if self.target is None:
+            raise DataError("expected labels in a column, but those learnt from had a file of their own")
+        frame = frame.set_axis([str(name) for name in frame.columns], axis="columns")
+        if self.target not in frame:
+            found = listed(list(frame.columns))
+            raise DataError(f"expected the labels in a column {self.target}, got the columns {found}")
+        cells = frame[self.target]
+        refuse(cells.isna(), cells, "a value", start, "a missing cell", FILL_IN)
+        if not self.label_names:
+            return self.typed_labels(finite_numbers(cells, self.decimal, start), start)
+        codes = pd.Index(self.label_names).get_indexer(as_words(cells, self.label_names))
+        refuse(codes < 0, cells, f"one of {listed(self.label_names)}", start)
+        return np.asarray(codes, np.int64)
 
     def typed_labels(self, y: NDArray[Any], start: int = 0) -> NDArray[Any]:
         """Return numbers (n,) in the type that labels or targets have; raises DataError for infinity."""
@@ -108,53 +185,117 @@ class Coding(Model):
         return as_labels(y) if self.task == "classification" else y.astype(np.float64)
 
 
-def check_columns(found: Sequence[str], wanted: Sequence[str], beside: set[str | None]) -> None:
-    """Raise DataError unless the wanted columns are there, once each, and no others but those beside them."""
-    if several := repeated(found):
-        raise DataError(f"columns: expected each name once, got more of {listed(several)}")
-    known, there = set(wanted), set(found)
-    missing = [name for name in wanted if name not in there]
-    extra = [name for name in found if name not in known and name not in beside]
-    if missing or extra:
-        told = [f"missing: {listed(missing)}"] if missing else []
-        told += [f"not known: {listed(extra)}; leave them out"] if extra else []
-        raise DataError(f"columns: expected those of the training rows, {listed(wanted)}; " + "; ".join(told))
+def learn_coding(
+    frame: Any, reading: Reading, *, task: Task = "classification", target: str | None = None,
+    label_names: tuple[str, ...] = (), dropped: tuple[str, ...] = (), strict: bool = False,
+) -> Coding:  # fmt: skip
+    """Return how the columns of a pandas frame of training rows become features.
+
+    Numbers stay as they are; missing ones become what `reading.missing` says. Words become features of 0 and
+    1 (`one_hot`; a word of fewer rows than 10, or than a hundredth of all where that is less, shares one with
+    the other rare ones and with words met later), or their positions (`ordinal`), among the declared `levels`
+    where a column has some. A date becomes year, month, weekday and the days since 1970-01-01. Raises
+    DataError for columns that cannot be coded, and where `strict`, for one without any value.
+    """
+    names, levels = [str(name) for name in frame.columns], reading.levels or {}
+    check_columns(names, names, set())
+    if not names:
+        raise DataError("columns: expected some beside the labels, got 0 columns")
+    frame = frame.set_axis(names, axis="columns")
+    if strict and (empty := [name for name in names if frame[name].isna().all()]):
+        raise DataError(
+            f"column {empty[0]}: expected a value in some training row, got missing cells only; leave the "
+            f"column out with {drop(empty[:1])}"
+        )
+    kinds = {name: kind_of(frame[name], reading) for name in names}
+    words = {name: levels[name] for name in names if name in levels}
+    for name in names:
+        if kinds[name] == "ordinal" and name not in levels:
+            words[name] = words_in(frame[name])
+    missing = None if reading.missing == "drop" else reading.missing
+    day_first = [name for name in names if kinds[name] == "date" and is_day_first(frame[name])]
+    coding = Coding(
+        task, len(names), names, kinds, words, day_first=day_first, missing=missing,
+        decimal=reading.decimal or ".", target=target, label_names=label_names, dropped=dropped,
+    )  # fmt: skip
+    if missing is not None or coding.numbers != names:
+        coding.coder = column_transformer(coding, len(frame)).fit(coding.cells(frame))
+        coding.sparse = coding.coder.sparse_output_
+    coding.features = features_of(coding)
+    return coding
 
 
-def plain_matrix(X: Any, width: int, words: bool = False) -> Matrix:
-    """Return X of two axes and this width: sparse as CSR, lists as an array; of numbers unless of words."""
+def column_transformer(coding: Coding, n_rows: int) -> Any:
+    """Return what codes the cells, in the order of the columns; neighbours that are numbers go together."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
+
+    numbers, coders = set(coding.numbers), list[Any]()
+    for _, group in groupby(coding.names, lambda name: name not in numbers and name):
+        run = list(group)
+        kind, words = coding.kinds[run[0]], [np.array(coding.words.get(run[0], []), dtype=object)]
+        strategy = coding.missing if kind in ("number", "date") else "most_frequent"
+        fill = [SimpleImputer(strategy=strategy, keep_empty_features=True)] if coding.missing else []
+        rare = {"handle_unknown": "infrequent_if_exist", "min_frequency": min(RARE, max(1, n_rows // 100))}
+        steps = {
+            "number": fill,
+            "date": [FunctionTransformer(date_numbers), *fill],
+            "ordinal": [*fill, OrdinalEncoder(categories=words)],
+            "levels": [*fill, OneHotEncoder(categories=words)],
+            "one_hot": [*fill, OneHotEncoder(**rare)],
+        }[kind]
+        coders.append((str(len(coders)), make_pipeline(*steps) if steps else "passthrough", run))
+    threshold = float(np.nextafter(DENSE_FROM, 1))  # as for all arrays that are kept
+    return ColumnTransformer(coders, sparse_threshold=threshold).set_output(transform="default")
+
+
+def date_numbers(dates: Any) -> NDArray[np.float64]:
+    """Return year, month, weekday (0: Monday) and days since 1970-01-01 of a column of dates."""
+    import pandas as pd
+
+    cells = dates.iloc[:, 0]
+    days = (cells - pd.Timestamp(0)).dt.total_seconds() / 86_400
+    parts = pd.concat([cells.dt.year, cells.dt.month, cells.dt.day_of_week, days], axis=1)
+    return np.asarray(parts, np.float64)
+
+
+def features_of(coding: Coding) -> dict[str, list[str]]:
+    """Return the names of the features that each column becomes; notes the words that encoders learnt."""
+    own = dict(coding.words)  # the words with a feature of their own
+    for _, coder, run in coding.coder.transformers_ if coding.coder else ():
+        if coding.kinds[run[0]] == "one_hot":
+            words, rare = coder[-1].categories_[0].tolist(), coder[-1].infrequent_categories_[0]
+            coding.words[run[0]] = own[run[0]] = words
+            if rare is not None:
+                own[run[0]] = [*(word for word in words if word not in set(rare)), "(rare)"]
+    features = {}
+    for name, kind in coding.kinds.items():
+        many = [f"{name}={word}" for word in own.get(name, ())]
+        dates = [f"{name} {part}" for part in DATE_PARTS]
+        features[name] = {"one_hot": many, "levels": many, "date": dates}.get(kind, [name])
+    return features
+
+
+def gaps_of(coding: Coding) -> dict[str, float | str]:
+    """Return what stands for a missing cell in each column of numbers or words."""
+    found: dict[str, float | str] = {}
+    for _, coder, run in coding.coder.transformers_ if coding.missing else ():
+        if coding.kinds[run[0]] != "date":
+            found |= dict(zip(run, coder[0].statistics_.tolist(), strict=True))
+    return found
+
+
+def array_of(X: Any, width: int) -> Matrix:
+    """Return X, sparse as CSR, lists as an array; raises DataError unless it has two axes and this width."""
     from scipy.sparse import csr_array, issparse
 
     X = csr_array(X) if issparse(X) else np.asarray(X)
     if X.ndim != 2 or X.shape[1] != width:
         got = f"{X.shape[1]}" if X.ndim == 2 else f"an array of {X.ndim} axes"
         raise DataError(f"columns: expected rows of {width} columns as in training, got {got}")
-    if not words and X.dtype.kind not in "biuf":
-        raise DataError(f"columns: expected real numbers, got {X.dtype}")
     return X
-
-
-def coded_matrix(frame: Any, columns: Sequence[Column], start: int = 0, decimal: str = ".") -> Matrix:
-    """Return the features of a frame that has these columns, in order: dense if each is, CSR otherwise."""
-    from pandas.api.types import is_numeric_dtype
-    from scipy.sparse import csr_array, hstack
-
-    plain = all(column.kind == "number" for column in columns) and all(map(is_numeric_dtype, frame.dtypes))
-    if plain and not frame.isna().any(axis=None):
-        return frame.to_numpy(np.float64)
-    blocks = [column.block(frame[column.name], start, decimal) for column in columns]
-    if all(isinstance(block, np.ndarray) for block in blocks):
-        return np.hstack(blocks)
-    return csr_array(hstack(blocks, format="csr"))
-
-
-def in_form(X: Matrix, sparse: bool) -> Matrix:
-    """Return X as float64, CSR where `sparse`, else dense."""
-    from scipy.sparse import csr_array, issparse
-
-    if sparse:
-        return csr_array(X, dtype=np.float64)
-    return np.asarray(X.toarray() if issparse(X) else X, np.float64)
 
 
 def as_labels(y: NDArray[Any]) -> NDArray[Any]:

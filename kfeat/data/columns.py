@@ -1,105 +1,55 @@
-"""One column of a table: how its cells become numbers, learnt once and applied to any rows."""
+"""The columns of a table: whether their cells are numbers, words or dates, and how messages name them."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.models import Matrix, Model
 from kfeat.errors import DataError
 from kfeat.saying import in_yaml
 
+Holds: TypeAlias = Literal["numbers", "words", "dates", "nothing"]
 MOST_LISTED = 12  # names, words or rows that a message lists
-UNNAMED = "Unnamed: "  # what pandas calls a column without a name, followed by its number
+LOOKED_AT = 1000  # words of a column that tell whether it holds dates, or numbers with a decimal comma
+UNNAMED = "Unnamed: "  # what a column without a name is called, followed by its number
+_DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2}"
+_MONTH = r"\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
+_TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?"
+DATE = re.compile(rf"({_DAY}|{_MONTH})([T ]{_TIME})?")
+TWO_NUMBERS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\b")  # with which a date may begin
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+COMMA_NUMBER = re.compile(r"[+-]?\d{1,3}(\.?\d{3})*,\d+|[+-]?\d+,\d+([eE][+-]?\d+)?|[+-]?\d+")
 
 
-class Column(Model):
-    """What training made of one column: a number, the position of its word, or a 0/1 column for each word.
+def holds(cells: Any) -> Holds:
+    """Return what the cells of a column are; raises DataError for lists, which Parquet can hold."""
+    import pandas as pd
 
-    `words` are the known words in order. `fill` stands for a missing cell (a number, or one of the words);
-    where it is None, a missing cell is refused. `n_missing` counts the cells that were missing in the files.
-    """
+    there = cells.dropna()
+    if there.empty:
+        return "nothing"
+    if are_numbers(there):
+        return "numbers"
+    try:
+        some = there.unique()[:LOOKED_AT]
+    except TypeError:  # they have no hash
+        raise DataError(
+            f"column {cells.name}: expected numbers or words, got {there.iloc[0]!r:.60}; leave the column "
+            f"out with {drop([cells.name])}"
+        ) from None
+    return "dates" if 2 * as_dates(pd.Series(some)).notna().sum() > len(some) else "words"
 
-    name: str
-    kind: Literal["number", "ordinal", "one_hot"] = "number"
-    words: tuple[str, ...] = ()
-    fill: float | str | None = None
-    n_missing: int = 0
 
-    @property
-    def width(self) -> int:
-        """The number of features that the column becomes."""
-        return len(self.words) if self.kind == "one_hot" else 1
+def are_numbers(cells: Any) -> bool:
+    """Return whether all cells that are not missing are numbers; True and False are 1 and 0."""
+    from pandas.api import types
 
-    @property
-    def feature_names(self) -> list[str]:
-        """The names of these features: the column's, or `column=word` for each word."""
-        return [f"{self.name}={word}" for word in self.words] if self.kind == "one_hot" else [self.name]
-
-    def block(self, cells: Any, start: int = 0, decimal: str = ".") -> Matrix:
-        """Return the features (n, width) of n cells, a pandas series; sparse where there is one per word.
-
-        `start` is the number of rows before them, `decimal` the decimal sign of text. Raises DataError naming
-        row and column of an unknown word or a missing cell.
-        """
-        if self.kind == "number":
-            return self.numbers(cells, start, decimal)[:, None]
-        codes = self.codes(cells, start)
-        if self.kind == "ordinal":
-            return codes.astype(np.float64)[:, None]
-        from scipy.sparse import csc_array
-
-        n = len(codes)
-        return csc_array((np.ones(n), (np.arange(n), codes)), shape=(n, len(self.words)))
-
-    def numbers(self, cells: Any, start: int = 0, decimal: str = ".") -> NDArray[np.float64]:
-        """Return n cells as numbers, missing ones filled."""
-        values, missing = as_numbers(cells, decimal), np.asarray(cells.isna())
-        words = np.isnan(values) & ~missing
-        if words.any():
-            raise DataError(
-                f"{rows_listed(words, start)}, column {self.name}: expected a number, got "
-                f"{quoted(cells[words].astype(str))}" + comma_wanted(decimal)
-            )
-        if missing.any():
-            values = np.where(missing, self.filled(missing, start), values)
-        return values
-
-    def codes(self, cells: Any, start: int = 0) -> NDArray[np.int64]:
-        """Return the positions of n words among the known ones, missing cells filled."""
-        import pandas as pd
-
-        position = {word: code for code, word in enumerate(self.words)}
-        which, met = pd.factorize(cells, use_na_sentinel=True)
-        known = np.array([position.get(word_of(value, position), -1) for value in met] + [-1], np.int64)
-        codes, missing = known[which], which < 0
-        if missing.any():
-            codes = np.where(missing, position[str(self.filled(missing, start))], codes)
-        if (codes < 0).any():
-            unknown = [word_of(value, position) for value in cells[codes < 0]]
-            raise DataError(
-                f"{rows_listed(codes < 0, start)}, column {self.name}: expected one of {listed(self.words)}, "
-                f"got {quoted(unknown)}"
-            )
-        return codes
-
-    def filled(self, missing: NDArray[np.bool_], start: int) -> float | str:
-        """Return what stands for missing cells; raises DataError naming their rows where nothing does."""
-        if self.fill is None:
-            raise DataError(
-                f"{self.told_missing(missing, start)}: what stands for missing cells of this column was not "
-                "learnt (`missing: mean` or `most_frequent` does that)"
-            )
-        return self.fill
-
-    def told_missing(self, missing: NDArray[np.bool_], start: int) -> str:
-        """Return the message for missing cells that nothing stands for."""
-        return (
-            f"{rows_listed(missing, start)}, column {self.name}: expected a value, got a missing cell; "
-            "fill it in or leave the row out"
-        )
+    kinds = ("boolean", "decimal", "integer", "floating", "mixed-integer-float", "empty")
+    of_objects = cells.dtype == object and types.infer_dtype(cells, skipna=True) in kinds
+    return of_objects or types.is_numeric_dtype(cells)
 
 
 def as_numbers(cells: Any, decimal: str | None = None) -> NDArray[np.float64]:
@@ -117,27 +67,113 @@ def as_numbers(cells: Any, decimal: str | None = None) -> NDArray[np.float64]:
     return np.array(cells.to_numpy(np.float64, na_value=np.nan))
 
 
-def with_point(cell: str) -> str:
-    """Return a number with a decimal comma as one with a point; text with a point as what is no number."""
-    return "" if "." in cell else cell.replace(",", ".")
+def with_point(word: str) -> str:
+    """Return a number with a decimal comma as one with a point; text with a point as no number."""
+    return "" if "." in word else word.replace(",", ".")
 
 
-def comma_wanted(decimal: str | None) -> str:
-    """Return what is said of cells that are no numbers where the decimal sign is a comma."""
-    return "; the decimal sign is a comma, and a number has no points" if decimal == "," else ""
+def is_number(word: str, decimal: str | None = None) -> bool:
+    """Return whether a word spells a number."""
+    try:
+        float(with_point(word) if decimal == "," else word)
+    except ValueError:
+        return False
+    return True
 
 
-def word_of(value: Any, known: Any = ()) -> str:
-    """Return a cell as a word; 1.0 also stands for the word 1 where that is the known one."""
-    word = str(value)
-    short = word.removesuffix(".0")
-    return short if word not in known and short in known else word
+def stray_words(cells: Any, decimal: str | None = None) -> Counter[str]:
+    """Return the words of a column that spell no number, the most frequent first, and how often each is."""
+    counts = as_words(cells).value_counts()
+    return Counter({word: int(n) for word, n in counts.items() if not is_number(word, decimal)})
 
 
-def rows_listed(rows: NDArray[np.bool_], start: int = 0) -> str:
-    """Return the numbers (from 1) of the rows that are marked, for a message."""
-    numbers = [str(start + int(row) + 1) for row in np.flatnonzero(rows)]
-    return f"{'row' if len(numbers) == 1 else 'rows'} {listed(numbers)}"
+def comma_numbers(words: Iterable[str]) -> bool:
+    """Return whether all words are numbers, some with a comma that can only be the decimal sign.
+
+    That of 1,234 may separate thousands.
+    """
+    words = list(words)
+    with_comma = [word for word in words if "," in word]
+    return all(map(COMMA_NUMBER.fullmatch, words)) and not all(map(THOUSANDS.fullmatch, with_comma))
+
+
+def as_words(cells: Any, known: Iterable[str] = ()) -> Any:
+    """Return cells as text, NaN where one is missing; 1.0 also stands for the word 1 where that is known."""
+    import pandas as pd
+
+    known = set(known)
+
+    def word_of(value: Any) -> str:
+        word = str(value)
+        short = word.removesuffix(".0")
+        return short if word not in known and short in known else word
+
+    which, met = pd.factorize(cells)
+    words = np.array([*map(word_of, met), np.nan], dtype=object)
+    return pd.Series(words[which], index=cells.index, dtype=object, name=cells.name)
+
+
+def words_in(cells: Any) -> list[str]:
+    """Return the different words of a column, sorted."""
+    return sorted(as_words(cells).dropna().unique())
+
+
+def as_dates(cells: Any, day_first: bool = False) -> Any:
+    """Return cells as points in time (UTC, without a zone), NaT where one is missing or no date.
+
+    Of two numbers with which a date begins, the first is the month unless `day_first`.
+    """
+    import pandas as pd
+
+    def date_of(cell: Any) -> str | None:
+        word = str(cell).strip()
+        if not DATE.fullmatch(word):
+            return None
+        return TWO_NUMBERS.sub(r"\3\2\1", word, count=1) if day_first and TWO_NUMBERS.match(word) else word
+
+    if not pd.api.types.is_datetime64_any_dtype(cells):
+        cells = cells.astype(object).map(date_of, na_action="ignore")
+    return pd.to_datetime(cells, errors="coerce", format="mixed", utc=True).dt.tz_localize(None)
+
+
+def is_day_first(cells: Any) -> bool:
+    """Return whether dates begin with the day: by a number above 12, else by points between the numbers."""
+    found = [
+        match.groups() for word in cells.dropna().map(str).unique() if (match := TWO_NUMBERS.match(word))
+    ]
+    month_first = any(int(second) > 12 for _, _, second in found)
+    return not month_first and any(int(first) > 12 or sign == "." for first, sign, _ in found)
+
+
+def refuse(bad: Any, cells: Any, expected: str, start: int = 0, got: str = "", advice: str = "") -> None:
+    """Raise DataError where some cells are bad, naming column and rows; `start` rows are before them."""
+    rows = np.flatnonzero(bad)
+    if len(rows):
+        named = f"row{'s' * (len(rows) > 1)} {listed([str(start + row + 1) for row in rows.tolist()])}"
+        got = got or listed([f"'{word}'" for word in cells.iloc[rows].map(str).unique()])
+        raise DataError(f"{named}, column {cells.name}: expected {expected}, got {got}{advice}")
+
+
+def finite_numbers(cells: Any, decimal: str, start: int) -> NDArray[np.float64]:
+    """Return cells as numbers, NaN where one is missing; raises DataError for words and infinity."""
+    values = as_numbers(cells, decimal)
+    comma = "; the decimal sign is a comma, and a number has no points" if decimal == "," else ""
+    refuse(np.isnan(values) & cells.notna(), cells, "a number", start, advice=comma)
+    refuse(np.isinf(values), cells, "a finite number", start)
+    return values
+
+
+def check_columns(found: Sequence[str], wanted: Sequence[str], beside: set[str | None]) -> None:
+    """Raise DataError unless the wanted columns are there, once each, and no others but those beside them."""
+    if several := repeated(found):
+        raise DataError(f"columns: expected each name once, got more of {listed(several)}")
+    known, there = set(wanted), set(found)
+    missing = [name for name in wanted if name not in there]
+    extra = [name for name in found if name not in known and name not in beside]
+    if missing or extra:
+        told = [f"missing: {listed(missing)}"] if missing else []
+        told += [f"not known: {listed(extra)}; leave them out"] if extra else []
+        raise DataError(f"columns: expected those of the training rows, {listed(wanted)}; " + "; ".join(told))
 
 
 def listed(names: Sequence[str]) -> str:
@@ -151,13 +187,13 @@ def repeated(names: Iterable[str]) -> list[str]:
     return sorted(name for name, n in Counter(names).items() if n > 1)
 
 
-def quoted(words: Iterable[str]) -> str:
-    """Return the different words in quotes for a message, cut to a dozen."""
-    return listed([f"'{word}'" for word in dict.fromkeys(words)])
+def drop(names: Sequence[str]) -> str:
+    """Return the option that leaves columns out, quoted as YAML needs it: a bare number is a position."""
+    return f"`drop: {in_yaml(list(names))}`"
 
 
 def unnamed(names: Sequence[str]) -> list[str]:
-    """Return the columns that a header leaves without a name, by the name that pandas gives them."""
+    """Return the columns that a header leaves without a name, by the name that they are given."""
     return [name for name in names if name.startswith(UNNAMED)]
 
 
@@ -167,17 +203,3 @@ def advice_unnamed(name: str) -> str:
         f"{name}: this column has no name in the header, like the row numbers that spreadsheets and pandas "
         f"write; if it is no feature, leave it out with {drop([name])}"
     )
-
-
-def drop(names: Sequence[str]) -> str:
-    """Return the option that leaves columns out, quoted as YAML needs it: a bare number is a position."""
-    return f"`drop: {in_yaml(list(names))}`"
-
-
-def is_number(value: Any, decimal: str | None = None) -> bool:
-    """Return whether one value of a column is, or spells, a number."""
-    try:
-        float(with_point(value) if decimal == "," and isinstance(value, str) else value)
-    except (TypeError, ValueError):
-        return False
-    return True

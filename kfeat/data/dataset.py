@@ -1,7 +1,7 @@
 """A dataset in its two states: raw, as its files have it, and ready for maps and solvers."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -30,13 +30,22 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Contents:
+    """What a reader makes of files: their parts, and the coding of a table, whose columns have names."""
+
+    parts: Mapping[str, Part]
+    coding: "Coding | None" = None
+
+
+@dataclass(frozen=True)
 class Raw:
     """A dataset as its files have it, before any protocol.
 
     `parts` has "train" and perhaps "test". Class labels are integers (or floats) as in the file; words are
     the codes 0, 1, ... of `label_names`. `recorded` is the fingerprint where it is known without reading the
-    numbers. `verified` says that the files or the arrays equal pinned hashes. `coding` says how the columns
-    became features and labels; it is None for data that were generated, or made from others.
+    numbers. `verified` says that the files or the arrays equal pinned hashes. `columns` are the names of the
+    columns that became features, none where the format has none, and `target` that of the labels' column.
+    `n_dropped` rows were left out. `learn` returns how the columns became features and labels.
     """
 
     name: str
@@ -45,7 +54,15 @@ class Raw:
     label_names: tuple[str, ...] = ()
     recorded: str | None = None
     verified: bool = False
-    coding: "Coding | None" = None
+    columns: tuple[str, ...] = ()
+    target: str | None = None
+    n_dropped: int = 0
+    learn: "Callable[[], Coding] | None" = None
+
+    @cached_property
+    def coding(self) -> "Coding | None":
+        """How the columns became features and labels; None for data generated, or made from others."""
+        return self.learn() if self.learn else None
 
     @cached_property
     def fingerprint(self) -> str:
@@ -106,8 +123,8 @@ class Dataset:
 
     X_train (n_train, d) and X_test (n_test, d) are dense arrays or `scipy.sparse.csr_array`s of the
     protocol's dtype. Class labels are integers (or floats) as the file has them, +1 and -1 once binarised;
-    targets are float64. `verified` says that the files or the parsed arrays equal pinned hashes. `coding`
-    says how the files' columns became features, before the protocol; None where no file was read.
+    targets are float64. `verified` says that the files or the parsed arrays equal pinned hashes. `learn`
+    returns how the files' columns became features, before the protocol; None where no file was read.
     `preparation` makes of other raw rows what X_train is of those that train.
     """
 
@@ -120,8 +137,13 @@ class Dataset:
     fingerprint: str
     verified: bool
     label_names: tuple[str, ...] = ()
-    coding: "Coding | None" = None
+    learn: "Callable[[], Coding] | None" = None
     preparation: "Preparation | None" = None
+
+    @cached_property
+    def coding(self) -> "Coding | None":
+        """How the files' columns became features; learnt from the files when it is asked for."""
+        return self.learn() if self.learn else None
 
 
 def block_rows(X: Matrix, n_columns: int, dense: bool) -> int:

@@ -51,6 +51,17 @@ def check_regular(path: Path) -> None:
 
 
 @contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name the file in what is raised about its content."""
+    try:
+        yield
+    except DataError as error:
+        if str(error).startswith(str(path)):
+            raise
+        raise DataError(f"{path}: {error}") from None
+
+
+@contextmanager
 def open_content(path: Path, limit: int | None = None) -> Iterator[IO[bytes]]:
     """Open a plain, gzip, bzip2 or xz file for reading its content, of `limit` bytes at most.
 

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +34,8 @@ from kfeat.data.sources import FileSource, PinnedSource, Source, validated
 from kfeat.errors import DataError, DownloadError
 from kfeat.saying import say_once
 
-OWN_READER = 3  # raised when the user's own files are read otherwise
-CODED = "coded"  # part of what determines arrays that were kept without their coding before there was one
+OWN_READER = 4  # raised when the user's own files are read otherwise
+CODED = "columns"  # part of what determines arrays of tables: their notes name the columns
 
 
 def load(
@@ -67,7 +68,7 @@ def load(
             f"the fingerprint to pin is {raw.fingerprint}",
         )
     data = prepare(raw, rules, random_state, cache_folder(cache) if on_disk else None)
-    return replace(data, coding=raw.coding)
+    return replace(data, learn=raw.learn)
 
 
 def load_raw(
@@ -96,15 +97,14 @@ def is_kept(source: Any) -> bool:
 def load_files(source: FileSource, cache: Path) -> Raw:
     """Return the user's own files; they are verified when their fingerprint is pinned."""
     files = source.files
-    raw = parsed_once(
-        own_folder(source, cache), files, lambda: read_files(files, source.reading, source.task)
-    )
+    parse = partial(read_files, files, source.reading, source.task)
+    raw = parsed_once(own_folder(source, cache), files, parse)
     raw = replace(raw, name=source.name)
-    for name in unnamed(raw.coding.names if raw.coding else ()):
+    for name in unnamed(raw.columns):
         say_once(logging.WARNING, f"{source.name}, {advice_unnamed(name)}")
-    if raw.coding and raw.coding.n_dropped and source.reading.missing != "drop":
+    if raw.n_dropped and source.reading.missing != "drop":
         kept = sum(len(part.y) for part in raw.parts.values())
-        say_once(logging.WARNING, f"{source.name}: {told_unlabelled(raw.coding.n_dropped, kept)}")
+        say_once(logging.WARNING, f"{source.name}: {told_unlabelled(raw.n_dropped, kept)}")
     if new := labels_of_test_alone(raw, source):
         say_once(logging.WARNING, f"{source.name}: no training row has the test rows' labels {listed(new)}")
     return raw if source.fingerprint is None else with_pin(raw, source.fingerprint)
@@ -112,7 +112,7 @@ def load_files(source: FileSource, cache: Path) -> Raw:
 
 def labels_of_test_alone(raw: Raw, source: FileSource) -> list[str]:
     """Return the classes that only test rows have, unless `levels` declare the words of the target."""
-    declared = raw.coding and raw.coding.target in (source.levels or {})
+    declared = raw.target in (source.levels or {})
     if raw.task != "classification" or "test" not in raw.parts or declared:
         return []
     new = np.setdiff1d(raw.parts["test"].y, raw.parts["train"].y).tolist()
@@ -151,7 +151,8 @@ def load_registered(
         known.check(raw)
         return raw
     for form in known.forms:
-        kept = load_kept(form_folder(name, form, cache), form.paths(cache))
+        parse = partial(read_form, form, form.paths(cache), known.task)
+        kept = load_kept(form_folder(name, form, cache), form.paths(cache), parse)
         if kept is not None:
             return checked(name, form, kept)
     failures = []
@@ -171,8 +172,8 @@ def load_registered(
 def parse_form(name: str, form: Form, cache: Path) -> Raw:
     """Return the data in a form's files, which the cache has, checked against the dataset's entry."""
     files = form.paths(cache)
-    task = entry(name).task
-    raw = parsed_once(form_folder(name, form, cache), files, lambda: read_form(form, files, task))
+    parse = partial(read_form, form, files, entry(name).task)
+    raw = parsed_once(form_folder(name, form, cache), files, parse)
     with removing_unpinned(form, files):
         return checked(name, form, raw)
 
@@ -222,13 +223,12 @@ def checked(name: str, form: Form, raw: Raw) -> Raw:
 def form_folder(name: str, form: Form, cache: Path) -> Path:
     """Return where the arrays of one form of a dataset are kept."""
     determined_by = [form.reading.as_set, form.recipe, sorted(form.files)]
-    coded = [CODED] if form.reading.table else []
-    return arrays_folder(cache / name, "arrays", determined_by + coded)
+    return arrays_folder(cache / name, "arrays", determined_by + ([CODED] if form.reading.table else []))
 
 
 def own_folder(source: FileSource, cache: Path) -> Path:
     """Return where the arrays of the user's own files are kept."""
-    read = [source.files, source.reading.as_set, source.task, CODED, OWN_READER]
+    read = [source.files, source.reading.as_set, source.task, OWN_READER]
     return arrays_folder(cache / OWN, source.name, read)
 
 

@@ -169,7 +169,9 @@ def step_tag(step: Any) -> str:
     return "divide" if isinstance(step, dict | Divide) else "name"
 
 
-StepName = Literal["minmax", "minmax_symmetric", "zscore", "unit_rows", "global_norm"]
+StepName = Literal[
+    "minmax", "minmax_symmetric", "zscore", "zscore_numbers", "power", "unit_rows", "global_norm"
+]  # fmt: skip
 Step = Annotated[Annotated[Divide, Tag("divide")] | Annotated[StepName, Tag("name")], Discriminator(step_tag)]
 Binarise = Annotated[
     Annotated[Literal["none"], Tag("name")]
@@ -192,9 +194,11 @@ class Protocol(Model):
     (constant columns, minima, means, norms) is learnt on the training rows only.
 
     `scale` is a chain of steps, applied one after another: `minmax` to [0, 1], `minmax_symmetric` to
-    [-1, 1], `zscore` (constant columns become 0), `unit_rows` (zero rows stay), `global_norm` (the largest
-    Euclidean norm of a training row becomes 1), `{divide: c}`; one step needs no list, `none` is the empty
-    chain.
+    [-1, 1], `zscore` (constant columns become 0), `zscore_numbers` (the same for columns with other numbers
+    than 0 and 1; those of 0 and 1 stay), `power` (these columns by the transform of Yeo and Johnson,
+    Biometrika 2000, which makes long tails short, and then z-scores), `unit_rows` (zero rows stay),
+    `global_norm` (the largest Euclidean norm of a training row becomes 1), `{divide: c}`; one step needs no
+    list, `none` is the empty chain.
     """
 
     algorithm_version: ClassVar[int] = 1

@@ -62,7 +62,8 @@ class Reading(Model):
     svmlight: `n_features`, the width, where the highest index of the file falls short of it.
     csv, tsv, arff, parquet: `target`, the labels' column by name, or by number from 0 (-1: the last); `drop`,
     columns to leave out, named the same way; `categorical`, how columns of words are coded; `levels`, the
-    words of a column in order (else sorted); `missing`, what to do about missing cells (see below).
+    words of a column in order (else sorted); `missing`, what to do about missing cells (see below). With
+    one_hot, rare words share a feature. Dates become year, month, weekday and the days since 1970-01-01.
     csv, tsv: `header`, whether the first line names the columns; `columns`, their names where it does not;
     `delimiter`, where it is not the format's own (`whitespace`: any run of blanks); `decimal`, the decimal
     sign where it is a comma.
@@ -70,10 +71,11 @@ class Reading(Model):
     All: `n_train`, the number of a single file's first rows that train, while the others test.
 
     `missing: drop` leaves out the rows with a missing cell, labels included. `mean` puts the mean of the
-    column in its place, `most_frequent` the value that is met most (of several, the least); words always get
-    the most frequent word. Both are learnt from the rows of the training file that have the cell (from the
-    first `n_train` rows, where they are cut off), before a protocol splits them: rows that the protocol draws
-    from that file to test have their share in them. Missing labels are never made up: such rows are left out.
+    column in its place (of a date those of its parts), `most_frequent` the value that is met most (of
+    several, the least); words always get the most frequent word. Both are learnt from the rows of the
+    training file that have the cell (from the first `n_train` rows, where they are cut off), before a
+    protocol splits them: rows that the protocol draws from that file to test have their share in them.
+    Missing labels are never made up: such rows are left out.
     """
 
     format: Format | None = None

@@ -28,7 +28,9 @@ from kfeat.data.sources import FileSource, Source
 from kfeat.data.splits import validation_size
 from kfeat.errors import DataError
 
-FILLS_ZEROS: frozenset[StepName] = frozenset({"minmax", "minmax_symmetric", "zscore"})
+FILLS_ZEROS: frozenset[StepName] = frozenset(
+    {"minmax", "minmax_symmetric", "zscore", "zscore_numbers", "power"}
+)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,18 @@
 """A kernel, map, solver or measure as a config names it: a registered name and checked parameters."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from inspect import signature
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, PlainValidator, ValidationError, create_model
+from pydantic import BaseModel, ValidationError, create_model
+from pydantic_core import core_schema
 
 from kfeat.experiments.names import Line
-from kfeat.experiments.problems import refuse, told
-from kfeat.parameters import did_you_mean, parameter_model
+from kfeat.experiments.problems import instead, problems_of, refuse
+from kfeat.parameters import HANDED_IN, parameter_model
 
 
 @dataclass(frozen=True)
@@ -45,9 +46,8 @@ class Component:
 
     def build(self, **handed_in: Any) -> Any:
         """Return an instance; it takes what it can use of `handed_in` (kernel, random_state, n_jobs)."""
-        used = _taken(self.cls) & handed_in.keys()
         own = {key: each(value, Component.build) for key, value in self.parameters.items()}
-        return self.cls(**own, **{name: handed_in[name] for name in used})
+        return self.cls(**own, **{name: handed_in[name] for name in taken(self.cls) if name in handed_in})
 
     @cached_property
     def formula(self) -> str:
@@ -69,10 +69,10 @@ class Component:
     def _numbers(self, plain: Callable[["Component"], Any]) -> dict[str, Any]:
         moved: Mapping[str, Any] = getattr(self.cls, "identity_defaults", {})
 
-        def told(key: str) -> bool:
+        def differs(key: str) -> bool:
             return self.parameters[key] != moved[key] if key in moved else key in self.given
 
-        return {key: each(self.parameters[key], plain) for key in self.numeric() if told(key)}
+        return {key: each(self.parameters[key], plain) for key in self.numeric() if differs(key)}
 
     def description(self) -> dict[str, Any]:
         """Return the name, the version and every parameter that its numbers depend on, as plain JSON."""
@@ -80,19 +80,13 @@ class Component:
         return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
 
     def flat(self, part: str) -> dict[str, Any]:
-        """Return the name and the parameters by the keys of a config's `for:`, as in map.n_components.
+        """Return the name and the parameters by the keys of a config's `for:`, as in map.n_components."""
+        return flat_entry(part, self.entry())
 
-        A component within is its name, with its own parameters below: map.inner, map.inner.n_components.
-        A list such as kernel.kernels is the names joined by ` + `, and its items are kernel.kernels.0, ...
-        """
-        found: dict[str, Any] = {part: self.name}
-        for key, value in self.parameters.items():
-            items = value if isinstance(value, list) else [value]
-            within = [item for item in items if isinstance(item, Component)]
-            found[f"{part}.{key}"] = " + ".join(item.name for item in within) if within else value
-            for i, item in enumerate(within):
-                found |= item.flat(f"{part}.{key}.{i}" if isinstance(value, list) else f"{part}.{key}")
-        return found
+    def entry(self) -> dict[str, Any]:
+        """Return its name and all of its parameters, as a config writes them."""
+        values = {key: each(value, Component.entry) for key, value in self.parameters.items()}
+        return {"name": self.name, **values}
 
     def numeric(self) -> list[str]:
         """Return the parameters that its numbers depend on: not, say, the size of a cache."""
@@ -101,9 +95,14 @@ class Component:
 
 
 @cache
-def _taken(cls: Any) -> frozenset[str]:
+def taken(cls: Any) -> tuple[str, ...]:
     """Return the parameters of a class's constructor."""
-    return frozenset(signature(cls).parameters)
+    return tuple(signature(cls).parameters)
+
+
+def parameters_of(cls: Any) -> list[str]:
+    """Return the parameters that a config can give."""
+    return [name for name in taken(cls) if name not in HANDED_IN]
 
 
 def each(value: Any, do: Callable[[Component], Any]) -> Any:
@@ -111,6 +110,23 @@ def each(value: Any, do: Callable[[Component], Any]) -> Any:
     if isinstance(value, list):
         return [each(item, do) for item in value]
     return do(value) if isinstance(value, Component) else value
+
+
+def flat_entry(part: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the name and the parameters of an entry, of a config or of a row, by flat keys.
+
+    A component within is its name, with its own parameters below: map.inner, map.inner.n_components.
+    A list such as kernel.kernels is the names joined by ` + `, and its items are kernel.kernels.0, ...
+    """
+    found: dict[str, Any] = {part: entry["name"]}
+    for key, value in entry.items():
+        items = value if isinstance(value, list) else [value]
+        within = [item for item in items if isinstance(item, dict) and "name" in item]
+        if key != "name":
+            found[f"{part}.{key}"] = " + ".join(item["name"] for item in within) if within else value
+        for i, item in enumerate(within):
+            found |= flat_entry(f"{part}.{key}.{i}" if isinstance(value, list) else f"{part}.{key}", item)
+    return found
 
 
 def in_words(value: Any) -> str:
@@ -146,7 +162,7 @@ def _read_within(annotation: Any) -> Any:
     if isinstance(annotation, type) and get_origin(annotation) is None:
         for base, part in ((Kernel, "kernel"), (FeatureMap, "map")):
             if issubclass(annotation, base):
-                return Annotated[Any, PlainValidator(partial(read_component, part=part, kind=annotation))]
+                return Annotated[Any, Entry(part, kind=annotation)]
         return annotation
     if get_origin(annotation) in (None, Literal):
         return annotation
@@ -179,18 +195,48 @@ def read_component(entry: Any, part: str, kind: type = object) -> Component:
     name, label = parameters.pop("name"), parameters.pop("label", None)
     if name not in classes:
         unknown_or_other = "unsuitable" if name in registries()[part] else "unknown"
-        raise refuse([(["name"], f"{unknown_or_other} {part} '{name}'{_instead(name, classes)}")])
-    known = parameter_model(classes[name]).model_fields
-    unknown = [([key], f"unknown key{_instead(key, known)}") for key in parameters if key not in known]
+        raise refuse([(["name"], f"{unknown_or_other} {part} '{name}'{instead(name, classes)}")])
     try:
-        given = {key: value for key, value in parameters.items() if key in known}
-        component = Component.of(name, classes[name], given, label)
+        return Component.of(name, classes[name], parameters, label)
     except ValidationError as error:
-        raise refuse([*unknown, *told(error, entry)]) from None
-    if unknown:
-        raise refuse(unknown)
-    return component
+        raise refuse(problems_of(error, entry, parameters_of(classes[name]))) from None
 
 
-def _instead(word: str, known: Iterable[str]) -> str:
-    return f"{did_you_mean(word, list(known))}; known: {', '.join(known)}"
+@dataclass(frozen=True)
+class Entry:
+    """How a config's entry is validated as a component of a part: as a kernel, map, solver or measure.
+
+    The class must be one of `kind`, and a solver may have a role: `mapped` ones train on features, `exact`
+    ones on a kernel.
+    """
+
+    part: str
+    role: Literal["mapped", "exact"] | None = None
+    kind: type = object
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
+        """Return pydantic's schema: the model of an entry is made once its `name` tells which it is."""
+        return core_schema.no_info_plain_validator_function(self._read)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        """Return the JSON Schema: one alternative per class, by its name, or a list of names.
+
+        What is within another component may be anything.
+        """
+        if self.kind is not object:
+            return {}
+        classes = {name: cls for name, cls in registries()[self.part].items() if self._fits(cls)}
+        entries: list[Any] = [handler(entry_model(cls).__pydantic_core_schema__) for cls in classes.values()]
+        names = {"type": "array", "items": {"enum": list(classes)}, "minItems": 1}
+        several = {"type": "object", "properties": {"name": names}, "required": ["name"]}
+        return {"anyOf": [*entries, several]}
+
+    def _read(self, entry: Any) -> Component:
+        component = read_component(entry, self.part, self.kind)
+        if not self._fits(component.cls):
+            ours, theirs = ("features", "a kernel") if self.role == "mapped" else ("a kernel", "features")
+            raise refuse([((), f"{component.name} trains on {theirs}, not on {ours}")])
+        return component
+
+    def _fits(self, cls: Any) -> bool:
+        return self.role is None or cls.needs_kernel == (self.role == "exact")

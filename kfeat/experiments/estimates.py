@@ -1,22 +1,29 @@
-"""What each trial of a run will take: seconds and memory, before it starts."""
+"""What each trial of a run will take, before it starts: as past rows say, else by a formula of its sizes."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from math import inf
+from math import inf, sqrt
+from statistics import fmean, median
+from typing import Any, NamedTuple
 
 from kfeat.data import Protocol, Source
-from kfeat.data.shapes import Shape, shape_of
-from kfeat.experiments.memory_need import peak_bytes
-from kfeat.experiments.plan import Trial
+from kfeat.data.shapes import Shape, class_shares, shape_of
+from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.experiments.row import Row
-from kfeat.experiments.seconds import PastSeconds
-from kfeat.experiments.workload import of_trial
 from kfeat.memory import available_memory
+
+BASE = 250_000_000  # bytes of Python with NumPy, SciPy and scikit-learn loaded: 172 to 230 MB
+CACHE_SHARE = 0.5  # of the memory that there is goes to LIBSVM's kernel cache at most
+TRIAL = 0.05  # seconds of a trial in which nothing is to do
+LIBSVM_ROWS = 50_000  # with so many at most LIBSVM computes kernel values again and again
+DEFAULT_COLUMNS = 100
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds on one core and bytes at the peak; None where nobody can tell before the data are there.
+    """Seconds on one core and bytes at the peak; None where they are unknown before the data are loaded.
 
     What is not known counts as nothing: such a trial runs as a small one.
     """
@@ -25,15 +32,38 @@ class Estimate:
     memory: int | None
 
 
+class Work(NamedTuple):
+    """The sizes that a trial's time and memory depend on.
+
+    n of all `rows` train, with d features, of which a share is `stored`. A map makes D columns of them; D is
+    None for a kernel machine, whose largest problem of two classes has `pair` rows. A measure draws its map
+    `draws` times, and keeps Gram matrices of the n rows where `gram` says so. `kind` names the data, kernel,
+    map and solver or measure.
+    """
+
+    kind: tuple[str, ...]
+    n: int
+    rows: int
+    d: int
+    D: int | None
+    k: int = 1
+    pair: float = 0.0
+    stored: float = 1.0
+    generated: int = 0
+    draws: int = 0
+    gram: bool = False
+    on_disk: bool = False
+
+
 def estimates(
     trials: Sequence[Trial], past: Iterable[Row], memory: float | None = None, time_limit: float = inf
 ) -> dict[str, Estimate]:
     """Return the estimate of each trial by its id, the same for all repeats of a cell.
 
-    `past` are rows to learn seconds from, `memory` the bytes that there are (None: what is available), of
-    which LIBSVM takes a share; no trial goes on beyond `time_limit` seconds.
+    `past` are rows to learn from, `memory` the bytes that there are (None: what is available), of which
+    LIBSVM takes a share; no trial goes on beyond `time_limit` seconds.
     """
-    seconds, there = PastSeconds(past), memory or available_memory()
+    learnt, there = Past(past), memory or available_memory()
     shapes: dict[tuple[int, int], Shape | None] = {}
 
     def shape(source: Source, protocol: Protocol) -> Shape | None:
@@ -45,10 +75,137 @@ def estimates(
     found: dict[str, Estimate] = {}
     for trial in trials:
         if trial.cell not in found:
-            work = of_trial(trial, shape)
-            expected = seconds.of(trial.cell, work)
+            sizes = shape(trial.source, trial.protocol)
+            work = None if sizes is None else work_of(_described(trial), sizes)
+            seconds = learnt.seconds(trial.cell, work)
             found[trial.cell] = Estimate(
-                None if expected is None else min(expected, time_limit),
-                None if work is None else peak_bytes(work, there),
+                None if seconds is None else min(seconds, time_limit),
+                learnt.peaks.get(trial.cell) or (None if work is None else peak_bytes(work, there)),
             )
     return {trial.id: found[trial.cell] for trial in trials}
+
+
+def _described(trial: Trial) -> Row:
+    """Return what a row says of the components of a trial."""
+    parts = {part: item and item.description() for part, item in trial.components.items()}
+    kernel = trial.kernel.description()
+    return {"dataset": dataset_name(trial.source), "kernel": kernel, "memory": trial.memory, **parts}
+
+
+def work_of(row: Row, shape: Shape | None = None) -> Work:
+    """Return the work of a trial that a row describes; without a shape of its data, as the row has it."""
+    shape = shape or _shape_in(row)
+    solver, measure = row.get("solver") or {}, row.get("measure") or {}
+    method = row["map"]["name"] if row["map"] else "exact", (solver or measure)["name"]
+    n, classes = shape.n_train, len(shape.classes)
+    return Work(
+        kind=(row["dataset"], row["kernel"]["name"], *method),
+        n=min(measure.get("n_rows") or n, n),
+        rows=n + shape.n_test,
+        d=shape.n_features,
+        D=_columns(row["map"], shape.n_features) if row["map"] else None,
+        k=classes if classes > 2 else 1,
+        pair=min(sum(shape.classes[:2]) or 1.0, 1.0) * n,
+        stored=shape.stored,
+        generated=shape.generated,
+        draws=measure.get("n_draws", 1) if measure else 0,
+        gram="n_rows" in measure,
+        on_disk=row.get("memory") == "out_of_core",
+    )
+
+
+def _shape_in(row: Row) -> Shape:
+    """Return the shape that a row has; its data count as dense, since it does not say."""
+    source, sizes = row["source"] or {}, (row["n_train"], row["n_test"], row["n_features"])
+    generated = 0 if source.get("name") == "large_quadric" else source.get("n", 0) * source.get("d", 0)
+    return Shape(*sizes, classes=class_shares(row["dataset"], row["protocol"]), generated=generated)
+
+
+def _columns(feature_map: dict[str, Any], d: int) -> int:
+    """Return how many columns a map makes of rows of d features, at most."""
+    if "maps" in feature_map:
+        return sum(_columns(one, d) for one in feature_map["maps"])
+    components = int(feature_map.get("n_components") or DEFAULT_COLUMNS)
+    return min(feature_map.get("rank") or components, components) + (1 + d if feature_map.get("h01") else 0)
+
+
+def peak_bytes(work: Work, there: float) -> int:
+    """Return the bytes that a trial takes at its peak, in double precision beside `BASE`.
+
+    A map: 2 d D, 2.5 D for the features of a row and a solver's copy of them, and D^2 / 2 per class.
+    A kernel machine: 2 n d, and a Gram matrix, of which it caches half of what is `there` at most. A measure
+    that samples rows keeps five Gram matrices.
+    """
+    n, d, D, k = work.n, work.d, work.D, work.k
+    if (
+        work.on_disk and D is not None
+    ):  # vectors over the rows stay in memory: Newton takes 126 bytes for each
+        return int(BASE + 64 * (2 + k) * n + 8 * k * D**2)
+    values = work.rows * d * work.stored + 2 * work.generated
+    if D is None:
+        return int(BASE + 16 * values + min(8 * n * work.pair, CACHE_SHARE * there))
+    columns = 2.5 * (n if work.draws else work.rows) * D + 2 * d * D + (1 + k / 2) * D**2
+    return int(BASE + 8 * (values + columns + (5 * n**2 if work.gram else 0)))
+
+
+def formula(work: Work) -> float:
+    """Return the seconds on one core by the sizes alone, right to a factor of ten; past rows say more."""
+    n, d, D = work.n, work.d, work.D
+    if D is None:
+        return TRIAL + 7e-10 * d * n * min(n, LIBSVM_ROWS)
+    mapping = 1e-9 * n * D * sqrt(d)  # between maps that multiply by a d x D matrix and those by FFTs
+    if work.draws:
+        return TRIAL + work.draws * (mapping + (5e-11 * n**2 * D if work.gram else 0.0))
+    return TRIAL + mapping + 3e-7 * work.k * n * D
+
+
+class Past:
+    """What past rows say of the seconds and the memory of trials.
+
+    A trial whose cell has rows takes the mean of their seconds, and the least of their peaks, but for kernel
+    machines, whose cache is larger where there is more memory. One of a kind that has rows, or else of the
+    same map and solver on any data, takes its formula times the median ratio of their seconds to their
+    formulas; any other its formula. A cell that has only rows that were stopped takes their limit at least.
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.peaks: dict[str, int] = {}
+        self._cells: dict[str, list[float]] = defaultdict(list)
+        self._ratios: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        self._stopped: dict[str, float] = {}
+        for row in rows:
+            if row["status"] == "stopped":
+                self._stopped[row["cell"]] = max(row["limit_s"], self._stopped.get(row["cell"], 0.0))
+            elif row["status"] == "done":
+                self._learn(row)
+
+    def _learn(self, row: Row) -> None:
+        """Take note of a row; what other versions of kfeat may describe tells of its own cell alone."""
+        seconds, cell = cpu_seconds(row), row["cell"]
+        self._cells[cell].append(seconds)
+        if (peak := row.get("peak_memory_mb")) and row["map"]:
+            self.peaks[cell] = min(int(1e6 * peak), self.peaks.get(cell, int(1e6 * peak)))
+        with suppress(ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            work = work_of(row)
+            if 0 < (ratio := (seconds + TRIAL) / formula(work)) < inf:
+                for key in (work.kind, work.kind[2:]):
+                    self._ratios[key].append(ratio)
+
+    def seconds(self, cell: str, work: Work | None) -> float | None:
+        """Return the seconds of a trial of this cell; None where neither its work nor a past run is known."""
+        if cell in self._cells:
+            return fmean(self._cells[cell])
+        if work is None:
+            return self._stopped.get(cell)
+        ratios = self._ratios.get(work.kind) or self._ratios.get(work.kind[2:]) or [1.0]
+        return max(formula(work) * median(ratios), self._stopped.get(cell, 0.0))
+
+
+def cpu_seconds(row: Row) -> float:
+    """Return the CPU seconds of all phases of a row, which other trials beside it do not stretch."""
+    return float(sum(phase["cpu"] for phase in row["seconds"].values()))
+
+
+def wall_seconds(row: Row) -> float:
+    """Return the wall seconds of all phases of a row."""
+    return float(sum(phase["wall"] for phase in row["seconds"].values()))

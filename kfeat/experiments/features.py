@@ -48,7 +48,7 @@ def out_of_core(feature_map: Any, data: Dataset, clock: Clock, solver: type, fol
     them: to read 100,000 x 500 random Fourier features back took a sixth of the time of mapping them again
     (from the page cache), or as much (from a disk of 1 GB/s).
     """
-    from kfeat.maps.diagnostics import ColumnCounter
+    from kfeat.diagnostics import ColumnCounter
 
     counter = ColumnCounter()
     train = MappedBatches(feature_map, data.X_train, observe=counter.see)

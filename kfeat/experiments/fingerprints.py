@@ -8,10 +8,10 @@ from kfeat.data import Source, fingerprint, load_raw
 from kfeat.data.registry import entry
 from kfeat.data.sources import FileSource
 from kfeat.errors import DataError
-from kfeat.experiments.compatibility import check_tasks, known_task
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial, dataset_name, described, plan
 from kfeat.experiments.row import Row
+from kfeat.experiments.setting import check_tasks, known_task
 from kfeat.saying import say_once
 
 

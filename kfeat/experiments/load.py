@@ -3,62 +3,106 @@
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import ValidationError
+from annotated_types import Ge, MinLen
+from pydantic import AfterValidator, BaseModel, ValidationError, ValidationInfo, field_validator
 
-from kfeat.data import Protocol, Source
+from kfeat.data import Source
+from kfeat.data.registry import registry
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component
-from kfeat.experiments.features import Memory
-from kfeat.experiments.figure_layout import FigureLayout
 from kfeat.experiments.grid import MAX_TRIALS, count_trials
-from kfeat.experiments.including import read_file
-from kfeat.experiments.located import LocatedDict
-from kfeat.experiments.names import configs_above, experiment_name
-from kfeat.experiments.overrides import apply_override, refuse_idle, settings_of
+from kfeat.experiments.layout import Figure, FigureLayout, TableLayout
+from kfeat.experiments.names import Line, Name, Strict, configs_above, experiment_name
+from kfeat.experiments.overrides import apply_override, read_file, refuse_idle, settings_of
 from kfeat.experiments.paper import Claim, Reported
-from kfeat.experiments.problems import KeyPath, config_error, refuse, sentences
-from kfeat.experiments.schema import ExperimentKeys, SettingKeys, Switch, TableLayout
-from kfeat.experiments.yaml_file import SUFFIXES
+from kfeat.experiments.problems import KeyPath, config_error, refuse
+from kfeat.experiments.setting import Setting
+from kfeat.experiments.switches import Switch, checked_switches
+from kfeat.experiments.yaml_file import SUFFIXES, Document
 from kfeat.parameters import did_you_mean
 
 EXACT = "exact"  # what `map` is called where there is none, in `for:` and in --maps
+SHARED = [each.alias or name for name, each in Setting.model_fields.items()]  # keys that settings share
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What is run on what: the grid of datasets, protocols and kernels, and the methods compared on each."""
+class ExperimentFile(Strict):
+    """All that an experiment file says, once its shared keys have been handed to each of its settings.
 
-    datasets: Sequence[Source]
-    protocols: Sequence[Protocol]
-    kernels: Sequence[Component]
-    maps: Sequence[Component]
-    mapped_solvers: Sequence[Component]
-    exact_solvers: Sequence[Component]
-    measures: Sequence[Component]
-    repeats: int
-    exact_repeats: int = 1
-    memory: Memory = "in_core"
+    `stand_ins` says of a dataset which one it stands in for, such as `gisette_mnist: Gisette`: figures say so
+    where they name it, and tables below.
+    """
 
+    settings: Annotated[list[Setting], MinLen(1)]
+    title: Line
+    seed: Annotated[int, Ge(0)] = 0
+    rows_from: list[Name] = []
+    reported: Reported | None = None
+    claims: list[Claim] = []
+    switches: Annotated[list[Switch], AfterValidator(checked_switches)] = []
+    stand_ins: dict[str, Line] = {}
+    table: TableLayout | None = None
+    figure: Figure | None = None
+
+    @field_validator("settings")
     @classmethod
-    def of(cls, keys: SettingKeys) -> "Setting":
-        """Return what the keys of a setting say, each grid laid out."""
-        flat = chain.from_iterable
-        return cls(
-            datasets=keys.dataset,
-            protocols=list(flat(keys.protocol)),
-            kernels=list(flat(keys.kernel)),
-            maps=list(flat(keys.maps)),
-            mapped_solvers=list(flat(keys.solvers.mapped)),
-            exact_solvers=list(flat(keys.solvers.exact)),
-            measures=list(flat(keys.measure)),
-            repeats=keys.repeats,
-            exact_repeats=keys.exact_repeats,
-            memory=keys.memory,
-        )
+    def _can_run(cls, settings: list[Setting]) -> list[Setting]:
+        """Refuse settings none of which has what its maps, or its `mapped` solvers, need to run.
+
+        What is left out on purpose, as in `mapped: null` or `maps: []`, is not missed.
+        """
+        if any(one.maps and (one.mapped_solvers or one.measures) for one in settings):
+            return settings
+        problems: list[tuple[KeyPath, str]] = []
+        for i, one in enumerate(settings):
+            if one.maps and "mapped" not in one.solvers.model_fields_set:
+                what = "nothing is done with the features: add a `mapped` solver to `solvers`, or a `measure`"
+                problems.append(((i, "maps"), f"{what}; `mapped: null` says that this is meant"))
+            if one.mapped_solvers and "maps" not in one.model_fields_set:
+                problems.append(((i, "solvers"), "`mapped` solvers need features: add `maps`"))
+        if problems:
+            raise refuse(problems)
+        return settings
+
+    @field_validator("rows_from")
+    @classmethod
+    def _exist(cls, names: list[str], info: ValidationInfo) -> list[str]:
+        """Refuse the name of no config, where it is known where these are."""
+        root = configs_above(info.context) if info.context else None
+        if root is None:
+            return names
+        problems: list[tuple[KeyPath, str]] = []
+        for i, name in enumerate(names):
+            if not any((root / (name + suffix)).is_file() for suffix in SUFFIXES):
+                files = root.rglob("[!_.]*.yaml")
+                known = [one.relative_to(root).with_suffix("").as_posix() for one in files]
+                near = did_you_mean(name, known)
+                problems.append(((i,), f"there is no config '{name}' below {root.name}/{near}"))
+        if problems:
+            raise refuse(problems)
+        return names
+
+    @field_validator("stand_ins")
+    @classmethod
+    def _known_data(cls, stand_ins: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        if "settings" not in info.data:  # which have a problem of their own, and may name the data
+            return stand_ins
+        here = [source for setting in info.data["settings"] for source in setting.datasets]
+        known = {*registry(), *(one if isinstance(one, str) else one.name for one in here)}
+        if unknown := [name for name in stand_ins if name not in known]:
+            raise ValueError(f"unknown dataset '{unknown[0]}'{did_you_mean(unknown[0], sorted(known))}")
+        return stand_ins
+
+    @field_validator("figure")
+    @classmethod
+    def _of_the_table(cls, figure: FigureLayout | None, info: ValidationInfo) -> FigureLayout | None:
+        table = info.data.get("table")
+        has_ratios = table is not None and any(column.over for column in table.columns)
+        if figure is not None and figure.kind == "ratios" and "table" in info.data and not has_ratios:
+            raise ValueError("ratios are those of a `table` with columns that have `over`, and there is none")
+        return figure
 
 
 @dataclass(frozen=True)
@@ -67,23 +111,53 @@ class Experiment:
 
     name: str
     path: Path
-    title: str
+    keys: Mapping[str, Any] = field(compare=False, repr=False)  # of the file as read
     settings: Sequence[Setting]
+    title: str
     seed: int
     rows_from: Sequence[str]
     reported: Reported | None
     claims: Sequence[Claim]
     switches: Sequence[Switch]
+    stand_ins: Mapping[str, str]
     table: TableLayout | None
     figure: FigureLayout | None
-    stand_ins: Mapping[str, str]
-    raw: LocatedDict = field(compare=False, repr=False)  # the file as read, with its lines
     changed: bool = False  # by the command line: the plan may lack what claims speak of
 
     @property
     def datasets(self) -> list[Source]:
         """Return the datasets of all settings, each once."""
         return list(dict.fromkeys(source for setting in self.settings for source in setting.datasets))
+
+    def resolved(self) -> dict[str, Any]:
+        """Return a config's keys with nothing left to be filled in; it is a config too, of the same trials.
+
+        Each point of a grid is an item of its own, and each kernel, map and solver has all of its parameters.
+        `reported`, `claims`, `switches`, `table` and `figure` are as the file and what it includes have them.
+        """
+        settings = []
+        for setting in self.settings:
+            keys = _as_keys(setting)
+            keys["solvers"] = {role: items for role, items in keys["solvers"].items() if items}
+            settings.append({key: value for key, value in keys.items() if value})
+        own = {*SHARED, "settings", "title", "seed"}
+        rest = {key: value for key, value in self.keys.items() if key not in own}
+        what = settings[0] if len(settings) == 1 else {"settings": settings}
+        return {"title": self.title, "seed": self.seed, **what, **rest}
+
+
+def _as_keys(value: Any) -> Any:
+    """Return a part of a setting as a config writes it, without what is null."""
+    if isinstance(value, list | tuple):
+        return [_as_keys(item) for item in value]
+    if isinstance(value, Component):
+        found = {"name": value.name, "label": value.label, **value.parameters}
+    elif isinstance(value, BaseModel):
+        fields = sorted(type(value).model_fields.items(), key=lambda field: field[0] != "name")
+        found = {field.alias or name: getattr(value, name) for name, field in fields}
+    else:
+        return value
+    return {key: _as_keys(item) for key, item in found.items() if item is not None}
 
 
 def load_experiment(
@@ -103,7 +177,7 @@ def load_experiment(
     def typed(some: Sequence[str]) -> tuple[Experiment, Experiment]:
         raw = deepcopy(file)
         for override in some:
-            apply_override(raw, override, SettingKeys.model_fields)
+            apply_override(raw, override, SHARED)
         whole = _typed(raw, path, repeats)
         return whole, _selected(whole, maps, exact, repeats)
 
@@ -114,7 +188,7 @@ def load_experiment(
 
 def _handed_down(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Return the file with its shared keys in each of its settings, which may replace them."""
-    shared = {key: value for key, value in raw.items() if key in SettingKeys.model_fields}
+    shared = {key: value for key, value in raw.items() if key in SHARED}
     settings = raw.get("settings")
     if settings is None:
         settings = [shared]
@@ -125,7 +199,7 @@ def _handed_down(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 def _refuse_giant(keys: Mapping[str, Any], path: Path, repeats: int | None) -> None:
     """Raise ConfigError where the file's grids have too many points, before they are laid out."""
-    trials = sum(count_trials(part, repeats) for part in settings_of(keys))
+    trials = sum(count_trials(part, repeats) for part in settings_of(keys).values())
     if trials > MAX_TRIALS:
         raise ConfigError(
             f"{path}: its grids have up to {trials:,} trials, and {MAX_TRIALS:,} are allowed; "
@@ -133,30 +207,14 @@ def _refuse_giant(keys: Mapping[str, Any], path: Path, repeats: int | None) -> N
         )
 
 
-def _typed(raw: LocatedDict, path: Path, repeats: int | None) -> Experiment:
-    keys = _handed_down(raw)
+def _typed(file: Document, path: Path, repeats: int | None) -> Experiment:
+    keys, place = _handed_down(file.value), path.resolve()
     _refuse_giant(keys, path, repeats)
     try:
-        file = ExperimentKeys.model_validate(keys)
-        _refuse_halves(file.settings)
-        _refuse_strangers(file.rows_from, path.resolve())
+        found = ExperimentFile.model_validate(keys, context=place)
     except ValidationError as error:
-        raise config_error(path, sentences(error, ExperimentKeys, raw, path)) from None
-    return Experiment(
-        name=experiment_name(path.resolve()),
-        path=path,
-        title=file.title,
-        settings=[Setting.of(each) for each in file.settings],
-        seed=file.seed,
-        rows_from=file.rows_from,
-        reported=file.reported,
-        claims=file.claims,
-        switches=file.switches,
-        table=file.table,
-        figure=file.figure,
-        stand_ins=file.stand_ins,
-        raw=raw,
-    )
+        raise config_error(error, ExperimentFile, file, path) from None
+    return Experiment(experiment_name(place), path, file.value, **dict(found))
 
 
 def _selected(
@@ -185,52 +243,23 @@ def _selected(
         )
     if repeats is not None:
         running = [
-            replace(setting, repeats=repeats, exact_repeats=min(setting.exact_repeats, repeats))
+            setting.model_copy(
+                update={"repeats": repeats, "exact_repeats": min(setting.exact_repeats, repeats)}
+            )
             for setting in running
         ]
     return replace(experiment, settings=running)
-
-
-def _refuse_halves(settings: Sequence[SettingKeys]) -> None:
-    """Raise ValidationError where no setting has what its maps, or its `mapped` solvers, need to run.
-
-    What is left out on purpose, as in `mapped: null` or `maps: []`, is not missed.
-    """
-    if any(one.maps and (one.solvers.mapped or one.measure) for one in settings):
-        return
-    problems: list[tuple[KeyPath, str]] = []
-    for i, one in enumerate(settings):
-        if one.maps and "mapped" not in one.solvers.model_fields_set:
-            what = "nothing is done with the features: add a `mapped` solver to `solvers`, or a `measure`; "
-            what += "`mapped: null` says that this is meant"
-            problems.append((("settings", i, "maps"), what))
-        if one.solvers.mapped and "maps" not in one.model_fields_set:
-            what = "`mapped` solvers need features: add `maps`"
-            problems.append((("settings", i, "solvers"), what))
-    if problems:
-        raise refuse(problems)
-
-
-def _refuse_strangers(names: Sequence[str], path: Path) -> None:
-    """Raise ValidationError where `rows_from` names no config, and it is known where these are."""
-    root = configs_above(path)
-    if root is None:
-        return
-    problems: list[tuple[KeyPath, str]] = []
-    for i, name in enumerate(names):
-        if not any((root / (name + suffix)).is_file() for suffix in SUFFIXES):
-            known = [each.relative_to(root).with_suffix("").as_posix() for each in root.rglob("[!_.]*.yaml")]
-            near = did_you_mean(name, known)
-            problems.append((("rows_from", i), f"there is no config '{name}' below {root.name}/{near}"))
-    if problems:
-        raise refuse(problems)
 
 
 def _of_setting(setting: Setting, names: Sequence[str], exact: bool) -> Setting:
     """Return the setting with what it runs of these methods, and nothing else."""
     maps = [item for item in setting.maps if item.name in names]
     if not maps or not (setting.mapped_solvers or setting.measures):
-        setting, maps = replace(setting, mapped_solvers=(), measures=()), []
-    if not (exact and setting.exact_solvers):
-        setting = replace(setting, exact_solvers=(), exact_repeats=1)
-    return replace(setting, maps=maps)
+        setting = setting.model_copy(update={"measures": []})
+        maps, mapped = [], list[Component]()
+    else:
+        mapped = setting.mapped_solvers
+    ran = setting.exact_solvers if exact else []
+    solvers = setting.solvers.model_copy(update={"mapped": mapped, "exact": ran})
+    update = {"maps": maps, "solvers": solvers}
+    return setting.model_copy(update=update if ran else {**update, "exact_repeats": 1})

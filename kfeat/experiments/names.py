@@ -1,12 +1,13 @@
-"""Names of experiments, which are folders too, and titles, which tables and figures show on one line."""
+"""What the models of a config share: strictness, names, which are folders too, titles, and quantities."""
 
 import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from kfeat.errors import ConfigError
+from kfeat.experiments.quantities import SCORE, quantity_named
 
 MAX_LENGTH = 500
 _PART = re.compile(r"[\w-][\w.-]{0,199}")
@@ -69,5 +70,23 @@ def _check_mathematics(text: str) -> None:
         ) from None
 
 
+def known_quantity(name: str) -> str:
+    """Return a quantity's name, or raise ValueError with the nearest one."""
+    # The measures declare quantities of their own; they bring scikit-learn in, so only those who ask wait.
+    import kfeat.experiments.measures  # noqa: F401
+
+    return name if name == SCORE else quantity_named(name).name
+
+
 Name = Annotated[str, AfterValidator(safe_name)]
 Line = Annotated[str, AfterValidator(one_line)]
+# A declared quantity, a parameter such as kernel.gamma, or `score`: that by which a row is judged.
+QuantityName = Annotated[str, AfterValidator(known_quantity)]
+
+
+class Strict(BaseModel):
+    """A mapping of a config: no unknown keys, no conversions."""
+
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, populate_by_name=True, defer_build=True
+    )

@@ -1,16 +1,72 @@
-"""Changing any key of a config from the command line: --set a.b.0.c=value, with a value in YAML."""
+"""The keys of a config before they are checked: its own, those of the file that it includes, and --set."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
+from pathlib import Path, PurePath
 from typing import Any
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.located import LocatedDict
-from kfeat.experiments.yaml_file import parse
+from kfeat.experiments.yaml_file import Document, Lines, read_mapping, read_text
+
+Target = tuple[Any, Lines, Any]  # a mapping or list, its lines, and the key or position that is to be set
+COMPLETED: dict[str, type] = {"reported": dict, "solvers": dict, "switches": list}
 
 
-def apply_override(raw: LocatedDict, override: str, shared: Collection[str] = ()) -> None:
-    """Set one `a.b.0.c=value` in a config as read; raises ConfigError where it has no such place.
+def read_file(path: Path) -> Document:
+    """Return the keys of an experiment file, completed by the file that it includes.
+
+    Keys of the file come first. What both hold as a mapping (`reported`, `solvers`) is completed key by
+    key, and `switches` by the keys that they speak of.
+    """
+    own = read_mapping(path)
+    if "include" not in own.value:
+        return own
+    del own.lines["include"]
+    shared = read_mapping(_beside(path, own.value.pop("include")))
+    if "include" in shared.value:
+        place = shared.place_of(["include"])
+        raise ConfigError(f"{place}, include: an included file cannot include another")
+    for key, kind in COMPLETED.items():
+        value, mine = shared.value.get(key), own.value.get(key)
+        if key in shared.value and not isinstance(value, kind):
+            expected = "a mapping" if kind is dict else "a list"
+            raise ConfigError(f"{shared.place_of([key])}, {key}: expected {expected} (got {value!r})")
+        if key in shared.value and isinstance(mine, kind):
+            _complete(mine, own.lines[key][1], value, shared.lines[key][1])
+    return Document({**shared.value, **own.value}, {**shared.lines, **own.lines})
+
+
+def _complete(mine: Any, my_lines: Lines, others: Any, other_lines: Lines) -> None:
+    """Add to a mapping the keys that it lacks, to a list the switches whose key none of its own has."""
+    if isinstance(mine, dict):
+        for values, more in ((mine, others), (my_lines, other_lines)):
+            values.update({**more, **values})
+        return
+    stated = [switch.get("key") for switch in mine if isinstance(switch, dict)]
+    for i, switch in enumerate(others):
+        if not (isinstance(switch, dict) and switch.get("key") in stated):
+            my_lines[len(mine)] = other_lines[i]
+            mine.append(switch)
+
+
+def _beside(path: Path, include: Any) -> Path:
+    """Return the included file; raises ConfigError unless it lies in the config's folder or below it.
+
+    A config may come from others: it must not show what else lies on this machine.
+    """
+    if isinstance(include, str):
+        name, folder = PurePath(include), path.parent
+        inside = (folder / name).resolve().is_relative_to(folder.resolve())
+        if inside and not name.is_absolute() and ".." not in name.parts:
+            return folder / name
+    raise ConfigError(
+        f"{path}: include: expected the name of a file in this one's folder or below it, without `..` "
+        f"(got {include!r})"
+    )
+
+
+def apply_override(document: Document, override: str, shared: Collection[str] = ()) -> None:
+    """Set one `a.b.0.c=value` in a config's keys; raises ConfigError where they have no such place.
 
     A key that settings share (`shared`) is set in every setting that replaces it, and at the top of the
     file where a setting takes it from there. A word below a list means each of its items.
@@ -18,23 +74,24 @@ def apply_override(raw: LocatedDict, override: str, shared: Collection[str] = ()
     key, equals, text = override.partition("=")
     if not equals or not key:
         raise ConfigError(f"--set {override}: expected key=value, as in --set maps.0.n_components=500")
-    parts, value = key.split("."), parse(text, f"--set {override}")
-    holders = _holders(raw, parts[0]) if parts[0] in shared else [raw]
-    for holder in holders:
+    parts, place = key.split("."), f"--set {override}"
+    new, top = read_text(text, place), (document.value, document.lines)
+    holders = _holders(*top, parts[0]) if parts[0] in shared else [top]
+    for holder, lines in holders:
         if len(parts) == 2 and parts[0] not in holder:
-            holder[parts[0]] = LocatedDict()
-    places = [place for holder in holders for place in _places(holder, parts)]
-    if not places:
-        raise ConfigError(f"--set {override}: changes nothing: {_obstacle(holders[0], parts)}")
-    for container, last in places:
-        container[last] = deepcopy(value)
-        container.places[last] = f"--set {override}"
+            holder[parts[0]], lines[parts[0]] = {}, (place, {})
+    targets = [target for holder, lines in holders for target in _targets(holder, lines, parts)]
+    if not targets:
+        raise ConfigError(f"--set {override}: changes nothing: {_obstacle(holders[0][0], parts)}")
+    for container, lines, last in targets:
+        container[last], lines[last] = deepcopy(new.value), (place, deepcopy(new.lines))
 
 
-def settings_of(raw: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the settings of a file as they stand there, without what is no mapping."""
-    settings = raw.get("settings")
-    return [part for part in settings if isinstance(part, dict)] if isinstance(settings, list) else []
+def settings_of(keys: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
+    """Return the settings of a file by their positions, without what is no mapping."""
+    settings = keys.get("settings")
+    items = enumerate(settings if isinstance(settings, list) else [])
+    return {i: part for i, part in items if isinstance(part, dict)}
 
 
 def refuse_idle(overrides: Sequence[str], typed: Callable[[Sequence[str]], tuple[Any, Any]]) -> None:
@@ -43,11 +100,18 @@ def refuse_idle(overrides: Sequence[str], typed: Callable[[Sequence[str]], tuple
     `typed` returns the experiment with some of the overrides: as the file has it, and what of that is run.
     Setting a key to the value that it has is no error.
     """
+
+    def result(some: Sequence[str]) -> Any:
+        try:
+            return typed(some)
+        except ConfigError:  # overrides that are valid only together with others change something
+            return None
+
     for i, override in enumerate(overrides):
-        before, after = (_or_none(typed, overrides[:end]) for end in (i, i + 1))
+        before, after = result(overrides[:i]), result(overrides[: i + 1])
         if before is not None and after is not None and before[0] == after[0]:
             continue
-        without = _or_none(typed, [*overrides[:i], *overrides[i + 1 :]])
+        without = result([*overrides[:i], *overrides[i + 1 :]])
         if without is not None and without[1] == typed(overrides)[1]:
             raise ConfigError(
                 f"--set {override}: changes nothing that is run: another --set, --repeats, --maps or "
@@ -55,32 +119,26 @@ def refuse_idle(overrides: Sequence[str], typed: Callable[[Sequence[str]], tuple
             )
 
 
-def _or_none(typed: Callable[[Sequence[str]], tuple[Any, Any]], overrides: Sequence[str]) -> Any:
-    try:
-        return typed(overrides)
-    except ConfigError:  # overrides that are valid only together with others change something
-        return None
-
-
-def _holders(raw: dict[str, Any], key: str) -> list[dict[str, Any]]:
+def _holders(keys: dict[str, Any], lines: Lines, key: str) -> list[tuple[dict[str, Any], Lines]]:
     """Return the settings that replace `key`, and the top of the file unless all of them do."""
-    settings = settings_of(raw)
-    replacing = [part for part in settings if key in part]
-    return replacing if replacing and len(replacing) == len(settings) else [raw, *replacing]
+    settings = settings_of(keys)
+    replacing = [(part, lines["settings"][1][i][1]) for i, part in settings.items() if key in part]
+    return replacing if replacing and len(replacing) == len(settings) else [(keys, lines), *replacing]
 
 
-def _places(target: Any, parts: Sequence[str]) -> list[tuple[Any, Any]]:
-    """Return each container and its key that `parts` lead to; only the last key may be new."""
+def _targets(value: Any, lines: Lines, parts: Sequence[str]) -> Iterator[Target]:
+    """Yield every place that `parts` lead to; only the last key may be new."""
     first, rest = parts[0], parts[1:]
-    if isinstance(target, list):
-        if not _is_position(first):
-            return [place for item in target for place in _places(item, parts)]
-        if int(first) >= len(target):
-            return []
-        return _places(target[int(first)], rest) if rest else [(target, int(first))]
-    if isinstance(target, dict):
-        return _places(target.get(first), rest) if rest else [(target, first)]
-    return []
+    if isinstance(value, list) and not _is_position(first):
+        for i, item in enumerate(value):
+            yield from _targets(item, lines[i][1], parts)
+        return
+    key = int(first) if isinstance(value, list) else first
+    there = key in value if isinstance(value, dict) else isinstance(value, list) and int(key) < len(value)
+    if rest and there:
+        yield from _targets(value[key], lines[key][1], rest)
+    elif not rest and (there or isinstance(value, dict)):
+        yield value, lines, key
 
 
 def _is_position(part: str) -> bool:

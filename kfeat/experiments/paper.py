@@ -1,20 +1,54 @@
 """What a paper prints and claims, as the `reported` and `claims` of an experiment file."""
 
-from typing import Annotated, Any, Literal, NamedTuple, Self
+import re
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
 
 from annotated_types import Ge, Gt
-from pydantic import BaseModel, Field, PlainValidator, model_validator
+from pydantic import AfterValidator, Field, PlainValidator, model_validator
 
-from kfeat.experiments.names import Line, Name
-from kfeat.experiments.printed_times import TimeText
+from kfeat.errors import ConfigError
+from kfeat.experiments.names import Line, Name, QuantityName, Strict
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.strict import STRICT, QuantityName
+from kfeat.experiments.selectors import Selector, matches
+
+if TYPE_CHECKING:
+    from kfeat.experiments.plan import Trial
+
+_TIME = re.compile(r"(?P<bound><\s*)?(?P<number>\d+(?:\.(?P<decimals>\d+))?)\s*(?P<unit>[a-z]+)")
+_UNITS = {"ms": 0.001} | {
+    unit: size
+    for size, units in (
+        (1.0, ("s", "sec", "secs", "second", "seconds")),
+        (60.0, ("min", "mins", "minute", "minutes")),
+        (3600.0, ("h", "hour", "hours")),
+    )
+    for unit in units
+}
 
 
-class Strict(BaseModel):
-    """A mapping of the file: no unknown keys, no conversions."""
+def seconds_printed(text: str) -> tuple[float, float]:
+    """Return the least and the most seconds that a printed time may stand for.
 
-    model_config = STRICT
+    The last digit is taken as rounded: `1.6 mins` is 93 to 99 seconds; `< 1 sec` is 0 to 1. Raises ValueError
+    for what is not a time.
+    """
+    found = _TIME.fullmatch(text.strip())
+    if found is None or found["unit"] not in _UNITS or not float(found["number"]):
+        raise ValueError(f"expected a time as printed, such as 3.6 secs, 2 hours or < 1 sec (got {text!r})")
+    value, unit = float(found["number"]), _UNITS[found["unit"]]
+    if found["bound"]:
+        return 0.0, value * unit
+    half = 0.5 * 10.0 ** -len(found["decimals"] or "")
+    return (value - half) * unit, (value + half) * unit
+
+
+def time_text(text: str) -> str:
+    """Return a time as printed; raises ValueError for what is none."""
+    seconds_printed(text)
+    return text
+
+
+TimeText = Annotated[str, AfterValidator(time_text)]
 
 
 class PrintedTime(NamedTuple):
@@ -80,7 +114,7 @@ class ReportedNumber(Explained):
     `test_time` that of mapping and predicting the test rows (`test`).
     """
 
-    cell: dict[str, Any] = Field(alias="for")
+    cell: Selector = Field(alias="for")
     of: QuantityName = SCORE
     mean: Annotated[float, Ge(0)]
     sd: Annotated[float, Ge(0)] | None = None
@@ -124,6 +158,21 @@ class Reported(Strict):
         return max(number.slack or self.slack, 2 * (number.sd or 0.0))
 
 
+def reported_number(reported: Reported | None, trial: "Trial") -> ReportedNumber | None:
+    """Return the printed score of the trial's cell; raises ConfigError if several speak of it."""
+    return reported_numbers(reported, trial).get(SCORE)
+
+
+def reported_numbers(reported: Reported | None, trial: "Trial") -> dict[str, ReportedNumber]:
+    """Return the printed numbers of the trial's cell by quantity; raises ConfigError if two are of one."""
+    found: dict[str, ReportedNumber] = {}
+    for number in reported.numbers if reported else []:
+        if matches(number.cell, trial) and found.setdefault(number.of, number) is not number:
+            places = f"{found[number.of].where} and {number.where}"
+            raise ConfigError(f"reported.numbers: {places} speak of the same cell; make their `for` differ")
+    return found
+
+
 class Claim(Explained):
     """A sentence of the paper as an assertion over cells.
 
@@ -144,12 +193,12 @@ class Claim(Explained):
     kind: Literal["paper", "stand_in", "own"] = "paper"
     text: str
     where: str
-    cell: dict[str, Any] = Field(alias="for", default={})
+    cell: Selector = Field(alias="for", default={})
     of: QuantityName = "score"
-    value: dict[str, Any] | None = None
-    difference: Annotated[list[dict[str, Any]], Field(min_length=2, max_length=2)] | None = None
-    ratio: Annotated[list[dict[str, Any]], Field(min_length=2, max_length=2)] | None = None
-    growth: dict[str, Any] | None = None
+    value: Selector | None = None
+    difference: Annotated[list[Selector], Field(min_length=2, max_length=2)] | None = None
+    ratio: Annotated[list[Selector], Field(min_length=2, max_length=2)] | None = None
+    growth: Selector | None = None
     against: str = "map.n_components"
     across: bool = False
     cases: Literal["all", "any"] = "all"

@@ -2,11 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from math import inf
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
@@ -14,7 +16,14 @@ from kfeat.data import Protocol, Source
 from kfeat.data.generators import Generator
 from kfeat.experiments.component import Component
 from kfeat.experiments.features import Memory
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.store import ended
+
+if TYPE_CHECKING:
+    from kfeat.experiments.load import Experiment
+
+# What to run again of what is done; a number N: what was not timed, until each cell has N timed runs.
+Again = Literal["nothing", "untimed", "everything"] | int
 
 
 def digest(value: Any) -> str:
@@ -153,7 +162,7 @@ def described(source: Source) -> dict[str, Any] | None:
     return None if isinstance(source, str) else dict(source.model_dump(mode="json"))
 
 
-def plan(experiment: Experiment, fingerprints: Mapping[Source, str]) -> list[Trial]:
+def plan(experiment: "Experiment", fingerprints: Mapping[Source, str]) -> list[Trial]:
     """Return the trials in the order they run: repeat by repeat, then the exact machines, which are slow.
 
     `fingerprints` maps each dataset to the hash of its content; one that it lacks has trials without rows.
@@ -162,7 +171,7 @@ def plan(experiment: Experiment, fingerprints: Mapping[Source, str]) -> list[Tri
     return list(trials.values())
 
 
-def every_trial(experiment: Experiment, fingerprints: Mapping[Source, str]) -> Iterator[Trial]:
+def every_trial(experiment: "Experiment", fingerprints: Mapping[Source, str]) -> Iterator[Trial]:
     """Yield the trial of each point of the settings' grids in order, with those that are equal to others."""
     for here in experiment.settings:
         for source, protocol, kernel in product(here.datasets, here.protocols, here.kernels):
@@ -198,3 +207,31 @@ def drawn(row: Mapping[str, Any]) -> bool:
         return row.get("map") is not None or Protocol.model_validate(protocol).random
     except ValidationError:
         return True
+
+
+def pending(
+    trials: Sequence[Trial], rows: dict[str, Row], again: Again = "nothing", time_limit: float = inf
+) -> list[Trial]:
+    """Return the trials without a row of status `done`, and those that are to run again.
+
+    One that was stopped is to run again if it may take longer now. Where `again` is a number of timed runs,
+    the first repeats of a cell come first, and those that run anyway are taken for timed ones, but for those
+    that failed before.
+    """
+    if again == "everything":
+        return list(trials)
+    wanted = again if isinstance(again, int) else inf if again == "untimed" else 0
+    there = {trial.id: rows[trial.id] for trial in trials if trial.id in rows}
+    over = {
+        key for key, row in there.items() if ended(row) >= ended({"status": "stopped", "limit_s": time_limit})
+    }
+    untimed = {identity for identity in over if not counts_as_timed(there[identity])}
+    failed = {identity for identity, row in there.items() if row["status"] == "failed"}
+    timed = Counter(trial.cell for trial in trials if trial.id not in untimed | failed)
+    todo = []
+    for trial in trials:
+        more = trial.id in untimed and timed[trial.cell] < wanted
+        timed[trial.cell] += more
+        if more or trial.id not in over:
+            todo.append(trial)
+    return todo

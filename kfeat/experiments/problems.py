@@ -1,20 +1,20 @@
 """Problems of an experiment file as sentences: where it stands, what was met, what would be right."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.located import place_of
+from kfeat.experiments.yaml_file import Document
 from kfeat.parameters import TOLD, describe, did_you_mean
 
 KeyPath: TypeAlias = Sequence[str | int]
 
 
 def refuse(problems: Iterable[tuple[KeyPath, str]]) -> ValidationError:
-    """Return the error that tells several problems, each with its path below the value being validated."""
+    """Return the error of several problems, each with its path below the value being validated."""
     return ValidationError.from_exception_data(
         "an experiment",
         [
@@ -26,16 +26,24 @@ def refuse(problems: Iterable[tuple[KeyPath, str]]) -> ValidationError:
     )
 
 
-def told(error: ValidationError, value: Any) -> list[tuple[KeyPath, str]]:
+def problems_of(error: ValidationError, value: Any, known: Collection[str] = ()) -> list[tuple[KeyPath, str]]:
     """Return the problems of a value, each with its path in the value and its text without the path.
 
-    Where a value may be of several kinds, what each of them asks for is one problem.
+    Where a value may be of several kinds, what each of them asks for is one problem. `known` are its keys.
     """
     found: dict[tuple[str | int, ...], list[str]] = {}
     for problem in error.errors():
         path = tuple(path_in(value, problem["loc"]))
-        found.setdefault(path, []).append(describe(problem, path=()).removeprefix(": "))
+        text = describe(problem, path=()).removeprefix(": ")
+        if problem["type"] == "extra_forbidden" and known:
+            text += instead(str(path[-1]), known)
+        found.setdefault(path, []).append(text)
     return [(path, _alternatives(texts)) for path, texts in found.items()]
+
+
+def instead(word: str, known: Collection[str]) -> str:
+    """Return what to write for an unknown word: the nearest of the known ones, and all of them."""
+    return f"{did_you_mean(word, list(known))}; known: {', '.join(known)}"
 
 
 def _alternatives(texts: Sequence[str]) -> str:
@@ -45,29 +53,24 @@ def _alternatives(texts: Sequence[str]) -> str:
     return ", or ".join([first, *(text.removeprefix("expected ") for text in more)])
 
 
-def config_error(file: object, problems: Iterable[str]) -> ConfigError:
-    """Return the error that lists the problems of a file, each once."""
-    told = list(dict.fromkeys(problems))
-    if len(told) == 1:
-        return ConfigError(told[0])
-    return ConfigError(
-        f"{file}: {len(told)} problems in this file:" + "".join(f"\n  {each}" for each in told)
-    )
+def config_error(error: ValidationError, model: type[BaseModel], file: Document, path: object) -> ConfigError:
+    """Return the error that lists every problem of a file once, each with its line and its path.
 
-
-def sentences(error: ValidationError, model: type[BaseModel], raw: Any, origin: object) -> Iterator[str]:
-    """Yield the problems with what tells their lines in `raw`, a file's mapping with its `settings`.
-
-    `origin` stands for the line where nothing has one. For an unknown key the known ones are told, by the
-    fields of the `model`.
+    For an unknown key the known ones are named, by the fields of the `model`.
     """
+    sentences = []
     for problem in error.errors():
-        path = path_in(raw, _within_file(raw, problem["loc"]), problem["type"] == "missing")
-        text = describe(problem, path=path)
-        known = _known_keys(model, problem["loc"][:-1]) if problem["type"] == "extra_forbidden" else []
-        if known:
-            text += f"{did_you_mean(str(path[-1]), known)}; known: {', '.join(known)}"
-        yield f"{place_of(raw, path) or origin}, {text}"
+        location = _within_file(file.value, problem["loc"])
+        keys = path_in(file.value, location, problem["type"] == "missing")
+        text = describe(problem, path=keys)
+        if problem["type"] == "extra_forbidden" and (known := _known_keys(model, problem["loc"][:-1])):
+            text += instead(str(keys[-1]), known)
+        sentences.append(f"{file.place_of(keys) or path}, {text}")
+    first, *others = dict.fromkeys(sentences)
+    if not others:
+        return ConfigError(first)
+    listed = "".join(f"\n  {each}" for each in (first, *others))
+    return ConfigError(f"{path}: {len(others) + 1} problems in this file:{listed}")
 
 
 def _within_file(raw: Any, location: KeyPath) -> KeyPath:
@@ -106,10 +109,8 @@ def _known_keys(model: type[BaseModel], location: KeyPath) -> list[str]:
             models = list(_models_in(fields[name].annotation)) if name in fields else []
             if len(models) != 1:
                 return []
-    if not location and "settings" in model.model_fields:
-        models += _models_in(
-            model.model_fields["settings"].annotation
-        )  # whose keys a file may have at its top
+    if not location and "settings" in model.model_fields:  # whose keys a file may have at its top
+        models += _models_in(model.model_fields["settings"].annotation)
     return [field.alias or key for one in models for key, field in one.model_fields.items()]
 
 

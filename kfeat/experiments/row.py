@@ -182,7 +182,7 @@ def completed(row: Row) -> Row:
 
 def _tolerance(solver: dict[str, Any]) -> dict[str, dict[str, float]]:
     """Return as learnt the tolerance that LIBLINEAR has for its solver, where a row left it to LIBLINEAR."""
-    from kfeat.solvers.liblinear.estimator import DEFAULT_EPS
+    from kfeat.solvers.liblinear import DEFAULT_EPS
 
     kind = solver.get("solver_type")
     if solver.get("name") != "liblinear" or solver.get("eps") is not None or not isinstance(kind, int):

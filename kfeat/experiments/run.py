@@ -1,34 +1,19 @@
-"""Running experiments: the trials not yet done, each saved as it finishes."""
+"""Experiments that are run: their plans, the rows there are of them, and running what is pending."""
 
-import typing
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kfeat.errors import KfeatError
-from kfeat.experiments.engines.base import Engine
-from kfeat.experiments.engines.local import Local
+from kfeat.errors import ConfigError
+from kfeat.experiments.engine import Engine
 from kfeat.experiments.fingerprints import fingerprints
-from kfeat.experiments.in_turn import InTurn, Wanted
-from kfeat.experiments.load import Experiment
-from kfeat.experiments.observer import RunObserver
-from kfeat.experiments.pending import Again
-from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.plan import Again, Trial, plan
 from kfeat.experiments.row import Row
-from kfeat.experiments.store import gathered_rows
-from kfeat.experiments.worker import WorkerOptions
-
-LOCAL = Local()
-
-
-class Ran(typing.NamedTuple):
-    """An experiment that has run, with its plan, or the error that ended it."""
-
-    experiment: Experiment
-    trials: list[Trial]
-    error: KfeatError | None
+from kfeat.experiments.schedule import Observer, Part, Scheduler
+from kfeat.experiments.store import gathered_rows, read_rows
 
 
 def planned(experiment: Experiment, **access: Any) -> list[Trial]:
@@ -39,6 +24,18 @@ def planned(experiment: Experiment, **access: Any) -> list[Trial]:
 def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
     """Return the rows that an experiment finds below `root`: its own, and those it shares with others."""
     return gathered_rows(root, [experiment.name, *experiment.rows_from])
+
+
+def neighbour(experiment: Experiment, name: str) -> Experiment:
+    """Return the experiment of this name, such as one of the same paper, from its file beside `experiment`'s.
+
+    Raises ConfigError where there is no such file, or a problem in it.
+    """
+    depth = experiment.name.count("/") + 1
+    path = experiment.path.resolve().parents[depth - 1] / f"{name}.yaml"
+    if not path.is_file():
+        raise ConfigError(f"{experiment.path}: it names the experiment {name}, and there is no {path}")
+    return load_experiment(path)
 
 
 def sharers_last(experiments: Sequence[Experiment]) -> list[Experiment]:
@@ -67,27 +64,27 @@ def sharers_last(experiments: Sequence[Experiment]) -> list[Experiment]:
 def run_experiments(
     experiments: Sequence[Experiment],
     root: Path,
-    options: WorkerOptions,
-    observer: RunObserver,
+    engine: Engine,
+    observer: Observer,
     *,
-    engine: Engine = LOCAL,
     again: Again = "nothing",
     only: Collection[str] | None = None,
     published: Path | None = None,
-) -> Generator[Ran, None, None]:
+) -> Generator[tuple[Experiment, Part], None, None]:
     """Run what is pending of experiments, or `only` of the trials with these ids; yield each that has ended.
 
     New rows go to each one's own folder below `root`. What trials will take is learnt from the rows there and
     from those below `published`. An error ends the experiment that met it, and the others go on, but for
     EngineError, which is raised.
     """
-    access = {"mirror": options.mirror, "offline": options.offline, "progress": observer.downloads()}
+    access = {"mirror": engine.options.mirror, "offline": engine.options.offline}
 
     def chosen(experiment: Experiment) -> list[Trial]:
-        return [trial for trial in planned(experiment, **access) if only is None or trial.id in only]
+        trials = planned(experiment, progress=observer.downloads(), **access)
+        return [trial for trial in trials if only is None or trial.id in only]
 
-    wanted = {
-        Wanted(
+    parts = {
+        Part(
             one.name,
             root / one.name,
             partial(chosen, one),
@@ -97,44 +94,25 @@ def run_experiments(
         ): one
         for one in experiments
     }
-    with closing(InTurn(wanted, options, observer, engine, again).carried_out()) as parts:
-        for part in parts:
-            part.rows.clear()  # they are on the disk, from where a report reads them
-            yield Ran(wanted[part.wanted], part.trials, part.error)
-
-
-def run_pending(
-    trials: Sequence[Trial],
-    rows: Callable[[], dict[str, Row]],
-    folder: Path,
-    options: WorkerOptions,
-    observer: RunObserver,
-    *,
-    engine: Engine = LOCAL,
-) -> list[Row]:
-    """Run those of `trials` that are pending, and return their rows, which go to `folder`.
-
-    `rows` is asked for the rows there are once the folder is locked.
-    """
-    return _rows(Wanted("", folder, lambda: list(trials), rows), options, observer, engine, "nothing")
+    with closing(Scheduler(parts, engine, observer, again).run()) as running:
+        for part in running:
+            yield parts[part], part
 
 
 def run_trials(
     trials: Sequence[Trial],
     folder: Path,
-    options: WorkerOptions,
-    observer: RunObserver,
-    engine: Engine = LOCAL,
-) -> list[Row]:
-    """Run all `trials`, whatever rows there are, and return their rows, which go to `folder`."""
-    return _rows(Wanted("", folder, lambda: list(trials), dict), options, observer, engine, "everything")
+    engine: Engine,
+    observer: Observer,
+    rows: Callable[[], dict[str, Row]] | None = None,
+) -> dict[str, Row]:
+    """Run those of `trials` that are pending, and return the rows of `folder`, to which theirs go.
 
-
-def _rows(
-    wanted: Wanted, options: WorkerOptions, observer: RunObserver, engine: Engine, again: Again
-) -> list[Row]:
-    with closing(InTurn([wanted], options, observer, engine, again).carried_out()) as parts:
-        part = next(parts)
+    `rows` is asked for the rows there are once the folder is locked: those of the folder, if it is left out.
+    """
+    part = Part("", folder, lambda: list(trials), rows or partial(read_rows, folder))
+    with closing(Scheduler([part], engine, observer).run()) as running:
+        next(running)
     if part.error:
         raise part.error
-    return part.rows
+    return read_rows(folder)

@@ -8,7 +8,7 @@ an experiment written so: rows are found again, those of `kfeat run` too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -16,16 +16,14 @@ from typing import Any
 
 from kfeat.data import Source
 from kfeat.errors import ConfigError
-from kfeat.experiments.engines.base import Engine
+from kfeat.experiments.engine import Engine
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.observer import RunObserver
-from kfeat.experiments.paper import ReportedNumber
+from kfeat.experiments.paper import ReportedNumber, reported_number
 from kfeat.experiments.plan import Trial, every_trial
-from kfeat.experiments.run import run_pending
-from kfeat.experiments.selectors import reported_number
+from kfeat.experiments.run import run_trials
+from kfeat.experiments.schedule import Observer
 from kfeat.experiments.store import Row, gathered_rows
 from kfeat.experiments.switches import turn
-from kfeat.experiments.worker import WorkerOptions
 
 FOLDER = "search"
 
@@ -70,7 +68,8 @@ def search_space(experiment: Experiment, fingerprints: Mapping[Source, str]) -> 
         raise ConfigError(f"{experiment.path}: nothing to search: no switch has `alternatives`")
 
     def trials_with(turned: Mapping[str, Any]) -> list[Trial]:
-        trials = every_trial(turn(experiment, turned), fingerprints)
+        settings = turn(experiment.settings, turned)
+        trials = every_trial(replace(experiment, settings=settings), fingerprints)
         return [trial for trial in trials if trial.map is not None]
 
     printed = list(_printed_cells(experiment, trials_with({})))
@@ -112,11 +111,9 @@ def search_rows(experiment: Experiment, root: Path) -> dict[str, Row]:
     return gathered_rows(root, [*(f"{name}/{FOLDER}" for name in names), *names])
 
 
-def run_search(
-    search: Search, root: Path, options: WorkerOptions, observer: RunObserver, engine: Engine
-) -> dict[str, Row]:
+def run_search(search: Search, root: Path, engine: Engine, observer: Observer) -> dict[str, Row]:
     """Run the trials that have no row yet, and return the rows; new ones go to the search's own folder."""
     there = partial(search_rows, search.experiment, root)
     folder = root / search.experiment.name / FOLDER
-    run_pending(search.trials, there, folder, options, observer, engine=engine)
+    run_trials(search.trials, folder, engine, observer, there)
     return there()

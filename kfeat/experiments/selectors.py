@@ -1,20 +1,71 @@
-"""Which trials a config's `for:` speaks of, and which printed number belongs to a trial."""
+"""Flat keys, and choosing trials, cells and rows by them: `for:` in a config, --where on the command line.
 
-from collections.abc import Mapping
-from typing import Any
+The keys are those of `Trial.describe`: dataset, protocol.scale, kernel.gamma, map, map.n_components.
+"""
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator
+
+from kfeat.data import Protocol
+from kfeat.data.generators import Generator
 from kfeat.errors import ConfigError
-from kfeat.experiments.paper import Reported, ReportedNumber
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.component import flat_entry, parameters_of, registries
+from kfeat.experiments.problems import refuse
+from kfeat.experiments.quantities import PARTS
+from kfeat.experiments.yaml_file import parse
+from kfeat.parameters import did_you_mean
+
+if TYPE_CHECKING:
+    from kfeat.experiments.plan import Trial
+
+Record = Mapping[str, Any]
 
 
-def matches(selector: Mapping[str, Any], trial: Trial) -> bool:
+def known_keys() -> list[str]:
+    """Return every key that a trial can have, but for those within a split or within another component."""
+    parameters = (f"{part}.{parameter}" for part, _, parameter in _parameters())
+    kinds: list[type[Generator]] = [Generator, *Generator.__subclasses__()]
+    generated = (f"dataset.{name}" for model in kinds for name in model.model_fields)
+    own = ["dataset", *(f"protocol.{name}" for name in Protocol.model_fields), *registries()]
+    return list(dict.fromkeys([*own, *parameters, *generated]))
+
+
+def switch_keys() -> list[str]:
+    """Return every key that a switch can have; of a parameter also with its component's name between."""
+    named = [f"{part}.{name}.{parameter}" for part, name, parameter in _parameters()]
+    return [*(key for key in known_keys() if not key.startswith("dataset.")), "repeats", *named]
+
+
+def _parameters() -> Iterator[tuple[str, str, str]]:
+    """Yield each parameter with its part (kernel, map, ...) and its component's name."""
+    for part, registry in registries().items():
+        for name, cls in registry.items():
+            yield from ((part, name, parameter) for parameter in parameters_of(cls))
+
+
+def check_keys(selector: dict[str, Any]) -> dict[str, Any]:
+    """Return a selector; raises ValidationError for a key that no trial can have.
+
+    A value that no trial of the config has may be meant: printed numbers and tables are shared by configs.
+    """
+    known = known_keys() if selector else []
+    unknown = [key for key in selector if ".".join(key.split(".")[:2]) not in known]
+    if unknown:
+        raise refuse(((), f"no trial has the key {key!r}{did_you_mean(key, known)}") for key in unknown)
+    return selector
+
+
+Selector = Annotated[dict[str, Any], AfterValidator(check_keys)]
+
+
+def matches(selector: Record, trial: "Trial") -> bool:
     """Tell whether the trial has these values under the keys of `Trial.describe`; a list means one of its."""
     return agrees(selector, trial.describe())
 
 
-def agrees(selector: Mapping[str, Any], flat: Mapping[str, Any]) -> bool:
+def agrees(selector: Record, flat: Record) -> bool:
     """Tell whether `flat` has the selector's values under its keys; a list means one of its values."""
     return all(key in flat and _is(flat[key], wanted) for key, wanted in selector.items())
 
@@ -23,16 +74,67 @@ def _is(value: Any, wanted: Any) -> bool:
     return bool(value == wanted) or (isinstance(wanted, list) and value in wanted)
 
 
-def reported_number(reported: Reported | None, trial: Trial) -> ReportedNumber | None:
-    """Return the printed score of the trial's cell; raises ConfigError if several speak of it."""
-    return reported_numbers(reported, trial).get(SCORE)
+def flat(row: Record) -> dict[str, Any]:
+    """Return the dataset, the protocol and every parameter of a row's components by their flat keys.
 
-
-def reported_numbers(reported: Reported | None, trial: Trial) -> dict[str, ReportedNumber]:
-    """Return the printed numbers of the trial's cell by quantity; raises ConfigError if two are of one."""
-    found: dict[str, ReportedNumber] = {}
-    for number in reported.numbers if reported else []:
-        if matches(number.cell, trial) and found.setdefault(number.of, number) is not number:
-            places = f"{found[number.of].where} and {number.where}"
-            raise ConfigError(f"reported.numbers: {places} speak of the same cell; make their `for` differ")
+    As in `map.n_components` or `protocol.split.kind`. A component within is its name, with its own parameters
+    below; the version of each stands beside its parameters, as in `map.version`.
+    """
+    found: dict[str, Any] = {"dataset": row["dataset"]}
+    source = row["source"] or {}
+    found |= {f"dataset.{key}": value for key, value in source.items() if key != "name"}
+    for key, value in row["protocol"].items():
+        found[f"protocol.{key}"] = value
+        inner = value if isinstance(value, dict) else {}
+        found |= {f"protocol.{key}.{name}": each for name, each in inner.items()}
+    for part in PARTS:
+        if row.get(part) is not None:
+            found |= flat_entry(part, row[part])
+        elif part == "map":
+            found["map"] = "exact"
     return found
+
+
+def learnt(row: Record) -> Iterator[tuple[str, float]]:
+    """Yield what took the place of parameters that were left to the data, as `learnt.kernel.gamma`."""
+    for part, numbers in row.get("learnt", {}).items():
+        for name, number in numbers.items():
+            yield f"learnt.{part}.{name}", number
+
+
+def chosen(records: Sequence[dict[str, Any]], conditions: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the records that have all the values of `key=value`, each a value in YAML or a list of some.
+
+    A value that is written so counts too: host=12e45678 is a text where the hosts are texts.
+
+    Raises ConfigError for text without `=`, and for a key or a value that no record has.
+    """
+    selector: dict[str, Any] = {}
+    for condition in conditions:
+        key, equals, text = condition.partition("=")
+        if not equals or not key:
+            raise ConfigError(f"--where {condition}: expected key=value, as in --where map.n_components=200")
+        known = list(dict.fromkeys(name for one in records for name in one))
+        if key not in known:
+            near = f"no row has '{key}'{did_you_mean(key, known)}"
+            raise ConfigError(f"--where {condition}: {near}; there are: {', '.join(known)}")
+        met = [one[key] for one in records if key in one]
+        selector[key] = _values(condition, text, met)
+        if not any(value in selector[key] for value in met):
+            words = list(dict.fromkeys(map(str, met)))
+            more = ", ..." if len(words) > 12 else ""
+            near = f"no row has this value{did_you_mean(text, words)}"
+            raise ConfigError(f"--where {condition}: {near}; there are: {', '.join(words[:12])}{more}")
+    return [one for one in records if agrees(selector, one)]
+
+
+def _values(condition: str, text: str, met: Sequence[Any]) -> list[Any]:
+    """Return the values that are meant: what the text is in YAML, its items, and those written like it."""
+    written = [value for value in met if str(value) == text][:1]
+    try:
+        value = parse(text, f"--where {condition}")
+    except ConfigError:
+        if not written:
+            raise
+        return written
+    return [*written, value, *(value if isinstance(value, list) else ())]

@@ -6,23 +6,39 @@ speaks of every component that has the parameter; with a name between (`solver.l
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import ValidationError
+from pydantic import ValidationError, ValidationInfo
 
 from kfeat.data import Protocol
-from kfeat.experiments.compatibility import unsupported, wrong_tasks
 from kfeat.experiments.component import Component, each
-from kfeat.experiments.keys import known_keys
-from kfeat.experiments.load import Experiment, Setting
+from kfeat.experiments.names import Strict
 from kfeat.experiments.plan import dataset_name
-from kfeat.experiments.problems import KeyPath, config_error, refuse, sentences, told
-from kfeat.experiments.schema import ExperimentKeys, Switch
+from kfeat.experiments.problems import KeyPath, problems_of, refuse
+from kfeat.experiments.selectors import switch_keys
+from kfeat.experiments.setting import Setting, unsupported, wrong_tasks
 from kfeat.parameters import did_you_mean
 
+if TYPE_CHECKING:
+    from kfeat.experiments.load import Experiment
+
 Place = tuple[str, str, str]  # the component (or ""), the dataset, the kernel (or "")
+
+
+class Switch(Strict):
+    """A choice of the protocol: how well it is known, and by what evidence; `value` where no key holds it.
+
+    `key` is one of `Trial.describe` (solver.C), or names one component's (solver.libsvm.C). `alternatives`
+    are values to try in place of the present one.
+    """
+
+    key: str
+    status: Literal["known", "inferred", "open"]
+    evidence: str
+    value: str | None = None
+    alternatives: list[Any] = []
 
 
 @dataclass(frozen=True)
@@ -34,7 +50,7 @@ class Value:
     default: bool
 
 
-def choices(experiment: Experiment) -> dict[str, list[Value]]:
+def choices(experiment: "Experiment") -> dict[str, list[Value]]:
     """Return every switch of the experiment with its values, by the key without a component's name."""
     found: dict[str, list[Value]] = {}
     for setting in experiment.settings:
@@ -77,72 +93,68 @@ def general(key: str) -> tuple[str, str | None]:
     return (f"{part}.{rest[1]}", rest[0]) if len(rest) == 2 else (key, None)
 
 
-def check_switches(experiment: Experiment) -> None:
-    """Raise ConfigError with every problem of the file's switches: unknown keys, values that cannot be."""
-    problems = list(_problems(experiment))
-    if problems:
-        told = sentences(refuse(problems), ExperimentKeys, experiment.raw, experiment.path)
-        raise config_error(experiment.path, told)
+def checked_switches(switches: list[Switch], info: ValidationInfo) -> list[Switch]:
+    """Return the switches; raises ValidationError for unknown keys, and for values that cannot be."""
+    if problems := list(_problems(switches, info.data.get("settings", []))):
+        raise refuse(problems)
+    return switches
 
 
-def _problems(experiment: Experiment) -> Iterator[tuple[KeyPath, str]]:
-    known = known_keys()
-    for i, switch in enumerate(experiment.switches):
-        place = ("switches", i)
-        if switch.key in [other.key for other in experiment.switches[:i]]:
-            yield (*place, "key"), f"'{switch.key}' stands there twice"
+def _problems(switches: Sequence[Switch], settings: Sequence[Setting]) -> Iterator[tuple[KeyPath, str]]:
+    known = switch_keys() if switches else []
+    for i, switch in enumerate(switches):
+        if switch.key in [other.key for other in switches[:i]]:
+            yield (i, "key"), f"'{switch.key}' stands there twice"
         if switch.value is not None and switch.key in known:
-            yield (*place, "value"), f"the config itself holds the value of {switch.key}; leave it out"
+            yield (i, "value"), f"the config itself holds the value of {switch.key}; leave it out"
         if switch.value is None and switch.key not in known:
             near = did_you_mean(switch.key, known)
             needed = "a choice that no key holds needs a `value`"
-            yield (*place, "key"), f"'{switch.key}' is no key of an experiment{near}; {needed}"
-        elif switch.alternatives:
-            for path, text in _wrong_alternatives(experiment, switch):
-                yield (*place, "alternatives", *path), text
+            yield (i, "key"), f"'{switch.key}' is no key of an experiment{near}; {needed}"
+        elif switch.alternatives and (switch.value is not None or "." not in switch.key):
+            can = "only keys of the protocol and parameters of kernels, maps and solvers can"
+            yield (i, "alternatives"), f"{switch.key} cannot be turned; {can}"
+        else:
+            for j, value in enumerate(switch.alternatives):
+                for path, text in _wrong_alternative(settings, switch.key, value):
+                    yield (i, "alternatives", j, *path), text
 
 
-def _wrong_alternatives(experiment: Experiment, switch: Switch) -> Iterator[tuple[KeyPath, str]]:
-    if switch.value is not None or "." not in switch.key:
-        can = "only keys of the protocol and parameters of kernels, maps and solvers can"
-        yield (), f"{switch.key} cannot be turned; {can}"
+def _wrong_alternative(settings: Sequence[Setting], key: str, value: Any) -> Iterator[tuple[KeyPath, str]]:
+    try:
+        turned = turn(settings, {key: value})
+    except ValidationError as error:
+        changed = {error.errors()[0]["loc"][0]: value}
+        yield from ((path[1:], text) for path, text in problems_of(error, changed))
         return
-    for j, value in enumerate(switch.alternatives):
-        try:
-            settings = turned(experiment, switch.key, value).settings
-        except ValidationError as error:
-            changed = {error.errors()[0]["loc"][0]: value}
-            yield from (((j, *path[1:]), text) for path, text in told(error, changed))
-            continue
-        for s in settings:
-            yield from (((j,), f"maps: {text}") for item in s.maps for text in unsupported(item, s.kernels))
-            yield from (((j,), f"solvers: {text}") for text in wrong_tasks(s.datasets, s.mapped_solvers))
+    for one in turned:
+        yield from (((), f"maps: {text}") for item in one.maps for text in unsupported(item, one.kernels))
+        yield from (((), f"solvers: {text}") for text in wrong_tasks(one.datasets, one.mapped_solvers))
 
 
-def turned(experiment: Experiment, key: str, value: Any) -> Experiment:
-    """Return the experiment with one switch at `value`, in every setting and every component that has it.
+def turn(settings: Sequence[Setting], values: Mapping[str, Any]) -> list[Setting]:
+    """Return settings with switches at these values, in every setting and every component that has them.
 
     Exact machines keep their parameters: a search runs none. Raises pydantic's ValidationError.
     """
-    return replace(experiment, settings=[_turned(setting, key, value) for setting in experiment.settings])
-
-
-def turn(experiment: Experiment, values: Mapping[str, Any]) -> Experiment:
-    """Return the experiment with several switches turned, one after another."""
+    turned = list(settings)
     for key, value in values.items():
-        experiment = turned(experiment, key, value)
-    return experiment
+        turned = [_turned(setting, key, value) for setting in turned]
+    return turned
 
 
 def _turned(setting: Setting, key: str, value: Any) -> Setting:
     part, _, name = key.partition(".")
     if part == "protocol":
         field = {name: getattr(Protocol.model_validate({name: value}), name)}
-        return replace(setting, protocols=[each.model_copy(update=field) for each in setting.protocols])
+        return setting.model_copy(
+            update={"protocols": [each.model_copy(update=field) for each in setting.protocols]}
+        )
     found = {"kernel": "kernels", "map": "maps", "solver": "mapped_solvers", "measure": "measures"}[part]
-    items: Sequence[Component] = getattr(setting, found)
-    changes: dict[str, Any] = {found: [_changed(item, key, value) for item in items]}
-    return replace(setting, **changes)
+    items = [_changed(item, key, value) for item in getattr(setting, found)]
+    if part == "solver":
+        return setting.model_copy(update={"solvers": setting.solvers.model_copy(update={"mapped": items})})
+    return setting.model_copy(update={found: items})
 
 
 def _changed(item: Component, key: str, value: Any) -> Component:

@@ -22,7 +22,7 @@ from kfeat.experiments.features import fit_map, in_core, out_of_core
 from kfeat.experiments.machine import environment, peak_memory_mb, reset_peak_memory
 from kfeat.experiments.plan import Trial, dataset_name, described
 from kfeat.experiments.row import SCHEMA, Row, check_row
-from kfeat.solvers.class_weights import with_codes
+from kfeat.solvers.base import with_codes
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,8 @@
 """A child process that carries out trials, so that a solve in C can be ended at any moment.
 
 Ctrl-C in the parent kills the child at once (a solve in C would swallow it), and a child whose parent is
-gone, even by kill -9, ends by itself.
+gone, even by kill -9, ends by itself. At the time limit the system ends the child, by a timer of its CPU
+seconds.
 
 A trial comes pickled, and is unpickled in the child alone: that imports the libraries of its map and its
 solver, and in a Dask worker too this took seconds before its first child began.
@@ -11,26 +12,41 @@ import logging
 import multiprocessing
 import os
 import pickle
+import signal
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import inf
-from multiprocessing.connection import Connection, wait
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from threading import Lock
 from time import perf_counter
 
 import psutil
 from threadpoolctl import threadpool_limits
 
 from kfeat.errors import EngineError, KfeatError
-from kfeat.experiments.child_start import end_with_parent, interrupts_held_back, threads_capped
-from kfeat.experiments.clock import TEST_PHASES, Phase
-from kfeat.experiments.idle import busy_seconds, was_idle
+from kfeat.experiments.clock import TEST_PHASES, Phase, busy_seconds, was_idle
 from kfeat.experiments.row import Row
 from kfeat.memory import limit_memory
 
 UNREADABLE = (
     "the process that is to run a trial cannot read it ({}); it needs the same kfeat as there is here"
 )
-LONGEST_WAIT = 60.0  # seconds; the system refuses to wait for an infinite time, or for years
+
+# Each library reads its own when it is loaded; NumPy's and SciPy's wheels bring two different OpenBLAS.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+
+_environment = Lock()
 
 
 @dataclass(frozen=True)
@@ -43,7 +59,7 @@ class WorkerOptions:
     files start; None is where this process was started.
 
     `memory` is the bytes that all trials which run at once on a machine may take; None: nine tenths of what
-    is available when they begin.
+    is available when they begin. A process that has no trial for `rest` seconds ends; None: it never does.
     """
 
     threads: int = 1
@@ -54,6 +70,7 @@ class WorkerOptions:
     offline: bool = False
     debug: bool = False
     folder: str | None = None
+    rest: float | None = None
 
 
 class Worker:
@@ -77,11 +94,11 @@ class Worker:
     def start(self, pickled: bytes) -> bool:
         """Hand over a pickled trial, and tell whether there still was a process to take it.
 
-        What happens next can be waited for on `connection`, for at most `patience` seconds.
+        What happens next can be waited for on `connection`.
         """
         self._pickled = pickled
         self._phase: Phase | None = None
-        self._began, self._others = perf_counter(), busy_seconds() - self._cpu_seconds()
+        self._began, self._busy_before, self._cpu_before = perf_counter(), busy_seconds(), self._cpu_seconds()
         try:
             self.connection.send_bytes(pickled)
         except OSError:
@@ -89,53 +106,45 @@ class Worker:
         return self.alive
 
     def row(self) -> Row | None:
-        """Return the row of the trial in hand if it has ended, by itself or not; None while it goes on.
+        """Wait for the next message of the process; return the row of its trial, None while that goes on.
 
         Raises the KfeatError of data that cannot be loaded, and EngineError where the child cannot unpickle
         the trial.
         """
-        while self.connection.poll():
-            try:
-                kind, value = self.connection.recv()
-            except (EOFError, OSError):
-                return self._died()
-            if kind == "error":
-                raise value
-            if kind == "row":
-                return dict(value)
-            self._phase = value
-        return self._stopped(self._phase) if self._phase and self._seconds_left <= 0 else None
+        try:
+            kind, value = self.connection.recv()
+        except (EOFError, OSError):
+            return self._died()
+        if kind == "error":
+            raise value
+        if kind == "row":
+            return dict(value)
+        self._phase = value
+        return None
 
-    def awaited_row(self) -> Row:
-        """Return the row of the trial in hand once it has ended; raises as `row` does."""
-        while True:
-            wait([self.connection], self.patience)
-            row = self.row()
-            if row is not None:
-                return row
-
-    @property
-    def patience(self) -> float:
-        """Return for how many seconds to wait for the trial in hand: it may be out of time then."""
-        # As many CPU seconds as there are threads may go by in a second; a poll costs less than 1 ms.
-        return min(max(0.02, self._seconds_left / self._options.threads), LONGEST_WAIT)
-
-    @property
-    def _seconds_left(self) -> float:
-        if self._phase is None:
-            return inf
-        used = self._phase.before + self._cpu_seconds() - self._phase.began
-        return self._options.time_limit - used
+    def _died(self) -> Row:
+        self._process.join(timeout=5)
+        code = self._process.exitcode
+        self.kill()
+        if self._interrupted:
+            return {"status": "failed", "reason": "interrupted"}
+        if code == -signal.SIGPROF and self._phase:
+            return self._stopped(self._phase)
+        if code == -signal.SIGKILL:
+            reason = "the process was killed (signal 9), most likely for want of memory"
+        else:
+            how = f"signal {-code}" if code and code < 0 else f"exit status {code}"
+            reason = f"the process died ({how})"
+        return {**self._header(), "status": "failed", "reason": reason}
 
     def _stopped(self, phase: Phase) -> Row:
-        """End the process, whose trial is out of time.
+        """Return the row of a trial that was out of time.
 
         The limit is a lower bound of what mapping and training take if it was stopped there.
         """
-        others = busy_seconds() - self._cpu_seconds() - self._others
-        idle = was_idle(others, perf_counter() - self._began)
-        self.kill()
         limit = self._options.time_limit
+        own = phase.began + limit - phase.before - self._cpu_before
+        idle = was_idle(busy_seconds() - self._busy_before - own, perf_counter() - self._began)
         return {
             **self._header(),
             "status": "stopped",
@@ -145,19 +154,6 @@ class Worker:
             "threads": self._options.threads,
             "timed": self._options.alone and idle and phase.name not in TEST_PHASES,
         }
-
-    def _died(self) -> Row:
-        self._process.join(timeout=5)
-        code = self._process.exitcode
-        self.kill()
-        if self._interrupted:
-            return {"status": "failed", "reason": "interrupted"}
-        if code == -9:
-            reason = "the process was killed (signal 9), most likely for want of memory"
-        else:
-            how = f"signal {-code}" if code and code < 0 else f"exit status {code}"
-            reason = f"the process died ({how})"
-        return {**self._header(), "status": "failed", "reason": reason}
 
     def _header(self) -> Row:
         from kfeat.experiments.trial import header
@@ -215,11 +211,18 @@ def _serve(connection: Connection, options: WorkerOptions) -> None:
         warnings.simplefilter("ignore")
 
     def announce(phase: Phase | None) -> None:
-        connection.send(("phase", phase))
+        if phase is None:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        elif options.time_limit < inf:
+            connection.send(("phase", phase))
+            signal.setitimer(signal.ITIMER_PROF, max(options.time_limit - phase.before, 0.001))
 
     with threadpool_limits(options.threads):  # for a library that does not read the environment
         while True:
             try:
+                if not connection.poll(options.rest):
+                    connection.close()
+                    return
                 pickled = connection.recv_bytes()
             except (EOFError, OSError):  # the parent is gone
                 return
@@ -244,3 +247,45 @@ def _serve(connection: Connection, options: WorkerOptions) -> None:
             except Exception as error:
                 connection.send(("row", header(trial) | failure(error)))
             give_memory_back()  # trials beside this process may need it before its next one begins
+
+
+@contextmanager
+def threads_capped(threads: int) -> Iterator[None]:
+    """Cap the threads of all numerical libraries that a process started within will ever load."""
+    with _environment:
+        before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+        os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+
+@contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """Hold Ctrl-C back: a process started within never gets it, this one gets it afterwards.
+
+    A terminal sends it to the child too, which would answer with a traceback while Python still starts.
+    """
+    resource_tracker.ensure_running()  # starting it later, within, would let Ctrl-C through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def end_with_parent() -> None:
+    """Let this process end by itself once its parent is gone, even by kill -9."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

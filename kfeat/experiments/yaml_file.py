@@ -1,16 +1,17 @@
-"""Reading a YAML mapping strictly: plain values only, within limits; every value knows its line."""
+"""Reading YAML strictly: plain values only, within limits, and beside them the line of each."""
 
 import os
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
 from yaml.composer import Composer
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.located import LocatedDict, LocatedList, Place, own_copy
 from kfeat.saying import EXPONENT, EXPONENT_BEGINS
 
 MAX_BYTES = 1_000_000
@@ -20,7 +21,26 @@ MAX_DEPTH = 50
 
 # C0 but tab and newline, C1, surrogates: they garble a terminal, or no file can hold them.
 _NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_YAML = "tag:yaml.org,2002:"
+
+# By key or position: where a value was written (`configs/x.yaml, line 12`), and the same for what is in it.
+Lines: TypeAlias = dict[Any, tuple[str, "Lines"]]
+
+
+@dataclass
+class Document:
+    """A YAML value, and where each value in it was written."""
+
+    value: Any
+    lines: Lines
+
+    def place_of(self, path: Sequence[str | int]) -> str | None:
+        """Return where the value at `path` was written, or else the nearest value around it."""
+        found, lines = None, self.lines
+        for part in path:
+            if part not in lines:
+                break
+            found, lines = lines[part]
+        return found
 
 
 if TYPE_CHECKING or not yaml.__with_libyaml__:
@@ -38,8 +58,8 @@ else:
 class _StrictLoader(_Loader):
     """YAML as people write it: `1e-3` is a number, and a key that stands twice is an error.
 
-    Values are texts, finite numbers, booleans, null, lists and mappings, as in JSON. `origin` is what the
-    text comes from, with whose name and line each value is marked.
+    Values are texts, finite numbers, booleans, null, lists and mappings, as in JSON; an alias is a copy.
+    `origin` is what the text comes from, which begins the place of each value.
     """
 
     def __init__(self, text: str, origin: str) -> None:
@@ -66,6 +86,47 @@ class _StrictLoader(_Loader):
         self.depth -= 1
         return node
 
+    def read(self, node: Any) -> tuple[Any, Lines]:
+        """Return the value of a node, and the lines of the values in it."""
+        lines: Lines = {}
+        if isinstance(node, yaml.MappingNode):
+            found: dict[str, Any] = {}
+            for key_node, value_node in node.value:
+                key = self.read(key_node)[0]
+                if not isinstance(key, str):
+                    _refuse(key_node, f"key {key!r} is not a word")
+                if key in found:
+                    _refuse(key_node, f"key '{key}' stands twice")
+                found[key], below = self.read(value_node)
+                lines[key] = (self._place(key_node), below)
+            return found, lines
+        if not isinstance(node, yaml.SequenceNode):
+            return self._scalar(node), lines
+        items = []
+        for i, item_node in enumerate(node.value):
+            item, below = self.read(item_node)
+            items.append(item)
+            lines[i] = (self._place(item_node), below)
+        return items, lines
+
+    def _scalar(self, node: yaml.ScalarNode) -> Any:
+        kind, text = node.tag.removeprefix("tag:yaml.org,2002:"), node.value
+        if kind == "timestamp":
+            _refuse(node, f"{text} is a date; put it in quotes to have it as a text")
+        if kind == "int" and re.fullmatch(r"[-+]?0[0-9_]+|.*:.*", text):  # octal, and to the base of 60
+            _refuse(node, f"{text} is an integer of YAML's old forms; write it in decimal, or quote a text")
+        value = self.construct_object(node)
+        if isinstance(value, str) and (found := _NO_TEXT.search(value)):
+            _refuse(node, f"the character U+{ord(found[0]):04X} has no place in a text")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            _refuse(node, "an integer of more than 64 bits")
+        if isinstance(value, float) and not abs(value) < float("inf"):
+            _refuse(node, f"{text} is not a finite number")
+        return value
+
+    def _place(self, node: yaml.Node) -> str:
+        return f"{self.origin}, line {node.start_mark.line + 1}" if self.has_lines else self.origin
+
 
 def _children(node: yaml.Node) -> list[yaml.Node]:
     if isinstance(node, yaml.MappingNode):
@@ -77,69 +138,20 @@ def _refuse(where: Any, problem: str) -> None:
     raise yaml.constructor.ConstructorError(None, None, problem, where.start_mark)
 
 
-def _mapping(loader: _StrictLoader, node: yaml.MappingNode) -> LocatedDict:
-    found = LocatedDict()
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, str):
-            _refuse(key_node, f"key {key!r} is not a word")
-        if key in found:
-            _refuse(key_node, f"key '{key}' stands twice")
-        found[key] = loader.construct_object(value_node, deep=True)
-        found.places[key] = _place(loader, key_node)
-    return found
-
-
-def _sequence(loader: _StrictLoader, node: yaml.SequenceNode) -> LocatedList:
-    found = LocatedList()
-    for item in node.value:
-        found.add(loader.construct_object(item, deep=True), _place(loader, item))
-    return found
-
-
-def _place(loader: _StrictLoader, node: yaml.Node) -> Place:
-    return f"{loader.origin}, line {node.start_mark.line + 1}" if loader.has_lines else loader.origin
-
-
-def _text(loader: _StrictLoader, node: yaml.ScalarNode) -> str:
-    text = str(loader.construct_yaml_str(node))
-    if found := _NO_TEXT.search(text):
-        _refuse(node, f"the character U+{ord(found[0]):04X} has no place in a text")
-    return text
-
-
-def _integer(loader: _StrictLoader, node: yaml.ScalarNode) -> int:
-    if re.fullmatch(r"[-+]?0[0-9_]+|.*:.*", node.value):  # octal, and to the base of 60
-        _refuse(node, f"{node.value} is an integer of YAML's old forms; write it in decimal, or quote a text")
-    number = int(loader.construct_yaml_int(node))
-    if not -(2**63) <= number < 2**63:
-        _refuse(node, "an integer of more than 64 bits")
-    return number
-
-
-def _number(loader: _StrictLoader, node: yaml.ScalarNode) -> float:
-    number = float(loader.construct_yaml_float(node))
-    if not abs(number) < float("inf"):
-        _refuse(node, f"{node.value} is not a finite number")
-    return number
-
-
-def _date(_: _StrictLoader, node: yaml.ScalarNode) -> None:
-    _refuse(node, f"{node.value} is a date; put it in quotes to have it as a text")
-
-
-_CONSTRUCTORS: dict[str, Any] = {
-    "map": _mapping, "seq": _sequence, "str": _text, "int": _integer, "float": _number, "timestamp": _date,
-}  # fmt: skip
-for _tag, _constructor in _CONSTRUCTORS.items():
-    _StrictLoader.add_constructor(_YAML + _tag, _constructor)
-_StrictLoader.add_implicit_resolver(_YAML + "float", EXPONENT, EXPONENT_BEGINS)
+_StrictLoader.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT, EXPONENT_BEGINS)
 
 
 def parse(text: str, origin: str) -> Any:
     """Return the value of one YAML document; raise ConfigError with `origin`, line and column."""
+    return read_text(text, origin).value
+
+
+def read_text(text: str, origin: str) -> Document:
+    """Return one YAML document with its lines; raise ConfigError with `origin`, line and column."""
     try:
-        return own_copy(_StrictLoader(text, origin).get_single_data())
+        loader = _StrictLoader(text, origin)
+        node = loader.get_single_node()
+        return Document(*(loader.read(node) if node is not None else (None, {})))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -156,7 +168,7 @@ def _is_tab(text: str, line: int, column: int) -> bool:
     return bool(lines) and lines[0][column:].startswith("\t")
 
 
-def read_mapping(path: Path) -> LocatedDict:
+def read_mapping(path: Path) -> Document:
     """Return the mapping in the YAML file `path`; raise ConfigError if there is none."""
     try:
         text = _content(path).decode("utf-8")
@@ -172,15 +184,15 @@ def read_mapping(path: Path) -> LocatedDict:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
     try:
-        value = parse(text, str(path))
+        document = read_text(text, str(path))
     except ConfigError as error:
         raise ConfigError(f"{error}{_advice(path)}") from None
-    if not isinstance(value, LocatedDict):
-        found = {type(None): "nothing", LocatedList: "list"}.get(type(value), type(value).__name__)
+    if not isinstance(document.value, dict):
+        found = "nothing" if document.value is None else type(document.value).__name__
         raise ConfigError(
             f"{path}: expected keys such as `dataset:` and `maps:`, found {found}{_advice(path)}"
         )
-    return value
+    return document
 
 
 def _advice(path: Path) -> str:

@@ -1,7 +1,7 @@
 """Exact kernels: vectorised, and knowing their Maclaurin series or their spectrum."""
 
 from kfeat.kernels.base import Kernel
-from kfeat.kernels.compositional import Compositional
+from kfeat.kernels.composed import Compositional, Sum
 from kfeat.kernels.dot_product import (
     DotProductKernel,
     Exponential,
@@ -10,9 +10,7 @@ from kfeat.kernels.dot_product import (
     VovkInfinite,
     VovkReal,
 )
-from kfeat.kernels.matern import Matern
-from kfeat.kernels.shift_invariant import Gaussian, Laplacian, ShiftInvariantKernel
-from kfeat.kernels.sums import Sum
+from kfeat.kernels.shift_invariant import Gaussian, Laplacian, Matern, ShiftInvariantKernel
 
 KERNELS: dict[str, type[Kernel]] = {
     "linear": Linear,

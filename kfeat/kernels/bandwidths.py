@@ -1,5 +1,6 @@
-"""Bandwidth heuristics: a kernel's bandwidth as the mean or the median distance between rows of the data."""
+"""Distances between rows, and bandwidths as their mean or their median."""
 
+import os
 from math import isnan
 from typing import Any, Literal
 
@@ -7,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import metrics
+from threadpoolctl import ThreadpoolController
 
 from kfeat.errors import DataError, UnsupportedKernelError
 from kfeat.kernels.base import TILE, inner_products, squared_norms
-from kfeat.kernels.forks import openmp_for_forks
-from kfeat.kernels.operands import as_operand
-from kfeat.kernels.randomness import generator
+from kfeat.kernels.operands import as_operand, generator
 
 BandwidthRule = Literal["mean_distance", "median"]
 CLOSE = 1e-6  # ||x - y||^2 / (||x||^2 + ||y||^2) below which the difference of the norms cancels too much
 SOME = 32  # rows that tell where most rows lie
 FAR = 100  # times the size of most rows: a mean so far from them was pulled there by few others
+IMPORTED_BY = os.getpid()
 MAX_ROWS = 2000  # two million pairs; beyond it the heuristic is computed on rows drawn at random
 
 
@@ -28,13 +29,6 @@ def euclidean_bandwidth(X: Any, rule: str, random_state: Any) -> float:
     norms = squared_norms(A if issparse(A) else A - centre_of(A))
     # Where most rows are the same, their distance is rounding so far.
     return bandwidth(exact_distances(A, A), rule) if found**2 < 2 * CLOSE * norms.max() else found
-
-
-def manhattan_bandwidth(X: Any, rule: str, random_state: Any) -> float:
-    """Return the mean or median of ||x - y||_1 over the distinct pairs of (at most MAX_ROWS) rows of X."""
-    A = sampled(X, random_state)
-    with openmp_for_forks():
-        return bandwidth(metrics.pairwise.manhattan_distances(A, A), rule)
 
 
 def bandwidth(distances: NDArray[Any], rule: str) -> float:
@@ -111,6 +105,19 @@ def exact_distances(X: Any, Y: Any) -> NDArray[np.float64]:
     return np.sqrt(distances, out=distances)
 
 
+def is_forked() -> bool:
+    """Tell whether this is a forked child, where OpenMP would wait for the parent's threads for ever."""
+    return os.getpid() != IMPORTED_BY
+
+
+def manhattan_distances(X: Any, Y: Any) -> NDArray[np.float64]:
+    """Return ||X[i] - Y[j]||_1, by SciPy (dense) or by scikit-learn's OpenMP (CSR)."""
+    if not is_forked():
+        return metrics.pairwise.manhattan_distances(X, Y)
+    with ThreadpoolController().limit(limits=1, user_api="openmp"):
+        return metrics.pairwise.manhattan_distances(X, Y)
+
+
 def number(kernel: Any, name: str) -> float:
     """Return the kernel's bandwidth, or raise UnsupportedKernelError while it still is a heuristic's name."""
     value = getattr(kernel, name)
@@ -119,8 +126,3 @@ def number(kernel: Any, name: str) -> float:
             f"{type(kernel).__name__}({name}={value!r}) is not a number yet: call kernel.resolve(X) first"
         )
     return float(value)
-
-
-def in_words(bandwidth: float | str) -> str:
-    """Return a bandwidth as a formula prints it: a number, or the heuristic in words."""
-    return bandwidth.replace("_", " ") if isinstance(bandwidth, str) else f"{bandwidth:g}"

@@ -1,7 +1,7 @@
 """What every exact kernel shares: Gram blocks computed tile by tile, in the precision of the data."""
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Annotated, Any, ClassVar, Self
 
@@ -9,7 +9,7 @@ import numpy as np
 from annotated_types import Gt, Lt
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
@@ -40,6 +40,8 @@ class Kernel(BaseEstimator):
     """
 
     algorithm_version: ClassVar[int] = 1
+    template: ClassVar[str]  # of the formula, with the names of parameters in braces
+    bandwidth: ClassVar[str | None] = None  # the parameter that may be a heuristic's name
 
     def __call__(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """Return the Gram block K[i, j] = k(X[i], Y[j]), with Y = X by default.
@@ -72,9 +74,15 @@ class Kernel(BaseEstimator):
         Y = Y if issparse(Y) else np.asfortranarray(Y)  # Y.T is what CSR rows are multiplied with
         return lambda X: self._tile(X, Y)
 
+    def parts(self) -> Sequence["Kernel"]:
+        """Return the kernels that this one is made of."""
+        return ()
+
     def check(self) -> None:
-        """Raise ParameterError where a parameter is not valid."""
+        """Raise ParameterError where a parameter is not valid, of this kernel or of one of its parts."""
         check_parameters(self)
+        for part in self.parts():
+            part.check()
 
     def _block(self, A: Any, B: Any, symmetric: bool) -> NDArray[Any]:
         """Return the block tile by tile; half of the tiles where it is `symmetric`."""
@@ -95,22 +103,43 @@ class Kernel(BaseEstimator):
                     K[rows, columns] = K[columns, rows].T
         return K
 
+    def diagonal(self, X: Any) -> NDArray[Any]:
+        """Return k(X[i], X[i]), shape (n,)."""
+        self.check()
+        A = as_operand(X)
+        with np.errstate(all="ignore"):
+            values = self._diagonal(A).astype(A.dtype, copy=False)
+        check_finite(values, f"values of {self!r}")
+        return values
+
     @property
-    @abstractmethod
     def formula(self) -> str:
         """The kernel as tables and figures print it."""
+        given = self.get_params(deep=False).items()
+        words = {name: v.replace("_", " ") if isinstance(v, str) else f"{v:g}" for name, v in given}
+        return self.template.format(**words)
 
     @abstractmethod
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
         """Return k(X[i], Y[j]) of two operands that are small enough for temporaries."""
 
     @abstractmethod
-    def diagonal(self, X: Any) -> NDArray[Any]:
-        """Return k(X[i], X[i]), shape (n,)."""
+    def _diagonal(self, X: Any) -> NDArray[Any]:
+        """Return k(X[i], X[i]) of an operand, shape (n,)."""
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
         """Return this kernel with every bandwidth heuristic replaced by the number learnt on X."""
-        return self
+        if self.bandwidth is None:
+            return self
+        self.check()
+        if not isinstance(rule := getattr(self, self.bandwidth), str):
+            return self
+        resolved: Self = clone(self).set_params(**{self.bandwidth: self._learnt(X, rule, random_state)})
+        return resolved
+
+    def _learnt(self, X: Any, rule: str, random_state: Any) -> float:
+        """Return the number that a heuristic stands for on X."""
+        raise NotImplementedError
 
 
 def dense_if_quicker(Y: Any) -> Any:

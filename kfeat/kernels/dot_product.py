@@ -1,19 +1,18 @@
 """Dot-product kernels k(x, y) = f(<x, y>), f(t) = sum_n a_n t^n (Schoenberg 1942; Kar & Karnick 2012, 3)."""
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from math import inf
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 from scipy import special
-from sklearn.base import clone
 
 from kfeat.errors import DataError
-from kfeat.kernels.bandwidths import BandwidthRule, euclidean_bandwidth, in_words, number
+from kfeat.kernels.bandwidths import BandwidthRule, euclidean_bandwidth, number
 from kfeat.kernels.base import Kernel, Positive, inner_products, squared_norms
-from kfeat.kernels.operands import as_operand, check_finite
 from kfeat.parameters import Degree
 
 
@@ -35,16 +34,10 @@ class DotProductKernel(Kernel):
     def _f(self, t: NDArray[Any]) -> NDArray[Any]:
         """Return f(t); t may be overwritten."""
 
-    def diagonal(self, X: Any) -> NDArray[Any]:
-        """Return f(||X[i]||^2), shape (n,)."""
-        self.check()
-        A = as_operand(X)
-        t = squared_norms(A)
+    def _diagonal(self, X: Any) -> NDArray[Any]:
+        t = squared_norms(X)
         self.check_radius(t)
-        with np.errstate(all="ignore"):
-            values = self._f(t).astype(A.dtype)
-        check_finite(values, f"values of {self!r}")
-        return values
+        return self._f(t)
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
         t = inner_products(X, Y)
@@ -76,11 +69,7 @@ class Linear(DotProductKernel):
     """
 
     formula = "<x, y>"
-
-    @property
-    def last_degree(self) -> int:
-        """The series is t."""
-        return 1
+    last_degree = 1
 
     def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
         """Return 0, 1, 0, 0, ... (n_terms of them)."""
@@ -90,6 +79,7 @@ class Linear(DotProductKernel):
         return t
 
 
+@dataclass(eq=False, repr=False)
 class Polynomial(DotProductKernel):
     """The polynomial kernel (gamma <x, y> + coef0)^degree.
 
@@ -114,15 +104,9 @@ class Polynomial(DotProductKernel):
     array([1., 2., 1., 0.])
     """
 
-    def __init__(
-        self,
-        degree: Degree = 2,
-        gamma: Positive = 1.0,
-        coef0: Annotated[float, Ge(0), Lt(inf)] = 0.0,
-    ) -> None:
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
+    degree: Degree = 2
+    gamma: Positive = 1.0
+    coef0: Annotated[float, Ge(0), Lt(inf)] = 0.0
 
     @property
     def formula(self) -> str:
@@ -155,6 +139,7 @@ class Polynomial(DotProductKernel):
         return power(t, self.degree)
 
 
+@dataclass(eq=False, repr=False)
 class Exponential(DotProductKernel):
     """The exponential dot-product kernel exp(<x, y> / sigma^2).
 
@@ -173,21 +158,13 @@ class Exponential(DotProductKernel):
     array([[1.]])
     """
 
-    def __init__(self, sigma: Positive | BandwidthRule = 1.0) -> None:
-        self.sigma = sigma
+    sigma: Positive | BandwidthRule = 1.0
+    bandwidth = "sigma"
 
-    @property
-    def formula(self) -> str:
-        """The kernel as tables and figures print it."""
-        return f"exp(<x, y> / sigma^2), sigma = {in_words(self.sigma)}"
+    template = "exp(<x, y> / sigma^2), sigma = {sigma}"
 
-    def resolve(self, X: Any, random_state: Any = None) -> Self:
-        """Return the kernel with sigma as a number: the mean or median distance between rows of X."""
-        self.check()
-        if not isinstance(self.sigma, str):
-            return self
-        resolved: Self = clone(self).set_params(sigma=euclidean_bandwidth(X, self.sigma, random_state))
-        return resolved
+    def _learnt(self, X: Any, rule: str, random_state: Any) -> float:
+        return euclidean_bandwidth(X, rule, random_state)
 
     def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
         """Return a_n = 1 / (n! sigma^(2n))."""
@@ -199,6 +176,7 @@ class Exponential(DotProductKernel):
         return np.exp(t, out=t)
 
 
+@dataclass(eq=False, repr=False)
 class VovkReal(DotProductKernel):
     """Vovk's real polynomial kernel (1 - <x, y>^degree) / (1 - <x, y>) = sum_{n < degree} <x, y>^n.
 
@@ -214,13 +192,9 @@ class VovkReal(DotProductKernel):
     array([[7.]])
     """
 
-    def __init__(self, degree: Degree = 2) -> None:
-        self.degree = degree
+    degree: Degree = 2
 
-    @property
-    def formula(self) -> str:
-        """The kernel as tables and figures print it."""
-        return f"(1 - <x, y>^{self.degree}) / (1 - <x, y>)"
+    template = "(1 - <x, y>^{degree}) / (1 - <x, y>)"
 
     @property
     def last_degree(self) -> int:

@@ -1,4 +1,4 @@
-"""The edge where data come in: sparse matrices are checked and brought into one form."""
+"""The edge where data come in: matrices and random sources are checked and brought into one form."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from kfeat.errors import DataError
+from kfeat.errors import DataError, ParameterError
 
 
 def as_operand(X: Any) -> Any:
@@ -101,3 +101,19 @@ def _within(index: Any, bound: int) -> bool:
     if index.ndim != 1 or index.dtype.kind not in "iu":
         return False
     return not index.size or bool(index.min() >= 0 and index.max() < bound)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a Generator for None, an int, a SeedSequence, a Generator (itself) or a RandomState.
+
+    A RandomState gives one number, the seed, so that it moves on between calls as scikit-learn expects.
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(
+            f"random_state: expected None, an integer of at least 0 or a random generator of NumPy's "
+            f"(got {random_state!r}): {error}"
+        ) from None

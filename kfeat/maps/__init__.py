@@ -1,15 +1,14 @@
 """Explicit random feature maps: scikit-learn transformers that hold the kernel they approximate."""
 
+from kfeat.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
 from kfeat.maps.base import MAPS, FeatureMap, kernels_of, maps_for
 from kfeat.maps.bayesian_quadrature import BayesianQuadrature
 from kfeat.maps.complex_maclaurin import ComplexMaclaurin
 from kfeat.maps.complex_tensor_sketch import ComplexTensorSketch
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
-from kfeat.maps.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
-from kfeat.maps.fastfood import Fastfood
 from kfeat.maps.nystrom import Nystrom
 from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
-from kfeat.maps.orthogonal import ORF, SORF
+from kfeat.maps.orthogonal import ORF, SORF, Fastfood
 from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
 from kfeat.maps.positive_features import PositiveFeatures
 from kfeat.maps.random_fourier import RandomFourier

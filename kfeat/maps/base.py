@@ -1,29 +1,34 @@
 """What every feature map shares: checks, the random source, and the walk over blocks of rows in threads.
 
-A new map draws what it needs in `_draw`, returns from `_block_mapper` the function that maps one block, and
-enters its name by `register`.
+A new map names its parameters as the fields of a dataclass, draws what it needs in `_draw`, returns from
+`_block_mapper` the function that maps one block, and enters its name by `register`.
 """
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar
+from dataclasses import dataclass, field
+from types import UnionType
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, dataclass_transform
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import DTypeLike, NDArray
+from pydantic_core import core_schema
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from kfeat.diagnostics import Diagnosis, diagnose
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
 from kfeat.kernels import KERNELS, Kernel
-from kfeat.kernels.operands import canonical
-from kfeat.kernels.randomness import generator
+from kfeat.kernels.operands import canonical, generator
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
-from kfeat.maps.diagnostics import Diagnosis, diagnose
 from kfeat.memory import check_memory
-from kfeat.parameters import check_parameters
+from kfeat.parameters import Jobs, check_parameters
 
-BlockMapper = Callable[[Any, NDArray[Any]], None]  # (rows of X, rows of the output to fill)
+Array = NDArray[Any]
+FOURTH_ROOTS = np.array([1, 1j, -1, -1j])  # the complex signs i^j by their exponents j
+BlockMapper = Callable[[Any, Array], None]  # (rows of X, rows of the output to fill)
 
 
 class Facts(NamedTuple):
@@ -39,8 +44,18 @@ class Facts(NamedTuple):
     use: str
 
 
+@dataclass(eq=False, repr=False)
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """A map z with <z(x), z(y)> close to kernel_(x, y) - kernel_offset_, as a scikit-learn transformer.
+
+    Parameters
+    ----------
+    kernel : Kernel, optional
+        The kernel to approximate, one of the classes that `approximates` names; None is `default_kernel`.
+    random_state : int, Generator, RandomState or None, default None
+        The source of the random numbers; an int makes the map reproducible.
+    n_jobs : int, optional
+        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
 
     Attributes
     ----------
@@ -53,32 +68,36 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     """
 
     facts: ClassVar[Facts]
+    approximates: ClassVar[type[Kernel] | UnionType]
+    default_kernel: ClassVar[Kernel]
     algorithm_version: ClassVar[int] = 1
-    resource_parameters: ClassVar[frozenset[str]] = frozenset()
     min_rows: ClassVar[int] = 64  # of a block: with fewer, the overhead per call costs more than cache misses
 
-    kernel: Any
-    random_state: Any
-    n_jobs: int | None
-    _n_features_out: int  # there once the map is fitted
+    kernel: Any = None
+    random_state: Any = field(default=None, kw_only=True)
+    n_jobs: Jobs = field(default=None, kw_only=True)
+    _n_features_out: int = field(init=False)  # there once the map is fitted
 
     @classmethod
-    @abstractmethod
     def supports(cls, kernel: Kernel) -> bool:
         """Return whether the map can approximate this kernel."""
+        return isinstance(kernel, cls.approximates)
 
     @classmethod
-    @abstractmethod
-    def default_kernel(cls) -> Kernel:
-        """Return the kernel that `kernel=None` stands for."""
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        return core_schema.is_instance_schema(cls)  # a parameter that is a map takes no mapping of its fields
 
     @abstractmethod
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         """Draw the map's random numbers for kernel_ and X, and return the number of output columns."""
 
     @abstractmethod
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         """Return the function that maps a dense or CSR block of this dtype into the rows of the output."""
+
+    def _check_memory(self, what: str, needed: int) -> None:
+        """Raise ParameterError where `needed` bytes are not free for a map of `what`."""
+        check_memory(f"a map of {what}", needed, "take fewer components", ParameterError)
 
     def _row_bytes(self, itemsize: int) -> int:
         """Return the working memory per row of a block."""
@@ -107,8 +126,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             ) from None
         return self
 
-    def _kernel_for(self, X: Any, rng: np.random.Generator) -> Kernel:
-        kernel = self.default_kernel() if self.kernel is None else self.kernel
+    def _kernel_for(self, X: Any, rng: Generator) -> Kernel:
+        kernel = self.default_kernel if self.kernel is None else self.kernel
         self.check_kernel(kernel)
         kernel.check()
         resolved: Kernel = clone(kernel).resolve(X, rng)  # which may be changed and fitted with again
@@ -127,7 +146,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
                 f"{cls.__name__} cannot approximate {kernel!r}; maps that can: {able}"
             )
 
-    def transform(self, X: Any, out: NDArray[Any] | None = None) -> Any:
+    def transform(self, X: Any, out: Array | None = None) -> Any:
         """Return the features of X (n, d), shape (n, n_features_out); float32 where X is, else float64.
 
         They are written block by block into `out` where given (any array of that shape and dtype, such as a
@@ -172,11 +191,12 @@ MAPS: dict[str, type[FeatureMap]] = {}
 M = TypeVar("M", bound=type[FeatureMap])
 
 
+@dataclass_transform(eq_default=False)
 def register(name: str) -> Callable[[M], M]:
-    """Return a class decorator that enters a map under its name in MAPS."""
+    """Return a class decorator that enters a map under its name in MAPS, its fields as its parameters."""
 
     def enter(cls: M) -> M:
-        MAPS[name] = cls
+        MAPS[name] = dataclass(eq=False, repr=False)(cls)
         return cls
 
     return enter
@@ -192,7 +212,7 @@ def maps_for(kernel: Kernel) -> list[str]:
     return sorted(name for name, cls in MAPS.items() if cls.supports(kernel))
 
 
-def checked_output(out: NDArray[Any], shape: tuple[int, int], dtype: DTypeLike, X: Any) -> NDArray[Any]:
+def checked_output(out: Array, shape: tuple[int, int], dtype: DTypeLike, X: Any) -> Array:
     """Return `out`, or raise DataError where the features do not fit it, or X lies in it."""
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
         met = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
@@ -200,3 +220,13 @@ def checked_output(out: NDArray[Any], shape: tuple[int, int], dtype: DTypeLike, 
     if np.shares_memory(out, X.data if issparse(X) else X):
         raise DataError("out: expected an array of its own, got one in which X lies, which is still read")
     return out
+
+
+def random_signs(rng: Generator, shape: tuple[int, ...]) -> NDArray[np.int8]:
+    """Return independent uniform signs in {-1, 1}, as int8."""
+    return 2 * rng.integers(2, size=shape, dtype=np.int8) - 1
+
+
+def random_fourth_roots(rng: Generator, shape: tuple[int, ...]) -> NDArray[np.int8]:
+    """Return independent uniform exponents j in {0, 1, 2, 3}, as int8, of the complex signs i^j."""
+    return rng.integers(4, size=shape, dtype=np.int8)

@@ -2,25 +2,27 @@
 
 import warnings
 from math import inf
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Lt
-from numpy.typing import NDArray
+from numpy.random import Generator
 from scipy.linalg import LinAlgError, cholesky
 from scipy.linalg.lapack import dpocon, dpotri
 
+from kfeat.diagnostics import column_counts
 from kfeat.errors import ParameterError
-from kfeat.kernels import Gaussian, Kernel
-from kfeat.maps.base import Facts, register
-from kfeat.maps.diagnostics import column_counts
-from kfeat.maps.pair_equations import PairEquations, check_pairs, sampled_pairs
-from kfeat.maps.sequences import Scrambling, Sequence
-from kfeat.maps.weighted_fourier import WeightedFourier
-from kfeat.maps.weights import Sign, weights_by
-from kfeat.parameters import Components, Jobs
+from kfeat.kernels import Gaussian
+from kfeat.maps.base import Array, Facts, register
+from kfeat.maps.weighted_fourier import (
+    PairEquations,
+    Sign,
+    WeightedFourier,
+    check_pairs,
+    sampled_pairs,
+    weights_by,
+)
 
-Array = NDArray[np.float64]
 LENGTHS = [2.0 ** (step / 2) for step in range(-2, 5)]  # that are tried, in units of sqrt(d): 0.5 to 4
 IDENTITY = 1e-3  # a prior whose largest correlation is below it says nothing
 SINGULAR = 1e-13  # reciprocal condition number below which the weights are rounding
@@ -42,14 +44,11 @@ class BayesianQuadrature(WeightedFourier):
 
     Parameters
     ----------
-    kernel : Gaussian, optional
-        The kernel to approximate; None is exp(-||x - y||^2).
+    kernel : Gaussian, default exp(-||x - y||^2)
     n_components : int, default 100
         The number D of features, of D / 2 frequencies.
-    sequence : {"mc", "halton", "sobol", "lattice", "digital_net"}, default "mc"
-        How the frequencies are drawn, as in RandomFourier.
-    scrambling : {"published", "random"}, default "published"
-        How Halton's points are scrambled, as in RandomFourier.
+    sequence, scrambling : as in RandomFourier, defaults "mc" and "published"
+        How the frequencies are drawn.
     length : float or {"pairs", "marginal_likelihood"}, default "pairs"
         L / sqrt(d), which is useful from about 0.7 to 2. "pairs" takes, of 0.5 to 4 in steps of sqrt(2), the
         one whose weights have the least squared error on `n_pairs` pairs of rows. "marginal_likelihood" takes
@@ -66,10 +65,7 @@ class BayesianQuadrature(WeightedFourier):
         there are where there are fewer.
     n_rows : int, default 2000
         The number of rows of X from which pairs are drawn; all, where X has fewer.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -92,49 +88,25 @@ class BayesianQuadrature(WeightedFourier):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="d D / 2",
         variance="with the weights no longer an average: biased, and less varying where the prior fits",
         source="Chang, Li, Yang & Poczos 2017, section 3",
         use="the Gaussian kernel in few dimensions; in many it gains little, and ses more",
     )
+    approximates = Gaussian
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        sequence: Sequence = "mc",
-        scrambling: Scrambling = "published",
-        length: Annotated[float, Gt(0), Lt(inf)] | Literal["marginal_likelihood", "pairs"] = "pairs",
-        jitter: Annotated[float, Ge(0), Lt(inf)] = 1e-3,
-        sign: Sign = "nonnegative",
-        n_pairs: Annotated[int, Ge(1)] | None = None,
-        n_rows: Annotated[int, Ge(2)] = 2000,
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.sequence = sequence
-        self.scrambling = scrambling
-        self.length = length
-        self.jitter = jitter
-        self.sign = sign
-        self.n_pairs = n_pairs
-        self.n_rows = n_rows
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel is Gaussian: the closed form is that of its spectrum."""
-        return isinstance(kernel, Gaussian)
+    length: Annotated[float, Gt(0), Lt(inf)] | Literal["marginal_likelihood", "pairs"] = "pairs"
+    jitter: Annotated[float, Ge(0), Lt(inf)] = 1e-3
+    sign: Sign = "nonnegative"
+    n_pairs: Annotated[int, Ge(1)] | None = None
+    n_rows: Annotated[int, Ge(2)] = 2000
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return the length in units of sqrt(d), and what all weights have."""
         return {"length": self.length_, **super().learnt_parameters()}
 
-    def _learn(self, X: Any, rng: np.random.Generator) -> Array:
+    def _learn(self, X: Any, rng: Generator) -> Array:
         v = self.frequencies_ / np.sqrt(2 * float(self.kernel_.gamma))
         if not isinstance(self.length, str):
             self.length_ = float(self.length)
@@ -215,15 +187,13 @@ def even_covariance(v: Array, L2: float) -> Array:
     squares = np.add.outer(products.diagonal(), products.diagonal())
     products *= 2
     near, far = (squares - products).clip(min=0), squares + products
-    covariance: Array = (np.exp(near / (-2 * L2)) + np.exp(far / (-2 * L2))) / 2
-    return covariance
+    return (np.exp(near / (-2 * L2)) + np.exp(far / (-2 * L2))) / 2
 
 
 def kernel_mean(v: Array, L2: float) -> Array:
     """Return z: the covariance of f(v_i) and the integral of f over N(0, I)."""
     log_factor = -len(v) / 2 * np.log1p(1 / L2)
-    z: Array = np.exp(log_factor - (v**2).sum(axis=0) / (2 * (1 + L2)))
-    return z
+    return np.exp(log_factor - (v**2).sum(axis=0) / (2 * (1 + L2)))
 
 
 def negative_log_likelihood(L: Array, A: Array) -> float:

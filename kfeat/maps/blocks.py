@@ -27,11 +27,7 @@ def rows_per_block(row_bytes: int, min_rows: int) -> int:
 
 
 def map_in_blocks(
-    mapper: Callable[[Any, NDArray[Any]], None],
-    X: Any,
-    out: NDArray[Any],
-    step: int,
-    n_jobs: int | None,
+    mapper: Callable[[Any, NDArray[Any]], None], X: Any, out: NDArray[Any], step: int, n_jobs: int | None
 ) -> None:
     """Call `mapper(rows of X, rows of out)` for every `step` rows, in `n_jobs` threads.
 

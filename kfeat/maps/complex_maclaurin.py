@@ -1,25 +1,89 @@
 """Complex-to-real Random Maclaurin: products of complex signs (Wacker, Ohana & Filippone 2022)."""
 
-from math import inf
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
-from annotated_types import Gt, Lt
+from numpy.random import Generator
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
-from kfeat.errors import ParameterError
-from kfeat.maps.base import BlockMapper, Facts, register
-from kfeat.maps.degrees import coefficients
-from kfeat.maps.gaussian import check_constant, damp, series_of
-from kfeat.maps.random_maclaurin import MANY, RandomMaclaurin
-from kfeat.maps.signs import random_fourth_roots
-from kfeat.memory import check_memory
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.base import Array, BlockMapper, Facts, random_fourth_roots, register
+from kfeat.maps.random_maclaurin import MANY, MaclaurinProducts, RandomMaclaurin
+from kfeat.maps.series import damp, in_order, series_of
+
+
+class ComplexProducts(MaclaurinProducts):
+    """Products of complex projections, each as two columns; one exact column is the term of degree 0."""
+
+    constant_: bool
+    linear_: bool
+
+    def _exact_parts(self) -> tuple[bool, bool]:
+        return self.constant_, self.linear_
+
+    def _draw_products(
+        self, X: Any, rng: Generator, degrees: NDArray[np.int64], squares: Array, n_columns: int
+    ) -> None:
+        """Draw the vectors of complex features of these degrees and squared scales.
+
+        Where n_columns is odd, any one feature loses its imaginary part: each column of a degree, real or
+        imaginary, estimates half of its term.
+        """
+        self.degrees_, self.n_factors_, order = in_order(degrees, squares > 0)
+        self.scales_ = np.sqrt(squares[order])
+        self.dropped_ = int(rng.integers(len(order))) if n_columns % 2 else None
+        shape = int(self.n_factors_.sum()), X.shape[1]
+        self._check_memory(f"{shape[0]:,} vectors of complex signs", 17 * shape[0] * shape[1])
+        self.exponents_ = random_fourth_roots(rng, shape)
+
+    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
+        n_features, n_exact = len(self.scales_), self._n_exact()
+        first, starts = self._layout()
+        n_zero = int(first[0]) if first.size else n_features
+        paired = np.result_type(dtype, np.complex64)
+        parts = self._parts(dtype)
+        scales = np.repeat(self._factor_scales(first, dtype), 2)
+        parts[:, : len(scales)] *= scales
+        fixed = self.scales_[:n_zero].astype(dtype)
+        series = series_of(self.kernel_)
+
+        def map_block(X: Any, out: Array) -> None:
+            series.check_rows(X)
+            self._write_exact(X, out[:, :n_exact])
+            out[:, n_exact : n_exact + 2 * n_zero] = 0
+            out[:, n_exact : n_exact + 2 * n_zero : 2] = fixed
+            products = (X @ parts).view(paired)
+            live = products[:, : n_features - n_zero]
+            damp(self.kernel_, X, out[:, : n_exact + 2 * n_zero])
+            damp(self.kernel_, X, live.view(dtype))
+            for j in range(1, len(first)):
+                live[:, first[j] - n_zero :] *= products[:, starts[j] : starts[j + 1]]
+            self._write_columns(live.view(dtype), out[:, n_exact:], 2 * n_zero)
+
+        return map_block
+
+    def _parts(self, dtype: np.dtype[Any]) -> Array:
+        """Return the complex signs as columns Re w_1, Im w_1, Re w_2, ..., shape (d, 2 sum(n_factors_))."""
+        exponents = np.ascontiguousarray(self.exponents_.T)
+        parts = np.empty((*exponents.shape, 2), dtype)
+        for part in (0, 1):  # i^j is 1 and -1 for j = 0 and 2, i and -i for 1 and 3
+            ones, minus = (exponents == part).view(np.int8), (exponents == part + 2).view(np.int8)
+            parts[..., part] = np.subtract(ones, minus, out=ones)
+        return parts.reshape(len(exponents), 2 * exponents.shape[1])
+
+    def _write_columns(self, columns: Array, out: Array, n_zero: int) -> None:
+        """Write the columns behind the zero ones, without the imaginary part that is dropped."""
+        dropped = len(self.scales_) * 2 if self.dropped_ is None else 2 * self.dropped_ + 1
+        kept = max(dropped - n_zero, 0)
+        out[:, n_zero : n_zero + kept] = columns[:, :kept]
+        rest = columns[:, kept + 1 :] if dropped >= n_zero else columns
+        out[:, out.shape[1] - rest.shape[1] :] = rest
+
+    def _row_bytes(self, itemsize: int) -> int:
+        return max(super()._row_bytes(itemsize), 2 * itemsize * int(self.n_factors_.sum()) // MANY)
 
 
 @register("complex_maclaurin")
-class ComplexMaclaurin(RandomMaclaurin):
+class ComplexMaclaurin(ComplexProducts, RandomMaclaurin):
     """Random Maclaurin features by complex signs w in {1, i, -1, -i}^d, as real columns (Wacker et al. 2022).
 
     The columns 2i and 2i + 1 are the real and the imaginary part of sqrt(2 a_N / (D P(N))) prod_{j <= N}
@@ -35,24 +99,15 @@ class ComplexMaclaurin(RandomMaclaurin):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any dot-product kernel or the Gaussian; None is (1 + <x, y>)^2.
+    kernel : any dot-product kernel or Gaussian, default (1 + <x, y>)^2
     n_components : int, default 100
         The number D of columns; from 2 on the column sqrt(a_0) is one of them. An odd number of random
         columns leaves the imaginary part of one feature out.
     degree_law : {"proportional", "geometric", "truncated"}, default "proportional"
         The distribution of the degrees, as in RandomMaclaurin, given N >= 1.
-    base : float, default 2.0
-        The p of the geometric distribution, above 1; "proportional" does not use it.
-    h01 : bool, default False
-        Whether the exact columns sqrt(a_0) and sqrt(a_1) x come first, followed by n_components random ones
-        drawn given N >= 2, as in RandomMaclaurin.
-    constant : bool, default True
-        False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    base, h01, constant : as in RandomMaclaurin, defaults 2.0, False and True
+        The geometric distribution's p, exact columns for degrees 0 and 1, and whether degree 0 is there.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -65,132 +120,32 @@ class ComplexMaclaurin(RandomMaclaurin):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Exponential
     >>> from kfeat.maps import ComplexMaclaurin
-    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [0.8, 0.6]]
     >>> Z = ComplexMaclaurin(Exponential(), n_components=1000, random_state=0).fit_transform(X)
-    >>> Z.shape
-    (2, 1000)
-    >>> bool(np.abs(Z @ Z.T - Exponential()(X)).max() < 0.5)  # the values of the kernel are 2.61 and 2.72
+    >>> bool(abs(Z @ Z.T - Exponential()(X)).max() < 0.5)  # the values of the kernel are 2.61 and 2.72
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="d D E[N], N the degree drawn",
         variance="per degree p at most (2^(p+1) - 2) ||x||^2p ||y||^2p over its columns",
         source="Wacker, Ohana & Filippone 2022, arXiv 2202.02031",
         use="in place of random_maclaurin on rows without negative entries: less variance in the same time",
     )
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        degree_law: Literal["geometric", "truncated", "proportional"] = "proportional",
-        base: Annotated[float, Gt(1), Lt(inf)] = 2.0,
-        h01: bool = False,
-        constant: bool = True,
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        super().__init__(kernel, n_components, degree_law, base, h01, constant, random_state, n_jobs)
+    degree_law: Literal["geometric", "truncated", "proportional"] = "proportional"
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        series_of(self.kernel_).check_rows(X)
-        check_constant(self.kernel_, self.constant)
-        self.exact_ = coefficients(self.kernel_, 2)
-        if not self.constant:
-            self.kernel_offset_, self.exact_[0] = float(self.exact_[0]), 0.0
+    def _draw(self, X: Any, rng: Generator) -> int:
+        self._take_series(X)
         self.linear_ = self.h01
         # A column for the constant alone would leave a map of one column without any other term.
         self.constant_ = bool(self.exact_[0] > 0 and (self.h01 or self.n_components > 1))
         first = 2 if self.h01 else 1 if self.constant_ or not self.constant else 0
         n_random = self.n_components - (self.constant_ and not self.h01)
-        what = f"a map of {self.n_components:,} degrees"
-        check_memory(what, 32 * n_random, "take fewer components", ParameterError)
-        degrees, weights = self._degrees_from(first, (n_random + 1) // 2, X, rng, even=True)
+        self._check_memory(f"{self.n_components:,} degrees", 32 * n_random)
+        degrees, weights = self._draw_degrees(rng, (n_random + 1) // 2, X, first, even=True)
         squares = np.where(degrees > 0, 2, 1) * weights / n_random  # a constant has no imaginary part
         self._draw_products(X, rng, degrees, squares, n_random)
         return self._n_exact() + n_random
-
-    def _draw_products(
-        self,
-        X: Any,
-        rng: np.random.Generator,
-        degrees: NDArray[np.int64],
-        squares: NDArray[np.float64],
-        n_columns: int,
-    ) -> None:
-        """Draw the vectors of complex features of these degrees and squared scales.
-
-        Where n_columns is odd, any one feature loses its imaginary part: each column of a degree, real or
-        imaginary, estimates half of its term.
-        """
-        factors = np.where(squares > 0, degrees, 0)
-        order = np.argsort(factors, kind="stable")
-        self.degrees_, self.n_factors_ = degrees[order], factors[order]
-        self.scales_ = np.sqrt(squares[order])
-        self.dropped_ = int(rng.integers(len(order))) if n_columns % 2 else None
-        n_vectors = int(factors.sum())
-        what = f"a map of {n_vectors:,} vectors of complex signs"
-        check_memory(what, 17 * n_vectors * X.shape[1], "take fewer components", ParameterError)
-        self.exponents_ = random_fourth_roots(rng, (n_vectors, X.shape[1]))
-
-    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        n_features, n_exact = len(self.scales_), self._n_exact()
-        first = np.searchsorted(self.n_factors_, range(1, int(self.n_factors_.max(initial=0)) + 1))
-        starts = np.cumsum([0, *(n_features - first)])
-        n_zero = int(first[0]) if first.size else n_features
-        paired = np.result_type(dtype, np.complex64)
-        parts = self._parts(dtype)
-        scales = np.repeat(self._factor_scales(first, dtype), 2)
-        parts[:, : len(scales)] *= scales
-        fixed = self.scales_[:n_zero].astype(dtype)
-        series = series_of(self.kernel_)
-
-        def map_block(X: Any, out: NDArray[Any]) -> None:
-            series.check_rows(X)
-            self._write_exact(X, out[:, :n_exact])
-            out[:, n_exact : n_exact + 2 * n_zero] = 0
-            out[:, n_exact : n_exact + 2 * n_zero : 2] = fixed
-            products = (X @ parts).view(paired)
-            live = products[:, : n_features - n_zero]
-            damp(self.kernel_, X, out[:, : n_exact + 2 * n_zero])
-            damp(self.kernel_, X, live.view(dtype))
-            for j in range(1, len(first)):
-                live[:, first[j] - n_zero :] *= products[:, starts[j] : starts[j + 1]]
-            self._write_columns(live.view(dtype), out[:, n_exact:], 2 * n_zero)
-
-        return map_block
-
-    def _parts(self, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """Return the complex signs as columns Re w_1, Im w_1, Re w_2, ..., shape (d, 2 sum(n_factors_))."""
-        exponents = np.ascontiguousarray(self.exponents_.T)
-        parts = np.empty((*exponents.shape, 2), dtype)
-        for part in (0, 1):  # i^j is 1 and -1 for j = 0 and 2, i and -i for 1 and 3
-            ones, minus = (exponents == part).view(np.int8), (exponents == part + 2).view(np.int8)
-            parts[..., part] = np.subtract(ones, minus, out=ones)
-        return parts.reshape(len(exponents), 2 * exponents.shape[1])
-
-    def _write_columns(self, columns: NDArray[Any], out: NDArray[Any], n_zero: int) -> None:
-        """Write the columns behind the zero ones, without the imaginary part that is dropped."""
-        dropped = len(self.scales_) * 2 if self.dropped_ is None else 2 * self.dropped_ + 1
-        kept = max(dropped - n_zero, 0)
-        out[:, n_zero : n_zero + kept] = columns[:, :kept]
-        rest = columns[:, kept + 1 :] if dropped >= n_zero else columns
-        out[:, out.shape[1] - rest.shape[1] :] = rest
-
-    def _n_exact(self) -> int:
-        return self.constant_ + (int(self.n_features_in_) if self.linear_ else 0)
-
-    def _write_exact(self, X: Any, out: NDArray[Any]) -> None:
-        """Write the exact columns: sqrt(a_0) where there is one, and sqrt(a_1) x with H0/1."""
-        out[:, : int(self.constant_)] = np.sqrt(self.exact_[0])
-        if self.linear_:
-            linear = out[:, int(self.constant_) :]
-            linear[:] = X.toarray() if issparse(X) else X
-            linear *= out.dtype.type(np.sqrt(self.exact_[1]))
-
-    def _row_bytes(self, itemsize: int) -> int:
-        return max(super()._row_bytes(itemsize), 2 * itemsize * int(self.n_factors_.sum()) // MANY)

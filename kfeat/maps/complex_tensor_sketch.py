@@ -1,19 +1,27 @@
 """Complex-to-real Tensor Sketch: count sketches with complex signs, written as real features."""
 
 from math import sqrt
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from kfeat.maps.base import BlockMapper, Facts, register
-from kfeat.maps.count_sketch import CountSketch, arranged
-from kfeat.maps.ffts import FFTs, Library, ffts
-from kfeat.maps.polynomial_sketch import PolynomialSketch
-from kfeat.maps.signs import FOURTH_ROOTS, random_fourth_roots
-from kfeat.maps.spectra import multiplied, product_is_quicker, product_with_roots, transform_of, with_ones
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.base import FOURTH_ROOTS, Array, BlockMapper, Facts, random_fourth_roots, register
+from kfeat.maps.tensor_sketch import (
+    CountSketch,
+    FFTs,
+    Library,
+    PolynomialSketch,
+    arranged,
+    convolved,
+    ffts,
+    product_is_quicker,
+    product_with_roots,
+    with_ones,
+)
+from kfeat.parameters import Components
 
 
 @register("complex_tensor_sketch")
@@ -32,9 +40,7 @@ class ComplexTensorSketch(PolynomialSketch):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: a Polynomial, or Linear, for which the map is a count sketch; None is <x,
-        y>^2.
+    kernel : Polynomial or Linear (then the map is a count sketch), default <x, y>^2
     n_components : int, default 100
         The number D of features. An odd D has (D + 1) / 2 buckets, and of the last entry sqrt(2) times the
         real part alone, which leaves the map unbiased.
@@ -42,12 +48,8 @@ class ComplexTensorSketch(PolynomialSketch):
         "frequency" leaves the last FFT out; by Parseval's theorem the inner products are the same (for an
         even D).
     fft : {"scipy", "ducc0"}, default "scipy"
-        The library that computes the FFTs. With ducc0 (`pip install ducc0`) the map is up to 1.5 times as
-        quick; features differ by rounding, and their last digits depend on the processor.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+        The library that computes the FFTs, as in TensorSketch.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -57,42 +59,27 @@ class ComplexTensorSketch(PolynomialSketch):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Polynomial
     >>> from kfeat.maps import ComplexTensorSketch
-    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [0.8, 0.6]]
     >>> kernel = Polynomial(degree=3)
     >>> Z = ComplexTensorSketch(kernel, n_components=4096, random_state=0).fit_transform(X)
-    >>> Z.shape
-    (2, 4096)
-    >>> bool(np.abs(Z @ Z.T - kernel(X)).max() < 0.2)  # the values of the kernel are 0.88 and 1
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 0.2)  # the values of the kernel are 0.88 and 1
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="p d + p D log D",
         variance="<= (2^(p+1) - 2) ||x||^2p ||y||^2p / D",
         source="Sharma et al. 2026 (UAI); Wacker et al. 2022",
         use="as tensor_sketch, whose error it betters only where 1.5^p is not small beside D",
     )
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        domain: Literal["real", "frequency"] = "real",
-        fft: Library = "scipy",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.domain = domain
-        self.fft = fft
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: Components = 100
+    domain: Literal["real", "frequency"] = "real"
+    fft: Library = "scipy"
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         ffts(self.fft)  # a library that is missing is told before anything is mapped
         shape = (self.kernel_.degree, X.shape[1] + 1)
         self.buckets_ = rng.integers(self._n_buckets(), size=shape)
@@ -107,18 +94,20 @@ class ComplexTensorSketch(PolynomialSketch):
         tables = list(zip(self.buckets_, self.exponents_, strict=True))
         if product_is_quicker(self.kernel_.degree, self.n_features_in_, self.n_components):
             arrange: Any = with_ones
-            spectra = [product_with_roots(h, FOURTH_ROOTS[e] * scales, M, dtype) for h, e in tables]
+            transform: Any = np.asarray  # the products are spectra already
+            sketches: list[Any] = [
+                product_with_roots(h, FOURTH_ROOTS[e] * scales, M, dtype) for h, e in tables
+            ]
         else:
             arrange = doubled if self.n_features_in_ < self.n_components else arranged  # measured
-            sketches = [ComplexCountSketch(*table, scales, M) for table in tables]
-            spectra = [transform_of(sketch, transforms.fft) for sketch in sketches]
+            sketches, transform = [ComplexCountSketch(*table, scales, M) for table in tables], transforms.fft
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
-            self._write(multiplied(spectra, arrange(X)), out, transforms)
+        def map_block(X: Any, out: Array) -> None:
+            self._write(convolved(sketches, transform, arrange(X)), out, transforms)
 
         return map_block
 
-    def _write(self, spectrum: NDArray[Any], out: NDArray[Any], transforms: FFTs) -> None:
+    def _write(self, spectrum: Array, out: Array, transforms: FFTs) -> None:
         real = self.domain == "real"
         entries = transforms.ifft(spectrum) if real else spectrum
         columns = entries.view(out.dtype)[:, : self.n_components]  # Re, Im, Re, Im, ...
@@ -140,7 +129,7 @@ class ComplexCountSketch:
     """
 
     def __init__(
-        self, buckets: NDArray[np.int64], exponents: NDArray[np.int8], scales: NDArray[Any], n_buckets: int
+        self, buckets: NDArray[np.int64], exponents: NDArray[np.int8], scales: Array, n_buckets: int
     ) -> None:
         odd, d = (exponents & 1).astype(np.int64), len(buckets) - 1
         values = (1 - (exponents & 2)) * scales
@@ -149,7 +138,7 @@ class ComplexCountSketch:
         self.matrix = csr_array((values[:-1], (buckets[:-1], columns)), shape=(n_buckets, 2 * d))
         self.constant_bucket, self.constant = int(buckets[-1]), values[-1] * FOURTH_ROOTS[odd[-1]]
 
-    def __call__(self, block: Any) -> NDArray[Any]:
+    def __call__(self, block: Any) -> Array:
         """Return the sketches of the n rows of an arranged or doubled block, shape (n, M), complex."""
         if not issparse(block) and np.iscomplexobj(block):
             sums = (self.matrix @ block.view(self.matrix.dtype)).view(block.dtype).T

@@ -2,20 +2,20 @@
 
 from itertools import pairwise
 from math import inf
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Gt, Lt
-from numpy.typing import NDArray
+from numpy.random import Generator
 from sklearn.base import clone
 
 from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import Compositional, Kernel
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
-from kfeat.maps.degrees import Degrees, coefficients, geometric, proportional, truncated
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.series import coefficients, draw_degrees, in_order
+from kfeat.parameters import Components
 
 
 @register("compositional_maclaurin")
@@ -34,8 +34,7 @@ class CompositionalMaclaurin(FeatureMap):
 
     Parameters
     ----------
-    kernel : Compositional, optional
-        The kernel to approximate; None is exp(exp(-||x - y||^2)).
+    kernel : Compositional, default exp(exp(-||x - y||^2))
     inner : FeatureMap, optional
         An unfitted map of the inner kernel, whose `kernel` and `n_components` are set here; None is a map
         that can: RandomFourier(features="offset") where it is shift-invariant.
@@ -48,11 +47,7 @@ class CompositionalMaclaurin(FeatureMap):
         The p of the geometric distribution, above 1; "proportional" does not use it.
     constant : bool, default True
         False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible. An inner map without one takes
-        its numbers from here.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap; an inner map without a random_state takes its numbers from here
 
     Attributes
     ----------
@@ -65,43 +60,30 @@ class CompositionalMaclaurin(FeatureMap):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Compositional, Gaussian, Polynomial
     >>> from kfeat.maps import CompositionalMaclaurin
-    >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
+    >>> X = [[0.0, 0.0], [1.0, 1.0]]
     >>> kernel = Compositional(Polynomial(degree=2, coef0=1.0), Gaussian(gamma=0.5))
     >>> feature_map = CompositionalMaclaurin(kernel, n_components=4000, random_state=0)
     >>> Z = feature_map.fit_transform(X)
-    >>> bool(np.abs(Z @ Z.T - kernel(X)).max() < 0.4)  # the values of the kernel are 4 and 1.87
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 0.4)  # the values of the kernel are 4 and 1.87
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="that of E[N] D columns of the inner map, N the degree drawn",
         variance="(sum_n a_n^2 E[(W(x) W(y))^2]^n / P(n) - k^2) / D, W a feature of the inner kernel",
         source="Kar & Karnick 2012, section 5 and Theorem 9",
         use="powers and series of a kernel that has random features of its own",
     )
+    approximates = Compositional
+    default_kernel = Compositional()
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        inner: FeatureMap | None = None,
-        n_components: Components = 100,
-        degree_law: Literal["geometric", "truncated", "proportional"] = "geometric",
-        base: Annotated[float, Gt(1), Lt(inf)] = 2.0,
-        constant: bool = True,
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.inner = inner
-        self.n_components = n_components
-        self.degree_law = degree_law
-        self.base = base
-        self.constant = constant
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    inner: FeatureMap | None = None
+    n_components: Components = 100
+    degree_law: Literal["geometric", "truncated", "proportional"] = "geometric"
+    base: Annotated[float, Gt(1), Lt(inf)] = 2.0
+    constant: bool = True
 
     @classmethod
     def supports(cls, kernel: Kernel) -> bool:
@@ -110,11 +92,6 @@ class CompositionalMaclaurin(FeatureMap):
             black_box.supports(kernel.parts()[1]) for black_box in BLACK_BOXES
         )
 
-    @classmethod
-    def default_kernel(cls) -> Kernel:
-        """Return exp(exp(-||x - y||^2))."""
-        return Compositional()
-
     def check_kernel(self, kernel: object) -> None:
         """Raise UnsupportedKernelError where the kernel or the inner map will not do."""
         super().check_kernel(kernel)
@@ -122,25 +99,28 @@ class CompositionalMaclaurin(FeatureMap):
         inner = kernel.parts()[1]
         self._black_box(inner).check_kernel(inner)
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         outer, inner = self.kernel_.parts()
         unfitted = self._black_box(inner)
         self._check_rows(X)
         if not self.constant:
             self.kernel_offset_ = float(coefficients(outer, 1)[0])
-        degrees, weights = self._draw_degrees(X, rng)
-        # In the order of RandomMaclaurin: the features with a j-th factor are the last ones.
-        factors = np.where(weights > 0, degrees, 0)
-        order = np.argsort(factors, kind="stable")
-        self.degrees_, self.n_factors_ = degrees[order], factors[order]
+        rows = X
+        if self.degree_law == "proportional":
+            rows = np.sqrt(inner.diagonal(X))[:, None]  # norms in the inner kernel's feature space
+        first = 0 if self.constant else 1
+        degrees, weights = draw_degrees(
+            rng, self.degree_law, outer, self.n_components, rows, self.base, first
+        )
+        self.degrees_, self.n_factors_, order = in_order(degrees, weights > 0)
         self.scales_ = np.sqrt(weights[order] / self.n_components)
-        total = int(factors.sum())
+        total = int(self.n_factors_.sum())
         unfitted.set_params(kernel=inner, n_components=max(total, 1))
         if unfitted.random_state is None:
             unfitted.set_params(random_state=int(rng.integers(2**31)))
         self.inner_ = unfitted.fit(X)
-        in_order = isinstance(self.inner_, RandomFourier)  # the others' columns are sorted by degree
-        self.columns_ = np.arange(total) if in_order else rng.permutation(total)
+        by_degree = not isinstance(self.inner_, RandomFourier)  # where columns are sorted by their degrees
+        self.columns_ = rng.permutation(total) if by_degree else np.arange(total)
         self.kernel_ = Compositional(outer, self.inner_.kernel_)
         return self.n_components
 
@@ -163,15 +143,6 @@ class CompositionalMaclaurin(FeatureMap):
         if self.kernel_.parts()[0].radius < inf:
             self.kernel_.diagonal(X)
 
-    def _draw_degrees(self, X: Any, rng: np.random.Generator) -> Degrees:
-        outer, inner = self.kernel_.parts()
-        first = 0 if self.constant else 1
-        if self.degree_law == "proportional":
-            norms = np.sqrt(inner.diagonal(X))  # of the rows in the inner kernel's feature space
-            return proportional(rng, outer, self.n_components, norms[:, None], first)
-        law = geometric if self.degree_law == "geometric" else truncated
-        return law(rng, outer, self.n_components, self.base, first)
-
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         D, scales = self.n_components, self.scales_.astype(dtype)
         map_inner, n_inner = self.inner_._block_mapper(dtype), int(self.inner_._n_features_out)
@@ -182,7 +153,7 @@ class CompositionalMaclaurin(FeatureMap):
         if (np.diff(self.columns_) != 1).any():  # out of order; slices save a copy
             parts = [self.columns_[part] for part in parts]
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             self._check_rows(X)
             out[:] = scales
             if not first.size:

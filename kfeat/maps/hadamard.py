@@ -4,11 +4,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import hadamard
 
+from kfeat.maps.base import Array
 
-def walsh_hadamard(X: NDArray[Any], columns: int | None = None) -> NDArray[Any]:
+
+def walsh_hadamard(X: Array, columns: int | None = None) -> Array:
     """Return X H for the rows of X (n, m), m a power of two: H symmetric, its entries -1 and 1, H H = m I.
 
     H of size a b is the Kronecker product of those of sizes a and b (Sylvester), so that the transform of a
@@ -46,5 +47,5 @@ def _factors(m: int) -> list[int]:
 
 
 @cache
-def _small(size: int, dtype: np.dtype[Any]) -> NDArray[Any]:
+def _small(size: int, dtype: np.dtype[Any]) -> Array:
     return np.ascontiguousarray(hadamard(size), dtype=dtype)

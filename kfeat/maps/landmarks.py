@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, eigvalsh, solve_triangular
 from sklearn import cluster
@@ -11,10 +12,11 @@ from sklearn.utils import gen_batches
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Kernel
+from kfeat.maps.base import Array
 from kfeat.memory import check_memory
 
 Indices = NDArray[np.intp]
-Rule = Callable[[Kernel, Any, int, np.random.Generator], Indices]
+Rule = Callable[[Kernel, Any, int, Generator], Indices]
 
 EPS = float(np.finfo(np.float64).eps)
 ROWS = 1024  # of the data at once, where all of them meet the landmarks
@@ -22,12 +24,12 @@ PROPOSALS = 5  # one proposal at once for so many landmarks: measured best
 LEAST_RIDGE = 1e-10  # over the largest eigenvalue; below it a leverage score is rounding
 
 
-def uniform(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indices:
+def uniform(kernel: Kernel, X: Any, c: int, rng: Generator) -> Indices:
     """Return c rows drawn uniformly without replacement."""
     return np.sort(rng.choice(X.shape[0], size=c, replace=False))
 
 
-def k_means(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indices:
+def k_means(kernel: Kernel, X: Any, c: int, rng: Generator) -> Indices:
     """Return up to c different rows by k-means++ (Arthur & Vassilvitskii 2007), whatever the kernel.
 
     Each row is drawn with a probability in proportion to its squared Euclidean distance from the nearest of
@@ -38,7 +40,7 @@ def k_means(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indices
     return np.unique(drawn)  # rows come again where there are fewer than c different ones
 
 
-def leverage(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indices:
+def leverage(kernel: Kernel, X: Any, c: int, rng: Generator) -> Indices:
     """Return c rows drawn without replacement in proportion to approximate ridge leverage scores.
 
     By recursive sampling (Musco & Musco 2017, Algorithm 3, with a fixed number of rows): c rows of the first
@@ -67,10 +69,10 @@ def ridge_leverage_scores(
     kernel: Kernel,
     X: Any,
     sample: Any,
-    weights: NDArray[np.float64],
+    weights: Array,
     ridge: float | None = None,
     rows: Indices | None = None,
-) -> NDArray[np.float64]:
+) -> Array:
     """Return (K - K S (S^T K S + r I)^(-1) S^T K)_ii / r, which is (K (K + r I)^(-1))_ii where S is all rows.
 
     S picks the rows of `sample` with these weights (Musco & Musco 2017, Lemma 6). The ridge r is by default
@@ -92,7 +94,7 @@ def ridge_leverage_scores(
     return scores.clip(min=0)
 
 
-def pivots(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indices:
+def pivots(kernel: Kernel, X: Any, c: int, rng: Generator) -> Indices:
     """Return up to c rows by randomly pivoted Cholesky (Chen, Epperly, Tropp & Webber 2022), sorted.
 
     They are the pivots of `pivoted_cholesky` by blocks of c / 5 proposals.
@@ -104,9 +106,7 @@ def pivots(kernel: Kernel, X: Any, c: int, rng: np.random.Generator) -> Indices:
     return np.sort(pivoted_cholesky(kernel, X, c, rng, -(-c // PROPOSALS))[0])
 
 
-def pivoted_cholesky(
-    kernel: Kernel, X: Any, c: int, rng: np.random.Generator, block: int = 1
-) -> tuple[Indices, NDArray[np.float64]]:
+def pivoted_cholesky(kernel: Kernel, X: Any, c: int, rng: Generator, block: int = 1) -> tuple[Indices, Array]:
     """Return up to c pivots in the order of their choice, and F (n, pivots) with F F^T = C W^+ C^T.
 
     Each row is drawn with a probability in proportion to the diagonal of the residual K - F F^T that the rows
@@ -141,9 +141,7 @@ def pivoted_cholesky(
     return chosen[:m], F[:, :m]
 
 
-def accepted_proposals(
-    H: NDArray[np.float64], u: NDArray[np.float64], rounding: NDArray[np.float64]
-) -> list[int]:
+def accepted_proposals(H: Array, u: Array, rounding: Array) -> list[int]:
     """Return which proposals, with the residual Gram matrix H, become pivots; u is uniform on [0, 1).
 
     Proposal i is accepted with the probability h_i / H_ii, where h_i is what those accepted before leave of
@@ -160,7 +158,7 @@ def accepted_proposals(
     return accepted
 
 
-def positive_total(weights: NDArray[np.float64], kernel: Kernel) -> float:
+def positive_total(weights: Array, kernel: Kernel) -> float:
     """Return the sum of the weights that rows are drawn by, or raise DataError where all of them are 0."""
     total = float(weights.sum())
     if not total > 0:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Ge
 from numpy.exceptions import RankWarning
-from numpy.typing import NDArray
+from numpy.random import Generator
 from pydantic import AfterValidator
 from scipy.linalg import eigh, qr
 from scipy.sparse import sparray, spmatrix
@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_array
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian, Kernel
 from kfeat.kernels.operands import as_operand, canonical
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.landmarks import RULES
-from kfeat.parameters import Components, Jobs, did_you_mean
+from kfeat.parameters import Components, did_you_mean
 
 DEFAULT_LANDMARKS = 100
 PANEL = 64  # columns per product with the trapezoid of components
@@ -52,8 +52,7 @@ class Nystrom(FeatureMap):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any kernel; None is exp(-||x - y||^2).
+    kernel : any kernel, default exp(-||x - y||^2)
     n_components : int, optional
         The number c of landmarks; None: 100, or all rows where there are fewer.
     rank : int, optional
@@ -72,10 +71,7 @@ class Nystrom(FeatureMap):
           sampling (Epperly et al. 2024), which is the same distribution (n c kernel values, n c^2 operations
           and n c doubles of memory). The choice for kernels other than those of the distance, or many
           features. Fewer than c rows where those determine the kernel on all rows to double precision.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -103,7 +99,7 @@ class Nystrom(FeatureMap):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="c kernel values + c D / 2 products",
         variance="not random given the landmarks: the error is that of a projection onto their span",
         source="Williams & Seeger 2001; Drineas & Mahoney 2005; Musco & Musco 2017; Chen et al. 2022",
@@ -111,38 +107,18 @@ class Nystrom(FeatureMap):
     )
     algorithm_version: ClassVar[int] = 3
     min_rows: ClassVar[int] = 512  # each block looks at all landmarks again
+    approximates = Kernel
+    default_kernel = Gaussian()
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components | None = None,
-        rank: Annotated[int, Ge(1)] | None = None,
-        landmarks: Annotated[Any, AfterValidator(_known_rule)] = "uniform",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.rank = rank
-        self.landmarks = landmarks
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return True: any positive definite kernel will do."""
-        return True
-
-    @classmethod
-    def default_kernel(cls) -> Kernel:
-        """Return exp(-||x - y||^2)."""
-        return Gaussian()
+    n_components: Components | None = None
+    rank: Annotated[int, Ge(1)] | None = None
+    landmarks: Annotated[Any, AfterValidator(_known_rule)] = "uniform"
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return the numerical rank, which may be below what was asked for."""
         return {"rank": self.rank_}
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         c = self._landmarks_asked_for(X)
         rank = c if self.rank is None else self.rank
         if rank > c:
@@ -183,14 +159,14 @@ class Nystrom(FeatureMap):
             )
         return c
 
-    def _choose_landmarks(self, X: Any, c: int, rng: np.random.Generator) -> Any:
+    def _choose_landmarks(self, X: Any, c: int, rng: Generator) -> Any:
         if self._given():
             self.landmark_indices_ = None
             return as_operand(check_array(canonical(self.landmarks), accept_sparse="csr", copy=True))
         self.landmark_indices_ = RULES[self.landmarks or "uniform"](self.kernel_, X, c, rng)
         return as_operand(X[self.landmark_indices_])
 
-    def _components(self, rank: int) -> NDArray[np.float64]:
+    def _components(self, rank: int) -> Array:
         """Return V_k L_k^(-1/2) of the landmarks' Gram matrix, rotated to lower trapezoidal form.
 
         By an LQ decomposition: inner products do not see the rotation, the zeros above the diagonal save half
@@ -246,7 +222,7 @@ class Nystrom(FeatureMap):
             for columns in gen_batches(self.rank_, PANEL)
         ]
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             K = kernel_values(X.astype(precision, copy=False))
             for columns, part in panels:
                 if out.dtype == precision:

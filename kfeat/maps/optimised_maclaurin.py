@@ -1,22 +1,19 @@
 """Optimised Maclaurin: columns allotted to degrees by their variance (Wacker, Kanagawa & Filippone 2022)."""
 
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from annotated_types import Ge, Le
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import special
 
 from kfeat.errors import ParameterError
-from kfeat.maps.base import BlockMapper, Facts, register
-from kfeat.maps.complex_maclaurin import ComplexMaclaurin
-from kfeat.maps.degrees import terms
-from kfeat.maps.gaussian import series_of
-from kfeat.maps.random_maclaurin import RandomMaclaurin
-from kfeat.maps.sampled_pairs import SampledPairs, sampled_pairs
-from kfeat.maps.signs import random_signs
-from kfeat.memory import check_memory
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.base import Array, BlockMapper, Facts, register
+from kfeat.maps.complex_maclaurin import ComplexProducts
+from kfeat.maps.random_maclaurin import MaclaurinProducts
+from kfeat.maps.series import SampledPairs, sampled_pairs, series_of, terms
+from kfeat.parameters import Components
 
 LAST_DEGREE = 170  # n! is beyond double precision from there on
 SMALL = 0.01  # share of the error below which what is left out cannot matter
@@ -33,7 +30,7 @@ class Plan(NamedTuple):
 
 
 @register("optimised_maclaurin")
-class OptimisedMaclaurin(ComplexMaclaurin):
+class OptimisedMaclaurin(ComplexProducts):
     """Maclaurin features with n_k columns for degree k, those that make the kernel's error least on the data.
 
     z(x) = (sqrt(a_0), sqrt(a_1) x or random columns, sqrt(a_2 / n_2) products of 2 signs, ..., products of K)
@@ -44,8 +41,7 @@ class OptimisedMaclaurin(ComplexMaclaurin):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any dot-product kernel or the Gaussian; None is (1 + <x, y>)^2.
+    kernel : any dot-product kernel or Gaussian, default (1 + <x, y>)^2
     n_components : int, default 100
         The largest number of columns, exact ones included.
     signs : {"complex", "real"}, default "complex"
@@ -53,10 +49,7 @@ class OptimisedMaclaurin(ComplexMaclaurin):
         <x, y>^2 > sum_i x_i^2 y_i^2, as between rows without negative values, and more elsewhere.
     n_rows : int, default 256
         How many rows, drawn at random, the variances are computed on.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -79,30 +72,18 @@ class OptimisedMaclaurin(ComplexMaclaurin):
     (True, {2: 14}, True)
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="d sum_k k n_k, n_k the columns of degree k",
         variance="sum_k a_k^2 V_k / n_k, the least there is; beside it the terms that are left out",
         source="Wacker, Kanagawa & Filippone 2022, arXiv 2201.08712",
         use="the best of the Maclaurin maps where data are at hand when it is fitted; short rows",
     )
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        signs: Literal["complex", "real"] = "complex",
-        n_rows: Annotated[int, Ge(2), Le(10_000)] = 256,
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.signs = signs
-        self.n_rows = n_rows
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: Components = 100
+    signs: Literal["complex", "real"] = "complex"
+    n_rows: Annotated[int, Ge(2), Le(10_000)] = 256
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         series_of(self.kernel_).check_rows(X)
         a = terms(self.kernel_, LAST_DEGREE)[: LAST_DEGREE + 1]
         self.exact_ = np.append(a, 0)[:2]
@@ -114,7 +95,12 @@ class OptimisedMaclaurin(ComplexMaclaurin):
         self.columns_ = {int(k): int(width * n) for k, n in zip(plan.degrees, plan.counts, strict=True)}
         self.error_, self.bias_ = float(np.sqrt(plan.squared_error)), float(np.sqrt(plan.squared_bias))
         degrees = np.repeat(plan.degrees, plan.counts)
-        self._draw_products(X, rng, degrees, np.repeat(a[plan.degrees] / plan.counts, plan.counts), 0)
+        squares = np.repeat(a[plan.degrees] / plan.counts, plan.counts)
+        if self.signs == "complex":
+            self._draw_products(X, rng, degrees, squares, 0)
+        else:
+            self.degrees_, self.n_factors_, self.scales_ = degrees, degrees, np.sqrt(squares)
+            self._draw_signs(X, rng)
         n_columns = self._n_exact() + width * len(degrees)
         if not n_columns:
             raise ParameterError(
@@ -122,29 +108,12 @@ class OptimisedMaclaurin(ComplexMaclaurin):
             )
         return n_columns
 
-    def _draw_products(
-        self,
-        X: Any,
-        rng: np.random.Generator,
-        degrees: NDArray[np.int64],
-        squares: NDArray[np.float64],
-        n_columns: int,
-    ) -> None:
-        if self.signs == "complex":
-            super()._draw_products(X, rng, degrees, squares, n_columns)
-            return
-        self.degrees_ = self.n_factors_ = degrees
-        self.scales_ = np.sqrt(squares)
-        what = f"a map of {int(degrees.sum()):,} vectors of signs"
-        check_memory(what, 9 * int(degrees.sum()) * X.shape[1], "take fewer components", ParameterError)
-        self.signs_ = random_signs(rng, (int(degrees.sum()), X.shape[1]))
-
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        product_map = ComplexMaclaurin if self.signs == "complex" else RandomMaclaurin
-        return product_map._block_mapper(self, dtype)
+        products = ComplexProducts if self.signs == "complex" else MaclaurinProducts
+        return products._block_mapper(self, dtype)
 
 
-def best_plan(a: NDArray[np.float64], pairs: SampledPairs, n_columns: int, d: int, signs: str) -> Plan:
+def best_plan(a: Array, pairs: SampledPairs, n_columns: int, d: int, signs: str) -> Plan:
     """Return the plan of the least squared error for series a, n_columns beside the constant, and d features.
 
     For every last degree K, as long as what is left out beyond it matters, with degree 1 exact and not.
@@ -171,9 +140,7 @@ def best_plan(a: NDArray[np.float64], pairs: SampledPairs, n_columns: int, d: in
     return best
 
 
-def degree_errors(
-    a: NDArray[np.float64], pairs: SampledPairs, signs: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def degree_errors(a: Array, pairs: SampledPairs, signs: str) -> tuple[Array, Array]:
     """Return per degree k the mean of a_k^2 V_k, and the mean squared sum of the terms beyond k."""
     variances, biases = np.zeros(len(a)), np.zeros(len(a))
     left = pairs.values.copy()
@@ -190,7 +157,7 @@ def degree_errors(
     return variances.clip(min=0), biases
 
 
-def allotted(variances: NDArray[np.float64], n: int) -> NDArray[np.int64]:
+def allotted(variances: Array, n: int) -> NDArray[np.int64]:
     """Return the whole numbers n_k >= 1 of sum n that minimise sum_k variances_k / n_k; n >= len(variances).
 
     The best n_k are at least floor((n - K) sqrt(v_k) / sum sqrt(v)) for K degrees; from there each next one

@@ -1,18 +1,41 @@
-"""Orthogonal random features of the Gaussian kernel, exact and structured (Yu et al. 2016)."""
+"""Fourier features of the Gaussian kernel whose frequencies depend on each other: ORF, SORF and Fastfood."""
 
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
+from scipy.sparse import issparse
 
-from kfeat.errors import ParameterError
-from kfeat.maps.base import Facts, register
-from kfeat.maps.fastfood import HadamardFourier, signed_and_padded
-from kfeat.maps.gaussian_fourier import GaussianFourier, Phases
+from kfeat.kernels import Gaussian
+from kfeat.maps.base import Array, Facts, random_signs, register
 from kfeat.maps.hadamard import next_power_of_two, walsh_hadamard
-from kfeat.maps.signs import random_signs
-from kfeat.memory import check_memory
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.random_fourier import FourierFeatures, Phases
+from kfeat.parameters import Components
+
+
+@dataclass(eq=False, repr=False)
+class GaussianFourier(FourierFeatures):
+    """Pairs of waves, with one more cosine for an odd D, whose frequencies come in independent blocks.
+
+    Only the Gaussian's spectrum is the one that rotations do not change.
+    """
+
+    approximates = Gaussian
+    default_kernel = Gaussian()
+
+    n_components: Components = 100
+
+    @abstractmethod
+    def _draw_frequencies(self, rng: Generator, d: int, n_frequencies: int) -> None:
+        """Draw what the frequencies are made of."""
+
+    def _draw(self, X: Any, rng: Generator) -> int:
+        self._draw_frequencies(rng, X.shape[1], self._n_frequencies())
+        self.offsets_ = rng.uniform(0, 2 * np.pi, self.n_components % 2)
+        return self.n_components
 
 
 @register("orf")
@@ -26,15 +49,10 @@ class ORF(GaussianFourier):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate, a Gaussian; None is exp(-||x - y||^2).
+    kernel : Gaussian, default exp(-||x - y||^2)
     n_components : int, default 100
-        The number D of features: D / 2 frequencies, a cosine and a sine for each (an odd D has one more
-        cosine, with an offset).
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+        The number D of features, a cosine and a sine for each frequency; an odd D has one more cosine.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -43,25 +61,24 @@ class ORF(GaussianFourier):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Gaussian
     >>> from kfeat.maps import ORF
-    >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
-    >>> Z = ORF(Gaussian(gamma=0.5), n_components=4000, random_state=0).fit_transform(X)
-    >>> bool(abs(Z[0] @ Z[1] - np.exp(-1)) < 0.1)
+    >>> X, kernel = [[0.0, 0.0], [1.0, 1.0]], Gaussian(gamma=0.5)
+    >>> Z = ORF(kernel, n_components=4000, random_state=0).fit_transform(X)
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 0.1)
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="d D / 2",
         variance="random_fourier's times 1 - min(1, D / 2d) (a / sinh a)^2, a = gamma ||x - y||^2",
         source="Yu, Suresh, Choromanski, Holtmann-Rice & Kumar 2016, section 3",
         use="the Gaussian kernel, in place of random_fourier; its fit takes about 2 d^2 D operations more",
     )
 
-    def _draw_frequencies(self, rng: np.random.Generator, d: int, n_frequencies: int) -> None:
+    def _draw_frequencies(self, rng: Generator, d: int, n_frequencies: int) -> None:
         needed = 8 * d * (n_frequencies + 3 * min(d, n_frequencies))
-        check_memory(f"a map of {n_frequencies:,} frequencies", needed, "take fewer", ParameterError)
+        self._check_memory(f"{n_frequencies:,} frequencies", needed)
         frequencies = np.empty((d, n_frequencies))
         for start in range(0, n_frequencies, d):
             block = frequencies[:, start : start + d]
@@ -69,25 +86,61 @@ class ORF(GaussianFourier):
         frequencies *= np.sqrt(2 * self.kernel_.gamma * rng.chisquare(d, n_frequencies))
         self.frequencies_ = frequencies
 
-    def _phases(self, dtype: np.dtype[Any]) -> Phases:
-        frequencies = self.frequencies_.astype(dtype)
 
-        def phases_of(X: Any) -> NDArray[Any]:
-            phases: NDArray[Any] = X @ frequencies
-            return phases
-
-        return phases_of
-
-
-def random_rotation(rng: np.random.Generator, d: int, n_columns: int) -> NDArray[np.float64]:
+def random_rotation(rng: Generator, d: int, n_columns: int) -> Array:
     """Return `n_columns` <= d columns of an orthogonal matrix from the Haar measure, shape (d, n_columns).
 
     A QR decomposition is unique, and so turns with its Gaussian matrix, once R has a positive diagonal;
     LAPACK leaves its signs open (Mezzadri 2007).
     """
     Q, R = np.linalg.qr(rng.standard_normal((d, n_columns)))
-    signed: NDArray[np.float64] = Q * np.where(np.diag(R) < 0, -1.0, 1.0)
-    return signed
+    return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
+
+
+class HadamardFourier(GaussianFourier):
+    """Blocks of frequencies in the padded dimension m: products of Hadamard matrices H and diagonals.
+
+    The first diagonals signs_, (number of blocks, m) or as many for each H, meet the rows first; `_middle` is
+    what comes between the first H and the last.
+    """
+
+    min_rows: ClassVar[int] = 8  # the products are as small as they are for any number of rows
+
+    signs_: Array
+
+    @abstractmethod
+    def _lengths(self) -> Array:
+        """Return what makes the phases <w, x>, for each block and frequency."""
+
+    @abstractmethod
+    def _middle(self, dtype: np.dtype[Any]) -> Callable[[Array], Array]:
+        """Return the function of rows (n, number of blocks, m), which it may overwrite, between the H."""
+
+    def _size(self) -> tuple[int, int, int]:
+        """Return the number of blocks, m, and how many frequencies each gives: equally many, cut alike."""
+        m, n_frequencies = next_power_of_two(int(self.n_features_in_)), self._n_frequencies()
+        n_blocks = -(-n_frequencies // m)
+        return n_blocks, m, -(-n_frequencies // n_blocks)
+
+    def _phases(self, dtype: np.dtype[Any]) -> Phases:
+        (n_blocks, m, width), d, n_frequencies = self._size(), int(self.n_features_in_), self._n_frequencies()
+        signs = self.signs_.reshape(-1, n_blocks, m)[0, :, :d].astype(dtype)
+        lengths = self._lengths().ravel()[:n_frequencies].astype(dtype)
+        middle = self._middle(dtype)
+
+        def phases_of(X: Any) -> Array:
+            dense = X.toarray() if issparse(X) else X
+            padded = np.zeros((len(dense), n_blocks, m), dtype)
+            np.multiply(dense[:, None, :], signs, out=padded[:, :, :d])
+            rows = middle(walsh_hadamard(padded.reshape(-1, m)).reshape(padded.shape))
+            phases = walsh_hadamard(rows.reshape(-1, m), width).reshape(len(dense), n_blocks * width)
+            return phases[:, :n_frequencies] * lengths
+
+        return phases_of
+
+    def _row_bytes(self, itemsize: int) -> int:
+        n_blocks, m, _ = self._size()
+        return itemsize * (m + 4 * n_blocks * m + self.n_components)
 
 
 @register("sorf")
@@ -104,17 +157,12 @@ class SORF(HadamardFourier):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate, a Gaussian; None is exp(-||x - y||^2).
+    kernel : Gaussian, default exp(-||x - y||^2)
     n_components : int, default 100
-        The number D of features: D / 2 frequencies, a cosine and a sine for each (an odd D has one more
-        cosine, with an offset).
+        The number D of features, a cosine and a sine for each frequency; an odd D has one more cosine.
     lengths : {"constant", "chi"}, default "constant"
         Whether all frequencies have one length, as published, or lengths of Gaussian vectors.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -135,48 +183,105 @@ class SORF(HadamardFourier):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="1.5 D log d",
         variance="orf's for d of at least 64, and a bias of up to 0.54 / d",
         source="Yu, Suresh, Choromanski, Holtmann-Rice & Kumar 2016, section 4",
         use="the Gaussian kernel, dense data of hundreds of features and more; fastfood has no bias",
     )
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        lengths: Literal["constant", "chi"] = "constant",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        super().__init__(kernel, n_components, random_state, n_jobs)
-        self.lengths = lengths
+    lengths: Literal["constant", "chi"] = "constant"
 
-    def _draw_frequencies(self, rng: np.random.Generator, d: int, n_frequencies: int) -> None:
-        self._check_size(d)
-        m, n_blocks = next_power_of_two(d), self._n_blocks()
+    def _draw_frequencies(self, rng: Generator, d: int, n_frequencies: int) -> None:
+        n_blocks, m, width = self._size()
+        self._check_memory(f"{n_blocks * m:,} frequencies", 8 * 4 * n_blocks * m)
         self.signs_ = random_signs(rng, (3, n_blocks, m))
-        shape = n_blocks, self._block_width()
         chi = self.lengths == "chi"
-        self.lengths_ = np.sqrt(rng.chisquare(m, shape)) if chi else np.full(shape, np.sqrt(m))
+        self.lengths_ = np.sqrt(rng.chisquare(m, (n_blocks, width)) if chi else np.full((n_blocks, width), m))
 
-    def _phases(self, dtype: np.dtype[Any]) -> Phases:
-        _, n_blocks, m = self.signs_.shape
-        d, n_frequencies, width = int(self.n_features_in_), self._n_frequencies(), self._block_width()
-        first, second, third = self.signs_.astype(dtype)
+    def _lengths(self) -> Array:
+        m = self.signs_.shape[-1]
         # H H H / m has rows of length sqrt(m); divided by it, they take the lengths drawn.
-        lengths = (
-            (self.lengths_ * np.sqrt(2 * self.kernel_.gamma / m) / m).ravel()[:n_frequencies].astype(dtype)
-        )
+        return self.lengths_ * np.sqrt(2 * self.kernel_.gamma / m) / m
 
-        def phases_of(X: Any) -> NDArray[Any]:
-            n = X.shape[0]
-            rows = walsh_hadamard(signed_and_padded(X, first[:, :d], m)).reshape(n, n_blocks, m)
+    def _middle(self, dtype: np.dtype[Any]) -> Callable[[Array], Array]:
+        _, second, third = self.signs_.astype(dtype)
+
+        def middle(rows: Array) -> Array:
             rows *= second
-            rows = walsh_hadamard(rows.reshape(n * n_blocks, m)).reshape(n, n_blocks, m)
+            rows = walsh_hadamard(rows.reshape(-1, rows.shape[2])).reshape(rows.shape)
             rows *= third
-            phases = walsh_hadamard(rows.reshape(n * n_blocks, m), width).reshape(n, n_blocks * width)
-            return phases[:, :n_frequencies] * lengths
+            return rows
 
-        return phases_of
+        return middle
+
+
+@register("fastfood")
+class Fastfood(HadamardFourier):
+    """Fastfood features of the Gaussian kernel, w from sqrt(2 gamma / m) S H G Pi H B (Le et al. 2013).
+
+    The product gives m phases <w, x> at once, where m is the number of features d, padded with zeros to a
+    power of two: B has random signs, Pi permutes, G is Gaussian, H is the Walsh-Hadamard matrix, and S = s /
+    ||G||, where the s_i follow the chi distribution with m degrees of freedom. D / 2 frequencies take as many
+    independent blocks as needed, the first rows of each.
+
+    Unbiased: a row of H G is Gaussian, and Pi H B / sqrt(m) only rotates it, so that its direction is uniform
+    and independent of its length, which S makes a Gaussian vector's. So each frequency alone is exactly
+    N(0, 2 gamma I). Two of a block are not independent: with q frequencies in each block and a = gamma
+    ||x - y||^2, the variance of random Fourier features is multiplied, to first order in 1 / m, by
+    1 + (q - 1) (1 - 2 kappa) (a / sinh a)^2 / m, kappa = ||x - y||_4^4 / ||x - y||_2^4.
+
+    Parameters
+    ----------
+    kernel : Gaussian, default exp(-||x - y||^2)
+    n_components : int, default 100
+        The number D of features, a cosine and a sine for each frequency; an odd D has one more cosine.
+    random_state, n_jobs : see FeatureMap
+
+    Attributes
+    ----------
+    signs_, permutations_, normals_ : ndarray of shape (number of blocks, m)
+        The diagonal of B, the order Pi and the diagonal of G of each block.
+    lengths_ : ndarray of shape (number of blocks, frequencies per block)
+        The lengths s of the frequencies for 2 gamma = 1.
+
+    Examples
+    --------
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.maps import Fastfood
+    >>> X, kernel = [[0.0, 0.0], [1.0, 1.0]], Gaussian(gamma=0.5)
+    >>> Z = Fastfood(kernel, n_components=4000, random_state=0).fit_transform(X)
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 0.1)
+    True
+    """
+
+    facts = Facts(
+        cost="D log d",
+        variance="up to 2 times random_fourier's where x - y is dense, below it where sparse",
+        source="Le, Sarlos & Smola 2013",
+        use="the Gaussian kernel, dense data of hundreds of features and more; orf for a smaller error",
+    )
+
+    def _draw_frequencies(self, rng: Generator, d: int, n_frequencies: int) -> None:
+        n_blocks, m, width = self._size()
+        self._check_memory(f"{n_blocks * m:,} frequencies", 8 * 4 * n_blocks * m)
+        self.signs_ = random_signs(rng, (n_blocks, m))
+        self.permutations_ = rng.permuted(np.tile(np.arange(m), (n_blocks, 1)), axis=1)
+        self.normals_ = rng.standard_normal((n_blocks, m))
+        self.lengths_ = np.sqrt(rng.chisquare(m, (n_blocks, width)))
+
+    def _lengths(self) -> Array:
+        norms = np.linalg.norm(self.normals_, axis=1, keepdims=True)
+        return self.lengths_ / norms * np.sqrt(2 * self.kernel_.gamma / self.signs_.shape[1])
+
+    def _middle(self, dtype: np.dtype[Any]) -> Callable[[Array], Array]:
+        n_blocks, m = self.signs_.shape
+        order = (self.permutations_ + m * np.arange(n_blocks)[:, None]).ravel()
+        normals = self.normals_.ravel().astype(dtype)
+
+        def middle(rows: Array) -> Array:
+            rows = np.take(rows.reshape(-1, n_blocks * m), order, axis=1)
+            rows *= normals
+            return rows
+
+        return middle

@@ -1,20 +1,19 @@
 """Polynomial Tensor Sketch: a fitted polynomial of <x, y> by Tensor Sketches (Han, Avron & Shin 2020)."""
 
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 from annotated_types import Ge, Le
+from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy import fft, optimize
 
 from kfeat.errors import ParameterError
-from kfeat.kernels import Gaussian, Kernel
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
-from kfeat.maps.count_sketch import CountSketch, arranged, random_tables
-from kfeat.maps.degrees import terms
-from kfeat.maps.gaussian import damp, has_series, series_of
-from kfeat.maps.sampled_pairs import SampledPairs, sampled_pairs
-from kfeat.parameters import Components, Jobs
+from kfeat.kernels import DotProductKernel, Gaussian
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
+from kfeat.maps.series import SampledPairs, damp, sampled_pairs, series_of, terms
+from kfeat.maps.tensor_sketch import CountSketch, arranged, random_tables
+from kfeat.parameters import Components
 
 LARGEST = 10  # degree that `degree=None` tries
 
@@ -22,7 +21,7 @@ LARGEST = 10  # degree that `degree=None` tries
 class Fit(NamedTuple):
     """Coefficients c_0 .. c_r, the columns of each degree that has one, and the squared error expected."""
 
-    coefficients: NDArray[np.float64]
+    coefficients: Array
     n_buckets: int
     squared_error: float
 
@@ -40,9 +39,7 @@ class PolynomialTensorSketch(FeatureMap):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any dot-product kernel or the Gaussian; None is
-        exp(-||x - y||^2).
+    kernel : any dot-product kernel or Gaussian, default exp(-||x - y||^2)
     n_components : int, default 100
         The largest number of columns; each degree has the same number.
     degree : int, optional
@@ -51,10 +48,7 @@ class PolynomialTensorSketch(FeatureMap):
         Where the c_j come from.
     n_rows : int, default 256
         How many rows, drawn at random, give the pairs.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -79,42 +73,21 @@ class PolynomialTensorSketch(FeatureMap):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="r d + 2 r m log m, m = D / r columns per degree",
         variance="sum_ij c_i c_j <x, y>^|i - j| V_min(i, j), V_j of Tensor Sketch into m columns",
         source="Han, Avron & Shin, ICML 2020",
         use="dot-product kernels and Gaussians of short rows on sparse data of many features",
     )
+    approximates = DotProductKernel | Gaussian
+    default_kernel = Gaussian()
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        degree: Annotated[int, Ge(1), Le(64)] | None = None,
-        coefficients: Literal["regression", "taylor"] = "regression",
-        n_rows: Annotated[int, Ge(2), Le(10_000)] = 256,
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.degree = degree
-        self.coefficients = coefficients
-        self.n_rows = n_rows
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: Components = 100
+    degree: Annotated[int, Ge(1), Le(64)] | None = None
+    coefficients: Literal["regression", "taylor"] = "regression"
+    n_rows: Annotated[int, Ge(2), Le(10_000)] = 256
 
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel depends on the inner product alone, or is the Gaussian."""
-        return has_series(kernel)
-
-    @classmethod
-    def default_kernel(cls) -> Kernel:
-        """Return exp(-||x - y||^2)."""
-        return Gaussian()
-
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         series_of(self.kernel_).check_rows(X)
         pairs = sampled_pairs(self.kernel_, X, self.n_rows, rng)
         # Coefficients of <x, y> / R, R the largest ||x|| ||y||, so that no power overflows.
@@ -142,22 +115,19 @@ class PolynomialTensorSketch(FeatureMap):
     def _fit(self, pairs: SampledPairs, r: int) -> Fit:
         """Return the fit of degree r; a degree without a column gives its columns to the others."""
         if self.coefficients == "taylor":
-            a = np.zeros(r + 1)
-            given = terms(self.kernel_, r)[: r + 1]
-            a[: len(given)] = given * self.radius_ ** np.arange(len(given), dtype=float)
-            m = self._buckets_for(a)
-            return Fit(a, m, expected_error(pairs, a, m)) if m else unfit(r)
-        live = np.ones(r + 1, dtype=bool)
-        while True:
-            m = self._buckets_for(live)
-            if not m:
-                return unfit(r)
-            c = least_error(pairs, live, m)
-            if (c[1:][live[1:]] > 0).all():
-                return Fit(c, m, expected_error(pairs, c, m))
-            live[1:] &= c[1:] > 0
+            c, given = np.zeros(r + 1), terms(self.kernel_, r)[: r + 1]
+            c[: len(given)] = given * self.radius_ ** np.arange(len(given), dtype=float)
+            m = self._buckets_for(c)
+        else:
+            live = np.ones(r + 1, dtype=bool)
+            while m := self._buckets_for(live):
+                c = least_error(pairs, live, m)
+                if (c[1:][live[1:]] > 0).all():
+                    break
+                live[1:] &= c[1:] > 0
+        return Fit(c, m, expected_error(pairs, c, m)) if m else Fit(np.zeros(r + 1), 1, np.inf)
 
-    def _buckets_for(self, c: NDArray[Any]) -> int:
+    def _buckets_for(self, c: Array) -> int:
         """Return how many columns each degree has that has any; 0 where there are too few for one each."""
         degrees = int(np.count_nonzero(c[1:]))
         return max((self.n_components - bool(c[0])) // max(degrees, 1), int(degrees == 0))
@@ -170,7 +140,7 @@ class PolynomialTensorSketch(FeatureMap):
         roots = np.sqrt(self.scaled_).astype(dtype)
         series = series_of(self.kernel_)
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             series.check_rows(X)
             out[:, :n_constant] = roots[0]
             damp(self.kernel_, X, out[:, :n_constant])
@@ -192,19 +162,13 @@ class PolynomialTensorSketch(FeatureMap):
         return super()._row_bytes(itemsize) + 4 * itemsize * self.n_buckets_
 
 
-def unfit(r: int) -> Fit:
-    """Return what stands for a degree that has too few columns."""
-    return Fit(np.zeros(r + 1), 1, np.inf)
-
-
-def powers(pairs: SampledPairs, r: int) -> NDArray[np.float64]:
+def powers(pairs: SampledPairs, r: int) -> Array:
     """Return damping <x, y>^j for j = 0 .. r, shape (pairs, r + 1)."""
     inner = pairs.sizes * pairs.cosines
-    basis: NDArray[np.float64] = pairs.damping[:, None] * inner[:, None] ** np.arange(r + 1)
-    return basis
+    return pairs.damping[:, None] * inner[:, None] ** np.arange(r + 1)
 
 
-def covariances(pairs: SampledPairs, r: int, m: int) -> NDArray[np.float64]:
+def covariances(pairs: SampledPairs, r: int, m: int) -> Array:
     """Return the mean covariance of the Tensor Sketches of degrees i, j <= r, damped, into m columns.
 
     Degrees i <= j share their first i count sketches, and the others have the mean <x, y>^(j - i), so it is
@@ -218,14 +182,14 @@ def covariances(pairs: SampledPairs, r: int, m: int) -> NDArray[np.float64]:
     return M
 
 
-def expected_error(pairs: SampledPairs, c: NDArray[np.float64], m: int) -> float:
+def expected_error(pairs: SampledPairs, c: Array, m: int) -> float:
     """Return the mean squared error of the kernel with coefficients c."""
     r = len(c) - 1
     bias = pairs.values - powers(pairs, r) @ c
     return float((bias**2).mean() + c @ covariances(pairs, r, m) @ c)
 
 
-def least_error(pairs: SampledPairs, live: NDArray[np.bool_], m: int) -> NDArray[np.float64]:
+def least_error(pairs: SampledPairs, live: NDArray[np.bool_], m: int) -> Array:
     """Return the c >= 0 of the live degrees that minimise the expected error: a regression."""
     r = len(live) - 1
     basis = powers(pairs, r)[:, live]

@@ -1,17 +1,15 @@
 """Positive features of the exponential and the Gaussian kernel (FAVOR+, Choromanski et al. 2021)."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 
-from kfeat.errors import ParameterError
-from kfeat.kernels import Exponential, Gaussian, Kernel
+from kfeat.kernels import Exponential, Gaussian
 from kfeat.kernels.bandwidths import number
 from kfeat.kernels.base import squared_norms
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
-from kfeat.memory import check_memory
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
+from kfeat.parameters import Components
 
 
 @register("positive_features")
@@ -25,17 +23,13 @@ class PositiveFeatures(FeatureMap):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: Exponential or Gaussian; None is exp(<x, y>).
+    kernel : Exponential or Gaussian, default exp(<x, y>)
     n_components : int, default 100
         The number D of features.
     features : {"pairs", "single"}, default "pairs"
         "pairs" draws D / 2 vectors and takes each with both signs: less variance at half the products with
         X (an odd D has one more, single). "single" draws D.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -44,50 +38,29 @@ class PositiveFeatures(FeatureMap):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Exponential
     >>> from kfeat.maps import PositiveFeatures
-    >>> X = np.array([[0.6, 0.8], [-0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [-0.8, 0.6]]
     >>> Z = PositiveFeatures(Exponential(), n_components=4000, random_state=0).fit_transform(X)
-    >>> bool(Z.min() > 0 and np.abs(Z @ Z.T - Exponential()(X)).max() < 1)
+    >>> bool(Z.min() > 0 and abs(Z @ Z.T - Exponential()(X)).max() < 1)
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="d D / 2, and D exponentials",
         variance="k(x, y)^2 (e^r - 1) (1 - e^-r) / D, r = ||x + y||^2 / sigma^2, or 2 gamma ||x + y||^2",
         source="Choromanski et al. 2021, Lemmas 1 and 2",
         use="where estimates must be positive, and small kernel values right; short rows",
     )
+    approximates = Exponential | Gaussian
+    default_kernel = Exponential()
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        features: Literal["pairs", "single"] = "pairs",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.features = features
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: Components = 100
+    features: Literal["pairs", "single"] = "pairs"
 
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel is exponential or Gaussian."""
-        return isinstance(kernel, Exponential | Gaussian)
-
-    @classmethod
-    def default_kernel(cls) -> Kernel:
-        """Return exp(<x, y>)."""
-        return Exponential()
-
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         n_vectors = self.n_components - self._n_pairs()
-        needed = 16 * X.shape[1] * n_vectors
-        check_memory(f"a map of {n_vectors:,} directions", needed, "take fewer", ParameterError)
+        self._check_memory(f"{n_vectors:,} directions", 16 * X.shape[1] * n_vectors)
         scale, _ = self._scale_and_decay()
         self.directions_ = rng.standard_normal((X.shape[1], n_vectors)) * scale
         return self.n_components
@@ -108,7 +81,7 @@ class PositiveFeatures(FeatureMap):
         decay = dtype.type(self._scale_and_decay()[1])
         shift = dtype.type(np.log(self.n_components) / 2)
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             offsets = (decay * squared_norms(X) + shift)[:, None]
             exponents = X @ directions
             np.subtract(exponents, offsets, out=out[:, :n_vectors])

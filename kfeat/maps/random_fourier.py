@@ -1,22 +1,64 @@
 """Random Fourier features: shift-invariant kernels by random waves (Rahimi & Recht 2007)."""
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.introspect import opt_func_info
-from numpy.typing import NDArray
+from numpy.random import Generator
 
-from kfeat.errors import ParameterError
-from kfeat.kernels import Gaussian, Kernel, ShiftInvariantKernel
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.kernels import Gaussian, ShiftInvariantKernel
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.sequences import Scrambling, Sequence, points
-from kfeat.memory import check_memory
-from kfeat.parameters import Components, Jobs
+from kfeat.parameters import Components
+
+Phases = Callable[[Any], Array]  # (rows of X) -> a new array of <w_i, x>, frequencies as columns
+
+
+class FourierFeatures(FeatureMap):
+    """z(x) = sqrt(2 / D) (cos <w_1, x>, ..., sin <w_1, x>, ...) with frequencies_ w_i, (d, their number).
+
+    The sines are those of the first frequencies. The phases of the others have the offsets_ added.
+    """
+
+    n_components: int
+    frequencies_: Array
+    offsets_: Array
+
+    def _n_pairs(self) -> int:
+        return self.n_components // 2
+
+    def _n_frequencies(self) -> int:
+        return self.n_components - self._n_pairs()
+
+    def _phases(self, dtype: np.dtype[Any]) -> Phases:
+        """Return the function that multiplies a dense or CSR block by the frequencies."""
+        frequencies = self.frequencies_.astype(dtype)
+        return lambda X: X @ frequencies
+
+    def _scales(self) -> Array:
+        """Return the factor of each frequency's waves, or one for all, sqrt(2 / D), which is quicker."""
+        return np.array([np.sqrt(2 / self.n_components)])
+
+    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
+        phases_of, offsets, scales = (
+            self._phases(dtype),
+            self.offsets_.astype(dtype),
+            self._scales().astype(dtype),
+        )
+        n_pairs, n_cosines = self._n_pairs(), self._n_frequencies()
+
+        def map_block(X: Any, out: Array) -> None:
+            phases = phases_of(X)
+            phases[:, n_pairs:] += offsets
+            write_waves(phases, scales, out[:, :n_cosines], out[:, n_cosines:])
+
+        return map_block
 
 
 @register("random_fourier")
-class RandomFourier(FeatureMap):
+class RandomFourier(FourierFeatures):
     """Random Fourier features of a kernel k(x - y), w from its spectrum (Rahimi & Recht 2007, Alg. 1).
 
     In float32 the phases <w, x> carry its rounding, which the Laplacian's rare huge frequencies magnify. With
@@ -26,8 +68,7 @@ class RandomFourier(FeatureMap):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any shift-invariant kernel; None is exp(-||x - y||^2).
+    kernel : any shift-invariant kernel, default exp(-||x - y||^2)
     n_components : int, default 100
         The number D of features.
     features : {"pairs", "offset"}, default "pairs"
@@ -42,10 +83,7 @@ class RandomFourier(FeatureMap):
         randomness, as Yang et al. have it, or by random permutations of the digits. From 126 coordinates on
         take "random", since the 126th of the published points is all but constant. "sobol", "lattice" and
         "digital_net" are random either way, as published.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -56,54 +94,35 @@ class RandomFourier(FeatureMap):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Gaussian
     >>> from kfeat.maps import RandomFourier
-    >>> X = np.array([[0.0, 0.0], [1.0, 1.0]])
-    >>> Z = RandomFourier(Gaussian(gamma=0.5), n_components=4000, random_state=0).fit_transform(X)
-    >>> bool(abs(Z[0] @ Z[1] - np.exp(-1)) < 0.1)
+    >>> X, kernel = [[0.0, 0.0], [1.0, 1.0]], Gaussian(gamma=0.5)
+    >>> Z = RandomFourier(kernel, n_components=4000, random_state=0).fit_transform(X)
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 0.1)
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="d D / 2",
         variance="(1 + k(2 (x - y)) - 2 k(x - y)^2) / D; most often less with a sequence",
         source="Rahimi & Recht 2007, Algorithm 1; sequences: Yang et al. 2014, Algorithm 1",
         use="shift-invariant kernels; nystrom where the spectrum of the Gram matrix decays fast",
     )
+    approximates = ShiftInvariantKernel
+    default_kernel = Gaussian()
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        features: Literal["pairs", "offset"] = "pairs",
-        sequence: Sequence = "mc",
-        scrambling: Scrambling = "published",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.features = features
-        self.sequence = sequence
-        self.scrambling = scrambling
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: Components = 100
+    features: Literal["pairs", "offset"] = "pairs"
+    sequence: Sequence = "mc"
+    scrambling: Scrambling = "published"
 
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel depends on x - y alone, with a spectrum to draw from."""
-        return isinstance(kernel, ShiftInvariantKernel)
+    def _n_pairs(self) -> int:
+        return super()._n_pairs() if self.features == "pairs" else 0
 
-    @classmethod
-    def default_kernel(cls) -> Kernel:
-        """Return exp(-||x - y||^2)."""
-        return Gaussian()
-
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
-        d, n_frequencies = X.shape[1], self.n_components - self._n_pairs()
+    def _draw(self, X: Any, rng: Generator) -> int:
+        d, n_frequencies = X.shape[1], self._n_frequencies()
         needed = 8 * d * n_frequencies * (1 if self.sequence == "mc" else 3)
-        check_memory(f"a map of {n_frequencies:,} frequencies", needed, "take fewer", ParameterError)
+        self._check_memory(f"{n_frequencies:,} frequencies", needed)
         n_offsets = n_frequencies - self._n_pairs()
         if self.sequence == "mc":
             self.frequencies_ = self.kernel_.sample_frequencies(rng, (d, n_frequencies))
@@ -116,25 +135,6 @@ class RandomFourier(FeatureMap):
         self.offsets_ = 2 * np.pi * U[n_frequencies - n_offsets :, -1]
         return self.n_components
 
-    def _n_pairs(self) -> int:
-        return self.n_components // 2 if self.features == "pairs" else 0
-
-    def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
-        frequencies, offsets = self.frequencies_.astype(dtype), self.offsets_.astype(dtype)
-        scales = self._scales().astype(dtype)
-        n_pairs, n_cosines = self._n_pairs(), frequencies.shape[1]
-
-        def map_block(X: Any, out: NDArray[Any]) -> None:
-            phases = X @ frequencies
-            phases[:, n_pairs:] += offsets
-            write_waves(phases, scales, out[:, :n_cosines], out[:, n_cosines:])
-
-        return map_block
-
-    def _scales(self) -> NDArray[np.float64]:
-        """Return the factor of each frequency's waves, or one for all, sqrt(2 / D), which is quicker."""
-        return np.array([np.sqrt(2 / self.n_components)])
-
 
 @cache
 def tangent_is_vector_code() -> bool:
@@ -143,9 +143,7 @@ def tangent_is_vector_code() -> bool:
     return not str(loops.get("ff", {}).get("current", "baseline")).startswith("baseline")
 
 
-def write_waves(
-    phases: NDArray[Any], scales: NDArray[Any], cosines: NDArray[Any], sines: NDArray[Any]
-) -> None:
+def write_waves(phases: Array, scales: Array, cosines: Array, sines: Array) -> None:
     """Write scales * cos(phases), and scales * sin(phases) of the first columns, as many as `sines` has.
 
     Overwrites phases; there is one scale per column of them, or one for all.

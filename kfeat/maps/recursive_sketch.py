@@ -1,16 +1,15 @@
 """The recursive sketch: polynomial kernels of high degree by a tree of degree-2 Tensor Sketches."""
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 from scipy import fft
 
-from kfeat.maps.base import BlockMapper, Facts, register
-from kfeat.maps.count_sketch import CountSketch, arranged, random_tables
-from kfeat.maps.polynomial_sketch import PolynomialSketch
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.base import Array, BlockMapper, Facts, register
+from kfeat.maps.tensor_sketch import CountSketch, PolynomialSketch, arranged, random_tables
+from kfeat.parameters import Components
 
 
 @register("recursive_sketch")
@@ -29,18 +28,13 @@ class RecursiveSketch(PolynomialSketch):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: a Polynomial, or Linear, for which the map is a count sketch; None is <x,
-        y>^2.
+    kernel : Polynomial or Linear (then the map is a count sketch), default <x, y>^2
     n_components : int, default 100
         The number D of features.
     base : {"none", "count_sketch"}, default "none"
         "count_sketch" sketches each leaf into D buckets before the lowest nodes do, as published. With count
         sketches in the nodes, which take rows of any length, this saves nothing and adds variance.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -52,40 +46,26 @@ class RecursiveSketch(PolynomialSketch):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Polynomial
     >>> from kfeat.maps import RecursiveSketch
-    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [0.8, 0.6]]
     >>> kernel = Polynomial(degree=8)
     >>> Z = RecursiveSketch(kernel, n_components=4096, random_state=0).fit_transform(X)
-    >>> Z.shape
-    (2, 4096)
-    >>> bool(np.abs(Z @ Z.T - kernel(X)).max() < 0.5)  # the values of the kernel are 0.72 and 1
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 0.5)  # the values of the kernel are 0.72 and 1
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="p d + p D log D",
         variance="of order p ||x||^2p ||y||^2p / D while p < D",
         source="Ahle et al. 2020 (SODA), on a balanced tree",
         use="polynomial kernels of degrees from 4 on; below, tensor_sketch takes half the time",
     )
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        base: Literal["none", "count_sketch"] = "none",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.base = base
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: Components = 100
+    base: Literal["none", "count_sketch"] = "none"
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         p, D = self.kernel_.degree, self.n_components
         self.buckets_, self.signs_ = random_tables(rng, p, X.shape[1] + 1, D)
         self.inner_buckets_, self.inner_signs_ = random_tables(rng, max(p - 2, 0), D, D)
@@ -104,7 +84,7 @@ class RecursiveSketch(PolynomialSketch):
         inner_buckets = np.hstack([self.inner_buckets_, no_constant.astype(int)])
         inner = [CountSketch(*table, D) for table in zip(inner_buckets, inner_values, strict=True)]
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             block = arranged(X)
             out[:] = node(block, leaves, iter(inner)) if len(leaves) > 1 else leaves[0](block)
 
@@ -115,21 +95,19 @@ class RecursiveSketch(PolynomialSketch):
         return itemsize * (int(self.n_features_in_) + (depth + 3) * self.n_components)
 
 
-def node(block: Any, leaves: list[CountSketch], inner: Iterator[CountSketch]) -> NDArray[Any]:
+def node(block: Any, leaves: list[CountSketch], inner: Iterator[CountSketch]) -> Array:
     """Return the sketch (n, D) of degree len(leaves) >= 2 of an arranged block; it uses up `inner`."""
     middle = len(leaves) // 2
     spectrum = child(block, leaves[:middle], inner)
     spectrum *= child(block, leaves[middle:], inner)
-    sketch: NDArray[Any] = fft.irfft(spectrum, n=leaves[0].n_buckets, axis=1, overwrite_x=True)
-    return sketch
+    return fft.irfft(spectrum, n=leaves[0].n_buckets, axis=1, overwrite_x=True)
 
 
-def child(block: Any, leaves: list[CountSketch], inner: Iterator[CountSketch]) -> NDArray[Any]:
+def child(block: Any, leaves: list[CountSketch], inner: Iterator[CountSketch]) -> Array:
     """Return the spectrum (n, D / 2 + 1) of the count sketch by which a node takes one of its two halves."""
     if len(leaves) == 1:
         sketch = leaves[0](block)
     else:
         below = node(block, leaves, inner)
         sketch = next(inner)(arranged(below))
-    spectrum: NDArray[Any] = fft.rfft(sketch, axis=1)
-    return spectrum
+    return fft.rfft(sketch, axis=1)

@@ -1,18 +1,23 @@
 """Weights of Fourier features by least squares on pairs of rows, with shrinkage (Chang et al. 2017)."""
 
 from math import inf
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Lt
+from numpy.random import Generator
 from numpy.typing import NDArray
 
-from kfeat.maps.base import Facts, register
-from kfeat.maps.pair_equations import PairEquations, all_pairs, check_pairs, sampled_pairs
-from kfeat.maps.sequences import Scrambling, Sequence
-from kfeat.maps.weighted_fourier import WeightedFourier
-from kfeat.maps.weights import Sign, weights_by
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.base import Array, Facts, register
+from kfeat.maps.weighted_fourier import (
+    PairEquations,
+    Sign,
+    WeightedFourier,
+    all_pairs,
+    check_pairs,
+    sampled_pairs,
+    weights_by,
+)
 
 GRID = [10.0 ** (1 - step / 2) for step in range(13)]  # of the regularisation: 10 to 1e-5
 HELD_OUT = 5  # one row in so many, or so many sampled pairs for each held out one
@@ -33,14 +38,11 @@ class SES(WeightedFourier):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any shift-invariant kernel; None is exp(-||x - y||^2).
+    kernel : any shift-invariant kernel, default exp(-||x - y||^2)
     n_components : int, default 100
         The number D of features, of D / 2 frequencies.
-    sequence : {"mc", "halton", "sobol", "lattice", "digital_net"}, default "mc"
-        How the frequencies are drawn, as in RandomFourier.
-    scrambling : {"published", "random"}, default "published"
-        How Halton's points are scrambled, as in RandomFourier.
+    sequence, scrambling : as in RandomFourier, defaults "mc" and "published"
+        How the frequencies are drawn.
     shrinkage : {"nonuniform", "uniform"}, default "nonuniform"
         "uniform" multiplies all weights of the plain map by one number, which gains little.
     sign : {"nonnegative", "clipped", "absolute", "signed"}, default "nonnegative"
@@ -58,10 +60,7 @@ class SES(WeightedFourier):
         "held_out" tries 10 down to 1e-5 in steps of sqrt(10) until the error on other pairs rises. These are
         the pairs of every fifth row, after which the weights are fitted to all rows; or, beside sampled
         pairs, a fifth as many others, at least 1000.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -86,45 +85,25 @@ class SES(WeightedFourier):
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="d D / 2",
         variance="that of random_fourier, less what least squares on pairs takes away; biased, by design",
         source="Chang, Li, Yang & Poczos 2017, Algorithm 1",
         use="fewer Fourier features for a kernel error, on data like those of its fit, which is slower",
     )
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        sequence: Sequence = "mc",
-        scrambling: Scrambling = "published",
-        shrinkage: Literal["nonuniform", "uniform"] = "nonuniform",
-        sign: Sign = "nonnegative",
-        n_pairs: Annotated[int, Ge(1)] | Literal["all"] = "all",
-        n_rows: Annotated[int, Ge(2)] = 2000,
-        regularisation: Annotated[float, Ge(0), Lt(inf)] | Literal["held_out"] = "held_out",
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.sequence = sequence
-        self.scrambling = scrambling
-        self.shrinkage = shrinkage
-        self.sign = sign
-        self.n_pairs = n_pairs
-        self.n_rows = n_rows
-        self.regularisation = regularisation
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    shrinkage: Literal["nonuniform", "uniform"] = "nonuniform"
+    sign: Sign = "nonnegative"
+    n_pairs: Annotated[int, Ge(1)] | Literal["all"] = "all"
+    n_rows: Annotated[int, Ge(2)] = 2000
+    regularisation: Annotated[float, Ge(0), Lt(inf)] | Literal["held_out"] = "held_out"
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return the regularisation, the error on held out pairs, and what all weights have."""
         learnt = {"regularisation": self.regularisation_, "held_out_error": self.held_out_error_}
         return {**learnt, **super().learnt_parameters()}
 
-    def _learn(self, X: Any, rng: np.random.Generator) -> NDArray[np.float64]:
+    def _learn(self, X: Any, rng: Generator) -> Array:
         rows = self._sampled(X, self.n_rows, rng)
         held, fitted, final = self._equations(rows, rng)
         if self.regularisation == "held_out":
@@ -135,7 +114,7 @@ class SES(WeightedFourier):
             self.held_out_error_ = held.relative_error(self._solve(fitted, self.regularisation_))
         return self._solve(final, self.regularisation_)
 
-    def _equations(self, rows: Any, rng: np.random.Generator) -> tuple[PairEquations, ...]:
+    def _equations(self, rows: Any, rng: Generator) -> tuple[PairEquations, ...]:
         """Return the equations of held out pairs, of others, and of those that the weights are fitted to."""
         waves, m = self._waves(rows), rows.shape[0]
         if self.n_pairs == "all":
@@ -159,7 +138,7 @@ class SES(WeightedFourier):
 
     def _solve(
         self, pairs: PairEquations, regularisation: float, start: NDArray[np.bool_] | None = None
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """Return the weights; a search for weights of at least 0 begins with `start` as those above it."""
         if self.shrinkage == "uniform":
             plain = self.plain_weights()

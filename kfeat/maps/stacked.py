@@ -1,18 +1,17 @@
 """Stacked features: a sum of kernels by the features of each, side by side (Lu et al. 2014)."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 from sklearn.base import clone
 
 from kfeat.errors import ParameterError
-from kfeat.kernels import Kernel, Sum
-from kfeat.kernels.randomness import generator
-from kfeat.maps.base import BlockMapper, Facts, FeatureMap, register
+from kfeat.kernels import Sum
+from kfeat.kernels.operands import generator
+from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, register
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.tensor_sketch import TensorSketch
-from kfeat.parameters import Jobs
 
 
 @register("stacked")
@@ -24,15 +23,11 @@ class Stacked(FeatureMap):
 
     Parameters
     ----------
-    kernel : Sum, optional
-        The sum of kernels to approximate; None is <x, y>^2 + exp(-||x - y||^2).
+    kernel : Sum, default <x, y>^2 + exp(-||x - y||^2)
     maps : list of FeatureMap, optional
         One unfitted map per term, whose kernel becomes that term; None is Tensor Sketch and random Fourier.
         Those without a random_state draw theirs from this one's.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -49,34 +44,16 @@ class Stacked(FeatureMap):
     (2, 96)
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="that of its maps",
         variance="sum of w_i^2 times those of its maps",
         source="Lu et al. 2014; Bellet 2020",
         use="sums of kernels, such as one for each group of features or several bandwidths",
     )
+    approximates = Sum
+    default_kernel = Sum()
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        maps: list[FeatureMap] | None = None,
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.maps = maps
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel is a sum."""
-        return isinstance(kernel, Sum)
-
-    @classmethod
-    def default_kernel(cls) -> Kernel:
-        """Return <x, y>^2 + exp(-||x - y||^2)."""
-        return Sum()
+    maps: list[FeatureMap] | None = None
 
     def check_kernel(self, kernel: object) -> None:
         """Raise UnsupportedKernelError or ParameterError where the maps do not fit the terms of the sum."""
@@ -97,7 +74,7 @@ class Stacked(FeatureMap):
     def _unfitted(self) -> list[FeatureMap]:
         return [TensorSketch(), RandomFourier()] if self.maps is None else self.maps
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         terms = self.kernel_.terms()
         self.maps_ = []
         for (_, kernel), unfitted in zip(terms, self._unfitted(), strict=True):
@@ -121,7 +98,7 @@ class Stacked(FeatureMap):
             parts.append((columns, dtype.type(np.sqrt(weight)), part._block_mapper(dtype)))
             start = columns.stop
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             for columns, scale, mapper in parts:
                 mapper(X, out[:, columns])
                 if scale != 1:

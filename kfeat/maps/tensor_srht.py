@@ -1,18 +1,15 @@
 """TensorSRHT: polynomial kernels by products of subsampled randomised Hadamard transforms."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.random import Generator
 from scipy.sparse import issparse
 
-from kfeat.errors import ParameterError
-from kfeat.maps.base import BlockMapper, Facts, register
+from kfeat.maps.base import Array, BlockMapper, Facts, random_signs, register
 from kfeat.maps.hadamard import next_power_of_two, walsh_hadamard
-from kfeat.maps.polynomial_sketch import PolynomialSketch
-from kfeat.maps.signs import random_signs
-from kfeat.memory import check_memory
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.tensor_sketch import PolynomialSketch
+from kfeat.parameters import Components
 
 
 @register("tensor_srht")
@@ -31,14 +28,10 @@ class TensorSRHT(PolynomialSketch):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: a Polynomial, or Linear; None is <x, y>^2.
+    kernel : Polynomial or Linear, default <x, y>^2
     n_components : int, default 100
         The number D of features.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -49,42 +42,29 @@ class TensorSRHT(PolynomialSketch):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Polynomial
     >>> from kfeat.maps import TensorSRHT
-    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [0.8, 0.6]]
     >>> kernel = Polynomial(degree=2, coef0=1.0)
     >>> Z = TensorSRHT(kernel, n_components=4096, random_state=0).fit_transform(X)
-    >>> Z.shape
-    (2, 4096)
-    >>> bool(np.abs(Z @ Z.T - kernel(X)).max() < 0.5)  # the values of the kernel are 3.84 and 4
+    >>> bool(abs(Z @ Z.T - kernel(X)).max() < 0.5)  # the values of the kernel are 3.84 and 4
     True
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="p d log d + p D",
         variance="<= (3^p - 1) ||x||^2p ||y||^2p / D; 0 for p = 1 where every coordinate is sampled",
         source="Ahle et al. 2020 (SODA), with coordinates sampled without replacement",
         use="degrees 1 and 2, with d below D; tensor_sketch for higher degrees and long sparse rows",
     )
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    n_components: Components = 100
 
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         width = X.shape[1] + int(self.kernel_.coef0 > 0)
         m, p, D = next_power_of_two(width), self.kernel_.degree, self.n_components
         copies = np.tile(np.arange(m), -(-D // m))
-        check_memory(f"a map of {p:,} factors", 8 * p * len(copies), "take fewer components", ParameterError)
+        self._check_memory(f"{p:,} factors", 8 * p * len(copies))
         self.signs_ = random_signs(rng, (p, width))
         self.coordinates_ = np.stack([rng.permutation(copies)[:D] for _ in range(p)])
         return D
@@ -96,7 +76,7 @@ class TensorSRHT(PolynomialSketch):
         factors = list(zip(diagonals.astype(dtype), self.coordinates_, strict=True))
         m = next_power_of_two(width)
 
-        def map_block(X: Any, out: NDArray[Any]) -> None:
+        def map_block(X: Any, out: Array) -> None:
             rows = X.toarray() if issparse(X) else X
             padded = np.zeros((len(rows), m), dtype)
             for k, (diagonal, coordinates) in enumerate(factors):

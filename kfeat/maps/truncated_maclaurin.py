@@ -1,19 +1,18 @@
 """Random Maclaurin features of a series that is cut at a degree (Kar & Karnick 2012, section 4.2)."""
 
 from math import inf
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Gt, Le, Lt
-from numpy.typing import NDArray
+from numpy.random import Generator
 
 from kfeat.errors import ParameterError, UnsupportedKernelError
-from kfeat.kernels import DotProductKernel, Kernel
+from kfeat.kernels import DotProductKernel
 from kfeat.kernels.base import Positive, squared_norms
-from kfeat.maps.base import Facts, register
-from kfeat.maps.degrees import MAX_DEGREE, Degrees, coefficients, proportional, terms, truncated
+from kfeat.maps.base import Array, Facts, register
 from kfeat.maps.random_maclaurin import RandomMaclaurin
-from kfeat.parameters import Components, Jobs
+from kfeat.maps.series import MAX_DEGREE, Degrees, coefficients, draw_degrees, terms
 
 ROUNDING = 1e-12  # a rest of the series below this share of its sum is the rounding of the sum
 
@@ -35,30 +34,21 @@ class TruncatedMaclaurin(RandomMaclaurin):
 
     Parameters
     ----------
-    kernel : Kernel, optional
-        The kernel to approximate: any dot-product kernel; None is (1 + <x, y>)^2.
+    kernel : any dot-product kernel, default (1 + <x, y>)^2
     n_components : int, default 100
         The number D of random features.
+    degree_law : {"truncated", "proportional"}, default "truncated"
+        The distribution of the degrees N <= k that have a term: "truncated" in proportion to p^-(N + 1) with
+        p = base, "proportional" to a_N mean(||x||^2N) on the data.
+    base, h01, constant : as in RandomMaclaurin, defaults 2.0, False and True
+        The geometric distribution's p, exact columns for degrees 0 and 1, and whether degree 0 is there.
     allowed_error : float, default 0.01
         The largest absolute bias |k(x, y) - sum_{n <= k} a_n <x, y>^n| over rows of norms up to the radius.
     max_degree : int, optional
         The degree k itself, in place of an allowed error.
     radius : float, optional
         The radius R; None: the largest norm of a row that the map is fitted to.
-    degree_law : {"truncated", "proportional"}, default "truncated"
-        The distribution of the degrees N <= k that have a term: "truncated" in proportion to p^-(N + 1) with
-        p = base, "proportional" to a_N mean(||x||^2N) on the data.
-    base : float, default 2.0
-        The p of the geometric distribution, above 1; "proportional" does not use it.
-    h01 : bool, default False
-        Whether degrees 0 and 1 are the exact columns sqrt(a_0) and sqrt(a_1) x, which come first; the
-        n_components random ones are then drawn given 2 <= N <= k.
-    constant : bool, default True
-        False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
-    random_state : int, Generator, RandomState or None, default None
-        The source of the random numbers; an int makes the map reproducible.
-    n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+    random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
@@ -71,58 +61,32 @@ class TruncatedMaclaurin(RandomMaclaurin):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from kfeat.kernels import Exponential
     >>> from kfeat.maps import TruncatedMaclaurin
-    >>> X = np.array([[0.6, 0.8], [0.8, 0.6]])
+    >>> X = [[0.6, 0.8], [0.8, 0.6]]
     >>> feature_map = TruncatedMaclaurin(Exponential(), allowed_error=0.01, random_state=0).fit(X)
     >>> feature_map.max_degree_, round(feature_map.truncation_error_, 5)  # 1 / 5! + 1 / 6! + ...
     (4, 0.00995)
     """
 
-    facts: ClassVar[Facts] = Facts(
+    facts = Facts(
         cost="d D E[N], N <= K the degree drawn",
         variance="(sum_{n <= K} a_n^2 m^n / P(n) - k_K^2) / D; bias <= sum_{n > K} a_n R^2n",
         source="Kar & Karnick 2012, section 4.2",
         use="infinite series, whose rare high degrees cost time and variance, where a bias is allowed",
     )
+    approximates = DotProductKernel
 
-    def __init__(
-        self,
-        kernel: Any = None,
-        n_components: Components = 100,
-        allowed_error: Annotated[float, Gt(0), Lt(inf)] = 0.01,
-        max_degree: Annotated[int, Ge(0), Le(MAX_DEGREE)] | None = None,
-        radius: Positive | None = None,
-        degree_law: Literal["truncated", "proportional"] = "truncated",
-        base: Annotated[float, Gt(1), Lt(inf)] = 2.0,
-        h01: bool = False,
-        constant: bool = True,
-        random_state: Any = None,
-        n_jobs: Jobs = None,
-    ) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.allowed_error = allowed_error
-        self.max_degree = max_degree
-        self.radius = radius
-        self.degree_law = degree_law
-        self.base = base
-        self.h01 = h01
-        self.constant = constant
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    degree_law: Literal["truncated", "proportional"] = "truncated"
+    allowed_error: Annotated[float, Gt(0), Lt(inf)] = 0.01
+    max_degree: Annotated[int, Ge(0), Le(MAX_DEGREE)] | None = None
+    radius: Positive | None = None
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return the degree that follows from the allowed error."""
         return {"max_degree": self.max_degree_} if self.max_degree is None else {}
 
-    @classmethod
-    def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel depends on the inner product alone."""
-        return isinstance(kernel, DotProductKernel)
-
-    def _draw(self, X: Any, rng: np.random.Generator) -> int:
+    def _draw(self, X: Any, rng: Generator) -> int:
         self.kernel_.check_rows(X)
         largest = float(np.sqrt(squared_norms(X).max()))
         self.radius_ = largest if self.radius is None else float(self.radius)
@@ -132,7 +96,7 @@ class TruncatedMaclaurin(RandomMaclaurin):
         self.truncated_kernel_ = TruncatedSeries(self.kernel_, self.max_degree_)
         return super()._draw(X, rng)
 
-    def _choose_degree(self, rests: NDArray[np.float64]) -> int:
+    def _choose_degree(self, rests: Array) -> int:
         """Return the smallest degree whose bias is allowed, but one that leaves a term to sample."""
         within = rests <= self.allowed_error
         if not within.any():
@@ -145,14 +109,8 @@ class TruncatedMaclaurin(RandomMaclaurin):
         sampled = np.flatnonzero(a[self._first_degree() :]) + self._first_degree()
         return max(int(np.argmax(within)), int(sampled[0]) if sampled.size else 0)
 
-    def _first_degree(self) -> int:
-        return 2 if self.h01 else 0 if self.constant else 1
-
-    def _draw_degrees(self, X: Any, rng: np.random.Generator) -> Degrees:
-        kernel, first = self.truncated_kernel_, self._first_degree()
-        if self.degree_law == "proportional":
-            return proportional(rng, kernel, self.n_components, X, first)
-        return truncated(rng, kernel, self.n_components, self.base, first)
+    def _draw_degrees(self, rng: Generator, n: int, X: Any, first: int, even: bool = False) -> Degrees:
+        return draw_degrees(rng, self.degree_law, self.truncated_kernel_, n, X, self.base, first, even)
 
 
 class TruncatedSeries(DotProductKernel):
@@ -181,11 +139,11 @@ class TruncatedSeries(DotProductKernel):
         end = self.whole.last_degree
         return self.degree if end is None else min(self.degree, end)
 
-    def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
+    def maclaurin(self, n_terms: int) -> Array:
         """Return the whole kernel's coefficients, and 0 beyond the degree."""
         return np.where(np.arange(n_terms) <= self.degree, self.whole.maclaurin(n_terms), 0.0)
 
-    def _f(self, t: NDArray[Any]) -> NDArray[Any]:
+    def _f(self, t: Array) -> Array:
         total = np.zeros_like(t)
         for a in coefficients(self, self.last_degree + 1)[::-1]:
             total *= t
@@ -193,7 +151,7 @@ class TruncatedSeries(DotProductKernel):
         return total
 
 
-def remainders(kernel: DotProductKernel, radius: float) -> NDArray[np.float64]:
+def remainders(kernel: DotProductKernel, radius: float) -> Array:
     """Return for k = 0, 1, ... the largest |f(t) - sum_{n <= k} a_n t^n| over |t| <= radius^2.
 
     It is sum_{n > k} a_n radius^2n, since no a_n is negative. Raises UnsupportedKernelError where f is not
@@ -212,7 +170,7 @@ def remainders(kernel: DotProductKernel, radius: float) -> NDArray[np.float64]:
     return tails + (beyond if beyond > ROUNDING * value else 0.0)
 
 
-def series_terms(kernel: DotProductKernel, t: float) -> NDArray[np.float64]:
+def series_terms(kernel: DotProductKernel, t: float) -> Array:
     """Return a_n t^n, n = 0, 1, ..., to the end of the series or to degree MAX_DEGREE, for t >= 0."""
     a = terms(kernel, MAX_DEGREE)
     n = np.arange(len(a))

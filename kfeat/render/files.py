@@ -1,4 +1,4 @@
-"""Writing an experiment's report, and publishing it: runs/ -> results/, the only way results/ changes."""
+"""Writing an experiment's report, whole whatever part of it ran, and publishing it: runs/ -> results/."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -7,16 +7,15 @@ from time import time_ns
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.evidence import Evidence
 from kfeat.analysis.standing import stand
-from kfeat.errors import StoreError
-from kfeat.experiments.keys import check_selectors
-from kfeat.experiments.load import Experiment
+from kfeat.errors import ConfigError, StoreError
+from kfeat.experiments.fingerprints import plan_from_rows
+from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, dataset_name, plan
 from kfeat.experiments.run import rows_of
 from kfeat.experiments.store import Row, write_rows
-from kfeat.experiments.switches import check_switches
 from kfeat.render.replacing import Replacing
 from kfeat.render.table import render, render_csv
-from kfeat.render.verdict_tables import verdicts_markdown
+from kfeat.render.verdicts import verdicts_markdown
 
 # They are replaced in the order of their names: a report whose texts are new has new figures.
 FIGURES = ("figure.svg", "figure.png")
@@ -31,12 +30,10 @@ def check_report(experiment: Experiment) -> None:
 
     It needs no data and no rows, so that a mistake is found before hours of work and not after them.
     """
-    from kfeat.render.figures.planned import check_figure
+    from kfeat.render.figures.printed import check_figure
 
     stand_ins = {source: f"{dataset_name(source)}: {source!r}" for source in experiment.datasets}
     cells = summarise(experiment, plan(experiment, stand_ins), {})
-    check_selectors(experiment, [cell.trial for cell in cells])
-    check_switches(experiment)
     stand(experiment, cells, {})
     render(experiment, cells, "terminal")
     check_figure(experiment, cells)
@@ -45,27 +42,21 @@ def check_report(experiment: Experiment) -> None:
 def write_report(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> None:
     """Write table.md, table.tex, table.csv, figure.svg and figure.png below `folder`, all or none of them."""
     with Replacing() as replacing:
-        _write(experiment, cells, replacing.beside(folder), folder)
+        _write(replacing, experiment, cells, folder)
 
 
 def _write(
-    experiment: Experiment,
-    cells: Sequence[Cell],
-    new: Path,
-    folder: Path,
-    rows: Iterable[Row] | None = None,
-    pending: Pending | None = None,
-) -> None:
+    replacing: Replacing, experiment: Experiment, cells: Sequence[Cell], folder: Path,
+    rows: Iterable[Row] | None = None, pending: Pending | None = None,
+) -> None:  # fmt: skip
     from kfeat.render.figures.figure import draw
 
-    try:
-        if rows is not None:
-            write_rows(new, rows)
-        for name, text in texts(experiment, cells, folder, pending).items():
-            (new / name).write_text(text, encoding="utf-8")
-        draw(experiment, cells, [new / name for name in FIGURES])
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot be written ({error.strerror})") from None
+    new = replacing.beside(folder)
+    if rows is not None:
+        write_rows(new, rows)
+    for name, text in texts(experiment, cells, folder, pending).items():
+        (new / name).write_text(text, encoding="utf-8")
+    draw(experiment, cells, [new / name for name in FIGURES])
 
 
 def texts(
@@ -102,6 +93,44 @@ def is_current(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> b
         return False
 
 
+def whole_of(experiment: Experiment) -> Experiment:
+    """Return the experiment as its file has it, without the choices of the command line."""
+    try:
+        return load_experiment(experiment.path)
+    except ConfigError:
+        return experiment  # a file that only --set completes has no whole but this
+
+
+def cells_at_hand(experiment: Experiment, root: Path, trials: Iterable[Trial] = ()) -> list[Cell]:
+    """Return the cells of the plan with the rows below `root`, as `plan_from_rows` has it.
+
+    `trials` are those that were just run, which know the content of their data.
+    """
+    rows = rows_of(experiment, root)
+    known = {trial.source: trial.fingerprint for trial in trials if trial.fingerprint}
+    return summarise(experiment, plan_from_rows(experiment, rows.values(), known), rows)
+
+
+def update_report(
+    experiment: Experiment, root: Path, trials: Iterable[Trial] = (), *, anew: bool = False
+) -> str:
+    """Draw the files of the whole config from all of its rows, if they are not up to date, or `anew`.
+
+    `trials` are those that were just run. Return a sentence that says where the files are, and what of the
+    config they lack.
+    """
+    whole, folder = whole_of(experiment), root / experiment.name
+    cells = cells_at_hand(whole, root, trials)
+    planned = sum(len(cell.trials) for cell in cells)
+    there = sum(len(part) for cell in cells for part in (cell.rows, cell.failed, cell.stopped))
+    if not there:
+        return f"tables and figure: none, since no trial of {experiment.path} as it stands has run"
+    if anew or not is_current(whole, cells, folder):
+        write_report(whole, cells, folder)
+    lacking = f" ({there} of the config's {planned} trials; the others have not run)" * (there < planned)
+    return f"tables and figure: {folder}/{lacking}"
+
+
 def publish(
     plans: Iterable[tuple[Experiment, Sequence[Trial]]], runs: Path, results: Path, partial: bool = False
 ) -> list[int]:
@@ -115,9 +144,8 @@ def publish(
     pending = {one.name: rows for one, _, rows in chosen}  # which may cite each other
     with Replacing() as replacing:
         for experiment, trials, rows in chosen:
-            folder = results / experiment.name
-            new = replacing.beside(folder)
-            _write(experiment, summarise(experiment, trials, rows), new, folder, rows.values(), pending)
+            cells, folder = summarise(experiment, trials, rows), results / experiment.name
+            _write(replacing, experiment, cells, folder, rows.values(), pending)
     return [len(rows) for _, _, rows in chosen]
 
 

@@ -1,18 +1,73 @@
 """A table as the paper prints it: lines are settings, columns methods, ours beside the paper's."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from tabulate import tabulate
 
 from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.names import SIZE, dataset, kernel, method
 from kfeat.errors import ConfigError
+from kfeat.experiments.layout import Column, TableLayout
 from kfeat.experiments.quantities import SCORE, quantity_named
-from kfeat.experiments.schema import Column, TableLayout
 from kfeat.experiments.selectors import matches
-from kfeat.render import text
-from kfeat.render.ratios import Ratio, ratio
-from kfeat.render.sheet import Sheet
+from kfeat.render import terminal, text
+from kfeat.render.escapes import latex, markdown_cell
+from kfeat.render.text import Ratio, ratio
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Lines of text below headers, the first `left` columns aligned to the left, the others to the right.
+
+    `groups` are headers above the headers, each with the number of columns that it spans; where only one line
+    of headers is to be had, a group's name stands for its first column. A line group starts at every
+    `group_size`-th line.
+    """
+
+    headers: Sequence[str]
+    lines: Sequence[Sequence[str]]
+    left: int
+    groups: Sequence[tuple[str, int]] = ()
+    group_size: int = 1
+
+    def text(self, style: str, formulas: Collection[str] = (), width: int | None = None) -> str:
+        """Return the sheet for `terminal`, `markdown` or `latex`; LaTeX sets `formulas` as mathematics.
+
+        A terminal's table has at most `width` characters a line.
+        """
+        if style == "latex":
+            return self._latex(formulas)
+        headers, start = list(self.headers), 0
+        for name, columns in self.groups:
+            headers[start] = name or headers[start]
+            start += columns
+        if style == "terminal":
+            words, numbers = range(self.left), range(self.left, len(headers))
+            return terminal.table(headers, self.lines, width, words, numbers, self.left)
+        headers, *lines = [[markdown_cell(cell) for cell in line] for line in (headers, *self.lines)]
+        return self._tabulated(headers, lines, "pipe")
+
+    def _tabulated(self, headers: Sequence[str], lines: Sequence[Sequence[str]], form: str) -> str:
+        align = ["left"] * self.left + ["right"] * (len(headers) - self.left)
+        return tabulate(lines, headers, form, disable_numparse=True, colalign=align if lines else None)
+
+    def _latex(self, formulas: Collection[str]) -> str:
+        headers, *lines = [[latex(cell, formulas) for cell in line] for line in (self.headers, *self.lines)]
+        if self.group_size > 1:
+            for line in lines[self.group_size :: self.group_size]:
+                line[0] = rf"\addlinespace {line[0]}"
+        groups, rules, start = [], [], 1  # the line of groups, and the rules below them
+        for name, columns in self.groups:
+            groups.append(rf"\multicolumn{{{columns}}}{{c}}{{{latex(name, formulas)}}}" if name else "")
+            rules += [rf"\cmidrule(lr){{{start}-{start + columns - 1}}}"] if name else []
+            start += columns
+        spans = f"\n {' & '.join(groups)} \\\\\n{' '.join(rules)}" if groups else ""
+        body = self._tabulated(headers, lines, "latex_raw")
+        for rule in (rf"\toprule{spans}", r"\midrule", r"\bottomrule"):
+            body = body.replace(r"\hline", rule, 1)
+        return body
 
 
 @dataclass(frozen=True)
@@ -21,14 +76,6 @@ class Choice:
 
     cell: Cell | None
     over: Cell | None
-
-    @property
-    def planned(self) -> bool:
-        """Tell whether there is anything to show."""
-        return self.cell is not None
-
-
-Choices = Mapping[str, Sequence[Choice]]
 
 
 def mirror(layout: TableLayout, cells: Sequence[Cell]) -> Sheet:
@@ -60,18 +107,13 @@ def choose(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, list[Choice]
     """Return what each column shows, by the names of the lines: the settings of which any column speaks."""
     found: dict[str, list[Choice]] = {}
     settings = [(peers, [_choice(column, peers) for column in layout.columns]) for peers in by_setting(cells)]
-    settings = [(peers, chosen) for peers, chosen in settings if any(choice.planned for choice in chosen)]
-    names = [_names(layout, peers[0], cells) for peers, _ in settings]
-    short = [name for name, _ in names]
-    for (_, chosen), (name, whole) in zip(settings, names, strict=True):
-        found[name if short.count(name) == 1 else whole] = chosen
+    settings = [(peers, chosen) for peers, chosen in settings if any(choice.cell for choice in chosen)]
+    names = [{"dataset": dataset(p[0], cells), "kernel": kernel(p[0], cells)} for p, _ in settings]
+    short = [name[layout.lines] for name in names]
+    for (_, chosen), name in zip(settings, names, strict=True):
+        alone = short.count(name[layout.lines]) == 1
+        found[name[layout.lines] if alone else ", ".join(name.values())] = chosen
     return found
-
-
-def _names(layout: TableLayout, cell: Cell, cells: Sequence[Cell]) -> tuple[str, str]:
-    """Return the name of a line, and the one that also says what the short one leaves open."""
-    both = {"dataset": dataset(cell, cells), "kernel": kernel(cell, cells)}
-    return both[layout.lines], f"{both['dataset']}, {both['kernel']}"
 
 
 def _choice(column: Column, peers: Sequence[Cell]) -> Choice:
@@ -166,7 +208,7 @@ def ratio_columns(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, dict[
                 found[f"ratio: {title}"] = {
                     id(chosen[i].cell): ratio(chosen[i].over, chosen[i].cell, name)
                     for chosen in choices.values()
-                    if chosen[i].planned
+                    if chosen[i].cell
                 }
     return found
 
@@ -181,7 +223,7 @@ def mirror_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
         if column.over is not None:
             titles = " and of ".join(map(_title, column.quantities(layout.show)))
             lines.append(f"{column.title}: ratio of {titles}; in brackets its 95 % interval.")
-        if not any(chosen[i].planned for chosen in choices.values()):
+        if not any(chosen[i].cell for chosen in choices.values()):
             lines.append(f"{column.title}: nothing of this plan ({_words(column.cell)}).")
         if unknown := [name for name in column.printed if name not in choices]:
             lines.append(

@@ -1,17 +1,18 @@
-"""The sentences that a reader needs beside a table."""
+"""The sentences that a reader needs beside a table, and the one that ends a run."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell
+from kfeat.analysis.cells import PHASES, Cell, best_of, by_setting, exact_of
 from kfeat.analysis.folds import fold_means
-from kfeat.analysis.names import cell_name
+from kfeat.analysis.names import cell_name, method
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.experiments.row import counts_as_timed
+from kfeat.render import text
 from kfeat.render.layout import mirror_notes
 from kfeat.render.text import BUSY, MISSING, RAISED, UNCONVERGED
 
@@ -22,7 +23,10 @@ SPREAD = "mean ± standard deviation over the runs"
 def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return what the numbers of a report are, where they are from, and what is to be kept in mind."""
     lines = mirror_notes(experiment.table, cells) if experiment.table else []
-    lines += [_of_score(quantity, cells) for quantity in scores(cells)]
+    for quantity in scores(cells):
+        note = (quantity.note or "{spread}").format(spread=SPREAD)
+        sampling = f"; {_sampling(cells)}" if quantity.name == "kernel_error" else ""
+        lines.append(f"{quantity.heading}: {note}{sampling}.")
     here = {dataset_name(source) for source in experiment.datasets}
     lines += [
         f"{name}: a stand-in for {meant}." for name, meant in experiment.stand_ins.items() if name in here
@@ -63,13 +67,6 @@ def scores(cells: Sequence[Cell]) -> list[Quantity]:
     """Return the scores that the cells have; before there are rows, what a cell takes for granted."""
     with_rows = [cell for cell in cells if cell.rows] or cells[:1]
     return list(dict.fromkeys(cell.named(SCORE) for cell in with_rows))
-
-
-def _of_score(quantity: Quantity, cells: Sequence[Cell]) -> str:
-    note = (quantity.note or "{spread}").format(spread=SPREAD)
-    if quantity.name == "kernel_error":
-        note += f"; {_sampling(cells)}"
-    return f"{quantity.heading}: {note}."
 
 
 def _sampling(cells: Sequence[Cell]) -> str:
@@ -210,14 +207,33 @@ def _where_run(cells: Sequence[Cell]) -> list[str]:
     for row in (row for cell in cells for row in (*cell.rows, *cell.stopped)):
         environment, packages = row["environment"], row["environment"]["packages"]
         software = {"Python": environment["python"], **packages}
-        del software["kfeat"]
-        machine = ", ".join(
-            [
-                _machine(environment),
-                *(f"{name} {version}" for name, version in software.items()),
-            ]
-        )
+        named = [f"{name} {version}" for name, version in software.items() if name != "kfeat"]
+        machine = ", ".join([_machine(environment), *named])
         versions.setdefault(machine, set()).add(environment["commit"] or packages["kfeat"])
     return [
         f"run on: {machine}; kfeat {', '.join(sorted(found))}." for machine, found in sorted(versions.items())
     ]
+
+
+def closing_line(cells: Sequence[Cell]) -> str | None:
+    """Return in a sentence how the map with the best score compares with the best exact kernel SVM.
+
+    None where a run has several settings, or where one of the two has no score or no time.
+    """
+    settings = by_setting(cells)
+    if len(settings) != 1:
+        return None
+    peers = settings[0]
+    best = best_of(cell for cell in peers if cell.trial.map)
+    exact = exact_of(best, peers) if best else None
+    if best is None or exact is None or best.score is None or exact.score is None:
+        return None
+    quantity, speed_up = best.named(SCORE), exact.shown("fit").over(best.shown("fit"))
+    if speed_up.value is None:
+        return None
+    ours, theirs = (text.with_unit(quantity, score.mean) for score in (best.score, exact.score))
+    times = text.shown(speed_up, lambda value: text.factor(value).removesuffix("×"))
+    return (
+        f"{method(best, peers)}: {quantity.title} {ours} where {method(exact, peers)} has {theirs}, and "
+        f"{times} times as quick to map and train."
+    )

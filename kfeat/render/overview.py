@@ -1,19 +1,17 @@
-"""The scoreboard of `kfeat check --all`: one line per experiment, a total, and what differs."""
+"""Many experiments at once: the scoreboard of `kfeat check --all`, and what the page of a paper says."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-
-from tabulate import tabulate
 
 from kfeat.analysis import claims as claim_verdicts
 from kfeat.analysis import numbers as number_verdicts
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.standing import UNEXPLAINED, Difference, Standing
 from kfeat.analysis.tallies import KINDS, tallies
-from kfeat.render.page import bullets, tally_lines
+from kfeat.render.escapes import markdown_table, markdown_verdict
 from kfeat.render.terminal import LONGEST, paragraph, table
 from kfeat.render.text import time
-from kfeat.render.verdict_tables import said_of
+from kfeat.render.verdicts import claim_lines, claim_notes, said_of
 
 HEADERS = ("config", "rows from", "numbers", "claims", "own claims", "cells", "time")
 LEGEND = (
@@ -60,12 +58,14 @@ def markdown(standings: Sequence[Standing], results: Path) -> str:
 
     A column, and its part of the legend, is left out where it says nothing or the same of all.
     """
-    lines = [
-        [f"[{item.experiment.name}]({search}), a search", "–", "–", "–", "–", "–", "–"]
-        if (search := _search(item, results))
-        else _line(item, _link(item, results))
-        for item in standings
-    ]
+    lines = []
+    for item in standings:
+        name, folder = item.experiment.name, results / item.experiment.name
+        ranking, published = folder / "search/ranking.md", folder / "table.md"
+        if not item.has_rows and ranking.exists():
+            lines.append([f"[{name}]({ranking.as_posix()}), a search", *["–"] * (len(HEADERS) - 1)])
+        else:
+            lines.append(_line(item, f"[{name}]({published.as_posix()})" if published.exists() else name))
     nothing = {"–", "no rows"}
     with_rows = [line for line in lines if "no rows" not in line and {*line[1:]} - nothing]
     varying = [
@@ -74,8 +74,7 @@ def markdown(standings: Sequence[Standing], results: Path) -> str:
         if len({line[i] for line in lines} - nothing) > 1 or len({line[i] for line in with_rows}) > 1
     ]
     shown = [[line[i] for i in varying] for line in lines]
-    headers = [HEADERS[i] for i in varying]
-    board = tabulate(shown, headers, tablefmt="github", disable_numparse=True)
+    board = markdown_table([HEADERS[i] for i in varying], shown, str)
     parts = [bullets(tally_lines(standings)), board, bullets(LEGEND)]
     if named := not_explained(standings):
         parts += ["Not explained:", bullets(named)]
@@ -97,8 +96,7 @@ def papers(standings: Sequence[Standing], results: Path) -> str:
             numbers, claims = counts.get("printed numbers", {}), counts.get(KINDS["paper"], {})
             link = f"[{title}]({page.as_posix()})"
             lines.append([link, _shared(numbers, NUMBER_SHARES), _shared(claims, CLAIM_SHARES)])
-    headers = ("paper", "printed numbers", "claims of the text")
-    return tabulate(lines, headers, tablefmt="github", disable_numparse=True)
+    return markdown_table(("paper", "printed numbers", "claims of the text"), lines, str)
 
 
 def _shared(counts: Mapping[str, int], shares: Mapping[str, str]) -> str:
@@ -141,18 +139,6 @@ def alike(
     return [("" if said.startswith("\0") else said, group) for said, group in groups.items()]
 
 
-def _search(standing: Standing, results: Path) -> str:
-    """Return where the ranking of a config lies that is there for a search over the protocol; or nothing."""
-    ranking = results / standing.experiment.name / "search/ranking.md"
-    return ranking.as_posix() if not standing.has_rows and ranking.exists() else ""
-
-
-def _link(standing: Standing, results: Path) -> str:
-    name = standing.experiment.name
-    target = results / name / "table.md"
-    return f"[{name}]({target.as_posix()})" if target.exists() else name
-
-
 def _line(standing: Standing, name: str) -> list[str]:
     place = standing.place if standing.has_rows else "no rows"
     return [name, place, *map(_counted, standing.counts().values()), time(standing.seconds or None)]
@@ -184,3 +170,52 @@ def _details(standing: Standing, width: int | None) -> str:
         said.append(f"missing: {'; '.join(missing)}")
     lines += [paragraph(one, width=width) for one in said]
     return "\n".join([name, *lines]) if lines else ""
+
+
+def tally_lines(standings: Sequence[Standing]) -> list[str]:
+    """Return a line per tally, such as `printed numbers: 54: 14 within the error; ...`."""
+    return [
+        f"{tally.what}: {tally.total}: " + "; ".join(f"{n} {verdict}" for verdict, n in tally.counts.items())
+        for tally in tallies(standings)
+    ]
+
+
+def largest_differences(standings: Sequence[Standing], count: int = 3) -> list[str]:
+    """Return a line for each of the printed means that ours are farthest from, each number once."""
+    found: dict[tuple[str, float], tuple[float, str]] = {}
+    for standing in standings:
+        for item in standing.numbers:
+            for one in item.reproductions:
+                text = f"{item.number.where}, {_sides(item, one, standing)}; {item.of(one)}"
+                found[one.cell.trial.cell, item.number.mean] = (abs(one.difference), text)
+    return [text for _, text in sorted(found.values(), reverse=True)[:count]]
+
+
+def _sides(item: number_verdicts.NumberVerdict, one: number_verdicts.Reproduction, standing: Standing) -> str:
+    """Return a cell's name, our mean and the printed one."""
+    ours = one.quantity.text(one.ours.mean, one.ours.sd)
+    theirs = one.quantity.text(item.number.mean, item.number.sd)
+    return f"{cell_name(one.cell, standing.cells)}: ours {ours}, paper {theirs}"
+
+
+def bullets(lines: Iterable[str]) -> str:
+    """Return the lines as a list in Markdown."""
+    return "\n".join(f"- {markdown_verdict(line)}" for line in lines)
+
+
+def summary(standing: Standing) -> str:
+    """Return the verdicts on an experiment in Markdown: what is printed in a line each, claims in a table."""
+    lost = "printed, but lost"
+    lines = [x for x in tally_lines([standing]) if x.startswith("printed") and not x.startswith(lost)]
+    for item in standing.numbers:
+        for one in item.reproductions:
+            if item.of(one) not in number_verdicts.AGREE:
+                said = said_of(item.number, item.cited, item.verdict)
+                lines.append(f"{_sides(item, one, standing)}; {item.of(one)}. {said}".rstrip())
+    parts = [bullets(lines)] if lines else []
+    if standing.claims:
+        board = [[f"{text} ({where})", *beside] for text, where, *beside in claim_lines(standing)]
+        parts.append(markdown_table(("claim", "ours", "paper", "verdict"), board, markdown_verdict))
+        if notes := claim_notes(standing):
+            parts.append(bullets(notes))
+    return "\n\n".join(parts)

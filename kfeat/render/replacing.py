@@ -9,8 +9,6 @@ from types import TracebackType
 
 from kfeat.errors import StoreError
 
-Pair = tuple[Path, Path]  # a new file, and the place that it takes
-
 
 class Replacing:
     """New files, written beside the old ones, which take their places when the `with` block ends.
@@ -41,12 +39,17 @@ class Replacing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Put the new files into their places, unless the block failed; take the folders for them away."""
+        """Put the new files into their places, unless the block failed; take the folders for them away.
+
+        Raises StoreError in the place of an OSError, which names the folder that was written last.
+        """
         done = False
         try:
             if kind is None:
                 self._replace()
                 done = True
+            elif isinstance(error, OSError):
+                raise StoreError(f"{[*self._folders][-1]}: cannot be written ({error.strerror})") from None
         except OSError as problem:
             raise StoreError(f"{problem.filename}: cannot be written ({problem.strerror})") from None
         finally:
@@ -56,33 +59,28 @@ class Replacing:
                 _remove_empty(self._made)
 
     def _replace(self) -> None:
-        pairs: list[Pair] = [
+        pairs = [
             (path, folder / path.name)
             for folder, new in self._folders.items()
             for path in sorted(new.iterdir())
         ]
-        backups: list[Pair] = []
+        backups: dict[Path, Path] = {}
         for new, place in pairs:
             if place.exists():
-                backups.append((new.with_name(f".old-{place.name}"), place))
-                shutil.copy2(place, backups[-1][0])
+                backups[place] = new.with_name(f".old-{place.name}")
+                shutil.copy2(place, backups[place])
         taken: list[Path] = []
         try:
             for new, place in pairs:
                 os.replace(new, place)
                 taken.append(place)
         except OSError:
-            old = {place: backup for backup, place in backups}
             for place in taken:
-                _put_back(old.get(place), place)
+                if place in backups:
+                    os.replace(backups[place], place)
+                else:
+                    place.unlink()
             raise
-
-
-def _put_back(backup: Path | None, place: Path) -> None:
-    if backup is None:
-        place.unlink()
-    else:
-        os.replace(backup, place)
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:

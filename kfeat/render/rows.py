@@ -1,18 +1,30 @@
-"""Rows one by one: a table for the terminal, CSV, Parquet and lines of JSON."""
+"""Rows one by one: a table for the terminal, CSV, Parquet and lines of JSON; and all about one trial."""
 
 import io
 import json
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from kfeat.analysis.cells import PHASES
+from kfeat.analysis.explanation import Explanation, Use
+from kfeat.analysis.names import cell_name
 from kfeat.analysis.records import Record, column, columns, frame
 from kfeat.errors import StoreError
-from kfeat.experiments.quantities import QUANTITIES
+from kfeat.experiments.machine import MACHINE
+from kfeat.experiments.quantities import QUANTITIES, SCORE
+from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.selectors import flat, learnt
 from kfeat.render.escapes import csv_text
 from kfeat.render.terminal import paragraph, table
-from kfeat.render.text import value_text
+from kfeat.render.text import MISSING, value_text, with_unit
+from kfeat.saying import plain
 
+NO_CONFIG = (
+    "none of the configs that were looked through plans this trial: name yours (`kfeat explain ID CONFIG`); "
+    "or it was made with --set or another option, or by an earlier version of a config"
+)
 _ALWAYS = ("id", "status")  # columns of the table though all rows agree in them
 # Of the seconds, the table has those that every table has: CPU time of mapping, training and testing.
 _SECONDS = [column(QUANTITIES[phase]) for phase in PHASES]
@@ -55,7 +67,8 @@ def _table(records: Sequence[Record], width: int | None) -> str:
     if not records:
         return "no rows"
     there = _for_reading(columns(records))
-    shared = [key for key in there if key not in _ALWAYS and _same(key, records)]
+    same = [key for key in there if all(key in one and one[key] == records[0].get(key) for one in records)]
+    shared = [key for key in same if key not in _ALWAYS]
     shown = [key for key in there if key not in shared]
     lines = [[_text(key, one) for key in shown] for one in records]
     numbers = [i for i, key in enumerate(shown) if _is_number(key, records)]
@@ -78,10 +91,6 @@ def _for_reading(keys: Sequence[str]) -> list[str]:
     return [key for key in keys if key not in told]
 
 
-def _same(key: str, records: Sequence[Record]) -> bool:
-    return all(key in one and one[key] == records[0].get(key) for one in records)
-
-
 def _is_number(key: str, records: Sequence[Record]) -> bool:
     values = [one[key] for one in records if key in one]
     return all(isinstance(value, int | float) and not isinstance(value, bool) for value in values)
@@ -96,3 +105,105 @@ def _text(key: str, one: Record) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool) and key in _DECLARED:
         return _DECLARED[key].text(value)
     return value_text(value)
+
+
+def render_explanation(found: Explanation, out: Path, width: int | None = None) -> str:
+    """Return the explanation; `out` is the folder of your own rows, `width` the columns of a terminal."""
+    parts = [_head(found)]
+    parts += ["\n".join(_of_use(use, width)) for use in found.uses] or [paragraph(NO_CONFIG, "", width)]
+    if found.rows:
+        row = found.rows[0][1]
+        parts += [_section(title, lines) for title, lines in row_sections(row).items() if lines]
+    if command := run_command(found, out):
+        parts.append(f"to run exactly this trial:\n  {command}")
+    return "\n\n".join(parts)
+
+
+def run_command(found: Explanation, out: Path) -> str | None:
+    """Return the command that runs the trial, again where there is a row of yours; None without a config."""
+    if not found.uses:
+        return None
+    holders = {folder for folder, _ in found.rows}
+    experiments = [use.standing.experiment for use in found.uses]
+    home = [one for one in experiments if any(folder.match(f"*/{one.name}") for folder in holders)]
+    words = ["kfeat", "run", str((home or experiments)[0].path), "--only", found.identity]
+    if any(folder.is_relative_to(out) for folder in holders):
+        words.append("--force")
+    if out != Path("runs"):
+        words += ["--out", str(out)]
+    return plain(shlex.join(words))
+
+
+def _head(found: Explanation) -> str:
+    if not found.rows:
+        return f"trial {found.identity}: planned, and there is no row of it"
+    (folder, row), *others = found.rows
+    reason = f": {row['reason']}" if "reason" in row else ""
+    lines = [f"trial {found.identity}: {row['status']}{reason}", f"  row in {folder}"]
+    lines += [f"  another in {other} ({row['status']})" for other, row in others]
+    return "\n".join(map(plain, lines))
+
+
+def row_sections(row: Row) -> dict[str, dict[str, str]]:
+    """Return what a row says, section by section: first what came out, then what it came from."""
+    environment, parameters = row["environment"], flat(row)
+    parents = {key.rpartition(".")[0] for key in parameters}  # whose keys have lines of their own
+    parameters = {k: v for k, v in parameters.items() if not isinstance(v, dict) or k not in parents}
+    parameters |= {"repeat": row["repeat"], "seed": row["seed"]}
+    seeds = {f"seeds.{name}": seed for name, seed in row["seeds"].items()}
+    machine = {key: environment[key] for key in MACHINE if key in environment}
+    machine |= {"threads": row.get("threads"), **environment["packages"]}
+    sections = {}
+    if row["status"] == "done":
+        sections["numbers"] = dict(_numbers(row))
+        sections["solver's end"] = _texts(row.get("solve") or {})
+        counts = "timed" if counts_as_timed(row) else "not counted: the machine was busy"
+        sections[f"seconds, CPU and wall ({counts})"] = {
+            name: f"{phase['cpu']:.4f}  {phase['wall']:.4f}" for name, phase in row["seconds"].items()
+        }
+    return sections | {
+        "parameters": _texts({**parameters, **seeds, "fingerprint": row["fingerprint"]}),
+        "learnt": _texts(dict(learnt(row))),
+        "machine": _texts(machine),
+    }
+
+
+def _numbers(row: Row) -> Iterator[tuple[str, str]]:
+    """Yield each quantity of the row but its seconds, with its unit."""
+    for quantity in QUANTITIES.values():
+        value = quantity.read(row)
+        if value is not None and not quantity.timed:
+            yield column(quantity), with_unit(quantity, value)
+
+
+def _texts(values: Mapping[str, Any]) -> dict[str, str]:
+    return {key: value_text(value) for key, value in values.items()}
+
+
+def _section(title: str, lines: Mapping[str, str]) -> str:
+    longest = max(map(len, lines))
+    return "\n".join([title, *(plain(f"  {key:<{longest}}  {value}") for key, value in lines.items())])
+
+
+def _of_use(use: Use, width: int | None) -> Iterator[str]:
+    """Yield the config, the cell, and the printed numbers and claims that rest on it."""
+    standing, cell, quantity = use.standing, use.cell, use.cell.named(SCORE)
+    experiment = standing.experiment
+    yield plain(f"{experiment.path}: {experiment.title}")
+    table = Path(standing.place) / experiment.name / "table.md"
+    said = [f"cell '{cell_name(cell, standing.cells)}' of {table}"]
+    if cell.score:
+        score = with_unit(quantity, cell.score.mean, cell.score.sd)
+        said[0] += f": {quantity.title} {score} over {len(cell.rows)} of {len(cell.trials)} runs"
+    for item in use.numbers:
+        quantity, ours = cell.named(item.number.of), cell.of(item.number.of)
+        theirs = quantity.text(item.number.mean, item.number.sd)
+        shown = quantity.text(ours.mean, ours.sd) if ours else MISSING
+        numbers = f"{quantity.title} {theirs}, ours {shown}: {item.verdict}"
+        said.append(f"printed number, {item.number.where}: {numbers}")
+    for i, judged in use.claims:
+        value = f" ({judged.ours})" if judged.ours else ""
+        said.append(f"claim {i}, {judged.claim.where}: {judged.claim.text}: {judged.verdict}{value}")
+    yield from (paragraph(text, "  ", width) for text in said)
+    if not use.numbers and not use.claims:
+        yield "  no printed number and no claim rests on it"

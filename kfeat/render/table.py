@@ -1,7 +1,5 @@
 """The tables of an experiment, for the terminal, Markdown, LaTeX and CSV: the paper's own, then all cells."""
 
-import csv
-import io
 from collections.abc import Collection, Mapping, Sequence
 from math import floor, isfinite, log10
 from typing import Any
@@ -9,19 +7,17 @@ from typing import Any
 from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
 from kfeat.analysis.folds import fold_means
 from kfeat.analysis.names import dataset, formulas, kernel, method, method_names
+from kfeat.experiments.layout import TableLayout
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
-from kfeat.experiments.schema import TableLayout
 from kfeat.experiments.selectors import matches
 from kfeat.render import text
-from kfeat.render.escapes import csv_text, latex, markdown
-from kfeat.render.layout import mirror, ratio_columns
+from kfeat.render.escapes import csv_table, latex, markdown
+from kfeat.render.layout import Sheet, mirror, ratio_columns
 from kfeat.render.notes import cautions, notes, scores
-from kfeat.render.ratios import Ratio, ratio
-from kfeat.render.sheet import Sheet
 from kfeat.render.terminal import paragraph
-from kfeat.render.text import MISSING
+from kfeat.render.text import MISSING, Ratio, ratio
 from kfeat.saying import plain
 
 # From so many lines on, the cells of each setting have a table of their own.
@@ -124,48 +120,33 @@ def _record(
     cell: Cell, name: str, cells: Sequence[Cell], peers: Sequence[Cell], kinds: Sequence[Quantity],
     spread: bool,
 ) -> dict[str, str]:  # fmt: skip
-    exact = exact_of(cell, peers)
+    exact, ours, theirs = exact_of(cell, peers), cell.score, cell.reported
     quantity = cell.named(SCORE) if cell.rows else kinds[0]
+    score, times = MISSING, theirs.times if theirs else {}
+    if ours:
+        score = quantity.text(ours.mean, ours.sd) + text.UNCONVERGED * cell.shown(SCORE).unconverged
+    timed = f", {cell.timed_runs} timed" if 0 < cell.timed_runs < len(cell.rows) else ""  # not all of them
     seconds = {phase: _seconds(cell, phase, spread) for phase in PHASES}
-    times = cell.reported.times if cell.reported else {}
     if cell.bound:  # it stands where most of the time goes
         seconds["train" if cell.trial.solver else "map"] = text.shown(cell.bound, text.seconds)
     return {
         "dataset": dataset(cell, cells),
         "kernel": kernel(cell, cells),
         "method": name,
-        **{kind.heading: _score(cell) if kind == quantity else MISSING for kind in kinds},
-        "paper": MISSING if cell.reported is None else quantity.text(cell.reported.mean, cell.reported.sd),
-        "difference": _difference(cell),
+        **{kind.heading: score if kind == quantity else MISSING for kind in kinds},
+        "paper": quantity.text(theirs.mean, theirs.sd) if theirs else MISSING,
+        "difference": quantity.change(ours.mean - theirs.mean) if ours and theirs else MISSING,
         **seconds,
         "speed-up": text.marked(ratio(exact, cell, "fit").number, text.factor),
         **{one.title: times.get(name, MISSING) for name, one in PRINTED_TIMES.items()},
         "live features": text.count(cell.mean("live")),
-        "runs": f"{len(cell.rows)}/{len(cell.trials)}" + _timed(cell),
+        "runs": f"{len(cell.rows)}/{len(cell.trials)}{timed}",
     }
 
 
 def _seconds(cell: Cell, phase: str, spread: bool) -> str:
     found = cell.of(phase) if spread else None
     return text.shown(cell.shown(phase), lambda value: text.seconds(value, found.sd if found else None))
-
-
-def _timed(cell: Cell) -> str:
-    """Return on how many of its runs a cell's seconds rest, where those are not all."""
-    return f", {cell.timed_runs} timed" if 0 < cell.timed_runs < len(cell.rows) else ""
-
-
-def _score(cell: Cell) -> str:
-    if cell.score is None:
-        return MISSING
-    found = cell.named(SCORE).text(cell.score.mean, cell.score.sd)
-    return found + text.UNCONVERGED * cell.shown(SCORE).unconverged
-
-
-def _difference(cell: Cell) -> str:
-    if cell.score is None or cell.reported is None:
-        return MISSING
-    return cell.named(SCORE).change(cell.score.mean - cell.reported.mean)
 
 
 def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
@@ -181,15 +162,7 @@ def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
     lines = [_flat(cell, shown, peers, ratios) for peers in by_setting(shown) for cell in peers]
     silent = [key for key in _OCCASIONAL if not any(line[key] for line in lines)]
     lines = [{key: value for key, value in line.items() if key not in silent} for line in lines]
-    lines = [
-        {csv_text(key): csv_text(value) if isinstance(value, str) else value for key, value in line.items()}
-        for line in lines
-    ]
-    out = io.StringIO()
-    writer = csv.DictWriter(out, list(lines[0]) if lines else [], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return out.getvalue()
+    return csv_table(lines)
 
 
 def _flat(

@@ -1,17 +1,28 @@
 """Tables and paragraphs that fit a terminal: text breaks between words, and columns are stacked."""
 
+import os
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 
-from kfeat.render.tones import coloured, terminal_has_colours
+from kfeat.analysis import claims, numbers
 from kfeat.saying import plain
 
 GAP = 2  # spaces between two columns
 NARROWEST = 12  # columns of text are not made narrower than that, nor than their longest word needs
 LONGEST = 118  # what a paragraph has at most, however wide the terminal is
+# What a verdict says in a word, for which pages have a colour and a sign, and terminals a colour.
+TONES = {
+    **dict.fromkeys((numbers.WITHIN_ERROR, numbers.ALIKE, claims.REPRODUCED, "quicker", "same"), "good"),
+    **dict.fromkeys((numbers.WITHIN_SLACK, claims.DIRECTION_ONLY), "half"),
+    **dict.fromkeys((numbers.OPEN, "narrower", "wider", "slower"), "open"),
+    **dict.fromkeys((numbers.EXPLAINED, claims.EXPLAINED, claims.REFUTED), "told"),
+    **dict.fromkeys((numbers.UNEXPLAINED, claims.UNEXPLAINED, "regressed"), "bad"),
+    numbers.MISSING: "none",
+}
+_COLOURS = {"good": 32, "half": 36, "open": 33, "told": 35, "bad": 31, "none": 2}  # of ANSI terminals
 
 
 def terminal_width() -> int | None:
@@ -103,7 +114,7 @@ def _block(
     cells: Sequence[Sequence[str]], widths: Sequence[int], block: Sequence[int], right: Collection[int]
 ) -> str:
     """Return the lines of one table: headers, a rule, and each line in as many as its longest cell needs."""
-    printed, colours = [], terminal_has_colours()
+    printed, colours = [], _has_colours()
     for line in cells:
         parts = [wrap(line[i], widths[i]) for i in block]
         for texts in zip_longest(*parts, fillvalue=""):
@@ -112,8 +123,19 @@ def _block(
                 for i, text in zip(block, texts, strict=True)
             ]
             if colours and line is not cells[0]:
-                aligned = [coloured(text, line[i]) for i, text in zip(block, aligned, strict=True)]
+                aligned = [_coloured(text, line[i]) for i, text in zip(block, aligned, strict=True)]
             printed.append((" " * GAP).join(aligned).rstrip())
         if line is cells[0]:
             printed.append((" " * GAP).join("-" * widths[i] for i in block))
     return "\n".join(printed)
+
+
+def _has_colours() -> bool:
+    """Tell whether stdout is a terminal that shows colours, and nobody asks for none (NO_COLOR)."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
+
+
+def _coloured(text: str, cell: str) -> str:
+    """Return a line of a cell's text in the colour of the verdict that the whole cell is, if it is one."""
+    tone, words = TONES.get(cell), text.strip()
+    return text.replace(words, f"\x1b[{_COLOURS[tone]}m{words}\x1b[0m") if tone and words else text

@@ -8,12 +8,12 @@ from typing import Any
 
 from kfeat.errors import StoreError
 from kfeat.experiments.component import Component, in_words, read_component
+from kfeat.own.candidates import solver_of
+from kfeat.own.halving import Scored
+from kfeat.own.search import Found
 from kfeat.render.escapes import csv_text
 from kfeat.render.replacing import Replacing
 from kfeat.render.terminal import table
-from kfeat.tuning.candidates import solver_of
-from kfeat.tuning.halving import Scored
-from kfeat.tuning.search import Found
 
 SHOWN = 12  # lines of the terminal's table
 HEADERS = ("rows", "scale", "kernel", "map", "solver", "score", "spread", "seconds")
@@ -48,7 +48,7 @@ def sentences(found: Found) -> list[str]:
     elif found.before is not None:
         said.append("It is the config's own kernel and map.")
     else:
-        own = [one.reason for one in found.scored if one.candidate.own and one.reason]
+        own = [one.reason for one in found.scored if one.candidate.key in found.own and one.reason]
         said.append(f"The config's own kernel and map have no score there{f' ({own[0]})' if own else ''}.")
     if found.exact is None:
         said.append("No exact kernel machine was scored within the budget.")
@@ -94,6 +94,11 @@ def tests(found: Found, width: int | None) -> str:
     return table(headers, lines, width, text=(0, 1), right=(2, 3, 4))
 
 
+def ended(one: Scored) -> str:
+    """Return in a word how a candidate without a score ended."""
+    return "too long" if one.took_too_long else "failed"
+
+
 def ranked(scored: Sequence[Scored]) -> list[Scored]:
     """Return the candidates, those on the most rows first, the best of them first."""
     return sorted(scored, key=lambda one: (-one.n, -one.score, one.seconds))
@@ -109,7 +114,7 @@ def terminal(found: Found, width: int | None) -> str:
 def _line(one: Scored, regression: bool) -> list[str]:
     parts = [f"{one.n:,}", *_names(one)]
     if one.reason:
-        return [*parts, one.ended, "–", f"{one.seconds:.2f}"]
+        return [*parts, ended(one), "–", f"{one.seconds:.2f}"]
     return [*parts, score_text(one.score, regression), spread_text(one.sd, regression), f"{one.seconds:.2f}"]
 
 
@@ -148,7 +153,7 @@ def as_csv(found: Found) -> str:
     for one in ranked(found.scored):
         names = [csv_text(name) for name in _names(one)[:3]]
         numbers = ["", "", ""] if one.reason else [one.value, one.score, one.sd]
-        line = [one.n, *names, one.candidate.loss, one.candidate.own, *numbers]
+        line = [one.n, *names, one.candidate.loss, one.candidate.key in found.own, *numbers]
         writer.writerow([*line, round(one.seconds, 3), csv_text(one.reason)])
     return out.getvalue()
 

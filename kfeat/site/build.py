@@ -1,6 +1,8 @@
-"""Writing the pages: all of them or none."""
+"""Writing the pages, all of them or none, and serving them to the browsers of this machine."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,28 +14,29 @@ from kfeat.analysis.at_hand import standings_at_hand
 from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment
 from kfeat.render.replacing import Replacing
-from kfeat.render.tones import TONES
-from kfeat.site import catalogue, front, links, speed_up
-from kfeat.site.explorer import explorer_script
-from kfeat.site.papers import Paper, papers
-from kfeat.site.scripts import index_script, rows_script
+from kfeat.render.terminal import TONES
+from kfeat.site import catalogue, links
+from kfeat.site import papers as front
+from kfeat.site.scripts import explorer_script, index_script, rows_script
 from kfeat.site.sections import section
 
 MADE = "files.txt"  # names what was written, so that nothing else is ever removed
+HOST = "127.0.0.1"  # no other machine is answered
 
 
 def build(experiments: Sequence[Experiment], results: Path, out: Path) -> list[Path]:
     """Write the pages of the experiments by their rows in `results` to the folder `out`; return the files.
 
     Pages of an earlier call that are no longer made are removed. Raises StoreError where there are no rows,
-    where `out` cannot be written, or where it holds files and no such pages.
+    where `out` cannot be written, or where it holds files and no such pages: files of others stay there.
     """
-    _check_folder(out)
+    if out.is_file() or (out.is_dir() and any(out.iterdir()) and not (out / "kfeat.js").is_file()):
+        raise StoreError(f"{out}: expected an empty folder or one of `kfeat site`; choose another with --out")
     with TemporaryDirectory() as nothing:
         standings = standings_at_hand(experiments, Path(nothing), results)
     if not any(one.has_rows for one in standings):
         raise StoreError(f"{results}: no rows of these configs; `kfeat publish` puts them there")
-    texts = dict(_texts(papers(standings, results)))
+    texts = dict(_texts(front.papers(standings, results)))
     texts[MADE] = "".join(f"{name}\n" for name in sorted(texts))
     before = (out / MADE).read_text(encoding="utf-8").splitlines() if (out / MADE).is_file() else []
     try:
@@ -48,39 +51,36 @@ def build(experiments: Sequence[Experiment], results: Path, out: Path) -> list[P
     return [out / name for name in texts]
 
 
-def _check_folder(out: Path) -> None:
-    """Raise StoreError for a folder that has files, and none of a site; files of others stay there."""
-    if out.is_file() or (out.is_dir() and any(out.iterdir()) and not (out / "kfeat.js").is_file()):
-        raise StoreError(f"{out}: expected an empty folder or one of `kfeat site`; choose another with --out")
-
-
-def _texts(found: Sequence[Paper]) -> Iterator[tuple[str, str]]:
+def _texts(papers: Sequence[front.Paper]) -> Iterator[tuple[str, str]]:
     """Yield every file with its name."""
-    standings = [one for paper in found for one in paper.standings]
+    standings = [one for paper in papers for one in paper.standings]
+    known = {one.experiment.name for one in standings}
     maps, datasets = catalogue.maps(standings), catalogue.datasets(standings)
-    environment = _environment({"papers": found, "maps": maps, "datasets": datasets})
+    # Jinja escapes every text, and knows no value that is not given.
+    jinja = Environment(
+        loader=PackageLoader("kfeat.site"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    jinja.globals |= {"papers": papers, "maps": maps, "datasets": datasets, "tones": TONES}
 
-    def page(name: str, template: str, **given: Any) -> tuple[str, str]:
-        return name, environment.get_template(template).render(here=name, **given)
+    def page(name: str, template: str = "", **given: Any) -> tuple[str, str]:
+        return name, jinja.get_template(template or name).render(here=name, **given)
 
     for item in files("kfeat.site").joinpath("static").iterdir():
         yield item.name, item.read_text(encoding="utf-8")
     yield page(
-        "index.html", "index.html", board=front.scoreboard(found), reasons=front.reasons(found),
-        figure=speed_up.speed_ups(standings),
+        "index.html", board=front.scoreboard(papers), columns=front.COLUMNS, reasons=front.reasons(papers),
+        figure=front.speed_ups(standings), size=(front.WIDTH, front.HEIGHT),
+        margins=(front.LEFT, front.RIGHT, front.TOP, front.BOTTOM),
     )  # fmt: skip
-    known = {one.experiment.name for one in standings}
-    for paper in found:
+    for paper in papers:
         sections = [section(one, known) for one in paper.standings]
         yield page(paper.page, "paper.html", paper=paper, sections=sections)
-    yield page("maps.html", "maps.html")
     yield page("data.html", "datasets.html")
-    for one in maps:
-        yield page(one.page, "map.html", map=one)
-    for one_set in datasets:
-        yield page(one_set.page, "dataset.html", data=one_set)
-    yield page("explorer.html", "explorer.html")
-    yield page("rows.html", "rows.html")
+    for name in ("maps.html", "explorer.html", "rows.html"):
+        yield page(name)
+    yield from (page(one["page"], "map.html", map=one) for one in maps)
+    yield from (page(one["page"], "dataset.html", data=one) for one in datasets)
     yield "cells.js", explorer_script(standings)
     yield "index.js", index_script(standings)
     for standing in standings:
@@ -88,16 +88,22 @@ def _texts(found: Sequence[Paper]) -> Iterator[tuple[str, str]]:
             yield links.script(standing.experiment.name), rows_script(standing)
 
 
-def _environment(shared: Mapping[str, Any]) -> Environment:
-    """Return Jinja's environment, which escapes every text and knows no value that is not given."""
-    environment = Environment(
-        loader=PackageLoader("kfeat.site"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True,
-    )  # fmt: skip
-    environment.globals |= {
-        **shared, "links": links, "tones": TONES,
-        "columns": list(zip(front.TITLES, front.COLUMN_TONES, strict=True)),
-        "size": (speed_up.WIDTH, speed_up.HEIGHT),
-        "margins": (speed_up.LEFT, speed_up.RIGHT, speed_up.TOP, speed_up.BOTTOM),
-    }  # fmt: skip
-    return environment
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing of each request."""
+
+
+def serve(folder: Path, port: int, started: Callable[[str], object]) -> None:
+    """Serve a folder until the process is interrupted; `started` receives the address.
+
+    Raises StoreError where the port is taken.
+    """
+    try:
+        server = ThreadingHTTPServer((HOST, port), partial(_Quiet, directory=str(folder)))
+    except OSError as error:
+        raise StoreError(
+            f"port {port} of {HOST} cannot be used ({error.strerror}); choose another with --port, or 0"
+        ) from None
+    with server:
+        started(f"http://{HOST}:{server.server_address[1]}/")
+        server.serve_forever()

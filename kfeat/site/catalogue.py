@@ -1,73 +1,69 @@
 """The pages of maps and of data sets: what is known of each, and where rows of it are."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from inspect import getdoc
+from typing import Any
 
 from kfeat.analysis.cells import Cell, best_of, by_setting
 from kfeat.analysis.names import method
 from kfeat.analysis.standing import Standing
-from kfeat.data.registry import Entry, registry
+from kfeat.data.registry import registry
 from kfeat.experiments.load import EXACT
 from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import SCORE
 from kfeat.maps import MAPS, kernels_of
 from kfeat.render import text
 from kfeat.site import links
-from kfeat.site.tables import Table, Text, table
+from kfeat.site.tables import Text, table
 
 SURVEY = "survey/"
+SURVEY_HEADERS = ("data set", "kernel", "D", "as", "place", "score", "best", "its score")
+BEST_HEADERS = ("kernel", "method", "D", "score", "map and train", "runs", "config")
 
 
-@dataclass(frozen=True)
-class MapPage:
-    """A map: what its class says, its facts, its places in the survey, the configs that have it."""
-
-    name: str
-    said: Sequence[str]
-    facts: Sequence[tuple[str, str]]
-    survey: Table | None
-    configs: Sequence[Text]
-
-    @property
-    def page(self) -> str:
-        """Return the address of its page."""
-        return links.feature_map(self.name)
-
-    @property
-    def use(self) -> str:
-        """Return when to use it."""
-        return dict(self.facts)["use"]
-
-
-@dataclass(frozen=True)
-class DataPage:
-    """A data set: what the registry says, the best of each method on it, the configs that have it."""
-
-    name: str
-    entry: Entry | None
-    best: Table | None
-    configs: Sequence[Text]
-
-    @property
-    def page(self) -> str:
-        """Return the address of its page."""
-        return links.dataset(self.name)
-
-
-def maps(standings: Sequence[Standing]) -> list[MapPage]:
-    """Return the pages of all maps by name."""
+def maps(standings: Sequence[Standing]) -> list[dict[str, Any]]:
+    """Return of each map what its class says, its facts, its places in the survey and its configs."""
     survey = [one for one in standings if one.experiment.name.startswith(SURVEY)]
     ranks = [line for one in survey for line in _ranks(one)]
     return [
-        MapPage(
-            name=name,
-            said=_said(cls),
-            facts=[("kernels", ", ".join(kernels_of(cls))), *cls.facts._asdict().items()],
-            survey=_survey([line for map_name, line in ranks if map_name == name]),
-            configs=_configs(one for one in standings if _has_map(one, name)),
-        )
+        {
+            "name": name,
+            "page": links.feature_map(name),
+            "said": _said(cls),
+            "facts": [("kernels", ", ".join(kernels_of(cls))), *cls.facts._asdict().items()],
+            "survey": table(
+                "In the survey, among maps of the same D",
+                SURVEY_HEADERS,
+                [line for map_name, line in ranks if map_name == name],
+            ),
+            "configs": _configs(one for one in standings if name in {_map(cell) for cell in one.cells}),
+        }
         for name, cls in sorted(MAPS.items())
+    ]
+
+
+def datasets(standings: Sequence[Standing]) -> list[dict[str, Any]]:
+    """Return by name the data sets that are registered and those that configs make.
+
+    Each has its entry of the registry, the best of each method on it, and the configs that use it.
+    """
+    users: dict[str, list[Standing]] = {name: [] for name in registry()}
+    for one in standings:
+        for name in dict.fromkeys(dataset_name(source) for source in one.experiment.datasets):
+            users.setdefault(name, []).append(one)
+    return [
+        {
+            "name": name,
+            "page": links.dataset(name),
+            "entry": registry().get(name),
+            "best": table(
+                "The best of each map over the sizes tried",
+                BEST_HEADERS,
+                [line for one in members for line in _best(one, name)],
+            ),
+            "configs": _configs(members),
+        }
+        for name, members in sorted(users.items())
     ]
 
 
@@ -77,99 +73,64 @@ def _said(cls: type) -> list[str]:
     return [" ".join(part.split()) for part in body.strip().split("\n\n")]
 
 
-def _has_map(standing: Standing, name: str) -> bool:
-    return any(cell.trial.map is not None and cell.trial.map.name == name for cell in standing.cells)
-
-
 def _configs(standings: Iterable[Standing]) -> list[Text]:
     return [Text(one.experiment.name, links.section(one.experiment)) for one in standings]
 
 
-def _ranks(standing: Standing) -> list[tuple[str, list[Text]]]:
-    """Return the place of each map of a survey's config among those of the same size, by its score."""
-    found = []
+def _map(cell: Cell) -> str:
+    return cell.trial.map.name if cell.trial.map else EXACT
+
+
+def _size(cell: Cell) -> Any:
+    return cell.trial.map.parameters.get("n_components") if cell.trial.map else None
+
+
+def _ranks(standing: Standing) -> Iterator[tuple[str, list[Text]]]:
+    """Yield the place of each map of a survey's config among those of the same size, by its score."""
     for peers in by_setting(standing.cells):
         by_size: dict[object, list[Cell]] = {}
         for cell in peers:
             if cell.trial.map and cell.score and cell.named(SCORE).better:
-                by_size.setdefault(cell.trial.map.parameters.get("n_components"), []).append(cell)
-        for size, cells in by_size.items():
+                by_size.setdefault(_size(cell), []).append(cell)
+        for cells in by_size.values():
             best = best_of(cells)
-            if best is None or best.score is None or len(cells) < 2:
+            if best is None or len(cells) < 2:
                 continue
-            upward = best.named(SCORE).better == "higher"
-            order = sorted(cells, key=lambda one: one.score.mean * (-1 if upward else 1) if one.score else 0)
+            sign = -1 if best.named(SCORE).better == "higher" else 1
+            order = sorted(cells, key=lambda one: sign * one.score.mean if one.score else 0)
             for place, cell in enumerate(order, start=1):
-                assert cell.trial.map
-                found.append((cell.trial.map.name, _rank(standing, cell, best, size, place, order)))
-    return found
+                data = dataset_name(cell.trial.source)
+                yield (
+                    _map(cell),
+                    [
+                        Text(data, links.dataset(data)),
+                        Text(cell.trial.kernel.formula),
+                        Text(str(_size(cell))),
+                        Text(method(cell, order, "n_components")),
+                        Text(f"{place} of {len(order)}", tone="good" if place == 1 else ""),
+                        Text(text.alone(cell, SCORE), links.rows(standing.experiment, cell)),
+                        Text("itself" if cell is best else method(best, order, "n_components")),
+                        Text(text.alone(best, SCORE)),
+                    ],
+                )
 
 
-def _rank(
-    standing: Standing, cell: Cell, best: Cell, size: object, place: int, order: Sequence[Cell]
-) -> list[Text]:
-    return [
-        Text(dataset_name(cell.trial.source), links.dataset(dataset_name(cell.trial.source))),
-        Text(cell.trial.kernel.formula),
-        Text(str(size)),
-        Text(method(cell, order, "n_components")),
-        Text(f"{place} of {len(order)}", tone="good" if place == 1 else ""),
-        Text(text.alone(cell, SCORE), links.rows(standing.experiment, cell)),
-        Text("itself" if cell is best else method(best, order, "n_components")),
-        Text(text.alone(best, SCORE)),
-    ]
-
-
-def _survey(lines: Sequence[Sequence[Text]]) -> Table | None:
-    headers = ("data set", "kernel", "D", "as", "place", "score", "best", "its score")
-    return table("In the survey, among maps of the same D", headers, lines) if lines else None
-
-
-def datasets(standings: Sequence[Standing]) -> list[DataPage]:
-    """Return the pages of the registered data sets and of those that configs make, by name."""
-    users: dict[str, list[Standing]] = {name: [] for name in registry()}
-    for one in standings:
-        for name in dict.fromkeys(dataset_name(source) for source in one.experiment.datasets):
-            users.setdefault(name, []).append(one)
-    return [
-        DataPage(name, registry().get(name), _best(name, members), _configs(members))
-        for name, members in sorted(users.items())
-    ]
-
-
-def _best(name: str, standings: Sequence[Standing]) -> Table | None:
-    """Return the best of each method over the sizes, for every config and kernel on a data set."""
-    lines = []
-    for one in standings:
-        for peers in by_setting(one.cells):
-            if dataset_name(peers[0].trial.source) == name:
-                lines += _best_lines(one, peers)
-    headers = ("kernel", "method", "D", "score", "map and train", "runs", "config")
-    return table("The best of each map over the sizes tried", headers, lines) if lines else None
-
-
-def _best_lines(standing: Standing, peers: Sequence[Cell]) -> list[list[Text]]:
-    by_map: dict[str, list[Cell]] = {}
-    for cell in peers:
-        by_map.setdefault(cell.trial.map.name if cell.trial.map else EXACT, []).append(cell)
-    found = []
-    for members in by_map.values():
-        best = best_of(members)
-        if best is None:
+def _best(standing: Standing, name: str) -> Iterator[list[Text]]:
+    """Yield the best of each method over the sizes, for every kernel of a config on a data set."""
+    for peers in by_setting(standing.cells):
+        if dataset_name(peers[0].trial.source) != name:
             continue
-        size = best.trial.map.parameters.get("n_components") if best.trial.map else None
-        found.append(
-            [
+        for kind in dict.fromkeys(map(_map, peers)):
+            if (best := best_of([cell for cell in peers if _map(cell) == kind])) is None:
+                continue
+            size = _size(best)
+            score = f"{best.named(SCORE).title} {text.alone(best, SCORE)}"
+            yield [
                 Text(best.trial.kernel.formula),
                 Text(method(best, peers, "n_components")),
                 Text(text.MISSING if size is None else str(size)),
-                Text(
-                    f"{best.named(SCORE).title} {text.alone(best, SCORE)}",
-                    links.rows(standing.experiment, best),
-                ),
+                Text(score, links.rows(standing.experiment, best)),
                 Text(text.alone(best, "fit")),
                 Text(f"{len(best.rows)}/{len(best.trials)}"),
-                Text(standing.experiment.name, links.section(standing.experiment)),
+                *_configs([standing]),
             ]
-        )
-    return found

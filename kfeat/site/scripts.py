@@ -8,18 +8,26 @@ cell only says it once per cell.
 import json
 import zlib
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Any
 
-from kfeat.analysis.cells import Cell
-from kfeat.analysis.names import cell_names
+from kfeat.analysis.cells import Cell, by_setting
+from kfeat.analysis.names import cell_names, method
 from kfeat.analysis.standing import Standing
+from kfeat.experiments.load import EXACT
+from kfeat.experiments.plan import dataset_name
+from kfeat.experiments.quantities import QUANTITIES
 from kfeat.experiments.row import Row
-from kfeat.render.explanation import row_sections
+from kfeat.render.rows import row_sections
 from kfeat.site import links
 
 _PREFIX = 8  # hexadecimal digits of an id in the index
+# What can stand on an axis of the explorer, those first that it shows where nothing is chosen.
+AXES = (
+    "fit", "n_components", "accuracy", "relative_error", "kernel_error", "map", "train", "test",
+    "fit_and_sample", "live", "memory", "n_train",
+)  # fmt: skip
 
 
 def script(name: str, value: Any) -> str:
@@ -30,7 +38,7 @@ def script(name: str, value: Any) -> str:
     return f"kfeat.put(...{text});\n"
 
 
-def packed_script(name: str, value: Any) -> str:
+def _packed_script(name: str, value: Any) -> str:
     """Return a script that hands over a long value in about a third of its size."""
     return script(name, {"deflated": b64encode(zlib.compress(_json(value).encode(), 9)).decode()})
 
@@ -52,6 +60,45 @@ def index_script(standings: Sequence[Standing]) -> str:
     return script("index", {"length": _PREFIX, "configs": found})
 
 
+def explorer_script(standings: Sequence[Standing]) -> str:
+    """Return the points of the explorer: each cell with rows, what it was run on, and its values on the axes.
+
+    Names stand once, points refer to them.
+    """
+    lists: dict[str, list[str]] = {"configs": [], "datasets": [], "kernels": [], "maps": [], "series": []}
+    points = []
+    for one in standings:
+        names = cell_names(one.cells)
+        for peers in by_setting(one.cells):
+            for cell in (cell for cell in peers if cell.rows):
+                words = (
+                    one.experiment.name,
+                    dataset_name(cell.trial.source),
+                    cell.trial.kernel.formula,
+                    cell.trial.map.name if cell.trial.map else EXACT,
+                    method(cell, peers, "n_components"),
+                )
+                places = [_place(known, word) for known, word in zip(lists.values(), words, strict=True)]
+                points.append([*places, cell.trial.cell, names[id(cell)], len(cell.rows), *_values(cell)])
+    axes = [[name, QUANTITIES[name].heading, QUANTITIES[name].better or ""] for name in AXES]
+    return _packed_script("cells", {**lists, "axes": axes, "points": points})
+
+
+def _place(known: list[str], word: str) -> int:
+    """Return where a word stands in a list, which it joins if it is new."""
+    if word not in known:
+        known.append(word)
+    return known.index(word)
+
+
+def _values(cell: Cell) -> list[float | None]:
+    """Return the means on the axes to four digits; seconds count only where they were timed."""
+    found = [cell.mean(name) for name in AXES]
+    while found and found[-1] is None:
+        found.pop()
+    return [None if value is None else float(f"{value:.4g}") for value in found]
+
+
 def rows_script(standing: Standing) -> str:
     """Return the rows of a config with all that they say, and what rests on each of its cells."""
     experiment = standing.experiment
@@ -64,7 +111,7 @@ def rows_script(standing: Standing) -> str:
         "uses": _uses(standing, cells),
         "columns": _columns(cells),
     }
-    return packed_script(f"rows {experiment.name}", value)
+    return _packed_script(f"rows {experiment.name}", value)
 
 
 def _columns(cells: Sequence[Cell]) -> list[list[Any]]:
@@ -80,11 +127,7 @@ def _columns(cells: Sequence[Cell]) -> list[list[Any]]:
 
 
 def _flat(row: Row) -> dict[tuple[str, str], Any]:
-    first = {("trial", "id"): row["id"], ("trial", "status"): row["status"]}
-    if "reason" in row:
-        first["trial", "reason"] = row["reason"]
-    if "predictions" in row:
-        first["trial", "predictions"] = row["predictions"]
+    first = {("trial", key): row[key] for key in ("id", "status", "reason", "predictions") if key in row}
     sections = row_sections(row).items()
     return first | {(title, key): value for title, lines in sections for key, value in lines.items()}
 
@@ -92,8 +135,7 @@ def _flat(row: Row) -> dict[tuple[str, str], Any]:
 def _packed(values: list[Any], sizes: Sequence[int]) -> tuple[str, Any]:
     if len(set(values)) == 1:
         return "all", values[0]
-    starts = [end - size for end, size in zip(accumulate(sizes), sizes, strict=True)]
-    parts = [values[start : start + size] for start, size in zip(starts, sizes, strict=True)]
+    parts = [values[end - size : end] for end, size in zip(accumulate(sizes), sizes, strict=True)]
     if all(len(set(part)) == 1 for part in parts):
         return "cell", [part[0] for part in parts]
     return "row", values
@@ -101,25 +143,16 @@ def _packed(values: list[Any], sizes: Sequence[int]) -> tuple[str, Any]:
 
 def _uses(standing: Standing, cells: Sequence[Cell]) -> dict[str, Any]:
     """Return the printed numbers and the claims with their verdicts, and by cell those that rest on it."""
-    home = links.section(standing.experiment)
-    said: list[list[str]] = []
-    by_cell: dict[str, list[int]] = {cell.trial.cell: [] for cell in cells}
-
-    def add(words: list[str], holders: set[str]) -> None:
-        if there := sorted(holders & by_cell.keys()):
-            for cell in there:
-                by_cell[cell].append(len(said))
-            said.append(words)
-
-    for item in standing.numbers:
-        add([f"printed number, {item.number.where}", item.verdict, home], _cells(item.cells))
+    name, home = standing.experiment.name, links.section(standing.experiment)
+    uses: list[tuple[list[str], Iterable[Cell]]] = [
+        ([f"printed number, {item.number.where}", item.verdict, home], item.cells)
+        for item in standing.numbers
+    ]
     for i, judged in enumerate(standing.claims, start=1):
-        claim = judged.claim
-        address = links.claim(standing.experiment.name, claim.id or f"claim-{i}")
-        holders = _cells(cell for case in judged.cases for cell in case.cells)
-        add([f"claim {i}: {claim.text}", judged.verdict, address], holders)
-    return {"said": said, "cells": [by_cell[cell.trial.cell] for cell in cells]}
-
-
-def _cells(cells: Any) -> set[str]:
-    return {cell.trial.cell for cell in cells}
+        address = links.claim(name, judged.claim.id or f"claim-{i}")
+        held = [cell for case in judged.cases for cell in case.cells]
+        uses.append(([f"claim {i}: {judged.claim.text}", judged.verdict, address], held))
+    known = {cell.trial.cell for cell in cells}
+    found = [(words, there) for words, held in uses if (there := {one.trial.cell for one in held} & known)]
+    by_cell = [[i for i, (_, there) in enumerate(found) if cell.trial.cell in there] for cell in cells]
+    return {"said": [words for words, _ in found], "cells": by_cell}

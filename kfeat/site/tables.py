@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kfeat.render.sheet import Sheet
-from kfeat.render.tones import TONES
+from kfeat.render.terminal import TONES
 
 _NUMBER = re.compile(r"[~<>+\-−±\[]*\s*\d|–?$|∞")
 
@@ -19,9 +18,6 @@ class Text:
     tone: str = ""
     anchor: str = ""
     why: str = ""  # the anchor of what is said of the verdict
-
-
-Value = Text | str
 
 
 @dataclass(frozen=True)
@@ -43,16 +39,10 @@ class Table:
         return [all(_NUMBER.match(cell.text) for cell in column) for column in columns]
 
 
-def table(caption: str, headers: Sequence[str], lines: Sequence[Sequence[Value]]) -> Table:
-    """Return a table; plain words that are verdicts get their colour."""
-    return Table(caption, headers, [[_text(cell) for cell in line] for line in lines])
-
-
-def of_sheet(caption: str, sheet: Sheet) -> Table:
-    """Return the table of a sheet, with its groups of columns."""
-    lines = [[Text(cell) for cell in line] for line in sheet.lines]
-    return Table(caption, sheet.headers, lines, sheet.groups)
-
-
-def _text(value: Value) -> Text:
-    return value if isinstance(value, Text) else Text(value, tone=TONES.get(value, ""))
+def table(caption: str, headers: Sequence[str], lines: Sequence[Sequence[Text | str]]) -> Table | None:
+    """Return a table, or None without lines; plain words that are verdicts get their colour."""
+    texts = [
+        [cell if isinstance(cell, Text) else Text(cell, tone=TONES.get(cell, "")) for cell in line]
+        for line in lines
+    ]
+    return Table(caption, headers, texts) if texts else None

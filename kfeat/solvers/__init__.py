@@ -1,18 +1,14 @@
 """Solvers: LIBLINEAR and LIBSVM at their full speed, Newton's method and ridge regression, one contract."""
 
-from kfeat.solvers.base import LinearSolver, Solver, Subproblem
-from kfeat.solvers.grid import grid_scores
-from kfeat.solvers.liblinear.dual_descent import DualDescent
-from kfeat.solvers.liblinear.estimator import Liblinear
-from kfeat.solvers.libsvm.cross_validated import LibsvmCV
-from kfeat.solvers.libsvm.estimator import Libsvm
-from kfeat.solvers.libsvm.svc import Svc
-from kfeat.solvers.newton.cross_validated import NewtonCV
-from kfeat.solvers.newton.estimator import Newton
-from kfeat.solvers.regression_errors import regression_errors, relative_error
-from kfeat.solvers.ridge.cross_validated import RidgeCV
-from kfeat.solvers.ridge.estimator import Ridge
-from kfeat.solvers.ridge.kernel import KernelRidge
+from kfeat.solvers.base import Solver, Subproblem, regression_errors, relative_error
+from kfeat.solvers.cross_validation import LibsvmCV, NewtonCV, grid_scores
+from kfeat.solvers.dual_descent import DualDescent
+from kfeat.solvers.liblinear import Liblinear
+from kfeat.solvers.libsvm import Libsvm, Svc
+from kfeat.solvers.linear import LinearSolver
+from kfeat.solvers.newton import Newton
+from kfeat.solvers.ridge import KernelRidge, Ridge
+from kfeat.solvers.ridge_cv import RidgeCV
 
 SOLVERS: dict[str, type[Solver]] = {
     "liblinear": Liblinear,

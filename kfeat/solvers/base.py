@@ -1,35 +1,41 @@
-"""What all solvers have in common: one contract, labels, scores and scikit-learn's view of them."""
+"""What all solvers have in common: one contract, checked data, weights of classes, scikit-learn's view."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ClassVar, Literal, TypeVar, cast
+from math import nan
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, cast
 
 import numpy as np
+from annotated_types import Ge, Gt
 from numpy.typing import NDArray
-from scipy import special
+from pydantic import FiniteFloat
 from scipy.sparse import issparse
 from sklearn import metrics
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import ClassifierTags, RegressorTags, gen_batches
+from sklearn.utils import ClassifierTags, RegressorTags, validation
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kfeat.batches import Batches
-from kfeat.errors import DataError, SolverError, UnsupportedKernelError
+from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Kernel, Linear
 from kfeat.kernels.operands import canonical
 from kfeat.parameters import check_parameters
-from kfeat.solvers.batched_input import as_batches, check_columns, targets_beside
+from kfeat.solvers.dask_batches import as_batches
 
+# What several constructors take.
+AboveZero = Annotated[FiniteFloat, Gt(0)]
+NotNegative = Annotated[FiniteFloat, Ge(0)]
+ClassWeight = dict[Any, float] | Literal["balanced"] | None
 Task = Literal["classification", "regression"]
 # How a solver trains on features that do not fit in memory: it passes over batches of them, once or again and
 # again; it reads an array that is mapped from a file; or not at all.
 OutOfCore = Literal["one pass", "passes", "mapped file", "no"]
+ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
 LARGEST = float(np.sqrt(np.finfo(np.float64).max)) / 4  # the square of which is finite, also times a few
-BLOCK_BYTES = 2**25  # of float64 scratch space while predicting
 
 
 @dataclass(frozen=True)
@@ -81,28 +87,20 @@ def finite(fit: Method) -> Method:
 class Solver(BaseEstimator):
     """A classifier or a regression, trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
 
-    Newton, Ridge and RidgeCV also take `kfeat.batches.Batches` of rows, or a Dask array.
-
-    Every fitted solver says how the solve went. Classifiers also have `classes_` (sorted) and
-    `decision_function`, with scikit-learn's signs and columns.
+    Newton, Ridge and RidgeCV also take `kfeat.batches.Batches` of rows, or a Dask array. Classifiers have
+    `classes_` (sorted) and `decision_function`, with scikit-learn's signs and columns.
 
     Attributes
     ----------
     objective_ : float
         The primal objective at the solution, summed over the one-against-rest subproblems of several classes
         (LIBSVM: the dual objective, which is maximised and equals the primal at the optimum).
-    n_iter_ : int
-        The number of iterations, the most over several subproblems.
-    converged_ : bool
-        Whether its own tolerance was met.
-    stop_reason_ : str
-        "tolerance", or what stopped it.
-    finished_by_ : str
-        Who finished it, such as "-s 2".
-    subproblems_ : tuple of Subproblem
-        The last three for each subproblem.
-    times_ : dict
-        Wall seconds by phase.
+    n_iter_, converged_ : int, bool
+        The number of iterations, the most over several subproblems; whether its own tolerance was met.
+    stop_reason_, finished_by_ : str
+        "tolerance", or what stopped it; who finished it, such as "-s 2".
+    subproblems_, times_ : tuple of Subproblem, dict
+        All that for each subproblem; wall seconds by phase.
     """
 
     algorithm_version: ClassVar[int] = 1
@@ -111,9 +109,9 @@ class Solver(BaseEstimator):
     out_of_core: ClassVar[OutOfCore] = "no"
 
     @property
-    @abstractmethod
     def task(self) -> Task:
         """What this solver, with these parameters, is for."""
+        return "classification"
 
     @abstractmethod
     def predict(self, X: Any) -> NDArray[Any]:
@@ -123,11 +121,6 @@ class Solver(BaseEstimator):
         """Return the accuracy (classification) or the coefficient of determination (regression)."""
         measure = metrics.accuracy_score if self.task == "classification" else metrics.r2_score
         return float(measure(y, self.predict(X)))
-
-    def along(self, X: Any, y: Any, parameter: str, values: Iterable[float]) -> Iterator["Solver"]:
-        """Train with each value of a parameter in turn, and yield this solver, the same each time."""
-        for value in values:
-            yield self.set_params(**{parameter: value}).fit(X, y)
 
     def learnt_parameters(self) -> dict[str, float]:
         """Return what took the place of parameters that were left to the data or to a library, by name."""
@@ -139,19 +132,11 @@ class Solver(BaseEstimator):
         regression = self.task == "regression"
         X = as_batches(X)
         if isinstance(X, Batches):
-            y = targets_beside(X, y, type(self).__name__, self.out_of_core)
+            y = self._targets_beside(X, y)
             self.n_features_in_ = X.shape[1]
             self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         else:
-            X, y = validate_data(
-                self,
-                canonical(X),
-                y,
-                accept_sparse="csr",
-                dtype=[np.float64, np.float32],
-                order="C",
-                y_numeric=regression,
-            )
+            X, y = validation.validate_data(self, canonical(X), y, y_numeric=regression, **ROWS)
             check_size("features", X)
         if regression:
             if np.asarray(y).dtype.kind not in "fiub":
@@ -167,6 +152,19 @@ class Solver(BaseEstimator):
             )
         return X, codes
 
+    def _targets_beside(self, X: Batches, y: Any) -> NDArray[Any]:
+        """Return y, checked to stand beside the rows of X, whose numbers are checked as they are used."""
+        if self.out_of_core not in ("passes", "one pass"):
+            able = "Newton, Ridge, and RidgeCV with folds"
+            raise DataError(
+                f"{type(self).__name__} needs all rows at once; solvers that take batches: {able}"
+            )
+        y = validation.column_or_1d(np.asarray(y))
+        validation.check_consistent_length(X, y)
+        if y.dtype.kind == "f":
+            validation.assert_all_finite(y, input_name="y")
+        return y
+
     def _report(self, subproblems: Sequence[Subproblem]) -> None:
         """Set the attributes that tell how the solve went."""
         self.subproblems_ = tuple(subproblems)
@@ -178,72 +176,25 @@ class Solver(BaseEstimator):
 
     def _check_again(self, X: Any) -> Any:
         """Return X checked against what was seen in fit."""
-        check_is_fitted(self)
+        validation.check_is_fitted(self)
         if isinstance(X, Batches):
-            check_columns(X, int(self.n_features_in_), type(self).__name__)
+            if X.shape[1] != self.n_features_in_:
+                raise DataError(
+                    f"{type(self).__name__} was fitted to {self.n_features_in_} features, and the batches "
+                    f"have {X.shape[1]}"
+                )
             return X
-        return validate_data(
-            self, canonical(X), accept_sparse="csr", dtype=[np.float64, np.float32], order="C", reset=False
-        )
+        return validation.validate_data(self, canonical(X), reset=False, **ROWS)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         if self.task == "classification":
-            tags.estimator_type = "classifier"
-            tags.classifier_tags = ClassifierTags()
+            tags.estimator_type, tags.classifier_tags = "classifier", ClassifierTags()
         else:
-            tags.estimator_type = "regressor"
-            tags.regressor_tags = RegressorTags()
+            tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
         return tags
-
-
-class LinearSolver(Solver):
-    """A linear solver: `coef_` (subproblems, d) and `intercept_` (subproblems,); (d,) in regression."""
-
-    coef_: NDArray[np.float64]
-    intercept_: Any
-
-    @property
-    def logistic(self) -> bool:
-        """Whether scores are log odds, so that probabilities exist."""
-        return False
-
-    @available_when(classifies)
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return <w, x> + b: shape (n,), or (n, classes) for more than two classes."""
-        return self._values(X)
-
-    @available_when(lambda self: self.logistic)
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities (n, classes): the logistic function of the scores, normalised."""
-        values = self.decision_function(X)
-        if values.ndim == 1:
-            positive = special.expit(values)
-            return np.stack([1 - positive, positive], axis=1)
-        logs = special.log_expit(values)  # all of a row may be beyond what their exponentials can hold
-        positive = np.exp(logs - logs.max(axis=1, keepdims=True))
-        return positive / positive.sum(axis=1, keepdims=True)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the largest score, or the value, for each row."""
-        values = self._values(X)
-        if self.task == "regression":
-            return values
-        return self.classes_[(values > 0).astype(int) if values.ndim == 1 else values.argmax(axis=1)]
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        """Return <w, x> + b of checked rows for each subproblem, shape (n, subproblems)."""
-        return scores(X, np.atleast_2d(self.coef_)) + self.intercept_
-
-    def _all_scores(self, X: Any) -> NDArray[np.float64]:
-        """Return `_scores` of checked rows, which may come in batches."""
-        return np.concatenate(list(X.each(self._scores))) if isinstance(X, Batches) else self._scores(X)
-
-    def _values(self, X: Any) -> NDArray[np.float64]:
-        values = self._all_scores(self._check_again(as_batches(X)))
-        return values[:, 0] if values.shape[1] == 1 else values
 
 
 def check_size(what: str, values: Any) -> None:
@@ -267,11 +218,63 @@ def resolved_kernel(kernel: Any, X: Any) -> Kernel:
     return own.resolve(X, 0)
 
 
-def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return X W' in double precision, shape (n, len(W)), converting float32 rows a block at a time."""
-    if not isinstance(X, np.ndarray) or X.dtype == W.dtype:
-        return np.asarray(X @ W.T)
-    values = np.empty((len(X), len(W)))
-    for rows in gen_batches(len(X), max(1, BLOCK_BYTES // (8 * X.shape[1]))):
-        np.matmul(X[rows].astype(W.dtype), W.T, out=values[rows])
-    return values
+def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the factor of C for each of the `classes`, shape (classes,); y (n,) holds positions in these.
+
+    A class that a mapping does not name has the factor 1. Raises ParameterError for a label that is none of
+    the classes, and for factors that are not finite and above 0.
+    """
+    if isinstance(class_weight, dict):  # scikit-learn takes the words "0" and "1" for numbers
+        labels = classes.tolist()
+        refuse_unknown([label for label in class_weight if label not in labels], labels)
+        factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
+    else:
+        factors = compute_class_weight(class_weight, classes=classes, y=classes[y])
+    if not (np.isfinite(factors) & (factors > 0)).all():
+        raise ParameterError(
+            f"class_weight: every class needs a finite weight above 0 (got {class_weight!r})"
+        )
+    return factors
+
+
+def weights_of_codes(class_weight: Any, label_names: Sequence[str]) -> Any:
+    """Return class weights by the codes 0, 1, ... of `label_names`, where a mapping names these words.
+
+    A number stands for the word that it spells; where none spells one, numbers are the codes. Raises
+    ParameterError for a label that is none of the words.
+    """
+    codes = {name: code for code, name in enumerate(label_names)}
+    if not isinstance(class_weight, dict) or not any(str(label) in codes for label in class_weight):
+        return class_weight
+    refuse_unknown([label for label in class_weight if str(label) not in codes], label_names)
+    return {codes[str(label)]: weight for label, weight in class_weight.items()}
+
+
+def refuse_unknown(unknown: Sequence[Any], labels: Sequence[Any]) -> None:
+    """Raise ParameterError where there are labels that no row has."""
+    if unknown:
+        raise ParameterError(f"class_weight: there are no rows of {unknown}; the classes are {list(labels)}")
+
+
+def with_codes(solver: Any, label_names: Sequence[str]) -> Any:
+    """Return the solver, its class weights set by code, for labels that are codes of `label_names`."""
+    weights = getattr(solver, "class_weight", None)
+    coded = weights_of_codes(weights, label_names)
+    return solver if coded is weights else solver.set_params(class_weight=coded)
+
+
+def relative_error(y: Any, predicted: Any) -> float:
+    """Return ||predicted - y|| / ||y||, as Chang, Li, Yang and Poczos (IJCAI 2017) report it."""
+    y, predicted = (np.asarray(values, dtype=np.float64) for values in (y, predicted))
+    with np.errstate(divide="ignore", invalid="ignore"):  # inf or nan where all of y is 0
+        return float(np.linalg.norm(predicted - y) / np.linalg.norm(y))
+
+
+def regression_errors(y: Any, predicted: Any) -> dict[str, float]:
+    """Return relative error, root mean squared error, mean absolute error and R^2 (one row: nan) by name."""
+    return {
+        "relative_error": relative_error(y, predicted),
+        "rmse": float(metrics.root_mean_squared_error(y, predicted)),
+        "mae": float(metrics.mean_absolute_error(y, predicted)),
+        "r2": float(metrics.r2_score(y, predicted)) if len(y) > 1 else nan,
+    }

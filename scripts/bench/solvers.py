@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 from kfeat.data import Protocol, load
 from kfeat.kernels import Polynomial
 from kfeat.solvers import Libsvm
-from kfeat.solvers.native.nodes import node_rows
+from kfeat.solvers.native import node_rows
 from scripts.bench.harness import Timings, side_by_side
 
 Row = dict[str, Any]

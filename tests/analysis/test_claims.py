@@ -411,7 +411,6 @@ def test_across_compares_settings(grid: Experiment) -> None:
     ("keys", "words"),
     [
         ({"value": {"map": "nystrom"}}, "no planned cell has map: 'nystrom'"),
-        ({"value": {"map.n_component": 64}}, "no planned cell has map.n_component: 64"),
         ({"value": {"map.n_components": [64, 65]}}, "no planned cell has map.n_components: 65"),
         ({"value": TS, "for": {"dataset": "adult"}}, "no planned cell has dataset: 'adult'"),
         ({"value": {**EXACT, "map.n_components": 64}}, "hold of nothing"),

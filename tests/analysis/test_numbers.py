@@ -22,8 +22,7 @@ from kfeat.analysis.numbers import (
     Reproduction,
     reproduction,
 )
-from kfeat.experiments.paper import Citation, Reported, ReportedNumber
-from kfeat.experiments.printed_times import seconds_printed
+from kfeat.experiments.paper import Citation, Reported, ReportedNumber, seconds_printed
 
 Make = Callable[..., list[Cell]]
 

@@ -10,7 +10,7 @@ from kfeat.errors import StoreError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.search import Search, search_space
 from kfeat.experiments.store import Row, read_rows
-from kfeat.render.ranking import publish_search, render_csv, render_plan, render_ranking, write_ranking
+from kfeat.render.protocol import publish_search, render_csv, render_plan, render_ranking, write_ranking
 from tests.cells import fake_row
 from tests.switches import SWITCHED
 

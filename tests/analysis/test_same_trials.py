@@ -12,7 +12,7 @@ from kfeat.analysis.same_trials import same_trials
 from kfeat.errors import StoreError
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import ROWS, write_rows
-from kfeat.render.same_trials import render_same_trials, same_trials_as_json
+from kfeat.render.comparison import render_same_trials, same_trials_as_json
 from tests.cells import fake_row
 from tests.cli.test_run import kfeat
 

@@ -7,7 +7,7 @@ from scipy.stats import t
 
 from kfeat.analysis.two_runs import two_runs
 from kfeat.experiments.plan import Trial
-from kfeat.render.two_runs import as_json, render_two_runs
+from kfeat.render.comparison import as_json, render_two_runs
 from tests.cells import fake_row
 
 

@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kfeat.cli import main
-from kfeat.cli.event_log import EventLog
-from kfeat.cli.progress import Lines, Quiet
+from kfeat.cli.progress import Quiet
 from kfeat.errors import DataError, StoreError
-from kfeat.experiments.estimates import Estimate, estimates
-from kfeat.experiments.observer import Begun
+from kfeat.experiments.estimates import Estimate
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.schedule import Event
 from kfeat.experiments.store import read_rows
 from tests.experiments.rows import row
 from tests.experiments.stand_ins import Quick, stand_ins
@@ -65,41 +65,43 @@ def test_a_run_writes_each_event_as_a_json_line_and_appends_the_next_run(write: 
     assert [event["event"] for event in lines("events.jsonl")[len(events) :]] == ["begin", "end"]
 
 
+def begin(name: str, *trials: Trial, done: int = 0) -> Event:
+    return Event("begin", name, trials, {trial.id: Estimate(1.0, 10**8) for trial in trials}, done)
+
+
 def test_each_line_is_in_the_file_at_once_and_an_error_is_its_end(write: Write) -> None:
-    trials = stand_ins(write, Quick(), Quick())
+    trial, other = stand_ins(write, Quick(), Quick())
 
     def broken() -> None:
-        log.begin(Begun("one", trials, estimates(trials, [], 10**10), done=3))
-        assert [event["event"] for event in lines("log")] == ["begin"]
-        log.started(trials[1])
-        log.finished(trials[1], row(trials[1].id, "failed", reason="no memory"))
+        log.tell(begin("one", trial, other, done=3))
+        assert [(event["event"], event["trials"]) for event in lines("log")] == [("begin", 5)]
+        log.tell(Event("started", "one", [trial]))
+        log.tell(Event("finished", "one", [trial], row=row(trial.id, "failed", reason="no memory")))
         assert lines("log")[-1]["reason"] == "no memory"
         raise RuntimeError("the disk is full")
 
-    with pytest.raises(RuntimeError), EventLog(Quiet(), Path("log")) as log:
+    with pytest.raises(RuntimeError), Quiet(Path("log")) as log:
         broken()
     assert lines("log")[-1]["error"] == "the disk is full"
     lacking = DataError("own.csv: no such file")
 
     def ended_by_one(*names: str) -> None:
-        for name, trial in zip(names, trials, strict=False):
-            log.begin(Begun(name, [trial], estimates([trial], [], 10**10)))
-        log.end("one", [trials[0].id], lacking)
+        for name in names:
+            log.tell(begin(name, trial))
+        log.tell(Event("end", "one", [trial], error=lacking))
         raise lacking
 
-    with pytest.raises(DataError), EventLog(Quiet(), Path("log")) as log:
+    with pytest.raises(DataError), Quiet(Path("log")) as log:
         ended_by_one("one", "two")
     ends = [(event["experiment"], event["error"]) for event in lines("log")[-2:]]
     assert ends == [("one", "own.csv: no such file"), ("two", "own.csv: no such file")]
-    with pytest.raises(DataError), EventLog(Quiet(), Path("alone")) as log:
+    with pytest.raises(DataError), Quiet(Path("alone")) as log:
         ended_by_one("one")
     assert [event["event"] for event in lines("alone")] == ["begin", "end"]
-    with pytest.raises(KeyboardInterrupt), EventLog(Quiet(), Path("log")):
-        raise KeyboardInterrupt
-    assert lines("log")[-1]["error"] == "KeyboardInterrupt"
-    with pytest.raises(SystemExit), EventLog(Quiet(), Path("log")):
-        raise SystemExit(143)
-    assert lines("log")[-1]["error"] == "terminated"
+    for error, told in ((KeyboardInterrupt(), "KeyboardInterrupt"), (SystemExit(143), "terminated")):
+        with pytest.raises(type(error)), Quiet(Path("log")):
+            raise error
+        assert (lines("log")[-1]["error"], lines("log")[-1]["experiment"]) == (told, None)
 
 
 def test_a_log_that_cannot_be_written_is_told_before_anything_runs(write: Write) -> None:
@@ -107,7 +109,7 @@ def test_a_log_that_cannot_be_written_is_told_before_anything_runs(write: Write)
     assert refused.exit_code == 2
     assert "no/such/folder/log: cannot be written (No such file or directory)" in refused.stderr
     assert not Path("runs/small/trials.jsonl").exists()
-    with pytest.raises(StoreError), EventLog(Quiet(), Path("no/log")):
+    with pytest.raises(StoreError), Quiet(Path("no/log")):
         pass
 
 
@@ -115,24 +117,12 @@ def test_a_log_that_cannot_be_written_is_told_before_anything_runs(write: Write)
 def test_a_log_on_a_full_disk_is_a_warning_and_the_run_goes_on(
     write: Write, caplog: pytest.LogCaptureFixture
 ) -> None:
-    trials = stand_ins(write, Quick())
-    with EventLog(Quiet(), Path("/dev/full")) as log:
-        log.begin(Begun("one", trials, estimates(trials, [], 10**10)))
-        log.started(trials[0])
+    (trial,) = stand_ins(write, Quick())
+    with Quiet(Path("/dev/full")) as log:
+        log.tell(begin("one", trial))
+        log.tell(Event("started", "one", [trial]))
     warnings = [each.message for each in caplog.records if each.levelno == logging.WARNING]
     assert warnings == ["/dev/full: cannot be written any longer (No space left on device)"]
-
-
-def test_lines_tell_a_time_left_of_a_minute_or_more(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
-    trials = stand_ins(write, *(Quick() for _ in range(3)))
-    expected = estimates(trials, [], 10**10)
-    for seconds, said in ((600.0, " (about 20.0 mins left)"), (1.0, "")):
-        watching = Lines()
-        watching.begin(
-            Begun("one", trials, {key: Estimate(seconds, one.memory) for key, one in expected.items()})
-        )
-        watching.finished(trials[0], row(trials[0].id, "failed", reason="no memory"))
-        assert capsys.readouterr().err.endswith(f"failed: no memory{said}\n")
 
 
 def test_the_plan_says_what_each_trial_will_take_and_all_of_them(write: Write) -> None:

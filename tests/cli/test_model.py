@@ -18,7 +18,7 @@ from kfeat.errors import DataError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
-from kfeat.models import KernelModel, load_model
+from kfeat.own import KernelModel, load_model
 from tests.cli.test_run import kfeat
 
 Write = Callable[..., Path]
@@ -131,13 +131,13 @@ def test_predictions_of_many_rows_are_made_a_block_at_a_time(monkeypatch: pytest
     many = pd.concat([FRAME] * 50)
     many.to_csv("many.csv", index=False)
     met: list[int] = []
-    real = KernelModel.outputs_of_numbers
+    real = KernelModel.outputs
 
-    def watched(self: KernelModel, X: Any, methods: Any) -> Any:
+    def watched(self: KernelModel, X: Any, methods: Any, coded: bool = False) -> Any:
         met.append(X.shape[0])
-        return real(self, X, methods)
+        return real(self, X, methods, coded)
 
-    monkeypatch.setattr(KernelModel, "outputs_of_numbers", watched)
+    monkeypatch.setattr(KernelModel, "outputs", watched)
     said("predict", "--model", "m", "many.csv", "--out", "p.csv")
     assert sum(met) == 20_000
     assert max(met) < 10_000
@@ -168,23 +168,19 @@ def test_what_a_map_warns_of_is_a_sentence() -> None:
     assert result.stderr.count("\n") == 1
 
 
-def test_all_rows_leave_none_to_score() -> None:
-    assert "no test rows are left" in said("fit", own(), "--model", "m", "--all-rows")
+@pytest.mark.parametrize("options", [["--all-rows"], ["--set", "protocol.split=all"]])
+def test_rows_that_trained_the_model_do_not_score_it(options: list[str]) -> None:
+    assert "no test rows are left" in said("fit", own(), "--model", "m", *options)
     model = load_model("m")
     assert model.about_["n_train"] == N
     assert model.about_["scores"] is None
     assert "scores" not in said("info", "m").split()
 
 
-def test_rows_that_trained_the_model_do_not_score_it() -> None:
-    assert "no test rows are left" in said("fit", own(), "--model", "m", "--set", "protocol.split=all")
-
-
-def digits_made_binary(write: Write) -> tuple[pd.DataFrame, Any]:
-    """Write digits.csv, fit the model m that tells threes from the rest, and return rows and labels."""
-    digits = load("digits", {"split": "all"})
-    frame = pd.DataFrame(digits.X_train[:400]).assign(digit=digits.y_train[:400])
-    frame.to_csv("digits.csv", index=False, header=[*(f"c{i}" for i in range(64)), "digit"])
+def test_labels_made_binary_are_so_in_the_file_to_score(write: Write) -> None:
+    digits, names = load("digits", {"split": "all"}), [f"c{i}" for i in range(64)]
+    X, y = pd.DataFrame(digits.X_train[:400], columns=names), digits.y_train[:400]
+    X.assign(digit=y).to_csv("digits.csv", index=False)
     path = write(
         **{
             "dataset: digits": "dataset: {path: digits.csv, target: digit}",
@@ -192,28 +188,12 @@ def digits_made_binary(write: Write) -> tuple[pd.DataFrame, Any]:
         }
     )
     said("fit", path, "--model", "m", "--maps", "tensor_sketch")
-    return frame, digits.y_train[:400]
-
-
-def test_labels_made_binary_are_so_in_the_file_to_score(write: Write) -> None:
-    frame, y = digits_made_binary(write)
-    assert json.loads(said("score", "--model", "m", "digits.csv", "--format", "json"))["accuracy"] > 0.95
-    frame.assign(digit=11).to_csv("other.csv", index=False, header=[*(f"c{i}" for i in range(64)), "digit"])
-    wrong = refused("score", "--model", "m", "other.csv")
-    assert "other.csv, row 1: expected one of the labels 0, 1" in wrong
-    X = frame.drop(columns="digit").set_axis([f"c{i}" for i in range(64)], axis=1)
-    accuracy = load_model("m").score(X, y)
-    assert accuracy == json.loads(said("score", "--model", "m", "digits.csv", "--format", "json"))["accuracy"]
-
-
-def test_the_row_of_an_unknown_label_counts_from_the_start_of_the_file(
-    write: Write,
-) -> None:
-    digits_made_binary(write)
-    lines = Path("digits.csv").read_text().splitlines()
-    wrong = lines[1].rsplit(",", 1)[0] + ",11"
-    Path("long.csv").write_text("\n".join([lines[0], *lines[1:] * 25, wrong]) + "\n")
-    assert f"long.csv, row {25 * 400 + 1}: expected one of" in refused("score", "--model", "m", "long.csv")
+    accuracy = json.loads(said("score", "--model", "m", "digits.csv", "--format", "json"))["accuracy"]
+    assert load_model("m").score(X, y) == accuracy > 0.95
+    header, *lines = Path("digits.csv").read_text().splitlines()
+    Path("long.csv").write_text("\n".join([header, *lines * 25, lines[0].rsplit(",", 1)[0] + ",11"]) + "\n")
+    wrong = refused("score", "--model", "m", "long.csv")  # rows count from the start of the file
+    assert f"long.csv, row {25 * 400 + 1}: expected one of the labels 0, 1" in wrong
 
 
 def test_words_made_binary_are_scored_as_words() -> None:
@@ -232,23 +212,17 @@ def test_words_made_binary_are_scored_as_words() -> None:
         "{kind: official, max_train: 100, seed: 3}",
         "{kind: validation, share: 0.2, seed: 0, of: {kind: official, max_train: 100, seed: 1}}",
         "{kind: k_fold, fold: 1}",
+        "{kind: fraction, train: 0.7, seed: 0}",
     ],
 )
-def test_the_config_within_a_model_has_the_kind_of_its_split(split: str) -> None:
-    """Also that of a split which is the default but for a cap."""
+def test_the_config_within_a_model_trains_it_again(split: str) -> None:
+    """Also with a split that is the default but for a cap."""
     path = own(solver="newton, C: 0.5")
     own_rows = Path("own.csv").read_text().splitlines()
     Path("test.csv").write_text("\n".join([own_rows[0], *own_rows[-50:]]) + "\n")
     text = path.read_text().replace("{kind: fraction, train: 0.7, seed: 0}", split)
     path.write_text(text.replace("path: own.csv", "path: own.csv, test: test.csv"))
     said("fit", path, "--model", "m")
-    Path("again.yaml").write_text(said("info", "m", "--config"))
-    said("fit", "again.yaml", "--model", "n")
-    assert load_model("m").about_["trial"] == load_model("n").about_["trial"]
-
-
-def test_the_config_within_a_model_trains_it_again() -> None:
-    said("fit", own(solver="newton, C: 0.5"), "--model", "m")
     Path("again.yaml").write_text(said("info", "m", "--config"))
     said("fit", "again.yaml", "--model", "n")
     one, other = load_model("m"), load_model("n")
@@ -274,7 +248,7 @@ def test_info_tells_all() -> None:
 
 FAULTS = {
     "income,city,colour\n1,Rome,2\n": "missing: age; not known: colour",
-    "income,city,age\n1,Paris,2\n": "row 1, column city: expected one of Bonn, West, Oslo, Rome, got 'Paris'",
+    "income,city,age\n1,Paris,x\n": "row 1, column age: expected a number, got 'x'",
     "income,city,age\n": "expected lines of data below the header, got none",
     "": "got an empty file",
 }

@@ -1,4 +1,4 @@
-"""What a run shows on a terminal of 60, 80 and 120 columns."""
+"""What a run shows on a terminal of 60, 80 and 120 columns, and the time that it has left."""
 
 import io
 import re
@@ -9,28 +9,57 @@ import pytest
 from rich.console import Console
 
 from kfeat.cli.bars import Bars
+from kfeat.cli.progress import Lines
+from kfeat.cli.time_left import AROUND, TimeLeft
 from kfeat.errors import KfeatError
+from kfeat.experiments.estimates import Estimate
 from kfeat.experiments.load import load_experiment
-from kfeat.experiments.observer import Begun
-from kfeat.experiments.plan import plan
+from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.schedule import Event
+from tests.cells import fake_row
+
+Write = Callable[..., Path]
+UNKNOWN = Estimate(None, None)
+
+
+def of(write: Write, *overrides: str) -> list[Trial]:
+    experiment = load_experiment(write(), overrides)
+    return plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+
+
+def begin(trials: list[Trial], *seconds: float | None, done: int = 0) -> Event:
+    expected = {trial.id: UNKNOWN for trial in trials}
+    expected |= {trial.id: Estimate(one, None) for trial, one in zip(trials, seconds, strict=False)}
+    return Event("begin", "small", trials, expected, done)
+
+
+def started(trial: Trial) -> Event:
+    return Event("started", "small", [trial])
+
+
+def finished(trial: Trial) -> Event:
+    return Event("finished", "small", [trial], row=fake_row(trial, 0.5))
+
+
+def console(width: int) -> Console:
+    return Console(file=io.StringIO(), width=width, height=20, force_terminal=True, color_system=None)
+
+
+def shown(bars: Bars) -> list[str]:
+    with bars.console.capture() as captured:
+        bars.console.print(bars.shown)
+    return captured.get().splitlines()
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_one_bar_with_count_and_time_left_and_a_line_for_the_trial_in_hand(
-    write: Callable[..., Path], width: int
-) -> None:
-    experiment = load_experiment(write(), ["kernel.degree=[2, 3]", "solvers.mapped.eps=[0.1, 0.01]"])
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    console = Console(file=io.StringIO(), width=width, height=20, force_terminal=True, color_system=None)
-    bars = Bars(console)
-    bars.begin(Begun("small", trials[1:], {}, done=1))
-    row = {"id": trials[1].id, "status": "done", "accuracy": 0.5, "seconds": {}}
-    bars.started(trials[1])
-    bars.finished(trials[1], row)
-    bars.started(trials[2])
-    with console.capture() as captured:
-        console.print(bars.shown)
-    whole, in_hand = captured.get().splitlines()
+def test_one_bar_with_count_and_time_left_and_a_line_for_the_trial_in_hand(write: Write, width: int) -> None:
+    trials = of(write, "kernel.degree=[2, 3]", "solvers.mapped.eps=[0.1, 0.01]")
+    bars = Bars(console=console(width))
+    for event in (
+        begin(trials[1:], done=1), started(trials[1]), finished(trials[1]), started(trials[2]),
+    ):  # fmt: skip
+        bars.tell(event)
+    whole, in_hand = shown(bars)
     assert re.fullmatch(rf"trials +[━╸╺ ]+ +2/{len(trials)} 0:00:0\d left [-:\d]+ *", whole)
     assert len(whole) <= width
     assert "(1 + <x, y>)^2, random_maclaurin n_components=64" in in_hand
@@ -41,24 +70,20 @@ def test_one_bar_with_count_and_time_left_and_a_line_for_the_trial_in_hand(
 
 
 def test_markup_in_a_name_is_shown_as_it_stands() -> None:
-    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
-    bars = Bars(console)
+    bars = Bars(console=console(80))
     bars.downloads().add_task("[red]file[/nothing]", total=3)
-    with console.capture() as captured:
-        console.print(bars.shown)
-    assert "[red]file[/nothing]" in captured.get()
+    assert "[red]file[/nothing]" in shown(bars)[0]
 
 
-def test_what_is_written_aside_stays_and_what_an_error_left_goes(write: Callable[..., Path]) -> None:
+def test_what_is_written_aside_stays_and_what_an_error_left_goes(write: Write) -> None:
     """The bars clear as many lines above them as they have shown, once they are shown again."""
-    experiment = load_experiment(write())
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    screen = io.StringIO()
-    console = Console(file=screen, width=80, height=20, force_terminal=True, color_system=None)
-    with Bars(console) as bars:
-        bars.begin(Begun("small", trials, {}))
+    trials, wide = of(write), console(80)
+    screen = wide.file
+    assert isinstance(screen, io.StringIO)
+    with Bars(console=wide) as bars:
+        bars.tell(begin(trials))
         for trial in trials[:3]:
-            bars.started(trial)
+            bars.tell(started(trial))
         bars._live.refresh()
         with bars.aside():
             screen.write("the table\n")
@@ -66,9 +91,79 @@ def test_what_is_written_aside_stays_and_what_an_error_left_goes(write: Callable
         after = screen.getvalue().rpartition("the table\n")[2]
         assert "trials" in after
         assert "\x1b[1A" not in after.partition("trials")[0]
-        bars.end("small", {trial.id for trial in trials[1:]}, KfeatError("no space left"))
-    with console.capture() as captured:
-        console.print(bars.shown)
-    whole, in_hand = captured.get().splitlines()
+        bars.tell(Event("end", "small", trials[1:], error=KfeatError("no space left")))
+    whole, in_hand = shown(bars)
     assert re.search(r" 0/1 ", whole)
     assert "repeat 0" in in_hand
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(600.0, " (about 40.0 mins left)"), (1.0, "%")])
+def test_lines_tell_a_time_left_of_a_minute_or_more(
+    write: Write, capsys: pytest.CaptureFixture[str], seconds: float, said: str
+) -> None:
+    trials, lines = of(write), Lines(several=True)
+    lines.tell(begin(trials, *[seconds] * 5, done=2))
+    lines.tell(finished(trials[0]))
+    first, second = capsys.readouterr().err.splitlines()
+    assert first == "small: 7 trials, 2 done before, 5 to run"
+    assert second.startswith("small: [3/7] tensor_sketch n_components=64, liblinear, repeat 0: 50.00 %")
+    assert said in second
+    assert ("left)" in second) == (seconds > 60)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_the_time_left_begins_with_what_is_expected_and_runs_down(write: Write) -> None:
+    trials, clock = of(write)[:2], Clock()
+    time = TimeLeft(clock)
+    assert time.left == 0.0
+    time.tell(begin(trials, 10.0, 20.0))
+    assert time.left == pytest.approx(30 + 2 * AROUND)
+    time.tell(started(trials[0]))
+    clock.now = 4.0
+    assert time.left == pytest.approx(26 + 2 * AROUND)
+    clock.now = 100.0  # the trial takes longer than expected: the other is still to come
+    assert time.left == pytest.approx(20 + AROUND)
+    time.tell(started(trials[1]))
+    assert time.left == pytest.approx(20 + AROUND)  # two at once, of which the longest runs alone
+    time.tell(Event("end", "small", trials, error=KfeatError("no space left")))
+    assert time.left == 0.0
+
+
+@pytest.mark.parametrize("seconds", [100.0, 0.1])
+def test_trials_that_took_twice_as_long_double_what_is_left(write: Write, seconds: float) -> None:
+    trials, clock = of(write, "repeats=200")[:100], Clock()
+    time = TimeLeft(clock)
+    time.tell(begin(trials, *[seconds] * 100))
+    for trial in trials[:90]:
+        time.tell(started(trial))
+        clock.now += 2 * (seconds + AROUND)
+        time.tell(finished(trial))
+    assert time.left == pytest.approx(20 * (seconds + AROUND), rel=0.02)
+
+
+def test_what_is_not_known_counts_as_the_mean_of_the_others(write: Write) -> None:
+    trials = of(write)[:2]
+    time = TimeLeft(Clock())
+    time.tell(begin(trials))
+    assert time.left is None
+    time.tell(begin(trials, 10.0, None))
+    assert time.left == pytest.approx(20 + 2 * AROUND)
+    time.tell(finished(trials[0]))  # without a start: it was too big
+    assert time.left == pytest.approx(10 + AROUND)
+
+
+def test_experiments_that_come_count_until_they_begin_or_will_not(write: Write) -> None:
+    trials = of(write)
+    time = TimeLeft(Clock())
+    for name, part in (("next", trials[:2]), ("lacking", trials[2:])):
+        time.tell(begin(part, 30.0, 10.0, 10.0)._replace(what="expected", experiment=name))
+    time.tell(Event("end", "lacking", error=KfeatError("no such file")))
+    assert time.left == pytest.approx(40 + 2 * AROUND)
+    time.tell(begin(trials[:1], 30.0)._replace(experiment="next"))
+    assert time.left == pytest.approx(30 + AROUND)  # not twice

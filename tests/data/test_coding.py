@@ -1,5 +1,6 @@
 """A coding does to any rows what training did to its own, by the names of the columns."""
 
+from decimal import Decimal
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -10,12 +11,14 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import csr_array, issparse
 
-from kfeat.data import Coding, Raw, load, load_raw
-from kfeat.data.coding import check_columns
+from kfeat.data import Coding, Raw, Reading, load, load_raw
+from kfeat.data.coding import learn_coding
+from kfeat.data.columns import check_columns
 from kfeat.errors import DataError
 from tests.data.files import write
 
 CSV = "age,colour,size,y\n1,red,S,yes\n2,blue,L,no\n4,red,M,yes\n"
+LEVELS = {"colour": ["blue", "red"], "size": ["L", "M", "S"]}
 WORDS = {"target": "y", "categorical": "one_hot"}
 
 
@@ -72,24 +75,25 @@ def test_arrays_are_taken_in_the_order_of_training(tmp_path: Path) -> None:
         ({"age": ["old"], "colour": ["red"], "size": ["S"]}, "row 1, column age: .* got 'old'"),
         ({"age": [1, None], "colour": ["red"] * 2, "size": ["S"] * 2}, "row 2, column age: .* missing cell"),
         ({"age": [1], "colour": [None], "size": ["S"]}, "row 1, column colour: .* missing cell"),
-        ({"age": [np.inf], "colour": ["red"], "size": ["S"]}, "row 1, column 1: expected a finite number"),
+        ({"age": [np.inf], "colour": ["red"], "size": ["S"]}, "row 1, column age: expected a finite number"),
         ({"age": pd.to_datetime(["2020-01-01"]), "colour": ["red"], "size": ["S"]}, "column age"),
     ],
 )
 def test_what_training_did_not_meet_is_refused(tmp_path: Path, rows: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
-        coding(tmp_path).matrix(frame(**rows))
+        coding(tmp_path, levels=LEVELS).matrix(frame(**rows))
+
+
+def test_rows_are_counted_from_where_the_block_begins(tmp_path: Path) -> None:
+    found = coding(tmp_path, levels=LEVELS)
+    with pytest.raises(DataError, match="row 12, column colour"):
+        found.matrix(frame(age=[1, 1], colour=["red", "x"], size=["S", "S"]), start=10)
 
 
 def test_a_column_twice_is_refused(tmp_path: Path) -> None:
     rows = frame(age=[1], colour=["red"], size=["S"])
     with pytest.raises(DataError, match="each name once, got more of age"):
         coding(tmp_path).matrix(pd.concat([rows, rows[["age"]]], axis=1))
-
-
-def test_rows_are_counted_from_where_the_block_begins(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="row 12, column colour"):
-        coding(tmp_path).matrix(frame(age=[1, 1], colour=["red", "x"], size=["S", "S"]), start=10)
 
 
 def test_whole_floats_stand_for_the_words_they_were(tmp_path: Path) -> None:
@@ -100,14 +104,67 @@ def test_whole_floats_stand_for_the_words_they_were(tmp_path: Path) -> None:
     assert found.matrix(frame(rooms=["more", "1"])).tolist() == [[2], [0]]
 
 
-def test_it_is_kept_with_the_arrays_and_as_json(tmp_path: Path) -> None:
-    first, again = loaded(tmp_path).coding, loaded(tmp_path).coding
-    assert first is not None
-    assert first == again == Coding.model_validate_json(first.model_dump_json())
-    assert [column.kind for column in first.columns] == ["number", "one_hot", "one_hot"]
-    assert (first.target, first.label_names, first.task) == ("y", ("no", "yes"), "classification")
-    source = {"path": str(tmp_path / "toy.csv"), **WORDS}
-    assert load(source, {"split": "all"}, cache=tmp_path / "cache").coding == first
+def test_it_is_learnt_anew_where_arrays_are_kept(tmp_path: Path) -> None:
+    raw, again = loaded(tmp_path), loaded(tmp_path)
+    data = load({"path": str(tmp_path / "toy.csv"), **WORDS}, {"split": "all"}, cache=tmp_path / "cache")
+    for found in (raw.coding, again.coding, data.coding):
+        assert found is not None
+        assert found.kinds == {"age": "number", "colour": "one_hot", "size": "one_hot"}
+        assert (found.target, found.label_names, found.task) == ("y", ("no", "yes"), "classification")
+        rows = frame(age=[1, 2, 4], colour=["red", "blue", "red"], size=["S", "L", "M"])
+        assert_array_equal(found.matrix(rows), raw.parts["train"].X)
+
+
+FRAME = pd.DataFrame(
+    {
+        "number": [1.5, None, 3.5, 4.0],
+        "whole": pd.array([1, None, 3, 4], dtype="Int64"),
+        "word": ["x", "y", None, "y"],
+        "kind": pd.Categorical(["u", "v", "u", None]),
+        "text": pd.array(["p", None, "p", "q"], dtype="string"),
+        "truth": [True, False, True, True],
+        "gap": [True, None, False, True],
+        "price": [Decimal("1.5"), None, Decimal(3), Decimal(3)],
+        "day": pd.to_datetime(["2020-01-01", None, "2020-01-03", "2020-01-03"]),
+        "moment": pd.date_range("2020-01-01", periods=4, freq="h", tz="Europe/Berlin"),
+        "empty": [None] * 4,
+        7: [1, 2, 3, 4],
+        "n_jobs": ["a__b", "a", "a", "a"],
+        "": [1, 2, 3, 4],
+    }
+)
+
+
+def test_any_frame_is_coded_and_skops_keeps_what_was_learnt() -> None:
+    skops = pytest.importorskip("skops.io")
+    found = learn_coding(FRAME, Reading(categorical="one_hot", missing="mean"), task="regression")
+    X = found.matrix(FRAME)
+    assert X.shape == (4, found.n_features) == (4, len(found.feature_names))
+    assert np.isfinite(X).all()
+    columns = dict(zip(found.feature_names, X.T.tolist(), strict=True))
+    assert columns["number"] == [1.5, 3, 3.5, 4]
+    assert columns["word=y"] == [0, 1, 1, 1]  # y fills the gap
+    assert columns["truth"] == [1, 0, 1, 1]
+    assert columns["price"] == [1.5, 2.5, 3, 3]
+    assert columns["day weekday"] == [2, 10 / 3, 4, 4]
+    assert columns["moment year"] == [2019, 2020, 2020, 2020]  # UTC
+    assert columns["empty"] == [0] * 4
+    kept = skops.dumps(found)
+    trusted = ["kfeat.data.coding.Coding", "kfeat.data.coding.date_numbers", "numpy.dtype"]
+    again = skops.loads(kept, trusted=trusted)
+    assert_array_equal(again.matrix(FRAME), X)
+    later = FRAME.assign(day="2020-02-30", moment=None, word="z").iloc[:, ::-1]  # all of them are gaps
+    assert np.isfinite(again.matrix(later)).all()
+    with pytest.raises(DataError, match="row 1, column word: expected numbers, got 'x'; set `categorical`"):
+        learn_coding(FRAME, Reading(missing="mean"))
+
+
+def test_columns_of_numbers_have_names_or_none() -> None:
+    named = Coding.of_numbers("regression", 2, ["u", "v"])
+    assert named.matrix(frame(v=[1], u=["2"])).tolist() == [[2, 1]]
+    assert named.feature_names == ["u", "v"]
+    with pytest.raises(DataError, match="missing: v; not known: w"):
+        named.matrix(frame(u=[1], w=[2]))
 
 
 def test_features_are_sparse_where_training_had_them_sparse(tmp_path: Path) -> None:
@@ -146,7 +203,7 @@ def test_labels(tmp_path: Path) -> None:
         found.labels(frame(a=[1]))
     numbers = coding(tmp_path, "a,y\n1,3\n2,5\n")
     assert numbers.labels(frame(y=[5.0, 3.0])).dtype == np.int64
-    with pytest.raises(DataError, match="row 2, column of the labels: expected a finite number, got inf"):
+    with pytest.raises(DataError, match="row 2, column y: expected a finite number, got 'inf'"):
         numbers.labels(frame(y=[3, np.inf]))
     with pytest.raises(
         DataError, match=r"row 1, column y: .* missing cell; fill it in or leave the row out$"

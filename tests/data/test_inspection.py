@@ -39,7 +39,13 @@ def test_columns_are_described_without_a_target(tmp_path: Path) -> None:
     assert colour.words == {"red": 2, "blue": 1}
     assert (report.problem, report.task, report.n_rows) == (None, None, {"train": 3})
     told = "\n".join(report.advice)
-    for said in ("name the target", "colour, y: words", "when: dates", "age: missing", "Unnamed: 0: this"):
+    for said in (
+        "name the target",
+        "colour, y: words",
+        "when: dates; each becomes year",
+        "age: missing",
+        "Unnamed: 0: this",
+    ):
         assert said in told
 
 
@@ -48,8 +54,7 @@ def test_what_reading_makes_of_it(tmp_path: Path) -> None:
     assert [column.role for column in report.columns] == ["feature"] * 3 + ["dropped", "target"]
     assert (report.task, report.n_features) == ("classification", 4)
     assert report.classes == {"train": {"no": 1, "yes": 2}}
-    assert report.coding is not None
-    assert report.coding.columns[1].fill == 2
+    assert report.columns[1].becomes == "1 feature (number, missing: 2)"
     assert len(report.advice) == 1  # the column without a name
     assert FileReport.model_validate_json(report.model_dump_json()) == report
 
@@ -57,7 +62,7 @@ def test_what_reading_makes_of_it(tmp_path: Path) -> None:
 def test_why_it_cannot_be_read(tmp_path: Path) -> None:
     report = look(tmp_path, **{**WHOLE, "missing": None})
     assert report.problem is not None
-    assert "line 3, column age" in report.problem
+    assert "row 2, column age" in report.problem
     assert report.classes == {}
     with pytest.raises(DataError, match="no column 'z'"):
         look(tmp_path, target="z")
@@ -177,7 +182,7 @@ def test_the_command_says_what_stands_in_the_way(file: str, tmp_path: Path) -> N
     result = info(file, "--target", "-1")
     assert result.exit_code == 2
     assert "colour" in result.stdout
-    assert "line 3, column age" in result.stderr
+    assert "row 2, column age" in result.stderr
     for arguments, said in (
         ([file, "--set", "missing=all"], "missing: expected"),
         ([file, "--set", "missing"], "expected KEY=VALUE"),

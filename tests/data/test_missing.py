@@ -1,6 +1,5 @@
 """Missing cells: named by line, left out, or filled with what was learnt from the training file."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,8 @@ import pandas as pd
 import pytest
 
 from kfeat.data import Raw, load_raw
-from kfeat.data.formats.lines import MISSING
+from kfeat.data.coding import gaps_of
+from kfeat.data.formats.delimited import MISSING
 from kfeat.errors import DataError
 from tests.data.files import write
 
@@ -23,22 +23,10 @@ def loaded(folder: Path, text: str, **options: Any) -> Raw:
     return load_raw(source, cache=folder / "cache")
 
 
-def test_lines_with_missing_cells_are_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError) as caught:
-        loaded(tmp_path, CSV)
-    assert str(caught.value).endswith(
-        "toy.csv, line 3, column age: expected a finite number or word, got ''; 3 lines have missing cells: "
-        "3, 4, 6; set `missing` to drop, mean or most_frequent, or fill them in"
-    )
-    with pytest.raises(DataError, match="no other line"):
-        loaded(tmp_path, "age,y\n1,0\n?,1\n")
-
-
 @pytest.mark.parametrize("word", sorted(MISSING))
-def test_what_is_read_as_missing_is_what_the_message_names(tmp_path: Path, word: str) -> None:
+def test_missing_cells_are_named_or_filled(tmp_path: Path, word: str) -> None:
     text = f"colour,y\nnone,0\n{word},1\nna,0\nna,1\n"  # `none` and `na` are words like others
-    told = f"line 3, column colour: expected a finite number or word, got '{word}'"
-    with pytest.raises(DataError, match=re.escape(told)):
+    with pytest.raises(DataError, match=r"toy.csv: row 2, column colour: .* got a missing value .* set `mis"):
         loaded(tmp_path, text)
     raw = loaded(tmp_path, text, missing="most_frequent")
     assert raw.parts["train"].X.tolist() == [[1], [0], [0], [0]]
@@ -50,7 +38,6 @@ def test_drop(tmp_path: Path) -> None:
     assert raw.y.tolist() == [0, 1]
     assert raw.coding is not None
     assert raw.coding.n_dropped == 3
-    assert [column.n_missing for column in raw.coding.columns] == [1, 1]
     rows = pd.DataFrame({"age": [1, None, None], "colour": ["red"] * 3})
     with pytest.raises(DataError, match="rows 2, 3, column age: expected a value, got a missing cell"):
         raw.coding.matrix(rows)
@@ -67,7 +54,7 @@ def test_fill(tmp_path: Path, missing: str, age: float, filled: Any) -> None:
     assert X[1].tolist() == [age, 0]
     assert X[2].tolist() == [5, 1]  # red is met more often than blue
     assert raw.coding is not None
-    assert [column.fill for column in raw.coding.columns] == [age, "red"]
+    assert gaps_of(raw.coding) == {"age": age, "colour": "red"}
     rows = pd.DataFrame({"colour": [None, "blue"], "age": [np.nan, 2]})
     assert raw.coding.matrix(rows).tolist() == [[age, 1], [2, 0]]
 
@@ -81,22 +68,19 @@ def test_labels_are_never_made_up(tmp_path: Path, caplog: pytest.LogCaptureFixtu
     assert raw.coding is not None
     assert raw.coding.n_dropped == 1
     assert raw.parts["train"].X.tolist() == [[1], [1]]  # the row that is left out has no part in the mean
-    with pytest.raises(DataError, match="line 4, column y: expected a finite number or word"):
+    with pytest.raises(DataError, match="row 3, column y: expected a number or word"):
         loaded(tmp_path, "a,y\n1,0\n2,1\n9,\n")
     with pytest.raises(DataError, match="expected rows with a label, got none"):
         loaded(tmp_path, "a,y\n1,\n2,\n", missing="mean")
 
 
-def test_a_column_without_gaps_in_training_is_filled_all_the_same(tmp_path: Path) -> None:
-    found = loaded(tmp_path, "a,b,y\n1,2,0\n3,,1\n", missing="mean").coding
-    assert found is not None
-    assert found.matrix(pd.DataFrame({"a": [None], "b": [1]})).tolist() == [[2, 1]]
-
-
 def test_of_several_most_frequent_values_the_least_is_taken(tmp_path: Path) -> None:
     found = loaded(tmp_path, "a,w,y\n7,b,0\n4,a,1\n,,0\n", missing="most_frequent").coding
     assert found is not None
-    assert [column.fill for column in found.columns] == [4, "a"]
+    assert gaps_of(found) == {"a": 4, "w": "a"}
+    whole = loaded(tmp_path, "a,b,y\n1,2,0\n3,,1\n", missing="mean").coding
+    assert whole is not None
+    assert whole.matrix(pd.DataFrame({"a": [None], "b": [1]})).tolist() == [[2, 1]]  # no gap in training
 
 
 def test_only_training_rows_are_learnt_from(tmp_path: Path) -> None:
@@ -107,11 +91,10 @@ def test_only_training_rows_are_learnt_from(tmp_path: Path) -> None:
     beside = loaded(tmp_path, "a,y\n1,0\n,1\n3,0\n", missing="mean", test=str(test))
     assert beside.parts["test"].X.tolist() == [[100], [2]]
 
-
-def test_rows_are_cut_off_before_any_is_dropped(tmp_path: Path) -> None:
-    raw = loaded(tmp_path, "a,y\n1,0\n,1\n3,0\n100,1\n", missing="drop", n_train=2)
-    assert raw.parts["train"].X.tolist() == [[1]]
-    assert raw.parts["test"].X.tolist() == [[3], [100]]
+    raw = loaded(
+        tmp_path, "a,y\n1,0\n,1\n3,0\n100,1\n", missing="drop", n_train=2
+    )  # cut before any is dropped
+    assert [raw.parts[part].X.tolist() for part in raw.parts] == [[[1]], [[3], [100]]]
 
 
 def test_a_column_of_gaps_alone_is_refused_or_dropped(tmp_path: Path) -> None:
@@ -148,7 +131,7 @@ def test_arff_and_its_question_marks(tmp_path: Path) -> None:
     text = "@relation r\n@attribute a numeric\n@attribute w {x,z}\n@attribute y {0,1}\n@data\n"
     path = write(tmp_path, text + "1,x,0\n?,z,1\n4,?,1\n1,z,0\n", "toy.arff")
     source = {"path": str(path), "target": "y", "categorical": "ordinal"}
-    with pytest.raises(DataError, match=r"row 2, column a: .* missing value; set `missing` to drop"):
+    with pytest.raises(DataError, match=r"row 2, column a: .* missing value .* set `missing` to drop"):
         load_raw(source, cache=tmp_path / "cache")
     raw = load_raw({**source, "missing": "mean"}, cache=tmp_path / "cache")
     assert raw.parts["train"].X.tolist() == [[1, 0], [2, 1], [4, 1], [1, 1]]

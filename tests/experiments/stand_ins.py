@@ -32,6 +32,8 @@ class Quick:
             began = process_time()
             while process_time() - began < self.seconds:
                 pass
+            if self.phase == "fails":
+                raise ValueError("out of luck")
         return SCORE
 
 

@@ -18,9 +18,10 @@ import pytest
 
 from kfeat.cli.progress import Quiet
 from kfeat.errors import StoreError
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row, check_row
+from kfeat.experiments.engine import Local
+from kfeat.experiments.row import check_row
 from kfeat.experiments.run import run_trials
+from kfeat.experiments.schedule import Event
 from kfeat.experiments.store import ROWS, Store, read_rows
 from kfeat.experiments.trial import run_trial
 from kfeat.experiments.worker import WorkerOptions
@@ -43,19 +44,24 @@ class ReadOnlyAfterwards(Quiet):
         super().__init__()
         self.patch = patch
 
-    def finished(self, trial: Trial, row: Row) -> None:
+    def tell(self, event: Event) -> None:
         def refuse(descriptor: int) -> None:
             raise OSError(errno.EROFS, "Read-only file system")
 
-        self.patch.setattr(os, "fsync", refuse)
+        if event.what == "finished":
+            self.patch.setattr(os, "fsync", refuse)
 
 
 def test_a_folder_that_becomes_read_only_in_mid_run_ends_it_with_a_sentence(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trials, folder = stand_ins(write, Quick(), Quick(), Quick()), tmp_path / "out"
-    with monkeypatch.context() as patch, pytest.raises(StoreError, match="Read-only file system"):
-        run_trials(trials, folder, WorkerOptions(offline=True), ReadOnlyAfterwards(patch))
+    with (
+        Local(WorkerOptions(offline=True)) as engine,
+        monkeypatch.context() as patch,
+        pytest.raises(StoreError, match="Read-only file system"),
+    ):
+        run_trials(trials, folder, engine, ReadOnlyAfterwards(patch))
     assert list(read_rows(folder)) == [trials[0].id]
     with Store(folder) as store:  # it is not locked, and takes rows again
         store.append(row("later"))

@@ -9,9 +9,9 @@ import pytest
 
 from kfeat.errors import ParameterError
 from kfeat.experiments.measures.maclaurin_bound import MaclaurinBound, points
+from kfeat.experiments.measures.maclaurin_bounds import truncated_bound, uniform_bound
 from kfeat.kernels import Compositional, Exponential, Gaussian, Polynomial, VovkInfinite
 from kfeat.maps import CompositionalMaclaurin, RandomMaclaurin, TruncatedMaclaurin
-from kfeat.maps.maclaurin_bounds import truncated_bound, uniform_bound
 
 X = np.random.default_rng(0).standard_normal((40, 2))
 SQUARE = Polynomial(degree=2)

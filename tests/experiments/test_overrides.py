@@ -1,13 +1,30 @@
+"""What a config includes, and what the command line sets and selects."""
+
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
+from tests.experiments.test_load import refusal
 
 Write = Callable[..., Path]
 ADULT = Path(__file__).parents[2] / "configs" / "pham_pagh_2013" / "table1_adult.yaml"
+OPEN = "switches: [{key: solver.C, status: open, evidence: z}]\n"
+
+
+@pytest.fixture
+def including(write: Write) -> Callable[..., Path]:
+    """The small config, with more keys at its end, that includes a file of this text."""
+
+    def writer(shared: str, more: str = "", without: str = "") -> Path:
+        path = write()
+        (path.parent / "_shared.yaml").write_text(shared)
+        path.write_text(f"include: _shared.yaml\n{path.read_text().replace(without, '')}{more}")
+        return path
+
+    return writer
 
 
 @pytest.fixture
@@ -34,11 +51,67 @@ def sizes(experiment: Experiment) -> list[list[int]]:
     return [[item.parameters["n_components"] for item in setting.maps] for setting in experiment.settings]
 
 
+def test_a_file_completes_itself_from_the_one_it_includes(including: Callable[..., Path]) -> None:
+    experiment = load_experiment(including("seed: 7\ntitle: Not this one\n"))
+    assert (experiment.seed, experiment.title) == (7, "Digits, small")
+    keys = (("solver.C", "x"), ("repeats", "y"))
+    shared = [f"{{key: {key}, status: known, evidence: {evidence}}}" for key, evidence in keys]
+    switches = load_experiment(including(f"switches: [{', '.join(shared)}]", OPEN)).switches
+    assert [(one.key, one.evidence) for one in switches] == [("solver.C", "z"), ("repeats", "y")]
+    solver = "  mapped: {name: liblinear, C: 1}\n"
+    path = including("solvers: {mapped: {name: newton, C: 1}}\n", without=solver)
+    assert costs(load_experiment(path, ["solvers.mapped.C=7"])) == [[7]]
+
+
+@pytest.mark.parametrize(
+    ("shared", "words"),
+    [
+        ("switches: [5]", "switches[1]: expected a mapping"),
+        ("switches: {}", "switches: expected a list"),
+        ("reported: [1]", "reported: expected a mapping"),
+        ("solvers: 5", "solvers: expected a mapping"),
+        ("include: x.yaml", "an included file cannot include another"),
+        ("- 1", "found list"),
+    ],
+)
+def test_an_included_file_of_the_wrong_shape_is_told(
+    including: Callable[..., Path], shared: str, words: str
+) -> None:
+    assert words in refusal(including(shared, OPEN))
+
+
+def test_included_files_lie_beside_the_config(write: Write) -> None:
+    path = write()
+    outside = path.parent.parent / "secret.yaml"
+    outside.write_text("password: hunter2\n")
+    (path.parent / "link.yaml").symlink_to(outside)
+    (path.parent / "below").mkdir()
+    (path.parent / "below" / "link").symlink_to(path.parent.parent)
+    own = path.read_text()
+    for name in (
+        str(outside), "../secret.yaml", "link.yaml", "below/link/secret.yaml", "~/x", "/etc/passwd", ".",
+        f"../{path.parent.name}/small.yaml", "5", "[a]", "missing.yaml",
+    ):  # fmt: skip
+        path.write_text(f"include: {name}\n" + own)
+        text = refusal(path)
+        assert "hunter2" not in text
+        assert "root:" not in text
+    (path.parent / "below" / "_shared.yaml").write_text("seed: 7\n")
+    path.write_text("include: below/_shared.yaml\n" + own)
+    assert load_experiment(path).seed == 7
+
+
 def test_set_reaches_every_setting_that_has_the_key(in_settings: Path) -> None:
-    assert costs(load_experiment(in_settings, ["solvers.mapped.C=7"])) == [[7], [7, 7], [7]]
-    assert costs(load_experiment(in_settings, ["solvers.mapped.1.C=7"])) == [[1], [1, 7], [1]]
-    assert sizes(load_experiment(in_settings, ["maps.n_components=5"])) == [[5, 5], [5, 5], [5]]
-    assert sizes(load_experiment(in_settings, ["maps.1.n_components=5"])) == [[64, 5], [64, 5], [8]]
+    for override, expected in (
+        ("solvers.mapped.C=7", [[7], [7, 7], [7]]),
+        ("solvers.mapped.1.C=7", [[1], [1, 7], [1]]),
+    ):
+        assert costs(load_experiment(in_settings, [override])) == expected
+    for override, features in (
+        ("maps.n_components=5", [[5, 5], [5, 5], [5]]),
+        ("maps.1.n_components=5", [[64, 5], [64, 5], [8]]),
+    ):
+        assert sizes(load_experiment(in_settings, [override])) == features
     experiment = load_experiment(in_settings, ["solvers.exact.C=3"])
     assert [[s.parameters["C"] for s in x.exact_solvers] for x in experiment.settings] == [[3], [], [3]]
     assert [x.repeats for x in load_experiment(in_settings, ["repeats=4"]).settings] == [4, 4, 4]
@@ -47,22 +120,11 @@ def test_set_reaches_every_setting_that_has_the_key(in_settings: Path) -> None:
     assert {protocol.constant_features for x in kinds for protocol in x.protocols} == {"drop"}
 
 
-def test_set_reaches_what_an_included_file_gives(write: Write) -> None:
-    path = write()
-    (path.parent / "_shared.yaml").write_text("seed: 7\nsolvers: {mapped: {name: newton, C: 1}}\n")
-    own = path.read_text().replace("  mapped: {name: liblinear, C: 1}\n", "")
-    path.write_text("include: _shared.yaml\n" + own)
-    assert costs(load_experiment(path, ["solvers.mapped.C=7"])) == [[7]]
-
-
-def test_a_misspelt_key_below_what_settings_replace_is_told() -> None:
-    with pytest.raises(ConfigError, match=r"settings\[1\]\.solvers\.mapped\.Cc: unknown key .*'C'"):
-        load_experiment(ADULT, ["solvers.mapped.Cc=7"])
-
-
 @pytest.mark.parametrize(
     ("overrides", "words"),
     [
+        (["repeats"], "--set repeats: expected key=value"),
+        (["maps.9.n_components=8"], "`9` is not a position from 0 to 1 in `maps`"),
         (["solvers.exakt.C=1"], "changes nothing: the config has no `solvers.exakt`"),
         (["protocol.split.fold.x=1"], "`protocol.split.fold`"),
         (["maps.²=1"], "maps[0].²: unknown key"),
@@ -73,22 +135,28 @@ def test_a_misspelt_key_below_what_settings_replace_is_told() -> None:
     ],
 )  # fmt: skip
 def test_a_key_that_changes_nothing_is_an_error(in_settings: Path, overrides: list[str], words: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        load_experiment(in_settings, overrides)
-    assert words in str(error.value)
+    assert words in refusal(in_settings, *overrides)
 
 
-def test_set_of_what_other_options_leave_out_is_an_error(write: Write) -> None:
-    path = write()
-    for override, choices in (
+def test_a_misspelt_key_below_what_settings_replace_is_told() -> None:
+    found = refusal(ADULT, "solvers.mapped.Cc=7")
+    assert "settings[1].solvers.mapped.Cc: unknown key (did you mean 'C'?)" in found
+
+
+@pytest.mark.parametrize(
+    ("override", "choices"),
+    [
         ("maps.1.n_components=9", {"maps": ["tensor_sketch"]}),
         ("solvers.mapped.C=9", {"maps": ["exact"]}),
         ("solvers.exact.C=9", {"exact": False}),
         ("repeats=9", {"repeats": 3}),
-    ):
-        assert load_experiment(path, [override])
-        with pytest.raises(ConfigError, match="changes nothing that is run"):
-            load_experiment(path, [override], **choices)
+    ],
+)
+def test_set_of_what_other_options_leave_out_is_an_error(
+    write: Write, override: str, choices: dict[str, Any]
+) -> None:
+    assert load_experiment(write(), [override])
+    assert "changes nothing that is run" in refusal(write(), override, **choices)
 
 
 def test_the_value_that_a_key_has_is_no_error(write: Write) -> None:
@@ -100,32 +168,21 @@ def test_maps_set_and_repeats_combine(write: Write) -> None:
     assert sizes(experiment) == [[9]]
     assert [setting.repeats for setting in experiment.settings] == [4]
     assert not experiment.settings[0].exact_solvers
-
-
-def test_exact_is_selected_by_name(write: Write) -> None:
     alone = load_experiment(write(), ["solvers.exact.C=9"], maps=["exact"]).settings[0]
-    assert (list(alone.maps), list(alone.mapped_solvers)) == ([], [])
+    assert (alone.maps, alone.mapped_solvers) == ([], [])
     assert [item.parameters["C"] for item in alone.exact_solvers] == [9]
     both = load_experiment(write(), maps=["exact", "tensor_sketch"]).settings[0]
     assert ([item.name for item in both.maps], len(both.exact_solvers)) == (["tensor_sketch"], 1)
-    with pytest.raises(ConfigError, match="'exact' is not in"):
-        load_experiment(write(), ["solvers.exact=null"], maps=["exact"])
+
+
+def test_what_cannot_be_selected_is_told(write: Write) -> None:
+    assert "did you mean 'tensor_sketch'" in refusal(write(), maps=["tensor_sketh"])
+    assert "nothing to run" in refusal(write(), "maps=[]", exact=False)
+    assert "'exact' is not in" in refusal(write(), "solvers.exact=null", maps=["exact"])
 
 
 def test_a_setting_of_which_nothing_is_selected_needs_no_data(write: Write) -> None:
+    settings = "settings=[{}, {dataset: adult, solvers: {mapped: {name: newton}}}]"
     path = write()
-    path.write_text(
-        path.read_text() + "settings: [{}, {dataset: adult, solvers: {mapped: {name: newton}}}]\n"
-    )
+    path.write_text(path.read_text() + settings.replace("=", ": ", 1) + "\n")
     assert load_experiment(path, maps=["exact"]).datasets == ["digits"]
-
-
-def test_one_value_of_several_kinds_is_one_problem(write: Write) -> None:
-    path = write(**{"kernel: {name: polynomial, degree: 2, coef0: 1}": "kernel: {name: gaussian, gamma: 1}"})
-    path.write_text(
-        path.read_text().replace("random_maclaurin", "nystrom").replace("tensor_sketch", "nystrom")
-    )
-    with pytest.raises(ConfigError) as error:
-        load_experiment(path, ["kernel.gamma=-1"])
-    assert "problems" not in str(error.value)
-    assert "expected more than 0, or 'mean_distance' or 'median' (got -1)" in str(error.value)

@@ -8,7 +8,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.search import Search, search_space
-from kfeat.render.ranking import render_plan
+from kfeat.render.protocol import render_plan
 from tests.switches import SWITCHED
 
 

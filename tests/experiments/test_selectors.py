@@ -1,3 +1,5 @@
+"""Flat keys: a row has those of its trial, so that what a config selects can be selected among rows."""
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -6,7 +8,24 @@ import pytest
 
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
-from kfeat.experiments.selectors import matches
+from kfeat.experiments.selectors import flat, learnt, matches
+from kfeat.experiments.trial import header
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+# Between them: sums and stacks of components, generated data, files, splits of every kind, and measures.
+NAMES = [
+    "quickstart",
+    "bellet_2020/kernel_error",
+    "chang_2017",
+    "survey",
+    "yang_2014",
+    "pham_pagh_2013/lemmas",
+]
+FILES = [
+    file
+    for name in NAMES
+    for file in sorted((CONFIGS / name).rglob("[!_]*.yaml"))[:4] or [CONFIGS / f"{name}.yaml"]
+]
 
 
 @pytest.mark.parametrize(
@@ -29,3 +48,29 @@ def test_a_selector_takes_equal_values_or_one_of_a_list(
     experiment = load_experiment(write())
     trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
     assert sum(matches(selector, trial) for trial in trials) == number
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(CONFIGS)))
+def test_a_row_says_of_its_trial_what_the_plan_says(path: Path) -> None:
+    experiment = load_experiment(path)
+    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+    for trial in trials[:: max(1, len(trials) // 20)]:
+        found, planned = flat(header(trial)), trial.describe()
+        resources = {
+            f"{part}.{key}"
+            for part, item in {"kernel": trial.kernel, **trial.components}.items()
+            if item is not None
+            for key in item.parameters.keys() - item.numeric()
+        }
+        same = {key: value for key, value in planned.items() if key not in resources}
+        assert {key: found.get(key) for key in same} == same
+        assert all(
+            key.endswith(".version") or key.startswith("dataset.") for key in found.keys() - same.keys()
+        )
+
+
+def test_what_was_learnt_stands_under_keys_of_its_own() -> None:
+    row = {"learnt": {"kernel": {"gamma": 0.5, "kernels.0.gamma": 2.0}, "solver": {"eps": 0.1}}}
+    expected = {"learnt.kernel.gamma": 0.5, "learnt.kernel.kernels.0.gamma": 2.0, "learnt.solver.eps": 0.1}
+    assert dict(learnt(row)) == expected
+    assert dict(learnt({"status": "failed"})) == {}

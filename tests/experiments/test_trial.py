@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from kfeat.data import fingerprint, load, load_raw
+from kfeat.diagnostics import sampled_rows
 from kfeat.errors import DataError
 from kfeat.experiments import clock
-from kfeat.experiments.idle import Watch
+from kfeat.experiments.clock import Watch
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.measures import kernel_error
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.quantities import TITLES, quantity_named
 from kfeat.experiments.trial import run_trial
 from kfeat.kernels import Gaussian
-from kfeat.maps.diagnostics import sampled_rows
 
 Write = Callable[..., Path]
 HOW = {"threads": 1, "alone": True, "mirror": None, "offline": True}

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from kfeat.diagnostics import held_out_rows
 from kfeat.errors import ParameterError
 from kfeat.experiments.measures.kernel_error import KernelError
 from kfeat.experiments.measures.weights import Weights
 from kfeat.experiments.quantities import QUANTITIES
 from kfeat.kernels import Gaussian
 from kfeat.maps import MAPS, SES, RandomFourier
-from kfeat.maps.diagnostics import held_out_rows
 
 X = np.random.default_rng(0).standard_normal((200, 3))
 KERNEL = Gaussian(0.5)

@@ -1,11 +1,9 @@
 import os
 import pickle
 import signal
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from multiprocessing import active_children
-from multiprocessing.connection import wait
 from pathlib import Path
 
 import psutil
@@ -13,10 +11,9 @@ import pytest
 
 from kfeat.errors import EngineError
 from kfeat.experiments import worker as module
-from kfeat.experiments.clock import Phase
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row, within_threads
-from kfeat.experiments.worker import Worker, WorkerOptions
+from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
 from tests.experiments.stand_ins import Pools, Quick, stand_ins
 
 Write = Callable[..., Path]
@@ -24,20 +21,22 @@ OPTIONS = WorkerOptions(offline=True)
 ENDLESS = 1e9
 
 
-def row_of(worker: Worker, trial: Trial, seconds: float = 30.0) -> Row:
+def row_of(worker: Worker, trial: Trial) -> Row:
     """Hand a trial to a worker and wait until it has ended."""
     assert worker.start(pickle.dumps(trial))
-    return awaited(worker, seconds)
+    return awaited(worker)
 
 
-def awaited(worker: Worker, seconds: float = 30.0) -> Row:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        wait([worker.connection], min(worker.patience, 1.0))
-        row = worker.row()
-        if row is not None:
-            return row
-    raise AssertionError("no row")
+def awaited(worker: Worker) -> Row:
+    while (row := worker.row()) is None:
+        assert worker.connection.poll(60.0), "no row"
+    return row
+
+
+def pid(worker: Worker) -> int:
+    """The process of a worker that has begun to work on a trial, by the only child there is."""
+    (child,) = active_children()
+    return child.pid or 0
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -60,21 +59,26 @@ def test_the_time_limit_counts_the_trials_own_work_only(write: Write) -> None:
     endless, quick = stand_ins(write, Quick(ENDLESS), Quick(0.1))
     worker = Worker(replace(OPTIONS, time_limit=0.3))
     assert worker.start(pickle.dumps(quick))
-    while worker._phase is None:
-        worker.connection.poll(1.0)
-        assert worker.row() is None
-    child = psutil.Process(worker._process.pid)
+    assert worker.row() is None  # its work begins
+    child = psutil.Process(pid(worker))
+    assert child.cpu_times().user > 0.3  # the start alone would have been too long
     child.suspend()
-    for _ in range(10):
-        time.sleep(0.05)
-        assert worker.row() is None
+    assert not worker.connection.poll(0.5)
     child.resume()
     assert awaited(worker)["status"] == "done"
-    began = child.cpu_times().user
     row = row_of(worker, endless)
-    assert (row["status"], row["limit_s"]) == ("stopped", 0.3)
-    assert began > 0.3  # the start alone would have been too long
+    assert (row["status"], row["limit_s"], row["phase"]) == ("stopped", 0.3, "map_fit")
+    assert row["reason"] == "it had not ended after 0.3 seconds"
     assert not worker.alive
+    assert not worker.start(pickle.dumps(quick))
+
+
+def test_after_a_trial_whose_work_failed_no_limit_runs_on(write: Write) -> None:
+    failing, quick = stand_ins(write, Quick(0.1, "fails"), Quick(0.01))
+    worker = Worker(replace(OPTIONS, time_limit=0.115))
+    assert row_of(worker, failing)["status"] == "failed"
+    assert row_of(worker, quick)["status"] == "done"  # the start of its work takes more than what was left
+    worker.kill()
 
 
 @pytest.mark.parametrize(
@@ -89,24 +93,18 @@ def test_the_time_limit_counts_the_trials_own_work_only(write: Write) -> None:
 def test_a_stopped_trial_counts_only_alone_on_an_idle_machine_and_before_the_test_rows(
     write: Write, monkeypatch: pytest.MonkeyPatch, alone: bool, idle: bool, phase: str, counts: bool
 ) -> None:
-    worker = Worker(replace(OPTIONS, alone=alone, time_limit=0.01))
-    worker.start(pickle.dumps(*stand_ins(write, Quick())))
     monkeypatch.setattr(module, "was_idle", lambda others, wall: idle)
-    row = worker._stopped(Phase(phase, 0.0, 0.0))
-    assert row["timed"] == counts
-    assert (row["status"], row["limit_s"]) == ("stopped", 0.01)
-    assert not worker.alive
-    assert not worker.start(pickle.dumps(*stand_ins(write, Quick())))
+    worker = Worker(replace(OPTIONS, alone=alone, time_limit=0.01))
+    row = row_of(worker, *stand_ins(write, Quick(ENDLESS, phase)))
+    assert (row["status"], row["phase"], row["timed"]) == ("stopped", phase, counts)
 
 
 def test_a_worker_killed_in_mid_trial_is_a_failed_row(write: Write) -> None:
     (endless,) = stand_ins(write, Quick(ENDLESS))
-    worker = Worker(OPTIONS)
+    worker = Worker(replace(OPTIONS, time_limit=1e6))
     assert worker.start(pickle.dumps(endless))
-    while worker._phase is None:
-        worker.connection.poll(1.0)
-        assert worker.row() is None
-    os.kill(worker._process.pid or 0, signal.SIGKILL)
+    assert worker.row() is None  # its work begins
+    os.kill(pid(worker), signal.SIGKILL)
     row = awaited(worker)
     assert (row["status"], row["id"]) == ("failed", endless.id)
     assert "signal 9" in row["reason"]
@@ -139,10 +137,20 @@ def test_ctrl_c_while_a_worker_starts_is_not_its_own(write: Write, capfd: pytest
     worker = Worker(OPTIONS)
     (trial,) = stand_ins(write, Quick())
     assert worker.start(pickle.dumps(trial))
-    while worker.row() is None:
-        os.kill(worker._process.pid or 0, signal.SIGINT)
-        time.sleep(0.05)
-        assert worker.alive
+    while not worker.connection.poll(0.05):
+        os.kill(pid(worker), signal.SIGINT)
+    assert awaited(worker)["status"] == "done"
     worker.kill()
     assert "Traceback" not in capfd.readouterr().err
     assert not active_children()
+
+
+def test_a_process_without_a_trial_ends_after_its_rest(write: Write) -> None:
+    worker = Worker(replace(OPTIONS, rest=0.05))
+    first, second = stand_ins(write, Quick(), Quick())
+    assert row_of(worker, first)["status"] == "done"
+    psutil.Process(pid(worker)).wait(30)
+    other = handed_over(pickle.dumps(second), [worker], OPTIONS)
+    assert other is not worker
+    assert awaited(other)["status"] == "done"
+    other.kill()

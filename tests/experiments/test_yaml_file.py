@@ -14,14 +14,7 @@ BOMB = "\n".join(
 
 
 def test_numbers_are_read_as_people_write_them() -> None:
-    assert parse("{a: 1e-3, b: 1E5, c: 2.5e+2, d: 7, e: 1e, f: .5}", "x") == {
-        "a": 1e-3,
-        "b": 1e5,
-        "c": 250.0,
-        "d": 7,
-        "e": "1e",
-        "f": 0.5,
-    }
+    assert parse("[1e-3, 1E5, 2.5e+2, 7, 1e, .5]", "x") == [1e-3, 1e5, 250.0, 7, "1e", 0.5]
 
 
 @pytest.mark.parametrize(
@@ -72,13 +65,6 @@ def test_a_bad_file_is_one_clear_error(tmp_path: Path, content: bytes, words: li
         assert word in str(error.value)
 
 
-def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no such file"):
-        read_mapping(tmp_path / "none.yaml")
-    with pytest.raises(ConfigError, match="a folder"):
-        read_mapping(tmp_path)
-
-
 @pytest.mark.parametrize(
     "content", [b"a,b,y\n1,2,yes\n", b"1 1:0.5\n-1 2:1 3:4\n", b"PK\x03\x04\xff\xfe", b"1,2\n" * 500_000]
 )
@@ -90,38 +76,31 @@ def test_a_file_of_data_is_no_config(content: bytes, tmp_path: Path) -> None:
         read_mapping(tmp_path / "data.csv")
 
 
-def test_the_hint_for_a_missing_file_names_what_is_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for known, hint in ((False, "the folder configs of the repository has"), (True, "`ls configs` shows")):
-        if known:
-            (tmp_path / "configs").mkdir()
-        with pytest.raises(ConfigError, match=f"x.yaml: no such file; {hint} the experiments there are"):
-            read_mapping(Path("x.yaml"))
-
-
 def test_aliases_are_copies_of_their_own() -> None:
     value = parse("{a: &x [{b: 1}], c: *x}", "x")
     value["a"][0]["b"] = 2
     assert value == {"a": [{"b": 2}], "c": [{"b": 1}]}
 
 
-def test_pipes_and_devices_are_refused_at_once(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.yaml")
-    for path in (tmp_path / "pipe.yaml", Path("/dev/zero")):
-        with pytest.raises(ConfigError, match="a pipe or a device"):
-            read_mapping(path)
-
-
-def test_what_is_no_path_is_told() -> None:
-    with pytest.raises(ConfigError, match="not the path of a file"):
-        read_mapping(Path("a\0b.yaml"))
-    with pytest.raises(ConfigError, match="cannot be read"):
-        read_mapping(Path("a" * 5000))
-
-
-def test_a_path_too_long_is_told_by_the_command_line() -> None:
+def test_what_cannot_be_read_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.yaml")
+    for path, words in (
+        ("pipe.yaml", "a pipe or a device"),
+        ("/dev/zero", "a pipe or a device"),
+        (".", "a folder, where a YAML file is expected"),
+        ("a\0b.yaml", "not the path of a file"),
+        ("a" * 5000, "cannot be read"),
+        (
+            "x.yaml",
+            "no such file; the folder configs of the repository has the experiments there are",
+        ),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            read_mapping(Path(path))
+    Path("configs").mkdir()
+    with pytest.raises(ConfigError, match="no such file; `ls configs` shows the experiments there"):
+        read_mapping(Path("x.yaml"))
     with pytest.raises(ConfigError, match="cannot be read"):
         config_files((Path("a" * 5000),))
 

@@ -3,7 +3,6 @@
 import numpy as np
 
 from kfeat.kernels import Polynomial
-from kfeat.maps import TensorSketch
 
 PAIRS = 10
 SEEDS = 400
@@ -28,36 +27,3 @@ def largest_z(make, seeds=SEEDS, d=20, kernel=None):
     bias = np.abs(errors.mean(axis=0))
     with np.errstate(divide="ignore"):
         return float(np.where(bias > 0, bias / deviation, 0).max())
-
-
-class ZeroSketch(TensorSketch):
-    def transform(self, X, out=None):
-        return 0 * super().transform(X)
-
-
-class UnsignedSketch(TensorSketch):
-    def _draw(self, X, rng):
-        width = super()._draw(X, rng)
-        self.signs_ = np.abs(self.signs_)
-        return width
-
-
-class SharedHashSketch(TensorSketch):
-    def _draw(self, X, rng):
-        width = super()._draw(X, rng)
-        self.buckets_ = np.repeat(self.buckets_[:1], len(self.buckets_), axis=0)
-        self.signs_ = np.repeat(self.signs_[:1], len(self.signs_), axis=0)
-        return width
-
-
-class ScaledSketch(TensorSketch):
-    def transform(self, X, out=None):
-        return np.sqrt(1.05) * super().transform(X)
-
-
-SKETCH_FAULTS = {
-    "zero map": ZeroSketch,
-    "signs dropped": UnsignedSketch,
-    "one hash for all degrees": SharedHashSketch,
-    "scale 5 % too large": ScaledSketch,
-}

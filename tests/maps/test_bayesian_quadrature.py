@@ -7,8 +7,8 @@ from scipy.optimize import nnls
 from scipy.sparse import csr_array
 from scipy.stats import multivariate_normal, norm
 
-from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
-from kfeat.kernels import Gaussian, Laplacian
+from kfeat.errors import DataError, ParameterError
+from kfeat.kernels import Gaussian
 from kfeat.maps import RandomFourier
 from kfeat.maps.bayesian_quadrature import (
     BayesianQuadrature,
@@ -162,11 +162,6 @@ def test_bad_input_is_refused(parameters, rows, message):
         BayesianQuadrature(KERNEL, **parameters).fit(rows)
 
 
-def test_other_kernels_are_refused():
-    with pytest.raises(UnsupportedKernelError, match=r"cannot approximate Laplacian.*random_fourier"):
-        BayesianQuadrature(Laplacian()).fit(X)
-
-
 def test_a_number_for_the_length_looks_at_no_row_but_its_width():
     one = BayesianQuadrature(KERNEL, 40, length=1.0, random_state=0).fit(X)
     other = BayesianQuadrature(KERNEL, 40, length=1.0, random_state=0).fit(X[:1] + 5)
@@ -204,10 +199,3 @@ def test_equal_data_in_any_form_give_equal_weights():
         np.testing.assert_array_equal(
             BayesianQuadrature(KERNEL, 41, random_state=0).fit(rows).weights_, weights
         )
-
-
-def test_draws_are_the_same_on_every_platform():
-    m = BayesianQuadrature(KERNEL, 6, length=1.0, random_state=0).fit(X)
-    np.testing.assert_allclose(
-        m.weights_, [0.29222895131408433, 0.022301861353655465, 0.48367581338135357], rtol=1e-9
-    )

@@ -1,5 +1,6 @@
-"""The two libraries of FFTs give the same features, and one that is missing is told."""
+"""Products with roots of unity and both libraries of FFTs give the same features; a missing one is told."""
 
+from functools import partial
 from importlib import util
 
 import numpy as np
@@ -7,30 +8,31 @@ import pytest
 from scipy.sparse import csr_array
 
 from kfeat.errors import ParameterError
-from kfeat.kernels import Polynomial
+from kfeat.kernels import Linear, Polynomial
 from kfeat.maps import ComplexTensorSketch, TensorSketch
-from kfeat.maps.ffts import ffts
 
 LENGTHS = [1, 2, 3, 16, 45, 97, 500]  # even and odd, a prime among them
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("D", LENGTHS)
-def test_both_libraries_transform_rows_alike_and_invert(D, dtype):
-    rows = np.random.default_rng(D).standard_normal((70, D)).astype(dtype).T.copy().T  # columns lie together
-    atol = 50 * np.finfo(dtype).eps * D**0.5
-    for library in ("scipy", "ducc0"):
-        transforms, out = ffts(library), np.zeros((70, D + 3), dtype)
-        spectrum = transforms.rfft(rows)
-        assert spectrum.dtype == np.result_type(dtype, np.complex64)
-        np.testing.assert_allclose(spectrum, np.fft.rfft(rows.astype(float), axis=1), rtol=0, atol=atol)
-        transforms.irfft(spectrum, out[:, 1 : D + 1])
-        np.testing.assert_allclose(out[:, 1 : D + 1], rows, rtol=0, atol=atol)
-        assert not out[:, [0, D + 1, D + 2]].any()  # what is beside is left alone
-        entries = rows + 1j * rows[::-1]
-        back = transforms.ifft(transforms.fft(entries))
-        assert back.dtype == entries.dtype
-        np.testing.assert_allclose(back, entries, rtol=0, atol=2 * atol)
+@pytest.mark.parametrize("domain", ["real", "frequency"])
+@pytest.mark.parametrize("map_class", [TensorSketch, ComplexTensorSketch])
+def test_products_with_roots_of_unity_and_both_libraries_give_the_same_features(
+    map_class, domain, D, dtype, monkeypatch
+):
+    X = np.random.default_rng(D).standard_normal((70, 9)).astype(dtype)
+    make = partial(map_class, Polynomial(3, coef0=0.5), D, domain, random_state=1)
+    by_product = make().fit_transform(X)
+    assert by_product.dtype == dtype
+    atol = 50 * np.finfo(dtype).eps * np.abs(by_product).max()
+    np.testing.assert_allclose(make().fit_transform(csr_array(X)), by_product, rtol=0, atol=atol)
+    monkeypatch.setattr("kfeat.maps.tensor_sketch.FEW_FEATURES", 0)
+    for fft in ("scipy", "ducc0"):
+        for rows in (X, csr_array(X)):
+            Z = make(fft=fft).fit_transform(rows)
+            np.testing.assert_allclose(Z, by_product, rtol=0, atol=atol)
+    assert not np.array_equal(Z, by_product) or D <= 3  # so it was another way
 
 
 @pytest.mark.parametrize("domain", ["real", "frequency"])
@@ -51,7 +53,9 @@ def test_features_differ_by_rounding_only(map_class, domain):
 
 def test_a_library_that_is_not_installed_is_told_before_anything_is_mapped(monkeypatch):
     there = util.find_spec
-    monkeypatch.setattr("kfeat.maps.ffts.find_spec", lambda name: None if name == "ducc0" else there(name))
+    monkeypatch.setattr(
+        "kfeat.maps.tensor_sketch.find_spec", lambda name: None if name == "ducc0" else there(name)
+    )
     X = np.ones((3, 2))
     for map_class in (TensorSketch, ComplexTensorSketch):
         with pytest.raises(ParameterError, match="ducc0 is not installed; `pip install ducc0`"):
@@ -59,3 +63,30 @@ def test_a_library_that_is_not_installed_is_told_before_anything_is_mapped(monke
         assert map_class().fit(X).transform(X).shape == (3, 100)  # SciPy's needs nothing
     with pytest.raises(ParameterError, match="fft"):
         TensorSketch(fft="fftw").fit(X)
+
+
+@pytest.mark.parametrize(
+    ("map_class", "sizes"), [(TensorSketch, (1, 2, 9, 10)), (ComplexTensorSketch, (2, 10, 12))]
+)
+def test_the_frequency_domain_keeps_inner_products(map_class, sizes):
+    X = np.random.default_rng(0).random((20, 7))
+    for D in sizes:
+        real, frequency = (
+            map_class(Polynomial(3, coef0=0.5), D, domain, random_state=3).fit_transform(X)
+            for domain in ("real", "frequency")
+        )
+        assert real.shape == frequency.shape == (20, D)
+        np.testing.assert_allclose(frequency @ frequency.T, real @ real.T, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", [Polynomial(1), Linear()], ids=str)
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_degree_one_is_a_count_sketch(kernel, form):
+    X = np.random.default_rng(0).standard_normal((4, 30))
+    real, complex_ = (cls(kernel, 8, random_state=0).fit(X) for cls in (TensorSketch, ComplexTensorSketch))
+    expected, with_roots = np.zeros((4, 8)), np.zeros((4, 4), complex)
+    for i in range(30):
+        expected[:, real.buckets_[0, i]] += real.signs_[0, i] * X[:, i]
+        with_roots[:, complex_.buckets_[0, i]] += 1j ** int(complex_.exponents_[0, i]) * X[:, i]
+    np.testing.assert_allclose(real.transform(form(X)), expected, atol=1e-12)
+    np.testing.assert_allclose(complex_.transform(form(X)), with_roots.view(float), atol=1e-12)

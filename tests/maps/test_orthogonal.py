@@ -1,15 +1,53 @@
-"""Orthogonal features: uniform rotations, no bias, less variance; SORF's bias as its docstring says."""
+"""Dependent frequencies: their matrices, lengths and marginals, no bias but SORF's, and their variances."""
+
+from functools import partial
 
 import numpy as np
 import pytest
-from faults import CAUGHT, PASS, largest_z
+from faults import CAUGHT, PASS
 from scipy.linalg import hadamard
-from scipy.stats import chi, kstest
-from structured import GAMMA, block_means, correction, differences, fourier_variance, frequencies
+from scipy.stats import chi, kstest, norm
 
 from kfeat.kernels import Gaussian
-from kfeat.maps import ORF, SORF
+from kfeat.maps import ORF, SORF, Fastfood
+from kfeat.maps.hadamard import next_power_of_two, walsh_hadamard
 from kfeat.maps.orthogonal import random_rotation
+
+GAMMA = 0.5  # so that a single frequency is N(0, I)
+
+
+def frequencies(fitted):
+    """Return the matrix by which the map multiplies, one frequency in each row."""
+    return fitted._phases(np.dtype(float))(np.eye(fitted.n_features_in_)).T
+
+
+def differences(d, lengths):
+    """Return differences x - y of these lengths: dense ones, and as many with a single feature."""
+    rng = np.random.default_rng(5)
+    dense = rng.choice([-1.0, 1.0], d) * rng.uniform(0.5, 1, d)
+    one = np.zeros(d)
+    one[2] = 1
+    return np.vstack([np.outer(lengths, dense / np.linalg.norm(dense)), np.outer(lengths, one)])
+
+
+def block_means(make, d, V, draws):
+    """Return the mean cosine over the d frequencies of one block: for every draw, at every row of V."""
+    means = np.empty((draws, len(V)))
+    for seed in range(draws):
+        fitted = make(Gaussian(GAMMA), 2 * d, random_state=seed).fit(V[:2])
+        means[seed] = np.cos(V @ frequencies(fitted).T).mean(axis=1)
+    return means
+
+
+def fourier_variance(V):
+    """Return the variance of the mean of d independent cosines: (1 - exp(-||v||^2))^2 / (2 d)."""
+    return (1 - np.exp(-(V**2).sum(axis=1))) ** 2 / (2 * V.shape[1])
+
+
+def correction(V):
+    """Return (d - 1) (a / sinh a)^2 / d, a = gamma ||v||^2."""
+    d, a = V.shape[1], GAMMA * (V**2).sum(axis=1)
+    return (d - 1) / d * (a / np.sinh(a)) ** 2
 
 
 @pytest.mark.parametrize(("d", "D"), [(1, 7), (5, 6), (5, 41), (64, 300)])
@@ -33,36 +71,6 @@ def test_rotations_are_uniform_which_a_bare_qr_decomposition_is_not():
     z = np.abs(fair.mean(axis=0)) * np.sqrt(3 * len(fair))  # each entry has mean 0 and variance 1 / 3
     assert z.max() < PASS
     assert (np.abs(bare.mean(axis=0)) * np.sqrt(3 * len(bare))).max() > CAUGHT
-
-
-class Scaled(ORF):
-    def transform(self, X, out=None):
-        return np.sqrt(1.05) * super().transform(X)
-
-
-class OneLength(ORF):
-    def _draw(self, X, rng):
-        width = super()._draw(X, rng)
-        d = len(self.frequencies_)
-        self.frequencies_ *= np.sqrt(d) / np.linalg.norm(self.frequencies_, axis=0)
-        return width
-
-
-class WideBandwidth(ORF):
-    def _kernel_for(self, X, rng):
-        return Gaussian(1.05 * self.kernel.gamma)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("D", [400, 401])
-def test_a_correct_map_passes_the_z_test(D):
-    assert largest_z(lambda k, seed: ORF(k, D, random_state=seed), kernel=Gaussian(0.5)) < PASS
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("fault", [Scaled, OneLength, WideBandwidth])
-def test_planted_faults_fail_the_z_test(fault):
-    assert largest_z(lambda k, seed: fault(k, 400, random_state=seed), kernel=Gaussian(0.5)) > CAUGHT
 
 
 class Independent(ORF):
@@ -99,7 +107,7 @@ def test_sorf_multiplies_by_the_matrix_of_the_formula(d, D, lengths):
 @pytest.mark.parametrize(("lengths", "term"), [("constant", 1), ("chi", 0)])
 def test_sorf_has_the_bias_of_the_docstring_which_drawn_lengths_remove(lengths, term):
     V = differences(16, [1.0, 1.5, 2.0])
-    means = block_means(lambda k, D, random_state: SORF(k, D, lengths, random_state), 16, V, 2000)
+    means = block_means(partial(SORF, lengths=lengths), 16, V, 2000)
     a = GAMMA * (V**2).sum(axis=1)
     bias = means.mean(axis=0) - np.exp(-a)
     first_order = -(a**2) * np.exp(-a) / 16
@@ -108,9 +116,86 @@ def test_sorf_has_the_bias_of_the_docstring_which_drawn_lengths_remove(lengths, 
     assert (np.abs(bias - (1 - term) * first_order) > CAUGHT * error).all()
 
 
-def test_the_draws_are_pinned():
-    fitted = SORF(n_components=4, lengths="chi", random_state=0).fit(np.zeros((2, 3)))
-    np.testing.assert_array_equal(fitted.signs_[:, 0], [[-1, 1, 1, 1], [1, 1, -1, 1], [-1, 1, 1, 1]])
-    np.testing.assert_allclose(fitted.lengths_, [[2.296823, 1.4603822]], rtol=1e-6)
-    orf = ORF(n_components=4, random_state=0).fit(np.zeros((2, 2)))
-    np.testing.assert_allclose(orf.frequencies_, [[0.2858297, -2.5055531], [1.4559096, 0.4918998]], rtol=1e-6)
+MAPS = pytest.mark.parametrize("cls", [Fastfood, ORF, SORF])
+
+
+@pytest.mark.parametrize(("d", "D"), [(1, 1), (1, 9), (2, 8), (5, 3), (5, 41), (8, 64), (70, 20)])
+def test_it_multiplies_by_the_matrix_of_the_formula(d, D):
+    fitted = Fastfood(Gaussian(0.3), D, random_state=0).fit(np.zeros((2, d)))
+    m = fitted.signs_.shape[1]
+    H, rows = hadamard(m), []
+    draws = zip(fitted.signs_, fitted.permutations_, fitted.normals_, fitted.lengths_, strict=True)
+    for B, order, G, s in draws:
+        product = H @ np.diag(G) @ np.eye(m)[order] @ H @ np.diag(B)
+        rows.extend(np.diag(s / np.linalg.norm(G)) @ product[: len(s)] * np.sqrt(0.6 / m))
+    n_frequencies = (D + 1) // 2
+    np.testing.assert_allclose(frequencies(fitted), np.array(rows)[:n_frequencies, :d], atol=1e-12)
+
+
+def test_frequencies_have_the_lengths_drawn_which_are_chi_of_the_padded_dimension():
+    fitted = Fastfood(Gaussian(GAMMA), 2 * 4096, random_state=0).fit(np.zeros((2, 16)))
+    lengths = np.linalg.norm(frequencies(fitted), axis=1)
+    np.testing.assert_allclose(lengths, fitted.lengths_.ravel(), rtol=1e-12)
+    padded = Fastfood(n_components=2 * 4096, random_state=0).fit(np.zeros((2, 13)))
+    assert kstest(padded.lengths_.ravel(), chi(16).cdf).pvalue > 0.01
+    assert kstest(padded.lengths_.ravel(), chi(13).cdf).pvalue < 1e-6
+
+
+@pytest.mark.parametrize("d", [1, 3, 4])
+def test_each_frequency_alone_is_gaussian(d):
+    """Along a fixed direction: the j-th frequency of each of 4,000 independent blocks."""
+    m = next_power_of_two(d)
+    fitted = Fastfood(Gaussian(GAMMA), 2 * 4000 * m, random_state=1).fit(np.zeros((2, d)))
+    along = frequencies(fitted) @ np.full(d, d**-0.5)
+    for j in range(m):
+        assert kstest(along[j::m], norm.cdf).pvalue > 0.001
+        assert kstest(1.2 * along[j::m], norm.cdf).pvalue < 0.001
+
+
+def test_the_variance_is_the_formulas_to_first_order():
+    V = differences(64, [1.0, 1.5, 2.0])
+    kappa = (V**4).sum(axis=1) / (V**2).sum(axis=1) ** 2
+    ratio = block_means(Fastfood, 64, V, 1000).var(axis=0) / fourier_variance(V)
+    np.testing.assert_allclose(ratio, 1 + (1 - 2 * kappa) * correction(V), rtol=0.15)
+
+
+@MAPS
+@pytest.mark.parametrize("d", [1, 3, 40])
+@pytest.mark.parametrize("D", [1, 2, 7, 100])
+def test_pairs_have_unit_norm_rows_whatever_the_shape(cls, d, D):
+    X = np.random.default_rng(0).random((9, d))
+    Z = cls(Gaussian(0.5), D, random_state=0).fit_transform(X)
+    assert Z.shape == (9, D)
+    if D % 2 == 0:
+        np.testing.assert_allclose((Z**2).sum(axis=1), 1, rtol=1e-12)
+
+
+SIZES = pytest.mark.parametrize("m", [1, 2, 4, 8, 16, 32, 64, 128, 512, 1024, 2048])
+
+
+@SIZES
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_it_is_the_product_with_the_hadamard_matrix(m, dtype):
+    X = np.random.default_rng(0).integers(-3, 4, (5, m)).astype(dtype)
+    transformed = walsh_hadamard(X)
+    assert transformed.dtype == dtype
+    np.testing.assert_array_equal(transformed, X @ hadamard(m))
+    np.testing.assert_array_equal(walsh_hadamard(transformed), m * X)
+
+
+@SIZES
+def test_the_first_columns_alone_are_those_of_the_whole(m):
+    X = np.random.default_rng(0).integers(-3, 4, (5, m)).astype(float)
+    before = X.copy()
+    for columns in {1, m // 3 or 1, m - 1 or 1, m}:
+        np.testing.assert_array_equal(walsh_hadamard(X, columns), walsh_hadamard(X)[:, :columns])
+    np.testing.assert_array_equal(X, before)
+
+
+def test_rows_need_not_be_contiguous():
+    X = np.random.default_rng(0).integers(-3, 4, (64, 6)).astype(float)
+    np.testing.assert_array_equal(walsh_hadamard(X.T), X.T @ hadamard(64))
+
+
+def test_the_next_power_of_two():
+    assert [next_power_of_two(n) for n in (1, 2, 3, 4, 5, 784)] == [1, 2, 4, 4, 8, 1024]

@@ -5,14 +5,15 @@ from itertools import product
 
 import numpy as np
 import pytest
+from degree_sums import expected_gram, series
 from scipy.sparse import csr_array
 
 from kfeat.errors import DataError, KfeatError, UnsupportedKernelError
 from kfeat.kernels import DotProductKernel, Exponential, Linear, Polynomial, VovkInfinite, VovkReal
 from kfeat.maps import RandomMaclaurin, TruncatedMaclaurin, column_counts
 from kfeat.maps.complex_maclaurin import ComplexMaclaurin
-from kfeat.maps.degrees import geometric, proportional, truncated
 from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
+from kfeat.maps.series import draw_degrees, geometric
 
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
 
@@ -34,11 +35,7 @@ def test_the_mean_over_all_signs_is_the_power_of_the_inner_product(degree):
     np.testing.assert_allclose(np.var(grams, axis=0), (second - inner ** (2 * degree)) / 2, atol=1e-12)
 
 
-LAWS = {
-    "geometric": lambda rng, k, n, first, base: geometric(rng, k, n, base, first),
-    "truncated": lambda rng, k, n, first, base: truncated(rng, k, n, base, first),
-    "proportional": lambda rng, k, n, first, base: proportional(rng, k, n, X2, first),
-}
+LAWS = ["geometric", "truncated", "proportional"]
 
 
 def law_of(law, kernel, first, base):
@@ -61,7 +58,7 @@ def law_of(law, kernel, first, base):
 def test_degrees_follow_their_law_and_weights_make_each_degree_unbiased(law, first, base, kernel):
     P, a = law_of(law, kernel, first, base), kernel.maclaurin(80)
     n = 200_000
-    degrees, weights = LAWS[law](np.random.default_rng(0), kernel, n, first, base)
+    degrees, weights = draw_degrees(np.random.default_rng(0), law, kernel, n, X2, base, first)
     # E[weight; N = n] = P(n) weight(n) = a_n: the sum over degrees is the kernel.
     np.testing.assert_allclose(P[degrees] * weights, a[degrees], rtol=1e-9)
     counts = np.bincount(degrees, minlength=80)[:80]
@@ -202,3 +199,68 @@ def test_single_precision_keeps_the_degrees_whose_coefficients_it_does_not_hold(
     single = feature_map.fit_transform(X.astype(np.float32))
     np.testing.assert_allclose(single, exact, rtol=1e-3, atol=1e-4 * np.abs(exact).max())
     assert ((single != 0).any(axis=0) == (exact != 0).any(axis=0)).all()
+
+
+SERIES = [
+    Polynomial(3),
+    Polynomial(4, gamma=0.7, coef0=1.0),
+    Exponential(1.3),
+    VovkReal(4),
+    VovkInfinite(),
+]
+OF_WIDTH = {1: np.array([[0.7], [-0.4], [0.9]]), 2: np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])}
+LAST = {1: 8, 2: 4}  # of the degrees that are enumerated: 2^(n d) choices of signs each
+
+
+def weights_of(kernel, base, last):
+    """Return the weight that the map gives a feature of each degree, from draws that have all of them."""
+    degrees, weights = geometric(np.random.default_rng(0), kernel, 200_000, base, 0)
+    return [weights[np.argmax(degrees == n)] for n in range(last + 1)]
+
+
+def gram(kernel, base, X, total):
+    last = LAST[X.shape[1]]
+    P = [total * base ** -(n + 1) for n in range(last + 1)]
+    weights = weights_of(kernel, base, last)
+    fitted = RandomMaclaurin(kernel, base=base, random_state=0).fit(X)
+    return expected_gram(fitted, dict(enumerate(zip(P, weights, strict=True))), X)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("base", [1.5, 2.0, 3.0])
+@pytest.mark.parametrize("kernel", SERIES, ids=str)
+def test_the_expectation_is_the_series(kernel, base, d):
+    X = OF_WIDTH[d]
+    actual = gram(kernel, base, X, total=base - 1)
+    np.testing.assert_allclose(actual, series(kernel, X @ X.T, LAST[d]), rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("base", [1.5, 3.0])
+def test_the_printed_law_is_no_distribution_and_biased_by_its_sum(base):
+    """P(N = n) = p^-(n + 1), as printed, sums to 1 / (p - 1), and so does the map's expectation."""
+    assert sum(base ** -(n + 1) for n in range(200)) == pytest.approx(1 / (base - 1))
+    X = OF_WIDTH[2]
+    actual = gram(Exponential(1.3), base, X, total=1.0)
+    np.testing.assert_allclose(actual, series(Exponential(1.3), X @ X.T, 4) / (base - 1), rtol=1e-10)
+
+
+def test_degree_ten_in_single_precision_is_that_in_double():
+    X = np.random.default_rng(0).standard_normal((50, 20))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    for kernel in (Polynomial(10), Polynomial(10, coef0=1.0)):
+        fitted = RandomMaclaurin(kernel, 2000, degree_law="truncated", random_state=0).fit(X)
+        Z, single = fitted.transform(X), fitted.transform(X.astype(np.float32))
+        assert single.dtype == np.float32
+        gap = np.abs(single.astype(float) - Z)
+        # A product of ten inner products, each off by a few eps of ||x||_1.
+        assert gap.max() < 1e-5 * np.abs(Z).max()
+        assert np.abs(single.astype(float) @ single.T.astype(float) - Z @ Z.T).max() < 1e-5 * (Z @ Z.T).max()
+
+
+def test_rows_whose_features_overflow_are_refused():
+    huge = np.full((3, 2), 1e200)
+    fitted = RandomMaclaurin(Exponential(), 2000, random_state=0).fit(huge)
+    with pytest.raises(DataError, match=r"features are not finite in float64.*scale them down"):
+        fitted.transform(huge)
+    with pytest.raises(DataError, match=r"values of Exponential\(\) are not finite in float64"):
+        Exponential()(np.full((3, 2), 30.0))

@@ -1,12 +1,10 @@
 """The recursive sketch: unbiased by enumeration, and its variance by a recursion over the tree."""
 
-import tracemalloc
 from itertools import product
 from math import prod
 
 import numpy as np
 import pytest
-from faults import CAUGHT, PASS, largest_z
 from scipy.sparse import csr_array
 from test_tensor_sketch import exact_variance as tensor_sketch_variance
 
@@ -131,53 +129,3 @@ def test_degree_two_is_tensor_sketch_and_degree_one_a_count_sketch():
         np.testing.assert_array_equal(recursive.buckets_, sketch.buckets_)
         for rows in (X, csr_array(X)):
             np.testing.assert_allclose(recursive.transform(rows), sketch.transform(rows), atol=1e-12)
-
-
-class SharedHashSketch(RecursiveSketch):
-    def _draw(self, X, rng):
-        width = super()._draw(X, rng)
-        self.buckets_[:], self.signs_[:] = self.buckets_[0], self.signs_[0]
-        return width
-
-
-class UnsignedSketch(RecursiveSketch):
-    def _draw(self, X, rng):
-        width = super()._draw(X, rng)
-        self.signs_ = np.abs(self.signs_)
-        return width
-
-
-class ScaledSketch(RecursiveSketch):
-    def transform(self, X, out=None):
-        return np.sqrt(1.05) * super().transform(X)
-
-
-@pytest.mark.parametrize("base", ["none", "count_sketch"])
-def test_a_correct_map_passes_the_z_test(base):
-    def make(kernel, seed):
-        return RecursiveSketch(kernel, 1024, base, random_state=seed)
-
-    assert largest_z(make, kernel=Polynomial(3)) < PASS
-
-
-@pytest.mark.parametrize("fault", [SharedHashSketch, UnsignedSketch, ScaledSketch])
-def test_planted_faults_fail_the_z_test(fault):
-    assert largest_z(lambda k, seed: fault(k, 1024, random_state=seed), kernel=Polynomial(3)) > CAUGHT
-
-
-def test_draws_are_the_same_on_every_platform():
-    fitted = RecursiveSketch(Polynomial(3), 4, random_state=0).fit(np.zeros((2, 2)))
-    np.testing.assert_array_equal(fitted.buckets_, [[3, 2, 2], [1, 1, 0], [0, 0, 0]])
-    np.testing.assert_array_equal(fitted.inner_buckets_, [[2, 2, 3, 2]])
-    np.testing.assert_array_equal(fitted.inner_signs_, [[1, -1, 1, 1]])
-
-
-def test_working_memory_is_small_whatever_the_shape():
-    for n, d, D, p in ((1_000, 5_000, 5_000, 5), (50_000, 20, 100, 16), (4, 10, 1_000_000, 2)):
-        X, out = np.ones((n, d), dtype=np.float32), np.empty((n, D), dtype=np.float32)
-        fitted = RecursiveSketch(Polynomial(p, coef0=1.0), D, random_state=0, n_jobs=2).fit(X[:3])
-        tracemalloc.start()
-        fitted.transform(X, out=out)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        assert peak < 64 * 2**20

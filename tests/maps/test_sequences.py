@@ -9,8 +9,16 @@ import pytest
 from scipy.stats import qmc
 
 from kfeat.errors import ParameterError
-from kfeat.maps.lattices import component_by_component, digital_net_points, lattice_points, weight
-from kfeat.maps.sequences import TINY, leaped_halton, points, reverse_radix
+from kfeat.maps.sequences import (
+    TINY,
+    component_by_component,
+    digital_net_points,
+    lattice_points,
+    leaped_halton,
+    points,
+    reverse_radix,
+    weight,
+)
 
 RANDOM = {
     "halton": "random",

@@ -40,7 +40,7 @@ def test_the_remainder_is_the_largest_error_of_the_cut_series(kernel, radius):
 @pytest.mark.parametrize("allowed", [1.0, 0.1, 1e-3])
 def test_the_smallest_degree_whose_error_is_allowed_is_taken(kernel, radius, allowed):
     X = ball(60, 5, radius)
-    fitted = TruncatedMaclaurin(kernel, 50, allowed, random_state=0).fit(X)
+    fitted = TruncatedMaclaurin(kernel, 50, allowed_error=allowed, random_state=0).fit(X)
     k = fitted.max_degree_
     errors = np.abs(kernel(X) - series(kernel, X @ X.T, k))
     assert errors.max() <= fitted.truncation_error_ + 1e-12 * kernel(X).max()
@@ -136,8 +136,3 @@ def test_the_cut_series_is_a_kernel():
     assert kernel.formula == "exp(<x, y> / sigma^2), sigma = 2 up to degree 3"
     assert kernel.last_degree == 3
     np.testing.assert_array_equal(kernel.maclaurin(6), [*Exponential(2.0).maclaurin(4), 0, 0])
-
-
-def test_draws_are_the_same_on_every_platform():
-    fitted = TruncatedMaclaurin(Exponential(), 8, random_state=0).fit(np.eye(2))
-    assert fitted.degrees_.tolist() == [0, 0, 0, 1, 1, 1, 2, 3]

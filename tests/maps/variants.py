@@ -1,16 +1,13 @@
 """Maps with other parameters than their defaults, which the contracts of all maps are held against."""
 
-from kfeat.kernels import Exponential, Gaussian, Laplacian, Polynomial, Sum
-from kfeat.kernels.compositional import Compositional
-from kfeat.kernels.matern import Matern
+from kfeat.kernels import Compositional, Exponential, Gaussian, Laplacian, Matern, Polynomial, Sum
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
 from kfeat.maps.bayesian_quadrature import BayesianQuadrature
 from kfeat.maps.complex_maclaurin import ComplexMaclaurin
 from kfeat.maps.complex_tensor_sketch import ComplexTensorSketch
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
-from kfeat.maps.fastfood import Fastfood
 from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
-from kfeat.maps.orthogonal import ORF, SORF
+from kfeat.maps.orthogonal import ORF, SORF, Fastfood
 from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
 from kfeat.maps.positive_features import PositiveFeatures
 from kfeat.maps.recursive_sketch import RecursiveSketch

@@ -19,8 +19,8 @@ from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
 from kfeat.render.escapes import csv_text, latex, markdown, markdown_cell, mathtext
 from kfeat.render.files import write_report
-from kfeat.render.scoreboard import scoreboard
 from kfeat.render.table import render
+from kfeat.render.verdicts import scoreboard
 from kfeat.saying import plain, plain_lines
 
 NASTY = (
@@ -34,11 +34,10 @@ def nasty(
 ) -> list[Cell]:
     """Cells with such text as the label of a map and of the kernel, as a reason and as a processor."""
     rows = make_rows([0.84, 0.86])
-    rows |= {
-        key: row | {"environment": row["environment"] | {"processor": NASTY}} for key, row in rows.items()
-    }
-    last = next(reversed([key for key, row in rows.items() if row["map"]]))
-    rows[last] |= {"status": "failed", "reason": NASTY}
+    for row in rows.values():
+        row["environment"] = row["environment"] | {"processor": NASTY}
+    last = next(reversed([row for row in rows.values() if row["map"]]))
+    last |= {"status": "failed", "reason": NASTY}
     named = [
         replace(
             trial,
@@ -52,14 +51,9 @@ def nasty(
 
 @pytest.fixture
 def evil(experiment: Experiment) -> Experiment:
-    claim = {
-        "text": NASTY,
-        "where": NASTY,
-        "value": {"map": "tensor_sketch"},
-        "above": 90,
-        "explanation": NASTY,
-    }
-    return replace(experiment, title=NASTY, claims=[Claim.model_validate(claim)])
+    texts = dict.fromkeys(("text", "where", "explanation"), NASTY)
+    claim = Claim.model_validate({**texts, "value": {"map": "tensor_sketch"}, "above": 90})
+    return replace(experiment, title=NASTY, claims=[claim])
 
 
 def test_a_report_of_nasty_text_is_harmless(evil: Experiment, nasty: list[Cell], tmp_path: Path) -> None:
@@ -75,6 +69,8 @@ def test_a_report_of_nasty_text_is_harmless(evil: Experiment, nasty: list[Cell],
     ]
     for name in ("table.tex", "table.md", "table.csv"):
         assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", (tmp_path / name).read_text())
+    table = (tmp_path / "table.csv").read_text()
+    assert len(table.splitlines()) == 1 + len(list(csv.DictReader(io.StringIO(table)))) == 1 + len(nasty)
     ET.parse(tmp_path / "figure.svg")
     drawing = (tmp_path / "figure.svg").read_text()
     assert "&lt;script&gt;" in drawing
@@ -105,6 +101,13 @@ def test_markdown_has_no_tags_and_links_and_keeps_formulas() -> None:
 def test_only_formulas_are_mathematics() -> None:
     assert latex("$x$ of <x, y>^2", ["<x, y>^2"]) == r"\$x\$ of $\langle x,y\rangle^2$"
     assert latex("a~b\nc") == r"a$\sim$b c"
+    for formula, maths in (
+        ("(1 + <x, y>)^4", r"$(1+\langle x,y\rangle)^4$"),
+        ("<x, y>^10", r"$\langle x,y\rangle^{10}$"),
+        ("exp(-gamma ||x - y||^2), gamma = median",
+         r"$\exp(-\gamma \Vert x-y\Vert^2), \gamma = \mbox{median}$"),
+    ):  # fmt: skip
+        assert latex(f"a_b, {formula}", [formula, "<x, y>"]) == rf"a\_b, {maths}"
 
 
 def test_no_cell_of_latex_is_an_option_of_the_line_before() -> None:
@@ -117,12 +120,6 @@ def test_csv_has_no_formulas() -> None:
     assert [csv_text(text) for text in ("=1+1", "-2.5e3", "-x", "@a", "+1", "a=b", "")] == [
         "'=1+1", "-2.5e3", "'-x", "'@a", "+1", "a=b", "",
     ]  # fmt: skip
-
-
-def test_a_csv_of_nasty_text_has_a_line_per_cell(evil: Experiment, nasty: list[Cell], tmp_path: Path) -> None:
-    write_report(evil, nasty, tmp_path)
-    text = (tmp_path / "table.csv").read_text()
-    assert len(text.splitlines()) == 1 + len(list(csv.DictReader(io.StringIO(text)))) == 1 + len(nasty)
 
 
 def test_formulas_in_figures_are_mathematics_and_dollars_are_dollars() -> None:

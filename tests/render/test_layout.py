@@ -1,5 +1,7 @@
+"""The table as the paper prints it: lines are settings, columns methods, ours beside the paper's."""
+
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +9,10 @@ import pytest
 
 from kfeat.analysis.cells import Cell, Shown, summarise
 from kfeat.errors import ConfigError
+from kfeat.experiments.layout import TableLayout
 from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.experiments.plan import plan
+from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.store import Row
-from kfeat.render.escapes import latex
 from kfeat.render.layout import mirror, mirror_notes
 from kfeat.render.table import records, render, render_csv
 from kfeat.render.text import factor, shown, time
@@ -37,281 +39,6 @@ reported:
       where: Table 1
 """
 SOLVERS = "[{name: liblinear, C: 1}, {name: newton, C: 1}]"
-
-
-@pytest.fixture
-def two_kernels(write: Callable[..., Path]) -> Callable[..., Experiment]:
-    """The small experiment on <x, y>^2 and (1 + <x, y>)^2 with two solvers and a paper's table."""
-
-    def maker(table: str = TABLE, *overrides: str, **choices: Any) -> Experiment:
-        path = write(**{"coef0: 1": "coef0: [0, 1]", "mapped: {name: liblinear, C: 1}": f"mapped: {SOLVERS}"})
-        path.write_text(path.read_text() + table + NUMBERS)
-        return load_experiment(path, overrides, **choices)
-
-    return maker
-
-
-def cells_of(experiment: Experiment, keep: Callable[[Any], bool] = lambda trial: True) -> list[Cell]:
-    """Cells with the same numbers in every run: the exact SVM trains 600 s, the solvers 8 s and 2 s."""
-    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
-    return summarise(experiment, trials, {t.id: row(t) for t in trials if keep(t)})
-
-
-def row(trial: Any) -> Row:
-    if trial.map is None:
-        return fake_row(trial, 0.9, seconds={"train": {"cpu": 600.0, "wall": 600.0}})
-    seconds = {"map_fit": 0.0, "map_train": 0.1, "train": 8.0 if trial.solver.name == "liblinear" else 2.0}
-    return fake_row(
-        trial,
-        0.84 + 0.02 * trial.repeat,
-        seconds={phase: {"cpu": value, "wall": value} for phase, value in seconds.items()},
-    )
-
-
-def test_a_table_as_the_paper_prints_it(two_kernels: Callable[..., Experiment]) -> None:
-    experiment = two_kernels()
-    text = render(experiment, cells_of(experiment), "markdown")
-    assert text.startswith("""\
-# Digits, small
-
-| kernel         |   κ + LIBSVM |   paper |             TS |          paper |    TS + Newton |
-|:---------------|-------------:|--------:|---------------:|---------------:|---------------:|
-| <x, y>^2       |      90.00 % |       – | 85.00 ± 1.41 % |              – | 85.00 ± 1.41 % |
-|                |   10.0 mins¹ |       – |       8.1 secs |              – |       2.1 secs |
-| (1 + <x, y>)^2 |      90.00 % | 90.00 % | 85.00 ± 1.41 % | 85.00 ± 0.50 % | 85.00 ± 1.41 % |
-|                |   10.0 mins¹ |  1 hour |       8.1 secs |        < 1 sec |       2.1 secs |
-
-## All cells
-
-| kernel         | method """)
-    assert "| Random Maclaurin, Newton " in text
-    assert "- Lines of each kernel: score; CPU time of mapping and training.\n" in text
-
-
-def test_latex_has_spanning_headers_and_mathematics(two_kernels: Callable[..., Experiment]) -> None:
-    experiment = two_kernels()
-    text = render(experiment, cells_of(experiment), "latex")
-    lines = [" ".join(line.split()) for line in text.splitlines() if not line.startswith("%")]
-    assert lines[:12] == [
-        r"\begin{tabular}{lrrrrr}",
-        r"\toprule",
-        r"& \multicolumn{2}{c}{$\kappa$ + LIBSVM} & \multicolumn{2}{c}{TS} & "
-        r"\multicolumn{1}{c}{TS + Newton} \\",
-        r"\cmidrule(lr){2-3} \cmidrule(lr){4-5} \cmidrule(lr){6-6}",
-        r"kernel & kfeat & paper & kfeat & paper & kfeat \\",
-        r"\midrule",
-        r"$\langle x,y\rangle^2$ & 90.00 \% & -- & 85.00 $\pm$ 1.41 \% & -- & 85.00 $\pm$ 1.41 \% \\",
-        r"& 10.0 mins$^1$ & -- & 8.1 secs & -- & 2.1 secs \\",
-        r"\addlinespace $(1+\langle x,y\rangle)^2$ & 90.00 \% & 90.00 \% & 85.00 $\pm$ 1.41 \% & "
-        r"85.00 $\pm$ 0.50 \% & 85.00 $\pm$ 1.41 \% \\",
-        r"& 10.0 mins$^1$ & 1 hour & 8.1 secs & $<$ 1 sec & 2.1 secs \\",
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-
-
-def test_the_terminal_has_both_tables(two_kernels: Callable[..., Experiment]) -> None:
-    experiment = two_kernels()
-    first, _, rest = render(experiment, cells_of(experiment), "terminal").partition("\nAll cells\n")
-    assert "κ + LIBSVM" in first
-    assert "κ + LIBSVM" not in rest
-    assert "Random Maclaurin, LIBLINEAR" in rest
-
-
-def test_ratios_stand_beside_the_printed_ones(two_kernels: Callable[..., Experiment]) -> None:
-    experiment = two_kernels("""
-table:
-  lines: kernel
-  columns:
-    - title: exact / TS
-      for: {map: tensor_sketch, solver: newton}
-      over: {map: exact}
-      show: fit
-      printed: {"<x, y>^2": 1600×, "<x, y>^3": 2×}
-    - title: training
-      for: {map: tensor_sketch, solver: newton}
-      over: {map: tensor_sketch, solver: liblinear}
-      show: train
-""")
-    cells = cells_of(experiment)
-    assert experiment.table
-    sheet = mirror(experiment.table, cells)
-    assert sheet.lines == [
-        ("<x, y>^2", "286×¹ [225, 363]", "1600×", "4× [3.29, 4.87]"),
-        ("(1 + <x, y>)^2", "286×¹ [225, 363]", "–", "4× [3.29, 4.87]"),
-    ]
-    notes = mirror_notes(experiment.table, cells)
-    assert "exact / TS: ratio of CPU time of mapping and training; in brackets its 95 % interval." in notes
-    assert "exact / TS: the paper's number for <x, y>^3 has no line in this plan." in notes
-
-
-def test_a_column_of_its_own_quantity_stands_on_that_line(two_kernels: Callable[..., Experiment]) -> None:
-    experiment = two_kernels("""
-table:
-  lines: kernel
-  columns:
-    - {title: TS, for: {map: tensor_sketch, solver: newton}}
-    - {title: speed-up, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, show: fit}
-    - {title: live, for: {map: random_maclaurin, solver: newton}, show: live}
-""")
-    assert experiment.table
-    score, seconds, *_ = mirror(experiment.table, cells_of(experiment)).lines
-    assert score == ("<x, y>^2", "85.00 ± 1.41 %", "", "60")
-    assert seconds == ("", "2.1 secs", "286×¹ [225, 363]", "")
-
-
-@pytest.mark.parametrize(
-    ("kind", "timed", "lines"),
-    [
-        ("exact", True, [("> 30.0 mins", "–", "", "2.0 secs"), ("> 30.0 mins", "–", "> 857×", "2.1 secs")]),
-        (
-            "exact",
-            False,
-            [("> ~30.0 mins", "–", "", "2.0 secs"), ("> ~30.0 mins", "–", "> ~857×", "2.1 secs")],
-        ),
-        # How a map's time falls into mapping and training is not known.
-        (
-            "tensor_sketch",
-            True,
-            [("10.0 mins¹", "–", "", "–"), ("10.0 mins¹", "–", "< 0.333×¹", "> 30.0 mins")],
-        ),
-    ],
-)
-def test_a_stopped_trial_gives_a_lower_bound_if_its_time_counts(
-    two_kernels: Callable[..., Experiment], kind: str, timed: bool, lines: list[tuple[str, ...]]
-) -> None:
-    experiment = two_kernels("""
-table:
-  lines: kernel
-  show: [train, fit]
-  columns:
-    - {title: exact, for: {map: exact}}
-    - {title: exact / TS, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, show: fit}
-    - {title: TS, for: {map: tensor_sketch, solver: newton}}
-""")
-    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
-    end = {"status": "stopped", "reason": "too long", "limit_s": 1800.0, "timed": timed}
-    rows = {t.id: row(t) | (end if kind == (t.map.name if t.map else "exact") else {}) for t in trials}
-    cells = summarise(experiment, trials, rows)
-    assert experiment.table
-    assert [line[1:] for line in mirror(experiment.table, cells).lines[:2]] == lines
-    text = render(experiment, cells, "markdown")
-    assert text.count("too long") == (
-        2 if kind == "exact" else 4
-    )  # of two kernels; two solvers on the sketch
-    assert "- after >: the time limit" in text
-    mark = "" if timed else "~"
-    assert bool(re.search(rf"\| exact, LIBSVM .*\| +> {mark}1800\.0 \|", text)) == (kind == "exact")
-    assert bool(re.search(r"\| Tensor Sketch, Newton .*\| +> 1800\.0 \|", text)) == (kind != "exact")
-    assert ("- ~: a time of a busy machine" in text) == (not timed)
-    # two here, four of all cells
-    assert text.count(f"> {mark}857× |") == (6 if kind == "exact" else 0)
-
-
-def test_missing_cells_and_runs_show(two_kernels: Callable[..., Experiment]) -> None:
-    experiment = two_kernels()
-    assert experiment.table
-    half = cells_of(experiment, lambda trial: trial.map is not None and trial.repeat == 0)
-    score, seconds, *_ = mirror(experiment.table, half).lines
-    assert score == ("<x, y>^2", "–", "–", "84.00 % (1/2 runs)", "–", "84.00 % (1/2 runs)")
-    assert seconds[1] == "–"
-    nothing = cells_of(experiment, lambda trial: False)
-    assert {text for line in mirror(experiment.table, nothing).lines[:2] for text in line[1:]} == {"–"}
-
-
-def test_what_is_not_planned_is_a_dash_and_said(two_kernels: Callable[..., Experiment]) -> None:
-    experiment = two_kernels(exact=False)
-    assert experiment.table
-    cells = cells_of(experiment)
-    assert [line[1] for line in mirror(experiment.table, cells).lines] == ["–"] * 4
-    assert "κ + LIBSVM: nothing of this plan (map: exact)." in mirror_notes(experiment.table, cells)
-
-
-def test_a_setting_of_which_no_column_speaks_has_no_line(two_kernels: Callable[..., Experiment]) -> None:
-    experiment = two_kernels("""
-table:
-  lines: dataset
-  columns: [{title: TS, for: {map: tensor_sketch, solver: newton, kernel.coef0: 1}}]
-""")
-    assert experiment.table
-    assert [line[0] for line in mirror(experiment.table, cells_of(experiment)).lines] == ["digits", ""]
-
-
-def test_lines_of_the_same_name_are_told_apart(two_kernels: Callable[..., Experiment]) -> None:
-    experiment = two_kernels(TABLE.replace("lines: kernel", "lines: dataset"))
-    assert experiment.table
-    names = [line[0] for line in mirror(experiment.table, cells_of(experiment)).lines]
-    assert names == ["digits, <x, y>^2", "", "digits, (1 + <x, y>)^2", ""]
-
-
-def test_a_column_that_selects_several_cells_is_an_error(two_kernels: Callable[..., Experiment]) -> None:
-    experiment = two_kernels(TABLE.replace(", solver: newton", ""))
-    with pytest.raises(
-        ConfigError,
-        match=r"`for` of the column 'TS \+ Newton' should select one cell of digits, <x, y>\^2, and "
-        r"selects 2: 'Tensor Sketch, LIBLINEAR' and 'Tensor Sketch, Newton'; they differ in solver, ",
-    ):
-        render(experiment, cells_of(experiment), "terminal")
-
-
-def test_printed_words_are_for_ratios(two_kernels: Callable[..., Experiment]) -> None:
-    with pytest.raises(ConfigError, match="`printed` is for a column with `over`"):
-        two_kernels(TABLE.replace("{map: exact}}", "{map: exact}, printed: {x: 2×}}"))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "printed"),
-    [
-        (0.0712, "0.071 secs"), (0.996, "1.0 secs"), (8.07, "8.1 secs"), (59.94, "59.9 secs"),
-        (59.96, "1.0 mins"), (401.8, "6.7 mins"), (5400, "1.5 hours"), (None, "–"),
-    ],
-)  # fmt: skip
-def test_times_read_as_the_paper_prints_them(seconds: float | None, printed: str) -> None:
-    assert time(seconds) == printed
-
-
-def test_large_ratios_have_no_exponent() -> None:
-    assert [factor(value) for value in (0.333333, 49.23, 1612.4)] == ["0.333×", "49.2×", "1612×"]
-    one, nothing, zero, bound = Shown(1.0), Shown(None), Shown(0.0), Shown(60.0, sign="> ")
-    for over, under in ((one, zero), (nothing, one), (one, nothing), (bound, bound)):
-        assert shown(over.over(under), factor) == "–"
-    assert shown(bound.over(one), factor) == "> 60×"
-    assert shown(one.over(bound), factor) == "< 0.0167×"
-    assert shown(Shown(8.07, busy=True).over(one), factor) == "~8.07×"
-    assert shown(Shown(60.0, True, "> "), time) == "> ~1.0 mins"
-
-
-@pytest.mark.parametrize(
-    ("formula", "maths"),
-    [
-        ("(1 + <x, y>)^4", r"$(1+\langle x,y\rangle)^4$"),
-        ("<x, y>^10", r"$\langle x,y\rangle^{10}$"),
-        (
-            "exp(-gamma ||x - y||^2), gamma = median",
-            r"$\exp(-\gamma \Vert x-y\Vert^2), \gamma = \mbox{median}$",
-        ),
-    ],
-)
-def test_formulas_come_out_as_mathematics(formula: str, maths: str) -> None:
-    assert latex(f"a_b, {formula}", [formula, "<x, y>"]) == rf"a\_b, {maths}"
-
-
-CONFIGS = sorted(Path(__file__).parents[2].glob("configs/**/[!_]*.yaml"))
-
-
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_the_tables_of_the_configs_have_a_cell_in_every_column_and_a_name_for_each(path: Path) -> None:
-    experiment = load_experiment(path)
-    cells = cells_of(experiment, lambda trial: False)
-    names = [tuple(record.get(key) for key in ("dataset", "kernel", "method"))
-             for record in records(experiment, cells)]  # fmt: skip
-    assert len(set(names)) == len(cells)
-    if experiment.table:
-        assert mirror(experiment.table, cells).lines
-        left_out = [note for note in mirror_notes(experiment.table, cells) if "this plan" in note]
-        assert not left_out
-
-
 KAR = """
 title: Table 1 of Kar & Karnick
 dataset: digits
@@ -347,54 +74,281 @@ reported:
     - {for: {map.h01: false, map.n_components: 500}, mean: 99.7, time: 3.96s, test_time: 0.63s, where: T1}
     - {for: {map.h01: true, map.n_components: 100}, mean: 98.2, time: 0.49s, test_time: 0.1s, where: Table 1}
 """
+CONFIGS = sorted(Path(__file__).parents[2].glob("configs/**/[!_]*.yaml"))
+Load = Callable[..., Experiment]
 
 
-def kar_and_karnick(tmp_path: Path, text: str = KAR) -> tuple[Experiment, list[Cell]]:
-    """The table of a paper that prints both times, both speed-ups and D, and cells: H0/1 is the quickest."""
-    path = tmp_path / "kar.yaml"
-    path.write_text(text)
+@pytest.fixture
+def two_kernels(write: Callable[..., Path]) -> Load:
+    """The small experiment on <x, y>^2 and (1 + <x, y>)^2 with two solvers and a paper's table."""
+
+    def maker(table: str = TABLE, *overrides: str, **choices: Any) -> Experiment:
+        path = write(**{"coef0: 1": "coef0: [0, 1]", "mapped: {name: liblinear, C: 1}": f"mapped: {SOLVERS}"})
+        path.write_text(path.read_text() + table + NUMBERS)
+        return load_experiment(path, overrides, **choices)
+
+    return maker
+
+
+def row(trial: Trial) -> Row:
+    """A row with the same numbers in every run: the exact SVM trains 600 s, the solvers 8 s and 2 s."""
+    if trial.map is None:
+        return timed(trial, 0.9, {"train": 600.0})
+    assert trial.solver
+    train = 8.0 if trial.solver.name == "liblinear" else 2.0
+    return timed(trial, 0.84 + 0.02 * trial.repeat, {"map_fit": 0.0, "map_train": 0.1, "train": train})
+
+
+def timed(trial: Trial, score: float, seconds: Mapping[str, float]) -> Row:
+    return fake_row(trial, score, seconds={key: {"cpu": s, "wall": s} for key, s in seconds.items()})
+
+
+def cells_of(experiment: Experiment, make: Callable[[Trial], Row | None] = row) -> list[Cell]:
+    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
+    return summarise(experiment, trials, {t.id: made for t in trials if (made := make(t)) is not None})
+
+
+def lines_of(experiment: Experiment, make: Callable[[Trial], Row | None] = row) -> list[Any]:
+    assert experiment.table
+    return list(mirror(experiment.table, cells_of(experiment, make)).lines)
+
+
+def said_of(experiment: Experiment, make: Callable[[Trial], Row | None] = row) -> list[str]:
+    assert experiment.table
+    return mirror_notes(experiment.table, cells_of(experiment, make))
+
+
+def nothing(trial: Trial) -> None:
+    return None
+
+
+def test_a_table_as_the_paper_prints_it(two_kernels: Load) -> None:
+    experiment = two_kernels()
+    cells = cells_of(experiment)
+    text = render(experiment, cells, "markdown")
+    assert text.startswith("""\
+# Digits, small
+
+| kernel         |   κ + LIBSVM |   paper |             TS |          paper |    TS + Newton |
+|:---------------|-------------:|--------:|---------------:|---------------:|---------------:|
+| <x, y>^2       |      90.00 % |       – | 85.00 ± 1.41 % |              – | 85.00 ± 1.41 % |
+|                |   10.0 mins¹ |       – |       8.1 secs |              – |       2.1 secs |
+| (1 + <x, y>)^2 |      90.00 % | 90.00 % | 85.00 ± 1.41 % | 85.00 ± 0.50 % | 85.00 ± 1.41 % |
+|                |   10.0 mins¹ |  1 hour |       8.1 secs |        < 1 sec |       2.1 secs |
+
+## All cells
+
+| kernel         | method """)
+    assert "| Random Maclaurin, Newton " in text
+    assert "- Lines of each kernel: score; CPU time of mapping and training.\n" in text
+    first, _, rest = render(experiment, cells, "terminal").partition("\nAll cells\n")
+    assert ("κ + LIBSVM" in first, "κ + LIBSVM" in rest) == (True, False)
+    assert "Random Maclaurin, LIBLINEAR" in rest
+
+
+def test_latex_has_spanning_headers_and_mathematics(two_kernels: Load) -> None:
+    experiment = two_kernels()
+    text = render(experiment, cells_of(experiment), "latex")
+    lines = [" ".join(line.split()) for line in text.splitlines() if not line.startswith("%")]
+    assert lines[:12] == [
+        r"\begin{tabular}{lrrrrr}",
+        r"\toprule",
+        r"& \multicolumn{2}{c}{$\kappa$ + LIBSVM} & \multicolumn{2}{c}{TS} & "
+        r"\multicolumn{1}{c}{TS + Newton} \\",
+        r"\cmidrule(lr){2-3} \cmidrule(lr){4-5} \cmidrule(lr){6-6}",
+        r"kernel & kfeat & paper & kfeat & paper & kfeat \\",
+        r"\midrule",
+        r"$\langle x,y\rangle^2$ & 90.00 \% & -- & 85.00 $\pm$ 1.41 \% & -- & 85.00 $\pm$ 1.41 \% \\",
+        r"& 10.0 mins$^1$ & -- & 8.1 secs & -- & 2.1 secs \\",
+        r"\addlinespace $(1+\langle x,y\rangle)^2$ & 90.00 \% & 90.00 \% & 85.00 $\pm$ 1.41 \% & "
+        r"85.00 $\pm$ 0.50 \% & 85.00 $\pm$ 1.41 \% \\",
+        r"& 10.0 mins$^1$ & 1 hour & 8.1 secs & $<$ 1 sec & 2.1 secs \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+
+
+def test_ratios_stand_beside_the_printed_ones(two_kernels: Load) -> None:
+    experiment = two_kernels("""
+table:
+  lines: kernel
+  columns:
+    - title: exact / TS
+      for: {map: tensor_sketch, solver: newton}
+      over: {map: exact}
+      show: fit
+      printed: {"<x, y>^2": 1600×, "<x, y>^3": 2×}
+    - title: training
+      for: {map: tensor_sketch, solver: newton}
+      over: {map: tensor_sketch, solver: liblinear}
+      show: train
+""")
+    assert lines_of(experiment) == [
+        ("<x, y>^2", "286×¹ [225, 363]", "1600×", "4× [3.29, 4.87]"),
+        ("(1 + <x, y>)^2", "286×¹ [225, 363]", "–", "4× [3.29, 4.87]"),
+    ]
+    assert {
+        "exact / TS: ratio of CPU time of mapping and training; in brackets its 95 % interval.",
+        "exact / TS: the paper's number for <x, y>^3 has no line in this plan.",
+    } < {*said_of(experiment)}
+
+
+def test_a_column_of_its_own_quantity_stands_on_that_line(two_kernels: Load) -> None:
+    score, seconds, *_ = lines_of(
+        two_kernels("""
+table:
+  lines: kernel
+  columns:
+    - {title: TS, for: {map: tensor_sketch, solver: newton}}
+    - {title: speed-up, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, show: fit}
+    - {title: live, for: {map: random_maclaurin, solver: newton}, show: live}
+""")
+    )
+    assert score == ("<x, y>^2", "85.00 ± 1.41 %", "", "60")
+    assert seconds == ("", "2.1 secs", "286×¹ [225, 363]", "")
+
+
+@pytest.mark.parametrize(
+    ("kind", "timed", "lines"),
+    [
+        ("exact", True, [("> 30.0 mins", "–", "", "2.0 secs"), ("> 30.0 mins", "–", "> 857×", "2.1 secs")]),
+        ("exact", False,
+         [("> ~30.0 mins", "–", "", "2.0 secs"), ("> ~30.0 mins", "–", "> ~857×", "2.1 secs")]),
+        # How a map's time falls into mapping and training is not known.
+        ("tensor_sketch", True,
+         [("10.0 mins¹", "–", "", "–"), ("10.0 mins¹", "–", "< 0.333×¹", "> 30.0 mins")]),
+    ],
+)  # fmt: skip
+def test_a_stopped_trial_gives_a_lower_bound_if_its_time_counts(
+    two_kernels: Load, kind: str, timed: bool, lines: list[tuple[str, ...]]
+) -> None:
+    experiment = two_kernels("""
+table:
+  lines: kernel
+  show: [train, fit]
+  columns:
+    - {title: exact, for: {map: exact}}
+    - {title: exact / TS, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, show: fit}
+    - {title: TS, for: {map: tensor_sketch, solver: newton}}
+""")
+    end = {"status": "stopped", "reason": "too long", "limit_s": 1800.0, "timed": timed}
+
+    def stopped(t: Trial) -> Row:
+        return row(t) | (end if kind == (t.map.name if t.map else "exact") else {})
+
+    assert [line[1:] for line in lines_of(experiment, stopped)[:2]] == lines
+    text = render(experiment, cells_of(experiment, stopped), "markdown")
+    assert text.count("too long") == (2 if kind == "exact" else 4)  # of two kernels; the sketch's two solvers
+    assert "- after >: the time limit" in text
+    mark = "" if timed else "~"
+    assert bool(re.search(rf"\| exact, LIBSVM .*\| +> {mark}1800\.0 \|", text)) == (kind == "exact")
+    assert bool(re.search(r"\| Tensor Sketch, Newton .*\| +> 1800\.0 \|", text)) == (kind != "exact")
+    assert ("- ~: a time of a busy machine" in text) == (not timed)
+    assert text.count(f"> {mark}857× |") == (6 if kind == "exact" else 0)  # two here, four of all cells
+
+
+def test_missing_cells_and_runs_show(two_kernels: Load) -> None:
+    experiment = two_kernels()
+    score, seconds, *_ = lines_of(experiment, lambda t: row(t) if t.map and t.repeat == 0 else None)
+    assert score == ("<x, y>^2", "–", "–", "84.00 % (1/2 runs)", "–", "84.00 % (1/2 runs)")
+    assert seconds[1] == "–"
+    assert {text for line in lines_of(experiment, nothing)[:2] for text in line[1:]} == {"–"}
+    unplanned = two_kernels(exact=False)
+    assert [line[1] for line in lines_of(unplanned)] == ["–"] * 4
+    assert "κ + LIBSVM: nothing of this plan (map: exact)." in said_of(unplanned)
+
+
+@pytest.mark.parametrize(
+    ("table", "names"),
+    [
+        (TABLE.replace("lines: kernel", "lines: dataset"),
+         ["digits, <x, y>^2", "", "digits, (1 + <x, y>)^2", ""]),
+        # A setting of which no column speaks has no line.
+        ("\ntable: {lines: dataset, columns: [{title: TS, "
+         "for: {map: tensor_sketch, solver: newton, kernel.coef0: 1}}]}\n", ["digits", ""]),
+    ],
+)  # fmt: skip
+def test_lines_of_the_same_name_are_told_apart(two_kernels: Load, table: str, names: list[str]) -> None:
+    assert [line[0] for line in lines_of(two_kernels(table))] == names
+
+
+def test_a_column_selects_one_cell_and_words_are_for_ratios(two_kernels: Load) -> None:
+    experiment = two_kernels(TABLE.replace(", solver: newton", ""))
+    with pytest.raises(
+        ConfigError,
+        match=r"`for` of the column 'TS \+ Newton' should select one cell of digits, <x, y>\^2, and "
+        r"selects 2: 'Tensor Sketch, LIBLINEAR' and 'Tensor Sketch, Newton'; they differ in solver, ",
+    ):
+        render(experiment, cells_of(experiment), "terminal")
+    with pytest.raises(ConfigError, match="`printed` is for a column with `over`"):
+        two_kernels(TABLE.replace("{map: exact}}", "{map: exact}, printed: {x: 2×}}"))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "printed"),
+    [
+        (0.0712, "0.071 secs"), (0.996, "1.0 secs"), (8.07, "8.1 secs"), (59.94, "59.9 secs"),
+        (59.96, "1.0 mins"), (401.8, "6.7 mins"), (5400, "1.5 hours"), (None, "–"),
+    ],
+)  # fmt: skip
+def test_times_read_as_the_paper_prints_them(seconds: float | None, printed: str) -> None:
+    assert time(seconds) == printed
+
+
+def test_large_ratios_have_no_exponent() -> None:
+    assert [factor(value) for value in (0.333333, 49.23, 1612.4)] == ["0.333×", "49.2×", "1612×"]
+    one, missing, zero, bound = Shown(1.0), Shown(None), Shown(0.0), Shown(60.0, sign="> ")
+    for over, under in ((one, zero), (missing, one), (one, missing), (bound, bound)):
+        assert shown(over.over(under), factor) == "–"
+    assert shown(bound.over(one), factor) == "> 60×"
+    assert shown(one.over(bound), factor) == "< 0.0167×"
+    assert shown(Shown(8.07, busy=True).over(one), factor) == "~8.07×"
+    assert shown(Shown(60.0, True, "> "), time) == "> ~1.0 mins"
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_the_tables_of_the_configs_have_a_cell_in_every_column_and_a_name_for_each(path: Path) -> None:
     experiment = load_experiment(path)
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    rows = {}
-    for trial in trials:
-        factor = 10.0 if trial.map is None else 1.0 if trial.map.parameters["h01"] else 2.0
-        seconds = {"train": 2 * factor, "predict": factor}
-        clocks = {phase: {"cpu": value, "wall": value} for phase, value in seconds.items()}
-        rows[trial.id] = fake_row(trial, 0.99, seconds=clocks)
-    return experiment, summarise(experiment, trials, rows)
+    cells = cells_of(experiment, nothing)
+    named = [tuple(map(one.get, ("dataset", "kernel", "method"))) for one in records(experiment, cells)]
+    assert len(set(named)) == len(cells)
+    if experiment.table:
+        assert lines_of(experiment, nothing)
+        assert not [note for note in said_of(experiment, nothing) if "this plan" in note]
+
+
+def kar_and_karnick(tmp_path: Path, text: str = KAR) -> Experiment:
+    """The table of a paper that prints both times, both speed-ups and D."""
+    (tmp_path / "kar.yaml").write_text(text)
+    return load_experiment(tmp_path / "kar.yaml")
+
+
+def kar_row(trial: Trial) -> Row:
+    """H0/1 is the quickest."""
+    times = 10.0 if trial.map is None else 1.0 if trial.map.parameters["h01"] else 2.0
+    return timed(trial, 0.99, {"train": 2 * times, "predict": times})
 
 
 def test_accuracy_both_times_both_speed_ups_and_d_stand_beside_the_papers(tmp_path: Path) -> None:
-    experiment, cells = kar_and_karnick(tmp_path)
-    assert experiment.table
-    sheet = mirror(experiment.table, cells)
-    titles = [name for name, _ in sheet.groups if name]
-    columns = dict(zip(titles, [slice(i, i + 2) for i in range(1, 11, 2)], strict=True))
-    assert {title: [line[place] for line in sheet.lines] for title, place in columns.items()} == {
-        "K + LIBSVM": [
-            ("99.00 %", "99.90 %"), ("20.0 secs", "18.6s"), ("10.0 secs", "3.37s"), ("–", "–"),
-        ],
-        "RF": [
-            ("99.00 ± 0.00 %", "99.70 %"), ("4.0 secs", "3.96s"), ("2.0 secs", "0.63s"), ("500", "500"),
-        ],
-        "RF speed-up": [("", ""), ("5× [4.11, 6.08]", "4.7×"), ("5× [4.11, 6.08]", "5.3×"), ("", "")],
-        "H0/1": [
-            ("99.00 ± 0.00 %", "98.20 %"), ("2.0 secs", "0.49s"), ("1.0 secs", "0.1s"), ("100", "100"),
-        ],
-        "H0/1 speed-up": [("", ""), ("10× [8.22, 12.2]", "38×"), ("10× [8.22, 12.2]", "33×"), ("", "")],
-    }  # fmt: skip
+    experiment = kar_and_karnick(tmp_path)
+    columns = [*zip(*lines_of(experiment, kar_row), strict=True)][1:]
+    assert columns == [
+        ("99.00 %", "20.0 secs", "10.0 secs", "–"), ("99.90 %", "18.6s", "3.37s", "–"),
+        ("99.00 ± 0.00 %", "4.0 secs", "2.0 secs", "500"), ("99.70 %", "3.96s", "0.63s", "500"),
+        ("", "5× [4.11, 6.08]", "5× [4.11, 6.08]", ""), ("", "4.7×", "5.3×", ""),
+        ("99.00 ± 0.00 %", "2.0 secs", "1.0 secs", "100"), ("98.20 %", "0.49s", "0.1s", "100"),
+        ("", "10× [8.22, 12.2]", "10× [8.22, 12.2]", ""), ("", "38×", "33×", ""),
+    ]  # fmt: skip
     said = "RF speed-up: ratio of CPU time of mapping and training and of CPU time of mapping and predicting"
-    assert any(note.startswith(said) for note in mirror_notes(experiment.table, cells))
-    header = render_csv(experiment, cells).splitlines()[0]
+    assert any(note.startswith(said) for note in said_of(experiment, kar_row))
+    header = render_csv(experiment, cells_of(experiment, kar_row)).splitlines()[0]
     assert '"ratio: RF speed-up, fit"' in header
     assert '"ratio: RF speed-up, test"' in header
 
 
 def test_columns_of_ratios_alone_have_a_line_for_each_of_them(tmp_path: Path) -> None:
     kept = "\n".join(line for line in KAR.splitlines() if not line.startswith("    - {title:"))
-    experiment, cells = kar_and_karnick(tmp_path, kept)
-    assert experiment.table
-    assert mirror(experiment.table, cells).lines == [
+    assert lines_of(kar_and_karnick(tmp_path, kept), kar_row) == [
         ("digits", "5× [4.11, 6.08]", "4.7×", "10× [8.22, 12.2]", "38×"),
         ("", "5× [4.11, 6.08]", "5.3×", "10× [8.22, 12.2]", "33×"),
     ]
@@ -404,13 +358,10 @@ def test_columns_of_ratios_alone_have_a_line_for_each_of_them(tmp_path: Path) ->
     ("old", "new", "problem"),
     [
         ("[4.7×, 5.3×]", "4.7×", "'RF speed-up' shows 2 quantities, and `printed` has 1 words for digits"),
-        (
-            "show: [score, fit, test, n_components]",
-            "show: [score]",
-            "2 quantities, and the table has 1 lines",
-        ),
+        ("show: [score, fit, test, n_components]", "show: [score]",
+         "2 quantities, and the table has 1 lines"),
     ],
-)
+)  # fmt: skip
 def test_a_column_has_a_word_and_a_line_for_each_of_its_quantities(
     tmp_path: Path, old: str, new: str, problem: str
 ) -> None:
@@ -418,7 +369,7 @@ def test_a_column_has_a_word_and_a_line_for_each_of_its_quantities(
         kar_and_karnick(tmp_path, KAR.replace(old, new))
 
 
-def test_a_ratio_may_be_against_the_quickest_of_several(two_kernels: Callable[..., Experiment]) -> None:
+def test_a_ratio_may_be_against_the_quickest_of_several(two_kernels: Load) -> None:
     table = """
 table:
   lines: kernel
@@ -427,21 +378,36 @@ table:
     - {title: exact / TS, for: {map: tensor_sketch, solver: newton}, over: {map: exact}, quickest: true}
 """
     exact = "solvers.exact=[{name: libsvm, C: 1}, {name: svc, C: 1}, {name: libsvm, C: 2}]"
-    experiment = two_kernels(table, exact)
-    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
     seconds = {"libsvm": 600.0, "svc": 210.0}
-    rows = {
-        t.id: row(t)
-        if t.map
-        else fake_row(t, 0.9, seconds={"train": dict.fromkeys(("cpu", "wall"), seconds[t.solver.name])})
-        for t in trials
-    }
-    assert experiment.table
-    found = mirror(experiment.table, summarise(experiment, trials, rows)).lines
-    assert [line[1].split()[0] for line in found] == ["100×¹", "100×¹"]
-    unchosen = two_kernels(table.replace(", quickest: true", ""), exact)
-    assert unchosen.table
+
+    def several(trial: Trial) -> Row:
+        assert trial.solver
+        return row(trial) if trial.map else timed(trial, 0.9, {"train": seconds[trial.solver.name]})
+
+    assert [line[1].split()[0] for line in lines_of(two_kernels(table, exact), several)] == ["100×¹", "100×¹"]
     with pytest.raises(ConfigError, match="should select one cell"):
-        mirror(unchosen.table, summarise(unchosen, trials, rows))
+        lines_of(two_kernels(table.replace(", quickest: true", ""), exact), several)
     with pytest.raises(ConfigError, match="chooses among the cells of `over`"):
         two_kernels(table.replace("over: {map: exact}, ", ""), exact)
+
+
+def test_a_mirrored_table_and_its_ratios_mark_an_exact_solver_that_did_not_converge(
+    experiment: Experiment, trials: list[Trial], make_rows: Callable[..., dict[str, Row]]
+) -> None:
+    rows = make_rows([0.84, 0.86])
+    rows[trials[-1].id]["solve"] = {"converged": False, "stop_reason": "iteration limit"}
+    exact, sketch = {"map": "exact"}, {"map": "tensor_sketch"}
+    layout = TableLayout.model_validate({
+        "lines": "dataset",
+        "show": ["score", "fit", "test"],
+        "columns": [
+            {"title": "exact", "for": exact},
+            {"title": "TS", "for": sketch},
+            {"title": "times", "for": sketch, "over": exact, "show": ["fit", "test"]},
+        ],
+    })  # fmt: skip
+    score, fit, test = mirror(layout, summarise(experiment, trials, rows)).lines
+    assert [score[1], fit[1], test[1]] == ["90.00 %†", "0.5 secs†¹", "0.5 secs¹"]
+    assert score[3].startswith("85.00")
+    assert "†" not in score[3]
+    assert (fit[5].split()[0], test[5].split()[0]) == ("0.333×†¹", "0.5×¹")

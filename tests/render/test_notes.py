@@ -1,18 +1,21 @@
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.cells import Cell, exact_of, summarise
 from kfeat.analysis.certainty import error_of
 from kfeat.analysis.standing import stand
 from kfeat.analysis.statistics import KNOWN, Summary
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.store import Row
-from kfeat.render.notes import cautions, notes
+from kfeat.render.notes import cautions, closing_line, notes
 from kfeat.render.table import records
 from tests.cells import fake_row
 
 MACHINE = {"processor": "Abacus", "cores": 2, "system": "Linux", "python": "3.11.7"}
+
+Make = Callable[..., list[Cell]]
 
 
 def made_by(commit: str | None, liblinear: str = "2.50.0") -> dict[str, object]:
@@ -116,3 +119,31 @@ def test_a_stopped_trial_alone_is_something_to_judge_and_its_machine_is_named(
     assert standing.has_rows
     assert standing.passes
     assert standing.seconds == 90
+
+
+def test_a_table_says_for_what_its_data_stand_in(
+    write: Callable[..., Path], make_cells: Callable[..., list[Cell]]
+) -> None:
+    path = write()
+    path.write_text(path.read_text() + "stand_ins: {digits: Gisette, mnist: Another}\n")
+    said = notes(load_experiment(path), make_cells([0.84]))
+    assert "digits: a stand-in for Gisette." in said
+    assert not any("Another" in line for line in said)
+
+
+def test_the_best_map_is_compared_with_the_exact_svm(make_cells: Make) -> None:
+    line = closing_line(make_cells([0.85, 0.87], exact=0.88))
+    assert line == (
+        "Tensor Sketch: accuracy 86.00 % where exact, LIBSVM has 88.00 %, and 0.333 times as quick to map "
+        "and train."
+    )
+    assert "~0.333 times" in (closing_line(make_cells([0.85], timed=False)) or "")
+    for cells in (make_cells([0.85], exact=None), make_cells([], exact=0.9), []):  # nothing to compare
+        assert closing_line(cells) is None
+
+
+def test_of_several_exact_svms_the_one_that_scores_best_is_compared(make_cells: Make) -> None:
+    *maps, exact = sorted(make_cells([0.85], exact=0.88), key=lambda cell: cell.trial.map is None)
+    worse = replace(exact, rows=[{**row, "accuracy": 0.5} for row in exact.rows])
+    assert "where exact, LIBSVM has 88.00 %" in (closing_line([worse, exact, *maps]) or "")
+    assert exact_of(maps[0], [worse, exact, *maps]) is exact

@@ -9,9 +9,9 @@ from kfeat.analysis.standing import stand
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.render.overview import terminal
-from kfeat.render.scoreboard import scoreboard
 from kfeat.render.table import render
 from kfeat.render.terminal import paragraph, table
+from kfeat.render.verdicts import scoreboard
 from tests.cells import fake_row
 
 WIDTHS = (60, 80, 120)

@@ -21,10 +21,9 @@ from kfeat.experiments.row import Row
 from kfeat.experiments.store import read_rows, write_rows
 from kfeat.experiments.trial import header
 from kfeat.site import links
-from kfeat.site.build import build
+from kfeat.site.build import build, serve
 from kfeat.site.links import slug
 from kfeat.site.scripts import script
-from kfeat.site.serve import serve
 from tests.cells import planned
 from tests.cli.test_run import kfeat
 from tests.site.conftest import HOSTILE, ROOT, experiments_in

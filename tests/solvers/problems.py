@@ -1,7 +1,6 @@
 """Small problems for the solver tests: features like a map's, with zeros, and labels with noise."""
 
 import numpy as np
-from scipy.sparse import csr_array
 
 
 def features(n: int, d: int, seed: int = 0, density: float = 1.0, dtype: type = np.float64) -> np.ndarray:
@@ -22,7 +21,3 @@ def labels(X: np.ndarray, classes: int, seed: int = 1) -> np.ndarray:
 def values(X: np.ndarray, seed: int = 1) -> np.ndarray:
     rng = np.random.default_rng(seed)
     return X @ rng.standard_normal(X.shape[1]) + 0.1 * rng.standard_normal(len(X))
-
-
-def as_csr(X: np.ndarray) -> csr_array:
-    return csr_array(X)

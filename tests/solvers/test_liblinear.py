@@ -8,9 +8,8 @@ from liblinear import liblinearutil
 from scipy.sparse import csr_array, csr_matrix
 
 from kfeat.errors import DataError, ParameterError
-from kfeat.solvers import Liblinear
-from kfeat.solvers.liblinear.call import REGRESSION
-from kfeat.solvers.liblinear.estimator import DEFAULT_EPS
+from kfeat.solvers import DualDescent, Liblinear
+from kfeat.solvers.liblinear import DEFAULT_EPS, REGRESSION
 from tests.solvers.problems import features, labels, values
 
 CLASSIFIERS = sorted(set(DEFAULT_EPS) - REGRESSION)
@@ -216,3 +215,24 @@ def test_sizes_beyond_a_c_int_are_refused_with_the_numbers():
     X = csr_array(([1.0, 1.0], ([0, 1], [5, 7])), shape=(3, 800_000_000))
     with pytest.raises(DataError, match=r"features times classes would be 2,400,000,000"):
         Liblinear().fit(X, [0, 1, 2])
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("bias", [-1.0, 0.5])
+def test_dual_descent_reaches_the_same_optimum(classes, bias):
+    X = features(300, 12)
+    y = labels(X, classes)
+    ours = DualDescent(C=2.0, eps=1e-8, bias=bias, max_iter=100_000, random_state=0).fit(X, y)
+    theirs = Liblinear(2, C=2.0, eps=1e-10, bias=bias).fit(X, y)
+    assert ours.converged_
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-6)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-4)
+    np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
+
+
+def test_where_dual_descent_does_not_converge_it_stops_and_says_so():
+    X = features(400, 20) * np.logspace(0, 4, 20)  # badly scaled, as Random Maclaurin's features are
+    y = labels(X, 2)
+    stopped = DualDescent(eps=1e-3, max_iter=20, random_state=0).fit(X, y)
+    assert (stopped.n_iter_, stopped.converged_, stopped.stop_reason_) == (20, False, "iteration limit")
+    assert stopped.objective_ > 1.01 * Liblinear(2, eps=1e-6).fit(X, y).objective_

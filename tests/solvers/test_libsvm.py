@@ -1,4 +1,4 @@
-"""Libsvm is LIBSVM: equal to the package's own train and predict, with matrix products."""
+"""Libsvm is LIBSVM, equal to the package's own train and predict; Svc is scikit-learn's copy of it."""
 
 import warnings
 
@@ -7,15 +7,14 @@ import pytest
 from libsvm import svmutil
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.svm import SVC, SVR
+from sklearn.svm import SVC
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kfeat import memory
 from kfeat.errors import DataError, ParameterError, SolverError, UnsupportedKernelError
 from kfeat.kernels import Exponential, Gaussian, Laplacian, Linear, Polynomial, Sum
-from kfeat.solvers import KernelRidge, Libsvm
-from kfeat.solvers.libsvm import kernel as libsvm_kernel
-from kfeat.solvers.libsvm.kernel import GivenKernel, NativeKernel
+from kfeat.solvers import KernelRidge, Libsvm, Svc, libsvm_model
+from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel
 from tests.solvers.problems import features, labels, values
 
 KERNELS = {
@@ -97,30 +96,25 @@ def test_agrees_with_scikit_learn(classes):
     assert np.abs(solver.n_support_ - theirs.n_support_).sum() <= 2
 
 
-def test_regression_agrees_with_scikit_learn():
-    X = features(200, 8)
-    y = values(X)
-    solver = Libsvm(Polynomial(2, 1.0, 1.0), solver_type=3, eps=1e-6).fit(X, y)
-    theirs = SVR(kernel="poly", degree=2, gamma=1.0, coef0=1.0, tol=1e-6).fit(X, y)
-    np.testing.assert_allclose(solver.predict(X), theirs.predict(X), atol=1e-5)
-
-
-def test_the_objective_is_the_dual_value():
+@pytest.mark.parametrize("machine", [Libsvm, Svc])
+def test_the_objective_is_the_dual_value_and_the_primal_one(machine):
     X = features(150, 6)
     y = labels(X, 2)
     kernel = Polynomial(2, 1.0, 1.0)
-    solver = Libsvm(kernel, eps=1e-8).fit(X, y)
-    a = solver.dual_coef_[0]
-    K = kernel(X[solver.support_])
-    assert solver.objective_ == pytest.approx(np.abs(a).sum() - a @ K @ a / 2, rel=1e-6)
+    solver = machine(kernel, eps=1e-8).fit(X, y)
+    a, K = solver.dual_coef_[0], kernel(X[solver.support_])
+    dual = np.abs(a).sum() - a @ K @ a / 2
+    assert solver.objective_ == pytest.approx(dual, rel=1e-6)
     margins = (2 * y - 1) * solver.decision_function(X)
     assert solver.objective_ == pytest.approx(a @ K @ a / 2 + np.maximum(1 - margins, 0).sum(), rel=1e-6)
+    assert solver.fit(X[:100], y[:100]).objective_ < 0.9 * dual  # not the old one
 
 
-def test_the_cache_changes_nothing_but_time():
+@pytest.mark.parametrize("machine", [Libsvm, Svc])
+def test_the_cache_changes_nothing_but_time(machine):
     X = features(300, 8)
     y = labels(X, 2)
-    small, large = (Libsvm(Polynomial(2), cache_mb=m).fit(X, y) for m in (0.01, None))
+    small, large = (machine(Polynomial(2), cache_mb=m).fit(X, y) for m in (0.01, None))
     assert np.array_equal(small.dual_coef_, large.dual_coef_)
     assert (small.cache_mb_, large.cache_mb_) == (0.01, 100)
 
@@ -129,6 +123,8 @@ def test_bad_input_is_refused():
     X = features(20, 3)
     with pytest.raises(ParameterError, match="C: "):
         Libsvm(C=-1.0).fit(X, labels(X, 2))
+    with pytest.raises(ParameterError, match="Svc: eps: expected at most 2"):
+        Svc(eps=3.0).fit(X, labels(X, 2))
     with pytest.raises(DataError, match="2 classes"):
         Libsvm().fit(X, np.ones(20))
 
@@ -136,7 +132,7 @@ def test_bad_input_is_refused():
 @pytest.mark.parametrize("classes", [2, 4])
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
 def test_other_kernels_are_handed_over_as_a_gram_matrix(classes, make, monkeypatch):
-    monkeypatch.setattr(libsvm_kernel, "GRAM_VALUES", 2000)  # several blocks
+    monkeypatch.setattr(libsvm_model, "BLOCK_VALUES", 2000)  # several blocks
     X, T = features(151, 6), features(90, 6, seed=4)
     y = labels(X, classes)
     X, y = X[np.argsort(y)], np.sort(y)  # of equal votes LIBSVM takes the class that it saw first
@@ -154,7 +150,7 @@ def test_a_gram_matrix_gives_the_model_of_libsvm_s_own_kernel(monkeypatch):
     y = labels(X, 3)
     own = Libsvm(Gaussian(0.7), eps=1e-8).fit(X, y)
     given = Libsvm(Gaussian(0.7), eps=1e-8)
-    monkeypatch.setattr("kfeat.solvers.libsvm.estimator.libsvm_kernel", GivenKernel)
+    monkeypatch.setattr("kfeat.solvers.libsvm.libsvm_kernel", GivenKernel)
     given.fit(X, y)
     np.testing.assert_allclose(given.decision_function(T), own.decision_function(T), atol=1e-6)
     assert np.array_equal(given._model._ask_libsvm(T, given._kernel), given._model.labels(T, given._kernel))
@@ -225,7 +221,7 @@ def test_a_scaled_kernel_and_cost_give_the_same_machine_to_the_last_bit(name, mo
     y = labels(X, classes) if classes else values(X)
     plain, scaled = (clone(solver).set_params(kernel=Exponential(0.7)) for _ in range(2))
     plain.fit(X, y)
-    monkeypatch.setattr("kfeat.solvers.libsvm.machine.kernel_scale", lambda *_: 2.0**70)
+    monkeypatch.setattr("kfeat.solvers.kernel_machine.kernel_scale", lambda *_: 2.0**70)
     scaled.fit(X, y)
     assert (plain._kernel.scale, scaled._kernel.scale) == (1.0, 2.0**70)
     for attribute in ("support_", "dual_coef_", "intercept_"):
@@ -235,18 +231,20 @@ def test_a_scaled_kernel_and_cost_give_the_same_machine_to_the_last_bit(name, mo
     assert scaled.objective_ == pytest.approx(plain.objective_, rel=1e-6)  # LIBSVM prints 6 decimals
 
 
-def test_kernel_values_beyond_float32_give_the_machine_of_the_small_ones():
+@pytest.mark.parametrize("machine", [Libsvm, Svc])
+def test_kernel_values_beyond_float32_give_the_machine_of_the_small_ones(machine):
     X, T = features(151, 6), features(90, 6, seed=4)
     y = labels(X, 3)
     factor = 2.0**140  # 1.4e42
-    large = Libsvm(Polynomial(2, factor**0.5, factor**0.5), C=3.0 / factor, eps=1e-8).fit(X, y)
+    large = machine(Polynomial(2, factor**0.5, factor**0.5), C=3.0 / factor, eps=1e-8).fit(X, y)
     theirs = SVC(kernel="precomputed", C=3.0, tol=1e-8).fit(Polynomial(2, 1.0, 1.0)(X), y)
     K = Polynomial(2, 1.0, 1.0)(T, X)
     np.testing.assert_allclose(large.decision_function(T), theirs.decision_function(K), atol=1e-6)
     assert np.array_equal(large.predict(T), theirs.predict(K))
-    assert large.objective_ == pytest.approx(
-        Libsvm(Polynomial(2, 1.0, 1.0), C=3.0, eps=1e-8).fit(X, y).objective_ / factor, rel=1e-6
-    )
+    small = machine(Polynomial(2, 1.0, 1.0), C=3.0, eps=1e-8).fit(X, y)
+    assert large.objective_ == pytest.approx(small.objective_ / factor, rel=1e-6)
+    with pytest.raises(SolverError, match="beyond the single precision"):
+        machine().fit(X * 1e45, y)
 
 
 def test_outliers_whose_kernel_is_beyond_float32_are_trained_with_and_predicted():
@@ -307,9 +305,9 @@ def test_a_limit_that_is_not_reached_gives_libsvm_s_own_machine(name, kernel):
     assert len(limited.subproblems_) == len(free.subproblems_)
 
 
-@pytest.mark.parametrize("name", SCALED)
+@pytest.mark.parametrize("name", [*SCALED, "svc"])
 def test_a_limit_that_is_reached_is_told(name):
-    classes, solver = SCALED[name]
+    classes, solver = (2, Svc(C=3.0)) if name == "svc" else SCALED[name]
     X = features(151, 6)
     y = labels(X, classes) if classes else values(X)
     best = clone(solver).set_params(kernel=Exponential(0.7)).fit(X, y)
@@ -353,3 +351,50 @@ def test_a_row_far_outside_does_not_blur_the_decision_values_of_others():
     X[0, 0] = 1e10
     machine = Libsvm(Gaussian(10.0), solver_type=3, C=10.0).fit(X, y)
     assert machine.score(X[1:], y[1:]) > 0.95
+
+
+SVC_KERNELS = {
+    "linear": None,
+    "gaussian": Gaussian(0.7),
+    "poly3": Polynomial(3, 0.5, 1.0),
+    "laplacian": Laplacian(0.5),
+}
+
+
+@pytest.mark.parametrize("make", [np.asarray, csr_array])
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("name", list(SVC_KERNELS))
+def test_the_machine_of_svc_is_libsvm_s(name, classes, make):
+    X, T = features(200, 10, density=0.5), features(100, 10, seed=7, density=0.5)
+    y = labels(X, classes)
+    X, y = X[np.argsort(y)], np.sort(y)  # of equal votes LIBSVM takes the class that it saw first
+    theirs = Libsvm(SVC_KERNELS[name], C=2.0, eps=1e-7).fit(X, y)
+    ours = Svc(SVC_KERNELS[name], C=2.0, eps=1e-7).fit(make(X), y)
+    np.testing.assert_allclose(ours.decision_function(make(T)), theirs.decision_function(T), atol=3e-6)
+    assert np.array_equal(ours.predict(make(T)), theirs.predict(T))
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-6)
+    assert ours.converged_
+    if name != "linear":  # whose solution has other coefficients too, since K is singular
+        assert np.array_equal(ours.support_, np.sort(theirs.support_))
+        assert np.array_equal(ours.n_support_, theirs.n_support_)
+
+
+def test_classes_may_cost_differently():
+    X = features(200, 8)
+    y = labels(X, 3) - 1  # -1, 0, 1
+    weights = {-1: 0.3, 0: 1.7, 1: 1.0}
+    ours = Svc(Gaussian(0.7), C=3.0, eps=1e-7, class_weight=weights).fit(X, y)
+    theirs = Libsvm(Gaussian(0.7), C=3.0, eps=1e-7, class_weight=weights).fit(X, y)
+    plain = Libsvm(Gaussian(0.7), C=3.0, eps=1e-7).fit(X, y)
+    assert ours.objective_ == pytest.approx(theirs.objective_, rel=1e-6)
+    assert ours.objective_ != pytest.approx(plain.objective_, rel=1e-2)
+
+
+def test_single_precision_and_a_copy_give_the_same_machine():
+    X = features(200, 8, dtype=np.float32)
+    y = labels(X, 3)
+    fitted = Svc(Gaussian("median")).fit(X, y)
+    again = clone(fitted).fit(X.astype(np.float64), y)
+    assert fitted.kernel_.gamma == pytest.approx(again.kernel_.gamma, rel=1e-5)
+    assert fitted.objective_ == pytest.approx(again.objective_, rel=1e-5)
+    assert (fitted.predict(X) == again.predict(X)).mean() > 0.99

@@ -8,9 +8,8 @@ from sklearn.svm import LinearSVC
 
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.solvers import Liblinear, Libsvm, Newton
-from kfeat.solvers.newton.design import DesignMatrix
-from kfeat.solvers.newton.losses import LOSSES
-from kfeat.solvers.newton.method import Descent, line_search
+from kfeat.solvers.base import weights_of_codes
+from kfeat.solvers.newton_method import LOSSES
 from tests.solvers.problems import features, labels
 
 TYPES = {"squared_hinge": 2, "logistic": 0}
@@ -199,49 +198,6 @@ def test_a_warm_start_with_many_columns_has_no_factor_and_changes_nothing():
     assert path.set_params(C=1.0).fit(X, y).objective_ == pytest.approx(cold.objective_, rel=1e-8)
 
 
-def test_rows_products_are_those_of_the_matrix_with_its_bias():
-    rng = np.random.default_rng(0)
-    X, h = features(9000, 7, density=0.5), rng.random(9000) * (rng.random(9000) < 0.4)
-    A = np.hstack([X, np.full((9000, 1), 3.0)])
-    for made in (DesignMatrix(X, 3.0), DesignMatrix(csr_array(X), 3.0)):
-        W, R = rng.standard_normal((8, 2)), rng.standard_normal((9000, 2))
-        np.testing.assert_allclose(made.matvec(W), A @ W, atol=1e-10)
-        np.testing.assert_allclose(made.matvec(W[:, 0]), A @ W[:, 0], atol=1e-10)
-        np.testing.assert_allclose(made.rmatvec(R), A.T @ R, atol=1e-10)
-        np.testing.assert_allclose(made.rmatvec(R[:, 0]), A.T @ R[:, 0], atol=1e-10)
-        np.testing.assert_allclose(made.gram(), A.T @ A, atol=1e-9)
-        np.testing.assert_allclose(made.gram(h), A.T @ (h[:, None] * A), atol=1e-9)
-
-
-@pytest.mark.parametrize("loss", list(LOSSES))
-def test_gradients_and_hessians_are_derivatives_of_the_losses(loss):
-    u, step = np.linspace(-40, 40, 4001) + 1e-3, 1e-5
-    f = LOSSES[loss]
-    np.testing.assert_allclose((f.value(u + step) - f.value(u - step)) / (2 * step), f.gradient(u), atol=1e-5)
-    np.testing.assert_allclose(
-        (f.gradient(u + step) - f.gradient(u - step)) / (2 * step), f.hessian(u), atol=1e-5
-    )
-
-
-@pytest.mark.parametrize("loss", list(LOSSES))
-def test_the_line_search_finds_the_minimum(loss):
-    rng = np.random.default_rng(3)
-    for _ in range(20):
-        w, d, u, q = (rng.standard_normal(size) for size in (5, 5, 300, 300))
-        costs = rng.random(300)
-        state = Descent(w=w, u=u, scale=1.0, limit=1)
-
-        def along(a, w=w, d=d, u=u, q=q, costs=costs):
-            return (w + a * d) @ (w + a * d) / 2 + costs @ LOSSES[loss].value(u + a * q)
-
-        if along(1e-6) > along(0.0):  # not a descent direction
-            d, q = -d, -q
-            along.__defaults__ = (w, d, u, q, costs)
-        a = line_search(state, d, q, costs, LOSSES[loss])
-        grid = np.linspace(0, 2 * a + 1, 2001)
-        assert along(a) <= min(along(t) for t in grid) + 1e-6 * abs(along(0.0))
-
-
 @pytest.mark.parametrize("solver", [Newton, Liblinear, Libsvm])
 def test_class_weights_must_be_positive(solver):
     X = features(20, 3)
@@ -281,3 +237,26 @@ def test_class_weights_are_named_by_the_labels(words):
     np.testing.assert_array_equal(weighted.coef_, plain.coef_)
     with pytest.raises(ParameterError, match="no rows of"):
         Newton(class_weight={"other": 2.0}).fit(X, codes)
+
+
+@pytest.mark.parametrize(
+    ("weights", "words", "expected"),
+    [
+        ({"no": 1.0, "yes": 5.0}, ("no", "yes"), {0: 1.0, 1: 5.0}),
+        ({"yes": 5.0}, ("no", "yes"), {1: 5.0}),
+        ({0: 1.0, 1: 5.0}, ("no", "yes"), {0: 1.0, 1: 5.0}),  # the codes themselves
+        ({1: 1.0, 2: 5.0}, ("1", "2"), {0: 1.0, 1: 5.0}),  # what the numbers spell, not codes
+        ("balanced", ("no", "yes"), "balanced"),
+        ({-1: 2.0}, (), {-1: 2.0}),  # labels that are numbers
+    ],
+)
+def test_words_become_codes(weights, words, expected):
+    assert weights_of_codes(weights, words) == expected
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"), [({"rich": 1, "no": 2}, ("no", "yes")), ({0: 1, 1: 5}, ("1", "2"))]
+)
+def test_a_label_that_is_none_of_the_words_is_refused(weights, words):
+    with pytest.raises(ParameterError, match="there are no rows of"):
+        weights_of_codes(weights, words)

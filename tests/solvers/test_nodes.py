@@ -11,8 +11,8 @@ from scipy.sparse import csr_array, csr_matrix
 
 from kfeat import memory
 from kfeat.errors import SolverError
-from kfeat.solvers.native import nodes as module
-from kfeat.solvers.native.nodes import NODE, node_rows
+from kfeat.solvers import native as module
+from kfeat.solvers.native import NODE, node_rows
 from tests.solvers.problems import features
 
 

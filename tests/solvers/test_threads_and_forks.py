@@ -56,7 +56,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from kfeat.kernels import Gaussian, Laplacian
 from kfeat.solvers import KernelRidge, Liblinear, Libsvm
-from kfeat.solvers.native.library import one_at_a_time
+from kfeat.solvers.native import one_at_a_time
 from tests.solvers.problems import features, labels
 
 X = features(300, 10, density=0.5)

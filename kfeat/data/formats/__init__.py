@@ -1,6 +1,8 @@
-"""The file formats: each turns a dataset's files, by role, into its parts."""
+"""The file formats: each turns a dataset's files, by role, into its parts, and a file into blocks of rows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,16 +12,16 @@ from numpy.typing import NDArray
 
 from kfeat.data.arrays import canonical
 from kfeat.data.coding import Coding, as_labels
-from kfeat.data.dataset import Part, Raw
+from kfeat.data.dataset import Contents, Part, Raw
+from kfeat.data.files import naming
 from kfeat.data.finite import check_finite_labels, check_finite_matrix
-from kfeat.data.formats.contents import Contents
-from kfeat.data.formats.cut import cut
-from kfeat.data.models import Task
+from kfeat.data.models import Matrix, Task
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError, KfeatError
 from kfeat.saying import printable
 
-MODULES = {"csv": "delimited", "tsv": "delimited", "npz": "named_arrays"}  # others have their own name
+MODULES = {**dict.fromkeys(("csv", "tsv", "arff", "parquet"), "tables"), "npz": "named_arrays"}
+ROWS = 8192  # of a block
 LABELS_BESIDE = ("csv", "tsv", "idx")  # which may have a file of labels
 MOST_CLASSES = 20  # whole-number labels of more kinds than this are taken for regression targets
 
@@ -33,11 +35,10 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     """
     name = format_of(files["train"], reading)
     check_roles(files, name)
-    module = import_module(f"kfeat.data.formats.{MODULES.get(name, name)}")
     try:
-        contents: Contents = module.read(files, reading)
-        parts = contents.parts
-        if reading.n_train is not None and not contents.columns:  # tables are cut before anything is learnt
+        contents: Contents = module_of(name).read(files, reading)
+        parts, coding = contents.parts, contents.coding
+        if reading.n_train is not None and coding is None:  # tables are cut before anything is learnt
             parts = cut_parts(parts, reading.n_train, str(files["train"]))
         for role, part in parts.items():
             check_part(part, str(files.get(role, files["train"])), parts["train"].X.shape[1])
@@ -46,8 +47,9 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     # The readers are other libraries' parsers: what they raise on damaged bytes is open-ended.
     except Exception as error:
         raise DataError(f"{files['train']}: cannot be read as {name} ({printable(error)})") from error
-    labels, task = encoded({role: part.y for role, part in parts.items()}, contents.label_names, task)
-    if task == "regression" and contents.label_names:
+    label_names = coding.label_names if coding else ()
+    labels, task = encoded({role: part.y for role, part in parts.items()}, label_names, task)
+    if task == "regression" and label_names:
         raise DataError(f"{files['train']}: expected numbers as targets of a regression, got words")
     for role, y in labels.items():
         if task == "classification" and (broken := y[(y != np.rint(y)) | (np.abs(y) >= 2**53)]).size:
@@ -57,8 +59,16 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
                 f"got {broken[0]:.16g}; write words for them, or set `task: regression`"
             )
     parts = canonical({role: Part(part.X, labels[role]) for role, part in parts.items()})
-    coding = coding_of(contents, parts["train"], task, reading)
-    return Raw(files["train"].name, task, parts, contents.label_names, coding=coding)
+    sparse = not isinstance(parts["train"].X, np.ndarray)
+    coding = coding or Coding.of_numbers(task, parts["train"].X.shape[1])
+    facts = (tuple(coding.names), coding.target, coding.n_dropped)
+    learnt = partial(replace, coding, task=task, sparse=sparse)
+    return Raw(files["train"].name, task, parts, label_names, None, False, *facts, learn=learnt)
+
+
+def module_of(name: str) -> Any:
+    """Return the module that reads a format."""
+    return import_module(f"kfeat.data.formats.{MODULES.get(name, name)}")
 
 
 def check_roles(files: Mapping[str, Path], name: str) -> None:
@@ -73,19 +83,14 @@ def check_roles(files: Mapping[str, Path], name: str) -> None:
         raise DataError(f"{files['test_labels']}: expected the rows of these labels too; give `test`")
 
 
-def coding_of(contents: Contents, train: Part, task: Task, reading: Reading) -> Coding:
-    """Return how the columns became features and labels."""
-    return Coding(
-        task=task,
-        width=len(contents.columns) or train.X.shape[1],
-        columns=contents.columns,
-        target=contents.target,
-        label_names=contents.label_names,
-        dropped=contents.dropped,
-        n_dropped=contents.n_dropped,
-        decimal=reading.decimal or ".",
-        sparse=not isinstance(train.X, np.ndarray),
-    )
+def cut(parts: Mapping[str, Any], n_train: int, file: str) -> dict[str, Any]:
+    """Return the only part, arrays or frames, as its first n_train rows and the others, the part "test"."""
+    if "test" in parts:
+        raise DataError(f"{file}: expected `n_train` or test rows of their own, got both")
+    rows = parts["train"]
+    if n_train >= rows.shape[0]:
+        raise DataError(f"{file}: expected more than n_train = {n_train} rows, got {rows.shape[0]}")
+    return {"train": rows[:n_train], "test": rows[n_train:]}
 
 
 def cut_parts(parts: Mapping[str, Part], n_train: int, file: str) -> dict[str, Part]:
@@ -120,3 +125,49 @@ def check_part(part: Part, file: str, width: int) -> None:
         raise DataError(f"{file}: expected rows and columns of data, got {n} rows and {d} columns")
     check_finite_matrix(part.X, f"{file}, ")
     check_finite_labels(part.y, f"{file}, ")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A block of a file's rows: features X (n, d) as training had them, labels y (n,) or None without them.
+
+    `start` is the number of rows before the block.
+    """
+
+    X: Matrix
+    y: NDArray[Any] | None
+    start: int
+
+
+def read_rows(
+    path: Path, reading: Reading, coding: Coding, size: int = ROWS, labels: bool = True
+) -> Iterator[Rows]:
+    """Yield the rows of a file in blocks of at most `size`, coded as `coding` says, whatever their number.
+
+    The file may lack the target column, which is not looked at unless `labels` are asked for, and its columns
+    may have another order. One block is in memory at a time for csv, tsv, svmlight and parquet; arff, idx,
+    mat and npz files are read as a whole.
+    Raises DataError naming the file, and row and column of an unknown word or a missing cell.
+    """
+    name, start = format_of(path, reading), 0
+    try:
+        with naming(path):
+            for X, y in module_of(name).blocks(path, reading, coding, size):
+                yield coded_rows(X, y if labels else None, coding, start, labels)
+                start += X.shape[0]
+    except KfeatError as error:
+        raise DataError(printable(error)) from error
+    # The readers are other libraries' parsers: what they raise on damaged bytes is open-ended.
+    except Exception as error:
+        raise DataError(f"{path}: cannot be read as {name} ({printable(error)})") from error
+    if not start:
+        raise DataError(f"{path}: expected rows of data, got none")
+
+
+def coded_rows(X: Any, y: Any, coding: Coding, start: int, labels: bool) -> Rows:
+    """Return one block of a frame, which may have the labels as a column, or of a matrix and its labels."""
+    if y is not None:
+        y = coding.typed_labels(y, start)
+    elif labels and coding.target is not None and coding.target in getattr(X, "columns", ()):
+        y = coding.labels(X, start)
+    return Rows(coding.matrix(X, start), y, start)

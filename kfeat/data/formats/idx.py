@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.coding import Coding
-from kfeat.data.dataset import Matrix, Part
+from kfeat.data.dataset import Contents, Matrix, Part
 from kfeat.data.files import open_content
-from kfeat.data.formats.contents import Contents
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from kfeat.data.coding import Coding
-from kfeat.data.dataset import Matrix
+from kfeat.data.dataset import Contents, Matrix
 from kfeat.data.files import open_content
-from kfeat.data.formats.contents import Contents
 from kfeat.data.formats.named_arrays import parts_of, slices
 from kfeat.data.models import MOST_SIDE
 from kfeat.data.reading import Reading, Variables

@@ -10,9 +10,8 @@ import numpy as np
 
 from kfeat.data.coding import Coding
 from kfeat.data.columns import listed
-from kfeat.data.dataset import Matrix, Part
+from kfeat.data.dataset import Contents, Matrix, Part
 from kfeat.data.files import most_content, open_content
-from kfeat.data.formats.contents import Contents
 from kfeat.data.reading import Reading, Variables
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean

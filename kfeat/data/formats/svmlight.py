@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from kfeat.data.coding import Coding
-from kfeat.data.dataset import Matrix, Part
+from kfeat.data.dataset import Contents, Matrix, Part
 from kfeat.data.files import open_content
-from kfeat.data.formats.contents import Contents
 from kfeat.data.models import MOST_SIDE
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError

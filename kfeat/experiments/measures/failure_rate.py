@@ -9,12 +9,12 @@ from scipy import special
 from scipy.sparse import issparse
 from sklearn.base import clone
 
+from kfeat.diagnostics import sampled_rows
 from kfeat.errors import ParameterError
 from kfeat.experiments.measures.base import Clock, Measure, register
 from kfeat.experiments.quantities import Quantity, at
 from kfeat.kernels import Gaussian, Laplacian
 from kfeat.maps import RandomFourier
-from kfeat.maps.diagnostics import sampled_rows
 
 REACH = 3.0  # standard deviations of the Gaussian's own frequencies, where the printed form is cut off
 

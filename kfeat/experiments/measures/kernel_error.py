@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from annotated_types import Ge
 
+from kfeat.diagnostics import Estimate, held_out_rows, kernel_errors, sampled_rows
 from kfeat.experiments.measures.base import Clock, Measure, register
 from kfeat.experiments.quantities import Quantity, at, seconds_of
 from kfeat.maps import column_counts
-from kfeat.maps.diagnostics import Estimate, held_out_rows, kernel_errors, sampled_rows
 
 
 def _quantity(name: str, key: str, title: str, formula: str, score: bool = False) -> Quantity:
@@ -27,7 +27,7 @@ def _quantity(name: str, key: str, title: str, formula: str, score: bool = False
 
 @register("kernel_error")
 class KernelError(Measure):
-    """How far <z(x), z(y)> is off k(x, y) on `n_rows` sampled rows: `kfeat.maps.diagnostics.Diagnosis`.
+    """How far <z(x), z(y)> is off k(x, y) on `n_rows` sampled rows: `kfeat.diagnostics.Diagnosis`.
 
     All maps see the same rows. The Frobenius and the mean errors come with a 95 % interval for the rows that
     were not sampled. With `held_out` the map is fitted to the other rows only, which matters to a map that

@@ -6,10 +6,10 @@ import numpy as np
 from annotated_types import Ge
 from scipy.linalg import eigvalsh
 
+from kfeat.diagnostics import sampled_rows
 from kfeat.experiments.measures.base import Clock, Measure, register
 from kfeat.experiments.quantities import Quantity, at
 from kfeat.maps import column_counts
-from kfeat.maps.diagnostics import sampled_rows
 
 
 def _quantity(name: str, title: str, formula: str, score: bool = False) -> Quantity:

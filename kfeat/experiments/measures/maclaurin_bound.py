@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
 
+from kfeat.diagnostics import sampled_rows
 from kfeat.errors import ParameterError
 from kfeat.experiments.measures.base import Clock, Measure, register
-from kfeat.experiments.quantities import Quantity, at
-from kfeat.kernels import Compositional, DotProductKernel
-from kfeat.maps import CompositionalMaclaurin, RandomFourier, RandomMaclaurin, TruncatedMaclaurin
-from kfeat.maps.diagnostics import sampled_rows
-from kfeat.maps.maclaurin_bounds import (
+from kfeat.experiments.measures.maclaurin_bounds import (
     BlackBox,
     Bound,
     compositional_bound,
@@ -31,6 +28,9 @@ from kfeat.maps.maclaurin_bounds import (
     truncated_bound,
     uniform_bound,
 )
+from kfeat.experiments.quantities import Quantity, at
+from kfeat.kernels import Compositional, DotProductKernel
+from kfeat.maps import CompositionalMaclaurin, RandomFourier, RandomMaclaurin, TruncatedMaclaurin
 from kfeat.maps.truncated_maclaurin import remainders, value_at
 
 Numbers = NDArray[np.float64]
@@ -43,8 +43,9 @@ class MaclaurinBound(Measure):
     """What is measured of a map over what Kar & Karnick (AISTATS 2012) bound it by, on the ball ||x||_1 <= R.
 
     The points are `n_rows` sampled rows, scaled so that the largest 1-norm among them is R = `radius`, and
-    the corners R e_i of the ball. By `statement`, with the formulas of `kfeat.maps.maclaurin_bounds`, as
-    `printed` or as they hold, over `n_draws` draws of the map:
+    the corners R e_i of the ball. By `statement`, with the formulas of
+    `kfeat.experiments.measures.maclaurin_bounds`, as `printed` or as they hold, over `n_draws` draws of the
+    map:
 
     lemma_4: the largest |Z(x) Z(y)| of one feature over C.
     lemma_6: the largest ||grad_x k(x, y)|| over its bound; no feature takes part.

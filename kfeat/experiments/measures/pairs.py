@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.base import clone
 
+from kfeat.diagnostics import sampled_rows
 from kfeat.errors import DataError, UnsupportedKernelError
 from kfeat.experiments.measures.base import Clock
 from kfeat.kernels import Linear, Polynomial
-from kfeat.maps.diagnostics import sampled_rows
 
 Numbers = NDArray[np.float64]
 

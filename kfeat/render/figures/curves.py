@@ -1,17 +1,25 @@
-"""The figure of curves: scores or seconds against the number of features D or the dimension d, in panels."""
+"""The figure of curves: scores or seconds against the number of features D or the dimension d, in panels.
+
+The panels say of a curve what the layout's rows and columns name, the legend says the rest.
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import ceil
 from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.names import NOBODY, formulas
-from kfeat.experiments.figure_layout import FigureLayout
+from kfeat.analysis.names import dataset, formulas, kernel, method, places
+from kfeat.experiments.layout import FigureLayout
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.plan import dataset_name
 from kfeat.render.figures.marks import Marks, across, why_single
-from kfeat.render.figures.panels import Point, Series, d_equals_D, panels, points, styles, x_of
-from kfeat.render.figures.printed import PaperNumbers
+from kfeat.render.figures.palette import COLOURS, DASHES, MARKERS, MORE_DASHES
+from kfeat.render.figures.printed import PaperNumbers, Printed, check_sizes, n_components
 from kfeat.render.figures.style import (
     by_score,
     heading,
@@ -22,47 +30,61 @@ from kfeat.render.figures.style import (
     wrapped,
 )
 
+MOST_COLUMNS = 4
 FORMULA_SIZE = 0.62  # of the letters of a formula that is set as mathematics, for `wrapped`
-Styles = Mapping[Series, dict[str, Any]]
 
 
-def curves(
-    layout: FigureLayout,
-    cells: Sequence[Cell],
-    paper: PaperNumbers | None = None,
-    stand_ins: Mapping[str, str] = NOBODY,
-) -> Figure:
+@dataclass(frozen=True)
+class _Series:
+    """One curve of the legend, in all panels: a method, and where it ran if the panels do not say that."""
+
+    method: str
+    where: str
+    exact: bool
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A cell with its curve, and its panel: the row, the column, the title's parts, and the stand-in's."""
+
+    cell: Cell
+    series: _Series
+    row: tuple[str, ...]
+    column: tuple[str, ...]
+    title: tuple[str, ...]
+    stand_in: str
+
+
+def curves(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell]) -> Figure:
     """Return panels by `rows` and `columns`, the quantities `y` beside each other, and one legend below.
 
     Raises ConfigError where a map has no number of features and the x axis shows it.
     """
     layout = _known(layout, cells)
-    found = points(layout, cells, stand_ins)
-    parts = panels(layout, found)
-    abreast, below = layout.abreast, len(layout.y) // layout.abreast
-    n_columns, n_rows = len(parts[0]) * abreast, len(parts) * below
+    points = _points(layout, cells, experiment.stand_ins)
+    panels, abreast, below = _panels(layout, points), layout.abreast, len(layout.y) // layout.abreast
+    n_columns, n_rows = len(panels[0]) * abreast, len(panels) * below
     width = {1: 6.5, 2: 4.5, 3: 3.4}.get(n_columns, 2.9)
     height = 3.0 if n_columns < 3 else 2.5
     figure = Figure(figsize=(width * n_columns, 1.0 + height * n_rows), layout="constrained")
     grid = figure.subplots(n_rows, n_columns, squeeze=False)
-    drawing = _Drawing(layout, found, paper or PaperNumbers())
-    for i, row in enumerate(parts):
-        for j, here in enumerate(row):
-            is_last = i + 1 == len(parts) or not parts[i + 1][j]
-            for k, quantity in enumerate(layout.y):
-                axes = grid[i * below + k // abreast][j * abreast + k % abreast]
-                if not here:
-                    axes.set_axis_off()
-                    continue
-                drawing.panel(axes, here, quantity)
-                axes.set_title(_title(here[0], width - 0.7) if k == 0 else "")
-                is_first = j == 0 or abreast > 1
-                axes.set_ylabel(wrapped(heading(quantity, cells), height + 0.5) if is_first else "")
-                axes.set_xlabel(
-                    wrapped(_x_title(layout, cells), width - 0.7)
-                    if is_last and k + abreast >= len(layout.y)
-                    else ""
-                )
+    drawing = _Drawing(layout, points, PaperNumbers(experiment))
+    x_title = cells[0].named(layout.x).heading
+    if layout.x == "n_features" and _d_equals_D(cells):
+        x_title = "dimension d = D"
+    for i, j, k in product(range(len(panels)), range(len(panels[0])), range(len(layout.y))):
+        axes = grid[i * below + k // abreast][j * abreast + k % abreast]
+        here, is_last = panels[i][j], i + 1 == len(panels) or not panels[i + 1][j]
+        if not here:
+            axes.set_axis_off()
+            continue
+        drawing.panel(axes, here, layout.y[k])
+        if k == 0:
+            axes.set_title(_title(here[0], width - 0.7))
+        if j == 0 or abreast > 1:
+            axes.set_ylabel(wrapped(heading(layout.y[k], cells), height + 0.5))
+        if is_last and k + abreast >= len(layout.y):
+            axes.set_xlabel(wrapped(x_title, width - 0.7))
     shared_legend(figure, drawing.handles(), width * n_columns)
     return figure
 
@@ -74,43 +96,119 @@ def _known(layout: FigureLayout, cells: Sequence[Cell]) -> FigureLayout:
     return layout.model_copy(update={"y": known or wanted})
 
 
+def _points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str, str]) -> list[_Point]:
+    """Return each cell with its curve and its panel."""
+    check_sizes(layout, cells)
+    hidden: str | None = (layout.along or layout.x).rpartition(".")[2]
+    of_data = layout.x if layout.x in ("n_train", "classes") else None
+    if layout.x == "n_features":
+        hidden, of_data = ("n_components" if _d_equals_D(cells) else None), "d"
+    named = [name for name in ("dataset", "kernel") if name in (*layout.rows, *layout.columns)]
+    # Along a parameter of the kernel a curve joins kernels, and is not told apart by them.
+    unnamed = [name for name in ("dataset", "kernel") if name not in (*named, layout.x.partition(".")[0])]
+    found = []
+    for cell, where in zip(cells, places(cells, unnamed, of_data, stand_ins), strict=True):
+        words = {"dataset": dataset(cell, cells, of_data), "kernel": kernel(cell, cells)}
+        series = _Series(method(cell, cells, hidden), where, cell.trial.map is None)
+        row, column, title = (
+            tuple(words[name] for name in names if name != "y")
+            for names in (layout.rows, layout.columns, named)
+        )
+        stand_in = stand_ins.get(dataset_name(cell.trial.source), "") if "dataset" in named else ""
+        found.append(_Point(cell, series, row, column, title, stand_in))
+    return found
+
+
+def _d_equals_D(cells: Sequence[Cell]) -> bool:  # noqa: N802
+    """Tell whether the maps have as many features as the data."""
+    return all(n_components(c) == c.rows[0]["n_features"] for c in cells if c.rows and c.trial.map)
+
+
+def _panels(layout: FigureLayout, points: Sequence[_Point]) -> list[list[list[_Point]]]:
+    """Return the points of each panel, row by row; a single row that is too long is broken into several."""
+    rows = list(dict.fromkeys(point.row for point in points))
+    columns = list(dict.fromkeys(point.column for point in points))
+    flat = [[p for p in points if (p.row, p.column) == (row, column)] for row in rows for column in columns]
+    width, most = len(columns), max(1, MOST_COLUMNS // layout.abreast)
+    if len(rows) == 1 and width > most:
+        width = ceil(width / ceil(width / most))
+    flat += [[]] * (-len(flat) % width)
+    return [flat[start : start + width] for start in range(0, len(flat), width)]
+
+
+def _styles(points: Sequence[_Point]) -> dict[_Series, dict[str, Any]]:
+    """Return how each curve is drawn: colour by method, dashes by place, the marker by both.
+
+    Where that would repeat a pair of colour and dashes, the next dashes that are free with the colour serve.
+    """
+    series = list(dict.fromkeys(point.series for point in points))
+    names = list(dict.fromkeys(one.method for one in series if not one.exact))
+    wheres = list(dict.fromkeys(one.where for one in series))
+    drawn: dict[_Series, dict[str, Any]] = {}
+    taken: set[tuple[str, Any]] = set()
+    for one in series:
+        place = wheres.index(one.where)
+        if one.exact:
+            colours, dashes = ["black", "#767676"], [*DASHES[1:], "-", *MORE_DASHES]
+            drawn[one] = {"lw": 1}
+        else:
+            i = names.index(one.method)
+            colours, dashes = [COLOURS[i % len(COLOURS)]], [*DASHES, *MORE_DASHES]
+            drawn[one] = {"marker": MARKERS[(i + place * len(names)) % len(MARKERS)]}
+        turned = dashes[place % 4 :] + dashes[: place % 4]
+        pairs = [(colour, dash) for colour in colours for dash in turned]
+        pair = next((pair for pair in pairs if pair not in taken), pairs[0])
+        taken.add(pair)
+        drawn[one] |= {"color": pair[0], "ls": pair[1]}
+    return drawn
+
+
 class _Drawing:
     """Draws the panels of a figure, and keeps what its legend has to say."""
 
-    def __init__(self, layout: FigureLayout, found: Sequence[Point], paper: PaperNumbers) -> None:
-        self.layout, self.found, self.paper = layout, found, paper
-        self.style: Styles = styles(found)
+    def __init__(self, layout: FigureLayout, points: Sequence[_Point], paper: PaperNumbers) -> None:
+        self.layout, self.cells, self.paper = layout, [point.cell for point in points], paper
+        self.style = _styles(points)
         self.marks = Marks()
-        self.drawn: dict[Series, set[str]] = {}  # what the lines of exact kernel SVMs are of
+        self.drawn: dict[_Series, set[str]] = {}  # what the lines of exact kernel SVMs are of
 
-    def panel(self, axes: Any, here: Sequence[Point], quantity: str) -> None:
+    def panel(self, axes: Any, here: Sequence[_Point], quantity: str) -> None:
         """Draw one quantity in one panel."""
-        groups: dict[Series, list[Cell]] = {}
+        groups: dict[_Series, list[Cell]] = {}
         for point in here:
             groups.setdefault(point.series, []).append(point.cell)
         across(axes, "y", self.layout.lines, quantity)
         for series, members in groups.items():
-            self._printed(axes, series, members, quantity)
+            for cell in members:
+                if number := self.paper.of(cell, quantity):
+                    self._printed(axes, series, cell, number, quantity)
             if any(cell.of(quantity, busy=True) for cell in members):
                 self._curve(axes, series, members, quantity)
         self._scales(axes, [point.cell for point in here], quantity)
 
-    def _curve(self, axes: Any, series: Series, members: Sequence[Cell], quantity: str) -> None:
-        style = self.style[series]
+    def _x(self, cell: Cell) -> float | None:
+        """Return where a cell stands on the x axis; None for an exact SVM against a map's size."""
+        return n_components(cell) if self.layout.x == "n_components" else cell.mean(self.layout.x, busy=True)
+
+    def _printed(self, axes: Any, series: _Series, cell: Cell, number: Printed, quantity: str) -> None:
+        """Mark what the paper prints; of an exact kernel SVM, at the right end of its line."""
+        x, place = self._x(cell), {}
+        if x is None:
+            x, place = 1, {"transform": axes.get_yaxis_transform(), "clip_on": False}
+            number = Printed(number.value, None, number.bound)
+        self.marks.paper(axes, "y", quantity, x, number, color=self.style[series]["color"], **place)
+
+    def _curve(self, axes: Any, series: _Series, members: Sequence[Cell], quantity: str) -> None:
+        style, along = self.style[series], self.layout.along
         words = self.drawn.setdefault(series, set())
-        along = self.layout.along
         ordered = sorted(members, key=lambda cell: (along and cell.mean(along, busy=True)) or 0.0)
-        placed = [(x, cell) for cell in ordered if (x := x_of(self.layout, cell)) is not None]
-        if along is None:
-            placed.sort(key=lambda point: point[0])
+        placed = [(x, cell) for cell in ordered if (x := self._x(cell)) is not None]
         if placed:
-            self.marks.means(axes, "y", quantity, placed, **style)
+            points = placed if along else sorted(placed, key=lambda point: point[0])
+            self.marks.means(axes, "y", quantity, points, **style)
             return
-        for (
-            cell
-        ) in members:  # it has no x, and is the same for all: a line across, with a band for its spread
-            number = cell.of(quantity, busy=True)
-            if number is None:
+        for cell in members:  # it has no x: a line across, with a band for its spread
+            if (number := cell.of(quantity, busy=True)) is None:
                 continue
             axes.axhline(number.mean, **style)
             if number.sd:
@@ -122,17 +220,6 @@ class _Drawing:
             if cell.is_busy(quantity):
                 words.add("timed on a busy machine")
 
-    def _printed(self, axes: Any, series: Series, members: Sequence[Cell], quantity: str) -> None:
-        """Mark what the paper prints; of an exact kernel SVM, at the right end of its line."""
-        for cell in members:
-            if (number := self.paper.of(cell, quantity)) is None:
-                continue
-            x, place = x_of(self.layout, cell), {}
-            if x is None:
-                x, place = 1, {"transform": axes.get_yaxis_transform(), "clip_on": False}
-                number = type(number)(number.value, None, number.bound)
-            self.marks.paper(axes, "y", quantity, x, number, color=self.style[series]["color"], **place)
-
     def _scales(self, axes: Any, cells: Sequence[Cell], quantity: str) -> None:
         """Let the y axis start at zero, except for scores and below it, or be logarithmic; say what is empty.
 
@@ -142,22 +229,19 @@ class _Drawing:
             say_why_empty(axes, cells, quantity)
             axes.set(xticks=[], yticks=[])
             return
-        ends = self._ends(quantity) if self.layout.in_decades(quantity) else []
-        if ends:
+        means = [cell.mean(quantity, busy=True) or 0.0 for cell in cells]
+        if self.layout.in_decades(quantity) and (ends := self._ends(quantity)):
             logarithmic(axes, "y", ends)
-        elif not cells[0].named(quantity).score and all(
-            (cell.mean(quantity, busy=True) or 0.0) >= 0 for cell in cells
-        ):
+        elif not cells[0].named(quantity).score and min(means) >= 0:
             axes.set_ylim(bottom=0)
-        xs = [x for cell in cells if (x := x_of(self.layout, cell)) is not None and x > 0]
+        xs = [x for cell in cells if (x := self._x(cell)) is not None and x > 0]
         if "x" in self.layout.log and xs:
             logarithmic_at(axes, xs)
 
     def _ends(self, quantity: str) -> list[float]:
         """Return what a logarithmic axis has to show: the positive ends of all bars, and the lines."""
-        cells = [point.cell for point in self.found]
-        ours = [cell.of(quantity, busy=True) for cell in cells]
-        theirs = [self.paper.of(cell, quantity) for cell in cells]
+        ours = [cell.of(quantity, busy=True) for cell in self.cells]
+        theirs = [self.paper.of(cell, quantity) for cell in self.cells]
         spans = [(number.mean, number.sd or 0.0) for number in ours if number]
         spans += [(number.value, number.sd or 0.0) for number in theirs if number]
         spans += [(line.at, 0.0) for line in self.layout.lines if line.of == quantity]
@@ -166,24 +250,18 @@ class _Drawing:
     def handles(self) -> list[Any]:
         """Return the legend's entries: the curves, and what their points are."""
         found = []
-        for series, style in self.style.items():
-            if series in self.drawn:
-                words = ", ".join(sorted(self.drawn[series]))
-                label = f"{series.label} ({words})" if words else series.label
-                found.append(Line2D([], [], label=label, **style))
+        for one in (one for one in self.style if one in self.drawn):
+            words = ", ".join(sorted(self.drawn[one]))
+            label = ", ".join(filter(None, (one.method, one.where))) + f" ({words})" * bool(words)
+            found.append(Line2D([], [], label=label, **self.style[one]))
         lines = {line.label: line for line in self.layout.lines if line.of in self.layout.y}
         return found + self.marks.handles(list(lines.values()))
 
 
-def _title(point: Point, inches: float) -> str:
+def _title(point: _Point, inches: float) -> str:
     """Return the title of a panel: on one line, or a line for each part, so that no formula is broken."""
     whole = wrapped(", ".join(point.title), inches)
     known = {part for part in formulas([point.cell]) if "\n" not in wrapped(part, inches, FORMULA_SIZE)}
     parts = [part if part in known else wrapped(part, inches) for part in point.title]
     lines = [whole] if "\n" not in whole else parts
     return "\n".join(lines + [f"(stand-in for {point.stand_in})"] * bool(point.stand_in))
-
-
-def _x_title(layout: FigureLayout, cells: Sequence[Cell]) -> str:
-    both = layout.x == "n_features" and d_equals_D(cells)
-    return "dimension d = D" if both else cells[0].named(layout.x).heading

@@ -1,6 +1,6 @@
 """The figure of an experiment in the house style: a line per method, or curves against D or d."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
@@ -11,13 +11,13 @@ from matplotlib.text import Text
 from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.folds import without_folds
 from kfeat.analysis.names import formulas
-from kfeat.experiments.figure_layout import FigureLayout
+from kfeat.experiments.layout import FigureLayout
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import dataset_name
 from kfeat.render.escapes import mathtext
 from kfeat.render.figures.curves import curves
-from kfeat.render.figures.methods import USUAL, methods
-from kfeat.render.figures.printed import PaperNumbers
+from kfeat.render.figures.methods import methods
+from kfeat.render.figures.printed import n_components
 from kfeat.render.figures.ratios import ratios
 from kfeat.render.figures.style import RC, wrapped
 from kfeat.saying import plain
@@ -27,8 +27,8 @@ LABEL_SIZE = 0.88  # of the signs in a label of an axis, for `wrapped`, which ta
 MOST_PIXELS = 2**15  # of a side: what a figure of thousands of methods must not exceed
 
 
-def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -> None:
-    """Draw the cells, and save the figure at each path by its suffix.
+def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -> Figure:
+    """Draw the cells, save the figure at each path by its suffix, and return it.
 
     Raises ConfigError where curves against the number of features are asked for of maps that have none.
     """
@@ -39,6 +39,7 @@ def draw(experiment: Experiment, cells: Sequence[Cell], paths: Sequence[Path]) -
         for path in paths:
             metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
             figure.savefig(path, dpi=dpi, metadata=metadata)
+    return figure
 
 
 def _settle(figure: Figure, dpi: float) -> None:
@@ -74,11 +75,18 @@ def _break_labels(figure: Figure) -> bool:
 
 
 def figure_of(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
-    """Return the figure of the experiment with its title; means stand in the place of folds."""
-    figure = _figure(experiment, without_folds(cells))
+    """Return the figure of the experiment with its title; means stand in the place of folds.
+
+    The kernels' formulas are set as mathematics in all of its texts.
+    """
+    figure, kernels = _figure(experiment, without_folds(cells)), formulas(cells)
     title = plain(experiment.title) + _stand_in(experiment)
     figure.suptitle(wrapped(title, figure.get_figwidth() - 0.1, 1.05))
-    _set_formulas(figure, formulas(cells))
+    for text in figure.findobj(Text):
+        said = text.get_text()
+        if any(formula in said for formula in kernels):
+            text.set_text(mathtext(said, kernels))
+            text.set_parse_math(True)
     return figure
 
 
@@ -91,27 +99,17 @@ def _stand_in(experiment: Experiment) -> str:
     return f" ({names[0]}, a stand-in for {meant})"
 
 
-def _set_formulas(figure: Figure, kernels: Collection[str]) -> None:
-    """Set the kernels' formulas in all texts of the figure as mathematics."""
-    for text in figure.findobj(Text):
-        said = text.get_text()
-        if any(formula in said for formula in kernels):
-            text.set_text(mathtext(said, kernels))
-            text.set_parse_math(True)
-
-
 def _figure(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
     """Return the figure of a layout; without one, curves if the number of features varies, else methods."""
-    layout, paper, stand_ins = experiment.figure, PaperNumbers(experiment), experiment.stand_ins
-    there = [cell for cell in cells if cell.rows or cell.bound]
+    layout, shown = experiment.figure, [cell for cell in cells if cell.rows or cell.bound]
     if layout is not None and layout.kind == "curves":
-        return curves(layout, cells, paper, stand_ins)
+        return curves(experiment, layout, cells)
     if layout is not None and layout.kind == "ratios" and experiment.table is not None:
-        return ratios(experiment.table, cells, stand_ins)
-    sizes = {cell.trial.map.parameters.get("n_components") for cell in there if cell.trial.map}
+        return ratios(experiment, experiment.table, cells)
+    sizes = {n_components(cell) for cell in shown if cell.trial.map}
     if layout is None and len(sizes) > 1 and None not in sizes:
-        return curves(FigureLayout(kind="curves", log=["fit"]), there, paper, stand_ins)
-    return methods(_without_gaps(cells), layout or USUAL, paper, stand_ins)
+        return curves(experiment, FigureLayout(kind="curves", log=["fit"]), shown)
+    return methods(experiment, layout or FigureLayout(kind="methods"), _without_gaps(cells))
 
 
 def _without_gaps(cells: Sequence[Cell]) -> list[Cell]:

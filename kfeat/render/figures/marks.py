@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.statistics import Summary
-from kfeat.experiments.figure_layout import ReferenceLine
+from kfeat.experiments.layout import ReferenceLine
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.render.figures.printed import Printed
 from kfeat.render.figures.style import GREY
@@ -50,41 +50,25 @@ class Marks:
     """Draws numbers, and keeps what the legend has to say of them; `what` each of them is."""
 
     what: str = "mean"
+    paper_note: str = ""  # beside the paper's numbers
     runs: set[int] = field(default_factory=set)
     single: set[str] = field(default_factory=set)
-    busy: bool = False
-    printed: bool = False
     printed_times: set[str] = field(default_factory=set)
-    printed_sd: bool = False
-    printed_note: str = ""
-    stopped: bool = False
+    drawn: set[str] = field(default_factory=set)  # of "busy", "paper", "paper's deviation" and "stopped"
 
     def means(
-        self,
-        axes: Any,
-        direction: Direction,
-        quantity: str,
-        points: Sequence[tuple[float, Cell]],
+        self, axes: Any, direction: Direction, quantity: str, points: Sequence[tuple[float, Cell]],
         **style: Any,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Draw the means of a quantity over the runs of cells at these places; bounds where some stopped."""
-        ended = []
+        marks = []
         for at, cell in points:
             shown = cell.shown(quantity)
             if cell.rows and shown.sign and shown.value:
                 self.bound(axes, direction, at, shown.value)
-            else:
-                ended.append((at, cell))
-        self.draw(
-            axes,
-            direction,
-            [
-                Mark(at, number, why_single(cell, quantity), cell.is_busy(quantity))
-                for at, cell in ended
-                if (number := cell.of(quantity, busy=True))
-            ],
-            **style,
-        )
+            elif number := cell.of(quantity, busy=True):
+                marks.append(Mark(at, number, why_single(cell, quantity), cell.is_busy(quantity)))
+        self.draw(axes, direction, marks, **style)
 
     def draw(self, axes: Any, direction: Direction, marks: Sequence[Mark], **style: Any) -> None:
         """Draw numbers with their standard deviations.
@@ -103,16 +87,10 @@ class Marks:
         _dots(axes, direction, busy, BUSY)
         self.runs |= {mark.number.n for mark in marks if mark.number.sd is not None}
         self.single |= {mark.single for mark in marks if mark.number.n == 1}
-        self.busy |= bool(busy)
+        self.drawn |= {"busy"} if busy else set()
 
     def paper(
-        self,
-        axes: Any,
-        direction: Direction,
-        quantity: str,
-        at: float,
-        number: Printed,
-        **style: Any,
+        self, axes: Any, direction: Direction, quantity: str, at: float, number: Printed, **style: Any
     ) -> None:
         """Mark a printed number with its standard deviation, or a printed bound by an arrow's head."""
         style = {**PAPER, **style}
@@ -121,14 +99,13 @@ class Marks:
         else:
             bars = {f"{direction}err": [number.sd]} if number.sd else {}
             axes.errorbar(*_placed(direction, [(at, number.value)]), **bars, **style)
-        self.printed = True
-        self.printed_sd |= bool(number.sd)
+        self.drawn |= {"paper", "paper's deviation"} if number.sd else {"paper"}
         self.printed_times |= {quantity} & PRINTED_TIMES.keys()
 
     def bound(self, axes: Any, direction: Direction, at: float, seconds: float) -> None:
         """Draw the seconds after which trials were stopped: an arrow's head, towards what they would take."""
         _dots(axes, direction, [(at, seconds)], {**STOPPED, "marker": FURTHER[direction]})
-        self.stopped = True
+        self.drawn.add("stopped")
 
     def handles(self, lines: Sequence[ReferenceLine] = (), colour: str = GREY) -> list[Any]:
         """Return what a legend says of the points, and of the lines across."""
@@ -140,15 +117,14 @@ class Marks:
         if self.single:
             words = f"hollow: {' or '.join(sorted(self.single, reverse=True))}"
             found.append(Line2D([], [], ls="none", marker="o", mfc="white", color=GREY, label=words))
-        if self.printed:
-            words = "paper" + " ± standard deviation" * self.printed_sd
+        if "paper" in self.drawn:
+            words = "paper" + " ± standard deviation" * ("paper's deviation" in self.drawn)
             if times := [one.name for name, one in PRINTED_TIMES.items() if name in self.printed_times]:
                 words += f" (time{'s' * (len(times) > 1)}: {'; '.join(times)})"
-            words += f", {self.printed_note}" * bool(self.printed_note)
-            found.append(Line2D([], [], **PAPER, color=colour, label=words))
-        if self.busy:
+            found.append(Line2D([], [], **PAPER, color=colour, label=words + self.paper_note))
+        if "busy" in self.drawn:
             found.append(Line2D([], [], **BUSY, label="timed on a busy machine"))
-        if self.stopped:
+        if "stopped" in self.drawn:
             found.append(Line2D([], [], **STOPPED, marker=">", label="stopped: it takes longer"))
         return found + [Line2D([], [], **LINE, label=line.label) for line in lines]
 
@@ -182,8 +158,6 @@ def _dots(
 def _bar(label: str) -> ErrorbarContainer:
     """Return what stands in a legend for a mean with its bar."""
     dot = Line2D([], [], ls="none", marker="o", color=GREY)
-    cap, bar = (
-        Line2D([], [], ls="none", marker="_", color=GREY, ms=6),
-        LineCollection([[(0, 0)]], colors=[GREY]),
-    )
+    cap = Line2D([], [], ls="none", marker="_", color=GREY, ms=6)
+    bar = LineCollection([[(0, 0)]], colors=[GREY])
     return ErrorbarContainer((dot, (cap,), (bar,)), has_yerr=True, label=label)

@@ -1,14 +1,15 @@
 """The figure of methods: for each setting a line per method, its score beside the paper's and its seconds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import PHASES, Cell, by_setting
-from kfeat.analysis.names import NOBODY, method_names, places
-from kfeat.experiments.figure_layout import FigureLayout
+from kfeat.analysis.names import method_names, places
+from kfeat.experiments.layout import FigureLayout
+from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.marks import Marks, across
@@ -25,37 +26,32 @@ from kfeat.render.figures.style import (
 
 PAPER_BELOW = 0.24  # of a line, so that ours and the paper's do not hide each other
 SECONDS = [(COLOURS[2], "o"), (COLOURS[1], "s"), (COLOURS[3], "^"), (COLOURS[4], "v")]  # of seconds
-USUAL = FigureLayout(kind="methods")
 
 
-def methods(
-    cells: Sequence[Cell],
-    layout: FigureLayout = USUAL,
-    paper: PaperNumbers | None = None,
-    stand_ins: Mapping[str, str] = NOBODY,
-) -> Figure:
+def methods(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell]) -> Figure:
     """Return one line per method: its score, or each quantity of `layout.y`, and its seconds on the right."""
     if not cells:
         return Figure(figsize=(6, 1.3), layout="constrained")
-    drawing = _Drawing(cells, layout, paper or PaperNumbers())
-    settings = by_setting(cells)
-    width = {1: 6, 2: 9}.get(len(drawing.columns), 3 + 3 * len(drawing.columns))
+    drawing = _Drawing(cells, layout, PaperNumbers(experiment))
+    settings, columns = by_setting(cells), drawing.columns
+    width = {1: 6, 2: 9}.get(len(columns), 3 + 3 * len(columns))
     names = {key: wrapped(name, 4) for key, name in method_names(cells).items()}
     lines = max(name.count("\n") + 1 for name in names.values())
     height = 1.3 + 0.42 * len(settings) + 0.17 * max(2, lines) * len(cells)
     figure = Figure(figsize=(width, height), layout="constrained")
     grid = figure.subplots(
-        len(settings), len(drawing.columns), sharex="col", sharey="row", squeeze=False,
+        len(settings), len(columns), sharex="col", sharey="row", squeeze=False,
         height_ratios=[len(peers) + 0.5 for peers in settings],
     )  # fmt: skip
-    titles = dict(zip(map(id, cells), places(cells, ("dataset", "kernel"), stand_ins=stand_ins), strict=True))
+    said = places(cells, ("dataset", "kernel"), stand_ins=experiment.stand_ins)
+    titles = dict(zip(map(id, cells), said, strict=True))
     for row, peers in zip(grid, settings, strict=True):
         row[0].set_yticks(range(len(peers)), [names[id(cell)] for cell in peers])
         row[0].set_ylim(len(peers) - 0.4, -0.6)
         row[0].set_title(wrapped(titles[id(peers[0])], width - 1))
-        for axes, quantities in zip(row, drawing.columns, strict=True):
+        for axes, quantities in zip(row, columns, strict=True):
             drawing.panel(axes, peers, quantities)
-    for axes, quantities in zip(grid[-1], drawing.columns, strict=True):
+    for axes, quantities in zip(grid[-1], columns, strict=True):
         drawing.scale(axes, quantities)
     shared_legend(figure, drawing.handles(), width)
     return figure
@@ -69,7 +65,7 @@ class _Drawing:
         wanted = by_score(layout.y if "y" in layout.model_fields_set else [SCORE, *PHASES], cells)
         others = [name for name in wanted if not cells[0].named(name).timed]
         timed = [name for name in wanted if name not in others]
-        seconds = [name for name in timed if self._values(name)]
+        seconds = [name for name in timed if self._ends(name)]
         if not others or any(cell.bound for cell in cells):
             seconds = seconds or timed
         self.columns = [*([name] for name in others), *([seconds] if seconds else [])]
@@ -78,13 +74,14 @@ class _Drawing:
         self.style |= {name: SECONDS[i % len(SECONDS)] for i, name in enumerate(timed)}
         self.marks = Marks()
         # The paper's times share a panel: map + train has the colour of its scores, test that of our test.
-        wanted = [name for name in PRINTED_TIMES if name == "fit" or name in seconds]
-        self.paper_times = {
-            name: (self.marks, COLOURS[5]) if name == "fit" else (Marks(), self.style[name][0])
-            for name in wanted
+        self.paper_times = {"fit": (self.marks, COLOURS[5])}
+        self.paper_times |= {
+            name: (Marks(), self.style[name][0])
+            for name in PRINTED_TIMES
+            if name in seconds and name != "fit"
         }
 
-    def _values(self, quantity: str) -> list[float]:
+    def _ends(self, quantity: str) -> list[float]:
         """Return what an axis has to show: the ends of all bars, but for those that reach down to nothing."""
         found = (cell.of(quantity, busy=True) for cell in self.cells)
         spans = [(number.mean, number.sd or 0.0) for number in found if number]
@@ -112,30 +109,27 @@ class _Drawing:
 
     def scale(self, axes: Any, quantities: Sequence[str]) -> None:
         """Scale the axis that the panels of a column share, and give it its title."""
-        if not self.cells[0].named(quantities[0]).timed:
-            axes.set_xlabel(wrapped(heading(quantities[0], self.cells), 3))
-            values = [value for value in self._values(quantities[0]) if value > 0]
-            if self.layout.in_decades(quantities[0]) and values:
-                logarithmic(axes, "x", values)
-            return
-        theirs = (self.paper.of(cell, name) for cell in self.cells for name in self.paper_times)
-        values = [value for name in quantities for value in self._values(name)]
-        values += [number.value for number in theirs if number]
-        values += [cell.bound.value for cell in self.cells if cell.bound and cell.bound.value]
-        if values := [value for value in values if value > 0]:
+        timed = self.cells[0].named(quantities[0]).timed
+        values = [value for name in quantities for value in self._ends(name)]
+        if timed:
+            theirs = (self.paper.of(cell, name) for cell in self.cells for name in self.paper_times)
+            values += [number.value for number in theirs if number]
+            values += [cell.bound.value for cell in self.cells if cell.bound and cell.bound.value]
+        values = [value for value in values if value > 0]
+        if values and (timed or self.layout.in_decades(quantities[0])):
             logarithmic(axes, "x", values)
         wall = all(name.endswith("_wall") for name in quantities)
-        axes.set_xlabel("wall seconds" if wall else "CPU seconds")
+        seconds = "wall seconds" if wall else "CPU seconds"
+        axes.set_xlabel(seconds if timed else wrapped(heading(quantities[0], self.cells), 3))
 
     def handles(self) -> list[Any]:
         """Return the legend's entries: the quantities that are drawn, and what their points are."""
-        drawn = [(name, style) for name, style in self.style.items() if self._values(name)]
         found = [
             Line2D([], [], ls="none", color=colour, marker=marker, label=self._label(name))
-            for name, (colour, marker) in drawn
+            for name, (colour, marker) in self.style.items()
+            if self._ends(name)
         ]
-        lines = [line for line in self.layout.lines if line.of in self.style]
-        found += self.marks.handles(lines, COLOURS[5])
+        found += self.marks.handles([line for line in self.layout.lines if line.of in self.style], COLOURS[5])
         others = [one for one in self.paper_times.values() if one[0] is not self.marks]
         return found + [handle for marks, colour in others for handle in marks.handles(colour=colour)]
 

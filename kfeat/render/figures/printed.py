@@ -1,16 +1,16 @@
-"""The paper's numbers as figures mark them: the experiment's own, and those of experiments it names."""
+"""The paper's numbers as figures mark them, and whether a figure can be drawn; without matplotlib."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kfeat.analysis.cells import Cell
+from kfeat.errors import ConfigError
+from kfeat.experiments.layout import FigureLayout
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.neighbours import neighbour
-from kfeat.experiments.paper import ReportedNumber
+from kfeat.experiments.paper import ReportedNumber, reported_numbers, seconds_printed
 from kfeat.experiments.plan import every_trial
-from kfeat.experiments.printed_times import seconds_printed
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.selectors import reported_numbers
+from kfeat.experiments.run import neighbour
 
 
 @dataclass(frozen=True)
@@ -30,21 +30,18 @@ class PaperNumbers:
     cannot be loaded.
     """
 
-    def __init__(self, experiment: Experiment | None = None) -> None:
-        layout = experiment.figure if experiment else None
+    def __init__(self, experiment: Experiment) -> None:
         self._others: list[Mapping[str, Mapping[str, ReportedNumber]]] = []
-        for name in layout.numbers_from if layout else ():
-            assert experiment is not None
+        for name in experiment.figure.numbers_from if experiment.figure else ():
             other = neighbour(experiment, name)
             trials = {trial.cell: trial for trial in every_trial(other, {})}
-            self._others.append(
-                {cell: reported_numbers(other.reported, trial) for cell, trial in trials.items()}
-            )
+            self._others.append({cell: reported_numbers(other.reported, one) for cell, one in trials.items()})
 
     def of(self, cell: Cell, name: str) -> Printed | None:
         """Return what the paper prints of a quantity: its mean, or the time that stands beside the score."""
         quantity = cell.named(name)
-        for numbers in self._numbers(cell):
+        unread = replace(cell.trial, fingerprint=None).cell  # the other's data have not been looked up
+        for numbers in (cell.printed, *(other[unread] for other in self._others if unread in other)):
             score = numbers.get(SCORE) or numbers.get(cell.named(SCORE).name)
             number = score if quantity == cell.named(SCORE) else numbers.get(quantity.name)
             if number is not None:
@@ -54,6 +51,24 @@ class PaperNumbers:
                 return Printed((low + high) / 2) if low else Printed(high, bound=True)
         return None
 
-    def _numbers(self, cell: Cell) -> list[Mapping[str, ReportedNumber]]:
-        unread = replace(cell.trial, fingerprint=None).cell  # the other's data have not been looked up
-        return [cell.printed, *(other[unread] for other in self._others if unread in other)]
+
+def n_components(cell: Cell) -> float | None:
+    """Return the number D of random features, or None where there is no such number."""
+    return cell.trial.map.parameters.get("n_components") if cell.trial.map else None
+
+
+def check_sizes(layout: FigureLayout, cells: Sequence[Cell]) -> None:
+    """Raise ConfigError where a map has no number of features, and that is what the x axis shows."""
+    unsized = [cell.trial.map.name for cell in cells if cell.trial.map and n_components(cell) is None]
+    if layout.x == "n_components" and unsized:
+        raise ConfigError(
+            f"figure: curves against n_components need that number of every map, and {unsized[0]} has none; "
+            "use `figure: methods`"
+        )
+
+
+def check_figure(experiment: Experiment, cells: Sequence[Cell]) -> None:
+    """Raise ConfigError if the figure that the experiment asks for cannot be drawn of its planned cells."""
+    PaperNumbers(experiment)
+    if experiment.figure is not None and experiment.figure.kind == "curves":
+        check_sizes(experiment.figure, cells)

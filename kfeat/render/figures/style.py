@@ -1,11 +1,11 @@
 """The house style of the figures: readable in grey and by the colour-blind."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from math import ceil, floor, log10
 from textwrap import wrap
 from typing import Any, Literal
 
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, NullFormatter
 
@@ -59,8 +59,7 @@ def logarithmic(axes: Any, direction: Literal["x", "y"], values: Sequence[float]
     step = ceil(len(ticks) / MOST_TICKS[direction])
     missing = -(len(ticks) - 1) % step  # so that every so manieth label ends at both ends
     ticks = [*(start * 10.0**-k for k in range(missing, 0, -1)), *ticks][::step]
-    start = ticks[0]
-    _scale(axes, direction, (start, end), ticks)
+    _scale(axes, direction, (ticks[0], end), ticks)
 
 
 def logarithmic_at(axes: Any, places: Sequence[float]) -> None:
@@ -91,10 +90,10 @@ def _scale(
 
 def say_why_empty(axes: Any, cells: Sequence[Cell], quantity: str = "fit") -> None:
     """Write into a panel without a point why there is none: no rows, or none with this number."""
-    lacking = "not timed" if cells[0].named(quantity).timed else "none of these data"
-    reason = lacking if any(cell.rows for cell in cells) else "no rows yet"
-    if any(cell.stopped for cell in cells) and not any(cell.rows for cell in cells):
-        reason = "stopped at the time limit"
+    if any(cell.rows for cell in cells):
+        reason = "not timed" if cells[0].named(quantity).timed else "none of these data"
+    else:
+        reason = "stopped at the time limit" if any(cell.stopped for cell in cells) else "no rows yet"
     axes.text(0.5, 0.5, reason, transform=axes.transAxes, ha="center", va="center")
 
 
@@ -109,19 +108,13 @@ def shared_legend(figure: Figure, handles: Sequence[Any], inches: float) -> None
         handle.set_label(wrapped(str(handle.get_label()), inches - 0.6))
     texts = [str(handle.get_label()).split("\n") for handle in handles]
     for count in range(len(handles), 0, -1):
-        columns = [[line for text in part for line in text] for part in _shared_out(texts, count)]
+        parts = np.array_split(np.arange(len(texts)), count)  # as matplotlib fills columns
+        columns = [[line for i in part for line in texts[i]] for part in parts]
         if sum(0.075 * max(map(len, lines)) + 0.6 for lines in columns) <= inches:
             break
     lines = max(map(len, columns))
     figure.set_figheight(figure.get_figheight() + 0.2 * max(0, lines - ROOM))
     figure.legend(handles=handles, loc="outside lower center", ncols=count)
-
-
-def _shared_out(texts: Sequence[list[str]], count: int) -> list[Sequence[list[str]]]:
-    """Return the texts in so many columns, as matplotlib fills them: the first ones have one more."""
-    each, more = divmod(len(texts), count)
-    ends = [each * i + min(i, more) for i in range(count + 1)]
-    return [texts[start:end] for start, end in pairwise(ends)]
 
 
 def by_score(names: Sequence[str], cells: Sequence[Cell]) -> list[str]:
@@ -142,8 +135,5 @@ def heading(quantity: str, cells: Sequence[Cell]) -> str:
         return title
     given = {cell.trial.measure.parameters.get("n_rows") for cell in cells if cell.trial.measure}
     rows = {min(n, row["n_train"]) for n in given if n for cell in cells for row in cell.rows} or given
-    return (
-        f"{title}, on\N{NO-BREAK SPACE}{rows.pop():,}\N{NO-BREAK SPACE}rows"
-        if len(rows) == 1 and rows != {None}
-        else title
-    )
+    known = len(rows) == 1 and rows != {None}
+    return f"{title}, on\N{NO-BREAK SPACE}{rows.pop():,}\N{NO-BREAK SPACE}rows" if known else title

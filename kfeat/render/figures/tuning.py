@@ -8,11 +8,11 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from kfeat.own.halving import Scored
+from kfeat.own.search import Found
 from kfeat.render.figures.palette import COLOURS, MARKERS
 from kfeat.render.figures.style import RC, logarithmic, shared_legend, wrapped
 from kfeat.saying import plain
-from kfeat.tuning.halving import Scored
-from kfeat.tuning.search import Found
 
 WIDTH, HEIGHT = 6.4, 3.9
 

@@ -1,0 +1,72 @@
+"""A client of a Dask scheduler: of one that runs somewhere, or of one that is started here."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import dask
+from distributed import Client, LocalCluster, Security
+from distributed.comm.core import connect
+
+from kfeat.errors import EngineError
+from kfeat.experiments.worker import interrupts_held_back
+
+ANSWER_SECONDS = 10.0  # in which a scheduler or a worker has to answer
+# What Dask's processes do while trials run, a tenth of the cores in all, to tell a dashboard that nobody has.
+UNWATCHED = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
+
+
+@contextmanager
+def dask_client(address: str | None, jobs: int) -> Iterator[Client]:
+    """Connect to the scheduler at `address`, or start one here with `jobs` workers of one thread each.
+
+    Raises EngineError where no scheduler answers.
+    """
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":  # the user learns what there is to know in kfeat's words
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    with _started(jobs) if address is None else _connected(address) as client:
+        yield client
+
+
+@contextmanager
+def _started(jobs: int) -> Iterator[Client]:
+    """Start a scheduler and workers here; they end with the run, without a traceback of Ctrl-C."""
+    with interrupts_held_back(), dask.config.set(UNWATCHED):
+        cluster = LocalCluster(
+            n_workers=jobs,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",  # any free port: by default all ask for 8787
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+        )
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+@contextmanager
+def _connected(address: str) -> Iterator[Client]:
+    """Connect to a scheduler; raises EngineError where none answers."""
+    try:
+        asyncio.run(_greet(address))
+        client = Client(address, timeout=ANSWER_SECONDS)
+    except Exception as error:  # a TypeError, too, where another of Dask's servers answers
+        why = str(error) or "what listens there does not speak as Dask does; its dashboard has another port"
+        raise EngineError(
+            f"no Dask scheduler answers at {address} ({why}); `dask scheduler` starts one and prints its "
+            "address"
+        ) from None
+    try:
+        yield client
+    finally:
+        with suppress(OSError):
+            client.close(timeout=ANSWER_SECONDS)
+
+
+async def _greet(address: str) -> None:
+    """Raise where nothing greets as Dask does, which a client would wait for without end."""
+    found = connect(address, timeout=ANSWER_SECONDS, **Security().get_connection_args("client"))
+    comm = await asyncio.wait_for(found, 1.5 * ANSWER_SECONDS)  # before, `connect` says why it cannot
+    await comm.close()

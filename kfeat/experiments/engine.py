@@ -1,0 +1,133 @@
+"""Where trials run: engines behind one small contract, and the local one, of child processes."""
+
+import pickle
+import typing
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from multiprocessing.connection import wait
+
+import joblib
+
+from kfeat.errors import EngineError, KfeatError
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row
+from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
+
+
+class Engine(typing.Protocol):
+    """Carries out trials in processes of its own; its `options` say how. It writes no rows.
+
+    `here` says that trials run on this machine, so that data which the parent fetches serve them; `alone`
+    that each trial has its machine to itself, so that its times count.
+    """
+
+    options: WorkerOptions
+    here: bool
+    alone: bool
+
+    def has_room(self) -> bool:
+        """Tell whether a trial could start now."""
+
+    def submit(self, trial: Trial) -> None:
+        """Start a trial, where there is room."""
+
+    def events(self) -> Sequence[tuple[Trial, Row | KfeatError]]:
+        """Wait for some time for trials to end, and return each with its row, or the error of its data.
+
+        Raises EngineError where the engine itself is lost.
+        """
+
+    def cancel(self, identities: Collection[str]) -> None:
+        """End the trials with these ids, of which no event comes."""
+
+
+class Local:
+    """Runs `jobs` trials at a time on this machine; their times count only where that is one."""
+
+    here = True
+
+    def __init__(self, options: WorkerOptions, jobs: int = 1) -> None:
+        self.alone = jobs == 1
+        self.options = replace(options, alone=self.alone)
+        self._jobs = jobs
+        self._idle: list[Worker] = []
+        self._busy: dict[Worker, Trial] = {}
+
+    def __enter__(self) -> typing.Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End all processes."""
+        for worker in (*self._idle, *self._busy):
+            worker.kill()
+
+    def has_room(self) -> bool:
+        """Tell whether fewer trials run than may."""
+        return len(self._busy) < self._jobs
+
+    def submit(self, trial: Trial) -> None:
+        """Start a trial in a process that has just ended another, or in a new one."""
+        self._busy[handed_over(pickle.dumps(trial), self._idle, self.options)] = trial
+
+    def events(self) -> list[tuple[Trial, Row | KfeatError]]:
+        """Wait until a trial has ended, and return all that have."""
+        while (
+            self._idle
+        ):  # they hold memory, which the trials that wait need, or they would have been started
+            self._idle.pop().kill()
+        ended: list[tuple[Trial, Row | KfeatError]] = []
+        while self._busy and not ended:
+            ready = wait([worker.connection for worker in self._busy])
+            for worker in [one for one in self._busy if one.connection in ready]:
+                if (outcome := _outcome(worker)) is not None:
+                    ended.append((self._busy.pop(worker), outcome))
+                    self._idle.append(worker)
+        return ended
+
+    def cancel(self, identities: Collection[str]) -> None:
+        """End the processes of these trials."""
+        for worker in [one for one, trial in self._busy.items() if trial.id in identities]:
+            del self._busy[worker]
+            worker.kill()
+
+
+def _outcome(worker: Worker) -> Row | KfeatError | None:
+    """Return the row of a worker's trial, or the error of its data; None while it goes on."""
+    try:
+        return worker.row()
+    except EngineError:
+        raise
+    except KfeatError as error:
+        return error
+
+
+@contextmanager
+def opened_engine(
+    name: str, jobs: int, scheduler: str | None, exclusive: bool, options: WorkerOptions
+) -> Iterator[Engine]:
+    """Make the engine of this name, `local` or `dask`, ready, and end what it has started.
+
+    `jobs` trials run at a time on this machine; with the address of a Dask `scheduler`, as many as its
+    workers have threads. `exclusive` gives each machine of Dask's one trial at a time. Raises EngineError
+    where the package that an engine needs is not installed, or where no scheduler answers.
+    """
+    if name == "local":
+        with Local(options, jobs) as local:
+            yield local
+        return
+    try:
+        from kfeat.experiments.dask_engine import dask_engine
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] not in ("dask", "distributed", "tornado"):
+            raise
+        raise EngineError(
+            "--engine dask needs the package distributed; pip install distributed adds it"
+        ) from None
+    with dask_engine(scheduler, jobs, exclusive, options) as engine:
+        yield engine
+
+
+def physical_cores() -> int:
+    """Return the physical cores that this process may use, by its affinity and its container's limits."""
+    return int(joblib.cpu_count(only_physical_cores=True))

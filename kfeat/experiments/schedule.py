@@ -1,0 +1,291 @@
+"""The scheduler: parts of a run in their order, each trial on an engine, each row saved as it comes.
+
+All parts are planned, and their data fetched, before the first trial runs. A part begins when no trial waits
+any more: on many cores its trials take what the last ones of the part before leave free.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
+
+from kfeat.data import load_raw
+from kfeat.data.loading import is_kept
+from kfeat.errors import KfeatError, StoreError
+from kfeat.experiments.engine import Engine
+from kfeat.experiments.estimates import Estimate, estimates
+from kfeat.experiments.plan import Again, Trial, pending
+from kfeat.experiments.row import Row
+from kfeat.experiments.store import Store, ended
+from kfeat.experiments.trial import header
+from kfeat.memory import USABLE, available_memory
+
+log = logging.getLogger(__name__)
+
+
+class Event(NamedTuple):
+    """What happens in a run.
+
+    An experiment is "expected" to begin later, or its "begin" has come: `trials` are to run, `expected` says
+    what each will take, and `done` others are done. A trial has "started", or "finished" and its `row` is
+    saved. An experiment has come to its "end", by an `error` where `trials` are left.
+    """
+
+    what: Literal["expected", "begin", "started", "finished", "end"]
+    experiment: str
+    trials: Sequence[Trial] = ()
+    expected: Mapping[str, Estimate] = {}
+    done: int = 0
+    row: Row | None = None
+    error: KfeatError | None = None
+
+
+class Observer(Protocol):
+    """Whoever watches a run."""
+
+    def downloads(self) -> Any:
+        """Return a `rich.progress.Progress` for downloads, or None."""
+
+    def tell(self, event: Event) -> None:
+        """Take note of what has happened."""
+
+
+@dataclass(eq=False)
+class Part:
+    """An experiment in a run: its plan, the rows there are, and the folder of new ones.
+
+    The `rows` are read once the folder is locked, so that nothing runs twice that another process did
+    meanwhile. These, and the rows of the `past`, tell what trials will take. `rows_from` names the parts
+    whose rows it shares.
+    """
+
+    name: str
+    folder: Path
+    plan: Callable[[], list[Trial]]
+    rows: Callable[[], dict[str, Row]]
+    past: Callable[[], dict[str, Row]] = dict
+    rows_from: Sequence[str] = ()
+    error: KfeatError | None = field(default=None, init=False)
+    trials: list[Trial] = field(default_factory=list, init=False)
+    expected: dict[str, Estimate] = field(default_factory=dict, init=False)
+    earlier: dict[str, Row] = field(default_factory=dict, init=False)  # of the trials that are to run
+    left: dict[str, Trial] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self.store = Store(self.folder)
+
+    @property
+    def sharers(self) -> set[str]:
+        """Return the names of the parts whose rows it finds, its own among them."""
+        return {self.name, *self.rows_from}
+
+
+class Scheduler:
+    """Runs what is pending of each part on an engine.
+
+    On this machine trials run together that fit into memory together. A trial that came further before, done
+    or stopped at a longer limit, keeps its row, unless everything is to run again.
+    """
+
+    def __init__(
+        self, parts: Iterable[Part], engine: Engine, observer: Observer, again: Again = "nothing"
+    ) -> None:
+        self._parts, self._engine, self._tell, self._again = list(parts), engine, observer.tell, again
+        self._downloads = observer.downloads()
+        self._there = engine.options.memory or available_memory()  # while no trial takes any
+        self._memory = engine.options.memory or int(USABLE * self._there)
+        self._coming: deque[Part] = deque()
+        self._blocked: set[str] = set()  # trials that have to end before the next part can begin
+        self._ended: list[Part] = []
+        self._owner: dict[str, Part] = {}  # of each trial that waits or runs
+        self._waiting: dict[str, Trial] = {}
+        self._needs: dict[str, int] = {}  # bytes of each trial that waits
+        self._running: dict[str, int] = {}  # bytes of each trial that runs
+        self._passed: set[str] = set()  # those of them that passed the first that waits
+        self._finished: set[tuple[str, str]] = set()  # names of parts, ids of trials
+
+    def run(self) -> Generator[Part, None, None]:
+        """Run all parts; yield each when its last row is saved, or an error has ended it."""
+        try:
+            for part in self._parts:
+                self._prepare(part)
+                yield from self._told()
+            while self._coming or self._owner:
+                if not (self._start_next() or self._begin_next()):
+                    for trial, outcome in self._engine.events():
+                        self._take(trial, outcome)
+                yield from self._told()
+        finally:
+            self._engine.cancel(self._running)
+            for part in self._parts:
+                part.store.close()
+
+    def _told(self) -> Iterable[Part]:
+        told, self._ended = self._ended, []
+        return told
+
+    def _prepare(self, part: Part) -> None:
+        """Plan a part and fetch its data; where nothing of it is to run, it begins and ends at once."""
+        try:
+            part.trials, rows = part.plan(), part.rows()
+            todo = self._pending(part, rows)
+            if not todo:
+                part.store.open()  # which repairs what a killed process left
+                self._begin(part, rows, todo)
+                return
+            if self._engine.here:
+                self._fetch(todo)
+            there = [*_readable(part.past), *rows.values()]
+            part.expected = estimates(part.trials, there, self._there, self._engine.options.time_limit)
+            before = [other for other in self._coming if other.name in part.sharers]
+            theirs = {trial.id for other in before for trial in other.trials}
+            own = [trial for trial in todo if trial.id not in theirs]
+            self._tell(Event("expected", part.name, own, part.expected))
+            self._coming.append(part)
+        except KfeatError as error:
+            self._end(part, error)
+
+    def _fetch(self, trials: Sequence[Trial]) -> None:
+        """Download and parse the data of trials, once; what no cache keeps is made where it is used."""
+        how = self._engine.options
+        for source in {trial.source: None for trial in trials if is_kept(trial.source)}:
+            load_raw(source, mirror=how.mirror, offline=how.offline, progress=self._downloads)
+
+    def _pending(self, part: Part, rows: dict[str, Row]) -> list[Trial]:
+        return pending(part.trials, rows, self._again, self._engine.options.time_limit)
+
+    def _begin_next(self) -> bool:
+        """Begin the next part if it can begin now, and tell whether it has begun, or ended in an error."""
+        if (
+            not self._coming
+            or self._waiting
+            or not self._engine.has_room()
+            or self._blocked & self._running.keys()
+        ):
+            return False
+        part = self._coming[0]
+        try:
+            # While trials run nothing is waited for: who is in that folder may wait for one of ours.
+            if not part.store.open(waits=not self._running):
+                return False
+            rows = part.rows()
+            done = {identity for name, identity in self._finished if name in part.sharers}
+            todo = [trial for trial in self._pending(part, rows) if trial.id not in done]
+            self._blocked = self._running.keys() & {trial.id for trial in todo}
+            if self._blocked:
+                part.store.close()
+                return False
+            self._begin(part, rows, todo)
+        except KfeatError as error:
+            self._end(part, error)
+        self._coming.popleft()
+        return True
+
+    def _begin(self, part: Part, rows: dict[str, Row], todo: list[Trial]) -> None:
+        """Let trials of a part wait for their turn; one that needs more memory than there is has failed.
+
+        Where several run at a time the longest comes first, so that no long one is left over at the end; one
+        at a time they keep the order of the plan. Trials on other machines have the memory there.
+        """
+        part.left = {trial.id: trial for trial in todo}
+        part.earlier = {identity: rows[identity] for identity in part.left if identity in rows}
+        others = [trial.id for trial in part.trials if trial.id not in part.left]
+        done = sum(rows.get(identity, {}).get("status") != "failed" for identity in others)
+        expected = {identity: part.expected[identity] for identity in part.left}
+        self._tell(Event("begin", part.name, todo, expected, done))
+        if not (self._engine.here and self._engine.alone):
+            todo = sorted(todo, key=lambda trial: -(expected[trial.id].seconds or 0.0))
+        self._owner |= dict.fromkeys(part.left, part)
+        for trial in todo:
+            need = expected[trial.id].memory or 0 if self._engine.here else 0
+            if need > self._memory:
+                self._take(trial, _refusal(trial, need, self._memory))
+            elif trial.id in part.left:  # no error has ended the part
+                self._waiting[trial.id], self._needs[trial.id] = trial, need
+        if not todo:
+            self._end(part)
+
+    def _start_next(self) -> bool:
+        """Start the next trial, and tell whether there is one that can start now."""
+        found = self._next() if self._waiting and self._engine.has_room() else None
+        if found is None:
+            return False
+        trial, self._running[found] = self._waiting.pop(found), self._needs.pop(found)
+        self._engine.submit(trial)
+        self._tell(Event("started", self._owner[found].name, [trial]))
+        return True
+
+    def _next(self) -> str | None:
+        """Return the id of the trial that starts now.
+
+        While the first one waits for memory, others pass it only if they fit beside it, too, so that it
+        starts once those end that ran before. Where nothing runs the first one starts, whatever it needs.
+        """
+        used = sum(self._running.values())
+        first = next(iter(self._waiting))
+        if self._needs[first] <= self._memory - used or not self._running:
+            self._passed.clear()
+            return first
+        reserved = self._needs[first] + sum(self._running.get(one, 0) for one in self._passed)
+        free = self._memory - max(used, reserved)
+        found = next((one for one in islice(self._waiting, 1, None) if self._needs[one] <= free), None)
+        if found is not None:
+            self._passed.add(found)
+        return found
+
+    def _take(self, trial: Trial, outcome: Row | KfeatError) -> None:
+        """Take what came out of a trial: a row is on the disk before another trial starts."""
+        part = self._owner.get(trial.id)
+        if part is None:
+            return  # an error has ended its part
+        if isinstance(outcome, KfeatError):
+            self._end(part, outcome)
+            return
+        ran = self._running.pop(trial.id, None) is not None
+        before = part.earlier.get(trial.id)
+        if before is None or ended(outcome) >= ended(before) or (ran and self._again == "everything"):
+            try:
+                part.store.append(outcome)
+            except StoreError as error:
+                self._end(part, error)
+                return
+        else:
+            log.warning("%s: %s (%s); its earlier row, which is %s, stays", trial.id, outcome["status"],
+                        outcome["reason"], before["status"])  # fmt: skip
+        del part.left[trial.id], self._owner[trial.id]
+        self._finished.add((part.name, trial.id))
+        self._tell(Event("finished", part.name, [trial], row=outcome))
+        if not part.left:
+            self._end(part)
+
+    def _end(self, part: Part, error: KfeatError | None = None) -> None:
+        """Give a part's folder back, and take out what is left of it."""
+        left, part.left, part.earlier, part.error = part.left, {}, {}, error
+        self._engine.cancel(left.keys() & self._running.keys())
+        for identity in left:
+            for trials in (self._owner, self._waiting, self._needs, self._running):
+                trials.pop(identity, None)
+        part.store.close()
+        self._ended.append(part)
+        self._tell(Event("end", part.name, list(left.values()), error=error))
+
+
+def _readable(past: Callable[[], dict[str, Row]]) -> Iterable[Row]:
+    """Return rows that only serve estimates, so that one which cannot be read stops nothing."""
+    try:
+        return past().values()
+    except StoreError as error:
+        log.warning("not used to estimate times: %s", error)
+        return ()
+
+
+def _refusal(trial: Trial, need: int, memory: float) -> Row:
+    """Return the row of a trial that is too big: failed, with the bytes it would need and those there are."""
+    return header(trial) | {
+        "status": "failed",
+        "reason": f"it needs about {need:,} bytes of memory, more than the {memory:,.0f} there are: run it "
+        "with more (--memory SIZE, or another machine), or take fewer rows or components",
+    }

@@ -1,0 +1,188 @@
+"""One setting of an experiment: the data, and what is run on them, and what of it does not go together."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Annotated, Any, get_args, get_type_hints
+
+from annotated_types import Ge, MinLen
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from kfeat.data import FileSource, PinnedSource, Protocol, Source
+from kfeat.data.large import LargeQuadric
+from kfeat.data.models import Task
+from kfeat.data.registry import entry
+from kfeat.errors import ConfigError, KfeatError
+from kfeat.experiments.component import Component, Entry
+from kfeat.experiments.features import Memory
+from kfeat.experiments.grid import Grids, OneOrMany
+from kfeat.experiments.names import Strict, one_line
+from kfeat.experiments.problems import refuse
+
+TaskOf = Callable[[Source], Task | None]
+
+
+def drawable(source: Source) -> Source:
+    """Return data whose name tables and figures can show; raises ValueError for others."""
+    if isinstance(source, FileSource):
+        try:
+            one_line(source.name)
+        except ValueError as error:
+            text = f"the file's name: {error} (got {source.name[:100]!r}); rename the file"
+            raise refuse([((), text)]) from None
+    return source
+
+
+def approximating(maps: list[Component], info: ValidationInfo) -> list[Component]:
+    """Return the points of an entry of `maps`; raises ValidationError if a kernel is not for them."""
+    kinds = {point.name: point for point in maps}  # `name` may be an axis
+    kernels = info.data.get("kernels", [])
+    if wrong := [text for one in kinds.values() for text in unsupported(one, kernels)]:
+        raise refuse(((), text) for text in wrong)
+    return maps
+
+
+def unsupported(item: Component, kernels: Sequence[Component]) -> Iterator[str]:
+    """Yield what is wrong with a map for each kernel that it cannot approximate."""
+    from kfeat.maps import maps_for
+
+    for kernel in kernels:
+        instance = kernel.build()
+        if not item.cls.supports(instance):
+            able = ", ".join(maps_for(instance)) or "none"
+            yield f"{item.name} cannot approximate the {kernel.name} kernel; maps that can: {able}"
+            continue
+        try:
+            instance.check()
+            item.build().check_kernel(instance)  # which looks at the maps within, too
+        except KfeatError as error:
+            yield str(error)
+
+
+class Solvers(Strict):
+    """The solvers: linear machines on mapped features, and exact kernel machines."""
+
+    mapped: Annotated[list[Annotated[Component, Entry("solver", "mapped")]], Grids()] = []
+    exact: Annotated[list[Annotated[Component, Entry("solver", "exact")]], Grids()] = []
+
+
+class Setting(Strict):
+    """What one setting of an experiment says: the data, and what is run on them.
+
+    `repeats` is how often each map is drawn. `exact_repeats` is how often the exact kernel machine runs where
+    nothing is drawn: for the spread of its seconds alone, since its score is the same each time. Where the
+    split is drawn anew for every repeat it has no part: the exact machine then runs once on each of the
+    `repeats` splits, as the maps do.
+
+    `memory: out_of_core` says that features and dense rows stay on the disk and reach the solver in batches;
+    numbers agree with those in memory to rounding.
+
+    A check of a field against others sees those above it that are valid, so that one problem does not hide
+    another.
+    """
+
+    datasets: Annotated[list[Annotated[Source, AfterValidator(drawable)]], MinLen(1), OneOrMany()] = Field(
+        alias="dataset"
+    )
+    protocols: Annotated[list[Protocol], Grids(least=1)] = Field(alias="protocol", default=[Protocol()])
+    kernels: Annotated[list[Annotated[Component, Entry("kernel")]], Grids(least=1)] = Field(alias="kernel")
+    maps: Annotated[list[Annotated[Component, Entry("map")]], Grids(listed=True, check=approximating)] = []
+    solvers: Solvers = Solvers()
+    measures: Annotated[list[Annotated[Component, Entry("measure")]], Grids()] = Field(
+        alias="measure", default=[]
+    )
+    repeats: Annotated[int, Ge(1)] = 5
+    exact_repeats: Annotated[int, Ge(1)] = 1
+    memory: Memory = "in_core"
+
+    @property
+    def mapped_solvers(self) -> list[Component]:
+        """Return the solvers that train on features."""
+        return self.solvers.mapped
+
+    @property
+    def exact_solvers(self) -> list[Component]:
+        """Return the solvers that train on a kernel."""
+        return self.solvers.exact
+
+    @field_validator("solvers")
+    @classmethod
+    def _of_the_task(cls, solvers: Solvers, info: ValidationInfo) -> Solvers:
+        wrong = wrong_tasks(info.data.get("datasets", []), [*solvers.mapped, *solvers.exact])
+        if wrong:
+            raise refuse(((), text) for text in wrong)
+        return solvers
+
+    @field_validator("measures")
+    @classmethod
+    def _alone(cls, measures: list[Component], info: ValidationInfo) -> list[Component]:
+        solvers = info.data.get("solvers", Solvers())
+        if measures and (solvers.mapped or solvers.exact):
+            raise refuse([((), "stands in the place of `solvers`, not beside them")])
+        return measures
+
+    @field_validator("memory")
+    @classmethod
+    def _in_batches(cls, memory: Memory, info: ValidationInfo) -> Memory:
+        from kfeat.solvers import SOLVERS
+
+        solvers = info.data.get("solvers", Solvers())
+        whole = "a `measure`" if info.data.get("measures") else "an `exact` solver" if solvers.exact else ""
+        if memory == "in_core":
+            return memory
+        if whole:
+            text = f"{whole} needs all rows in memory: give it a setting of its own"
+            raise ValueError(f"{text}, without `memory: out_of_core`")
+        able = [name for name, kind in SOLVERS.items() if kind.out_of_core != "no"]
+        for solver in solvers.mapped:
+            if solver.cls.out_of_core == "no":
+                text = f"{solver.name} needs all features in memory"
+                raise ValueError(f"{text}; those that do not: {', '.join(able)}")
+        return memory
+
+
+def known_task(source: Source) -> Task | None:
+    """Return what data are for, or None for files of one's own, where only their labels tell it."""
+    if isinstance(source, FileSource):
+        return source.task
+    if isinstance(source, str | PinnedSource):
+        return entry(source if isinstance(source, str) else source.name).task
+    return source.task if isinstance(source, LargeQuadric) else "classification"
+
+
+def wrong_tasks(
+    sources: Sequence[Source], solvers: Sequence[Component], task_of: TaskOf = known_task
+) -> list[str]:
+    """Return which solver is for classification and which data for regression, or the other way."""
+    tasks = {source: task_of(source) for source in sources} if solvers else {}
+    return [
+        f"{solver.name} with these parameters is for {solver.build().task}, "
+        f"{source if isinstance(source, str) else source.name} is for {task}; solvers that fit: "
+        f"{', '.join(_fitting(task, solver.cls.needs_kernel))}"
+        for source, task in tasks.items()
+        for solver in solvers
+        if task is not None and solver.build().task != task
+    ]
+
+
+def check_tasks(settings: Iterable[Setting], task_of: TaskOf) -> None:
+    """Raise ConfigError for the solvers of `wrong_tasks` in any setting."""
+    problems = {
+        f"solvers: {problem}": None
+        for one in settings
+        for problem in wrong_tasks(one.datasets, [*one.mapped_solvers, *one.exact_solvers], task_of)
+    }
+    if problems:
+        raise ConfigError("\n  ".join(problems))
+
+
+def _fitting(task: Any, needs_kernel: bool) -> Iterator[str]:
+    """Yield the solvers for a task, with the solver_type that makes them so if it is not the default."""
+    from kfeat.solvers import SOLVERS
+
+    for name, cls in SOLVERS.items():
+        if cls.needs_kernel == needs_kernel:
+            kinds = get_args(get_type_hints(cls.__init__).get("solver_type"))
+            fitting = [str(kind) for kind in kinds if cls(solver_type=kind).task == task]
+            if cls().task == task:
+                yield name
+            elif fitting:
+                yield f"{name} with solver_type {' or '.join(fitting)}"

@@ -1,0 +1,290 @@
+"""The work of a search: candidates scored by cross-validation on subsamples of the training rows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from functools import cache
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from joblib import parallel_config
+from numpy.typing import NDArray
+from sklearn import kernel_ridge, svm
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
+
+from kfeat.data import load
+from kfeat.data.dataset import Dataset, Indices, Matrix
+from kfeat.data.protocol import Protocol
+from kfeat.data.sources import validated
+from kfeat.errors import DataError
+from kfeat.experiments.component import read_component
+from kfeat.kernels.base import squared_norms
+from kfeat.kernels.operands import as_operand
+from kfeat.maps.blocks import one_blas_thread
+from kfeat.memory import check_memory
+from kfeat.own.candidates import Candidate, Entry, Facts, rounded, solver_of
+from kfeat.solvers import Newton
+from kfeat.solvers.base import weights_of_codes
+from kfeat.solvers.ridge import Moments, ridge_path, sum_of
+
+# Of Newton's method while candidates are compared; what is trained in the end may take more steps.
+EPS, STEPS = 1e-2, 100
+NO_SCORE = {"failed": "the score has no value, as R² of a single row"}
+MOST_KEPT = 2**30  # bytes of the Hessians' factors of all folds; beyond it each C is trained by itself
+PATIENCE, ENOUGH = 2, 1.0  # values of C that may be no better than the best before them; and above which
+DENSE_SCALES = ("zscore", "power", "zscore_numbers", "minmax", "unit_rows")
+SPARSE_SCALES = ("unit_rows", "none")
+MOST_POWERS = 300  # columns up to which the exponents of a power transform take about a second to learn
+MOST_FOLDS = 5
+# Rows up to which the exact method has its whole Gram matrix, which a product makes; twice as many where
+# rows are long, since SVC's own dot products cost most there.
+MOST_GRAM, MANY_COLUMNS = 5_000, 100
+NATIVE = {"gaussian": "rbf", "polynomial": "poly"}  # names of SVC's
+SAMPLE = 1000  # rows from which the scales of kernels are learnt
+TIMED_ROWS = 1000
+MOST_GAMMA = 1e9  # of a scaling after which rows still differ, as unit rows of one column do not
+
+
+class Bench:
+    """The data of a search under each scaling, and what can be asked about them; test rows for `test` only.
+
+    A subsample of n rows is the first n of one order of the training rows, in which every beginning has
+    nearly the classes' shares of all; so a smaller one is part of a larger one. Whatever is learnt without
+    labels (scaling, landmarks, directions) is learnt once, on all rows of the subsample, and not anew for
+    each fold.
+    """
+
+    def __init__(
+        self, data: Callable[[str], Dataset], seed: int, threads: int, options: dict[str, Any] | None = None,
+    ) -> None:  # fmt: skip
+        self._under = cache(data)
+        own = data("own")
+        self._seed, self._threads = seed, threads
+        self._n, self._classes = len(own.y_train), own.task == "classification"
+        if not enough_rows(own.y_train, self._classes):
+            raise DataError(
+                f"{own.name}: cross-validation in {MOST_FOLDS} folds takes {MOST_FOLDS} training rows of "
+                "some class, and there are fewer; `kfeat fit` needs none"
+            )
+        self._options = dict(options or {})
+        if "class_weight" in self._options:
+            weights = weights_of_codes(self._options["class_weight"], own.label_names)
+            self._options["class_weight"] = weights
+        self._order = spread_order(own.y_train, self._classes, seed)
+
+    def facts(self) -> Facts:
+        """Return what candidates depend on."""
+        own = self._under("own")
+        gammas = {}
+        for scale in (*_scales(self._under("none").X_train), "own"):
+            scales = _gammas(self._under(scale).X_train[self._order[:SAMPLE]])
+            if scale == "own" or scales["gaussian"] < MOST_GAMMA:
+                gammas[scale] = scales
+        rarest = int(np.unique(own.y_train, return_counts=True)[1].min()) if self._classes else self._n
+        n, d = own.X_train.shape
+        return Facts(own.task, n, own.X_test.shape[0], d, rarest, gammas)
+
+    def score(self, candidate: Candidate, n: int, values: Sequence[float]) -> dict[str, Any]:
+        """Return a candidate's scores on the folds at the best of these values of C (or alpha)."""
+        start = perf_counter()
+        rows = np.sort(self._order[:n])
+        data = self._under(candidate.scale)
+        X, y, values = data.X_train[rows], data.y_train[rows], sorted(values)
+        splits = self._splits(y)
+        if candidate.exact:
+            scores = self._exact_scores(candidate, X, y, values, splits)
+        else:
+            size = 4 * n * max(candidate.size, 1)
+            check_memory(f"{candidate.size:,} features of {n:,} rows", 3 * size, "a smaller map")
+            Z = self._map(candidate, X).fit_transform(X)
+            if candidate.loss == "squares":
+                scores = ridge_scores(Z, y, values, splits)
+            else:
+                scores = newton_scores(candidate.loss, Z, y, values, splits, self._options)
+        return best_column(scores, values) | {"seconds": perf_counter() - start}
+
+    def test(self, candidate: Candidate, value: float) -> dict[str, Any]:
+        """Return the score on the test rows after training on all training rows, and what both take."""
+        data = self._under(candidate.scale)
+        start = perf_counter()
+        kernel = self._kernel(candidate.kernel, data.X_train)
+        feature_map: Any = None if candidate.exact else self._map(candidate, data.X_train).fit(data.X_train)
+
+        def features(X: Matrix) -> Any:
+            return X if feature_map is None else feature_map.transform(X)
+
+        entry = read_component(solver_of(candidate, value, self._options), "solver")
+        solver: Any = entry.build(**({"kernel": kernel} if candidate.exact else {}))
+        solver.fit(features(data.X_train), data.y_train)
+        fitted = perf_counter()
+
+        found = float(solver.score(features(data.X_test), data.y_test))
+        begun = perf_counter()
+        solver.predict(features(data.X_train[:TIMED_ROWS]))
+        predicted = (perf_counter() - begun) * TIMED_ROWS / min(TIMED_ROWS, self._n)
+        if not np.isfinite(found):
+            return dict(NO_SCORE)
+        return {"score": found, "train": fitted - start, "predict": predicted}
+
+    def _splits(self, y: NDArray[Any]) -> list[tuple[Indices, Indices]]:
+        """Return the folds: five of few rows, three of more, one of so many that one tells enough."""
+        n = len(y)
+        folds = 5 if n <= 1_000 else 3
+        cutter = (StratifiedKFold if self._classes else KFold)(folds, shuffle=True, random_state=self._seed)
+        return list(cutter.split(np.zeros(n), y))[: 1 if n > 30_000 else folds]
+
+    def _exact_scores(
+        self, candidate: Candidate, X: Matrix, y: NDArray[Any], values: Sequence[float], splits: Any
+    ) -> NDArray[np.float64]:
+        """Return the scores of the exact method, (folds, values), from one Gram matrix, a fold a thread."""
+        n = len(y)
+        kernel = self._kernel(candidate.kernel, X)
+        few = MOST_GRAM if X.shape[1] <= MANY_COLUMNS else 2 * MOST_GRAM
+        if self._classes and n > few and candidate.kernel["name"] in NATIVE:
+            K, given = None, {**candidate.kernel, "kernel": NATIVE[candidate.kernel["name"]]}
+            del given["name"]
+        else:
+            check_memory(f"the Gram matrix of {n:,} rows", 24 * n * n, "fewer rows")
+            K, given = kernel(X.astype(np.float64)), {"kernel": "precomputed"}
+        machine: Any = kernel_ridge.KernelRidge(kernel="precomputed")
+        if self._classes:
+            machine = svm.SVC(**given, cache_size=1000, class_weight=self._options.get("class_weight"))
+        else:
+            y = y - y.mean()
+        path = {"C" if self._classes else "alpha": list(values)}
+        # Threads that multiply matrices must not each start BLAS's own: OpenBLAS can crash where they do. Of
+        # kernel ridge regression BLAS does nearly all, a fold at a time.
+        threads = self._threads if self._classes else 1
+        with (
+            one_blas_thread() if threads > 1 else nullcontext(),
+            parallel_config("threading", n_jobs=threads),
+        ):
+            search = GridSearchCV(machine, path, cv=splits, refit=False, error_score="raise")
+            found = search.fit(X if K is None else K, y).cv_results_
+        return np.array([found[f"split{fold}_test_score"] for fold in range(len(splits))])
+
+    def _kernel(self, entry: Entry, X: Matrix) -> Any:
+        return read_component(entry, "kernel").build().resolve(X, self._seed)
+
+    def _map(self, candidate: Candidate, X: Matrix) -> Any:
+        assert candidate.map is not None
+        kernel = self._kernel(candidate.kernel, X)
+        component = read_component(candidate.map, "map")
+        return component.build(kernel=kernel, random_state=self._seed, n_jobs=self._threads)
+
+
+def under(
+    source: Any, protocol: Protocol, random_state: int, access: dict[str, Any]
+) -> Callable[[str], Dataset]:
+    """Return what loads a dataset under a protocol with another scaling; "own" is the protocol's."""
+
+    def data(scale: str) -> Dataset:
+        other = {} if scale == "own" else {"scale": scale}
+        changed = validated(Protocol, {**protocol.given(), **other}, "protocol")
+        return load(source, changed, random_state=random_state, **access)
+
+    return data
+
+
+def enough_rows(y: NDArray[Any], classes: bool) -> bool:
+    """Tell whether each fold can have a row of some class; of a regression any row."""
+    return (int(np.unique(y, return_counts=True)[1].max()) if classes else len(y)) >= MOST_FOLDS
+
+
+def _scales(X: Matrix) -> tuple[str, ...]:
+    """Return the scalings that differ from one another on these rows, and that can be done to them."""
+    if not isinstance(X, np.ndarray):
+        return SPARSE_SCALES
+    binary = ((X == 0) | (X == 1)).all(axis=0)
+    left_out = ("power", "zscore_numbers") if binary.all() else () if binary.any() else ("zscore_numbers",)
+    if X.shape[1] > MOST_POWERS:
+        left_out = (*left_out, "power")
+    return tuple(scale for scale in DENSE_SCALES if scale not in left_out)
+
+
+def _gammas(X: Matrix) -> dict[str, float]:
+    """Return what brings gamma times a kernel's distance, or inner product, near 1 on these rows."""
+    square = float(squared_norms(as_operand(X)).mean())
+    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    found = {
+        "gaussian": rounded(1 / max(square - float(mean @ mean), 1e-12)),
+        "polynomial": rounded(1 / max(square, 1e-12)),
+    }
+    if isinstance(X, np.ndarray):
+        half = len(X) // 2
+        distance = float(np.abs(X[:half].astype(np.float64) - X[half : 2 * half]).sum(axis=1).mean())
+        found["laplacian"] = rounded(1 / max(distance, 1e-12))
+    return found
+
+
+def spread_order(y: NDArray[Any], classes: bool, seed: int) -> Indices:
+    """Return a random order of the rows; with `classes` each beginning has nearly their shares of all rows.
+
+    A row's place is (rank in its class + a uniform number) / size of its class.
+    """
+    rng = np.random.default_rng([seed, len(y)])
+    uniform = rng.random(len(y))
+    if not classes:
+        return np.argsort(uniform, kind="stable")
+    place = np.empty(len(y))
+    for kind in np.unique(y):
+        rows = np.flatnonzero(y == kind)
+        rank = np.argsort(np.argsort(uniform[rows], kind="stable"), kind="stable")
+        place[rows] = (rank + rng.random(len(rows))) / len(rows)
+    return np.argsort(place, kind="stable")
+
+
+def newton_scores(
+    loss: Any, Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any, options: dict[str, Any]
+) -> NDArray[np.float64]:
+    """Return the accuracy on each held-out fold for values of C in rising order, (folds, values tried).
+
+    All folds take a value before the next one comes, each from its last solution. Once two values in a row,
+    the last above 1, are no better than one before, the larger ones, which cost the most, are left out.
+    """
+    folds = [(Z[seen], y[seen], Z[held_out], y[held_out]) for seen, held_out in splits]
+    factors = 8 * len(splits) * len(np.unique(y)) * Z.shape[1] ** 2
+
+    def path(X: Any, y: NDArray[Any]) -> Iterator[Newton]:
+        solver = Newton(loss=loss, eps=EPS, max_iter=STEPS, warm_start=True, **options)
+        if factors <= MOST_KEPT:
+            return solver.path(X, y, values)
+        return (solver.set_params(C=C).fit(X, y) for C in values)
+
+    paths = [path(Z_seen, y_seen) for Z_seen, y_seen, _, _ in folds]
+    columns: list[list[float]] = []
+    for C, *trained in zip(values, *paths, strict=True):
+        columns.append([one.score(*fold[2:]) for one, fold in zip(trained, folds, strict=True)])
+        means = np.mean(columns, axis=1)
+        if C > ENOUGH and len(means) - 1 - int(means.argmax()) >= PATIENCE:
+            break
+    return np.array(columns).T
+
+
+def ridge_scores(Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any) -> NDArray[np.float64]:
+    """Return R^2 on each held-out fold for each alpha in rising order, (folds, values), from moments."""
+    rest = np.setdiff1d(np.arange(len(y)), np.concatenate([held_out for _, held_out in splits]))
+    parts = [
+        Moments.of(Z[rows], y[rows]) for rows in (*(held_out for _, held_out in splits), rest) if len(rows)
+    ]
+    scores = np.empty((len(splits), len(values)))
+    for fold, held_out in enumerate(parts[: len(splits)]):
+        seen = sum_of(part for part in parts if part is not held_out)
+        for k, w in enumerate(ridge_path(seen, np.sort(np.asarray(values, float)))):
+            error = held_out.squared_error(w, float(seen.y_mean - seen.x_mean @ w))
+            scores[fold, k] = 1 - error / held_out.yy if held_out.yy > 0 else 0.0
+    return scores
+
+
+def best_column(scores: NDArray[np.float64], values: Sequence[float]) -> dict[str, Any]:
+    """Return the column of the best mean with its value, mean and standard deviation over the folds."""
+    best = int(np.argmax(scores.mean(axis=0)))
+    column = scores[:, best]
+    if not np.isfinite(column).all():
+        return dict(NO_SCORE)
+    return {
+        "value": float(values[best]),
+        "score": float(column.mean()),
+        "sd": float(column.std(ddof=1)) if len(column) > 1 else 0.0,
+        "folds": [float(one) for one in column],
+    }

@@ -1,0 +1,147 @@
+"""The candidates of a search: scaling, kernel, map and loss.
+
+A candidate without a map is the exact method. On few rows it trains in a tenth of the time of a map with a
+thousand features, and it is what maps approximate: so exact methods choose scaling and kernel, and maps stand
+in for the best of them on more rows. Gamma is drawn as a multiple of 1 / (the sum of the columns' variances),
+which is 1/d after z-scores; so a multiple means the same under each scaling.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from kfeat.experiments.component import read_component
+from kfeat.experiments.plan import digest
+from kfeat.maps import maps_for
+
+Entry = dict[str, Any]
+Loss = Literal["squared_hinge", "logistic", "squares"]
+SIZE, LARGEST = 1024, 16384  # D of the first maps, and of the last
+FEW_COLUMNS = 10  # up to which a bandwidth far below the mean distance has neighbours to average over
+MAPS = {
+    "gaussian": ("orf", "nystrom"),
+    "laplacian": ("random_fourier", "nystrom"),
+    "polynomial": ("tensor_sketch", "nystrom"),
+}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A scaling, a kernel and a map as a config's entries, and the loss of the linear machine.
+
+    `scale` is "own" for the scaling that the data or the config have. `map` is None for the exact method: an
+    SVM, or kernel ridge regression.
+    """
+
+    scale: str
+    kernel: Entry
+    map: Entry | None
+    loss: Loss
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @cached_property
+    def key(self) -> str:
+        """The identity of what is computed."""
+        return digest(asdict(self))[:16]
+
+    @property
+    def exact(self) -> bool:
+        """Whether this is the exact method on the kernel."""
+        return self.map is None
+
+    @property
+    def size(self) -> int:
+        """D, or 0 for the exact method."""
+        return 0 if self.map is None else int(self.map.get("n_components", 0))
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What candidates depend on: the sizes of the data and, for each scaling, the scale of each kernel."""
+
+    task: Literal["classification", "regression"]
+    n_train: int
+    n_test: int
+    n_features: int
+    rarest: int  # training rows of the rarest class; all of them in a regression
+    gammas: dict[str, dict[str, float]]  # by scaling, by kernel
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of the exact method, and the first that maps are tried with."""
+        return "squares" if self.task == "regression" else "squared_hinge"
+
+
+def solver_of(candidate: Candidate, value: float, options: Entry) -> Entry:
+    """Return the solver of a candidate as a config's entry; with the `options` of the config's own."""
+    if candidate.loss == "squares":
+        return {"name": "kernel_ridge" if candidate.exact else "ridge", "alpha": value}
+    if candidate.exact:
+        return {"name": "svc", "C": value, **{key: options[key] for key in options if key == "class_weight"}}
+    loss = {"loss": "logistic"} if candidate.loss == "logistic" else {}
+    return {"name": "newton", **loss, "C": value, **options}
+
+
+def reflexes(facts: Facts, scale: str | None = None) -> list[Entry]:
+    """Return what a practitioner tries first: SVMs with gamma about 1/d, under each scaling.
+
+    With a `scale`, the best of these, return what is tried next: other bandwidths, and a cubic kernel.
+    """
+    if scale is None:
+        return [{"scale": one, "kernel": "gaussian", "factor": 1.0} for one in facts.gammas]
+    factors = (4.0, 0.25, 16.0, 256.0)[: 4 if facts.n_features <= FEW_COLUMNS else 3]
+    found: list[Entry] = [{"scale": scale, "kernel": "gaussian", "factor": factor} for factor in factors]
+    return [*found, {"scale": scale, "kernel": "polynomial", "degree": 3}]
+
+
+def suggested(trial: Any, facts: Facts) -> Candidate:
+    """Return the exact method that an Optuna trial suggests."""
+    scale = trial.suggest_categorical("scale", list(facts.gammas))
+    name = trial.suggest_categorical("kernel", [one for one in MAPS if one in facts.gammas[scale]])
+    shape: Entry = {}
+    factor = 1.0
+    if name == "polynomial":
+        shape = {"degree": trial.suggest_int("degree", 1, 4), "coef0": 1}
+    else:
+        most = 1e4 if facts.n_features <= FEW_COLUMNS else 100.0
+        factor = trial.suggest_float("factor", 0.01, most, log=True)
+    kernel = {"name": name, "gamma": rounded(factor * facts.gammas[scale][name]), **shape}
+    return Candidate(scale, kernel, None, facts.loss)
+
+
+def maps_of(exact: Candidate, facts: Facts, n: int) -> list[Candidate]:
+    """Return the maps that stand for an exact method on n rows."""
+    names = [one for one in MAPS.get(exact.kernel["name"], ()) if one != "orf" or facts.n_features > 1]
+    size = min(SIZE, max(n // 3, 1))
+    return [replace(exact, map={"name": name, "n_components": size}) for name in names]
+
+
+def neighbours(one: Candidate, facts: Facts) -> Iterator[Candidate]:
+    """Yield what differs from a candidate in one step: more features, twice or half the gamma, the loss."""
+    if one.map is not None and "n_components" in one.map:
+        for times in (4, 2):
+            if (size := times * one.size) <= min(LARGEST, facts.n_train // 2):
+                yield replace(one, map={**one.map, "n_components": size})
+    gamma = one.kernel.get("gamma")
+    if isinstance(gamma, int | float):
+        for factor in (2.0, 0.5):
+            yield replace(one, kernel={**one.kernel, "gamma": rounded(factor * gamma)})
+    if one.loss != "squares" and not one.exact:
+        yield replace(one, loss="squared_hinge" if one.loss == "logistic" else "logistic")
+
+
+def own_candidates(kernels: Sequence[Entry], maps: Sequence[Entry], loss: Loss, most: int) -> list[Candidate]:
+    """Return the config's own candidates, `most` of them: each kernel with each map that supports it."""
+    found = []
+    for kernel in kernels:
+        suited = maps_for(read_component(kernel, "kernel").build())
+        found += [Candidate("own", kernel, one, loss) for one in maps if one["name"] in suited]
+    return found[:most]
+
+
+def rounded(value: float) -> float:
+    """Return a number with three digits, as a person would write it into a config."""
+    return float(f"{value:.3g}")

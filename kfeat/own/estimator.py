@@ -1,0 +1,202 @@
+"""The search as a scikit-learn estimator: frames or arrays in, the best method within a budget out."""
+
+import warnings
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pandas.api import types
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from kfeat.data import Dataset, Protocol, Raw
+from kfeat.data.coding import learn_coding
+from kfeat.data.dataset import Part
+from kfeat.data.prepare import learn
+from kfeat.data.reading import Reading
+from kfeat.errors import DataError
+from kfeat.experiments.component import read_component
+from kfeat.experiments.engine import physical_cores
+from kfeat.kernels.operands import canonical
+from kfeat.own.bench import Bench, enough_rows
+from kfeat.own.candidates import Candidate, solver_of
+from kfeat.own.file import save_model
+from kfeat.own.journal import Journal
+from kfeat.own.model import KernelModel
+from kfeat.own.new_config import DENSE_VALUES
+from kfeat.own.process import InProcess
+from kfeat.own.search import Found, Search
+
+CODED = Reading(categorical="one_hot", missing="mean")  # how the columns of a frame become numbers
+
+
+class _KernelEstimator(BaseEstimator):
+    """What the classifier and the regressor share."""
+
+    _task: ClassVar[Literal["classification", "regression"]]
+
+    def __init__(
+        self,
+        budget: float = 60.0,
+        prefer: Literal["accuracy", "speed"] = "accuracy",
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.budget = budget
+        self.prefer = prefer
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Search on rows X (n, d), a frame or an array, and labels or targets y (n,), and train the best.
+
+        Raises DataError for bad data, ConfigError where the budget ends before anything is scored.
+        """
+        X, y = self._checked(X, y=y, y_numeric=self._task == "regression", ensure_min_samples=2)
+        codes = y
+        if self._task == "classification":
+            check_classification_targets(y)
+            self.classes_, codes = np.unique(y, return_inverse=True)
+        coding = learn_coding(X, CODED, task=self._task) if isinstance(X, pd.DataFrame) else None
+        enough = enough_rows(codes, self._task == "classification")
+        self.search_ = (
+            self._searched(X if coding is None else _dense(coding.matrix(X)), codes) if enough else None
+        )
+        with warnings.catch_warnings():  # of landmarks that say the same; they were compared as they are
+            warnings.simplefilter("ignore", np.exceptions.RankWarning)
+            self.model_ = self._chosen(coding).fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the labels, or the values, of the rows of X (n, d), shape (n,)."""
+        return self.model_.predict(self._rows(X))
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a file that `kfeat.load_model` and `kfeat predict` take."""
+        check_is_fitted(self, "model_")
+        save_model(self.model_, Path(path))
+
+    def _rows(self, X: Any) -> Any:
+        check_is_fitted(self, "model_")
+        return self._checked(X, reset=False)
+
+    def _checked(self, X: Any, **more: Any) -> Any:
+        """Return the rows: a frame with words, dates or missing cells as it is, all else as numbers."""
+        mixed = more.get("reset") is False and self.model_.coding is not None
+        if mixed and not isinstance(X, pd.DataFrame):
+            X = pd.DataFrame(X, columns=self.feature_names_in_)
+        if isinstance(X, pd.DataFrame) and (mixed or _is_mixed(X)):
+            validate_data(self, X, skip_check_array=True, reset=more.get("reset", True))
+            return (X, self._targets(X, more["y"])) if "y" in more else X
+        floats = [np.float64, np.float32]
+        return validate_data(self, canonical(X), accept_sparse="csr", dtype=floats, **more)
+
+    def _targets(self, X: Any, y: Any) -> NDArray[Any]:
+        """Return labels or targets (n,), one for each row, none of them missing."""
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        if pd.isna(y).any():
+            raise DataError(f"expected a label for each row, got {int(pd.isna(y).sum()):,} rows without one")
+        return y.astype(np.float64) if self._task == "regression" else y
+
+    def _searched(self, X: Any, y: NDArray[Any]) -> Found:
+        raw = Raw("the data", self._task, {"train": Part(X, y)})
+
+        def data(scale: str) -> Dataset:
+            protocol = Protocol.model_validate({"scale": _scale(scale)})
+            rows = learn(raw, protocol, np.arange(len(y)), None).rows(X)
+            return Dataset(raw.name, rows, y, rows[:0], y[:0], self._task, "", verified=False)
+
+        bench = Bench(data, self.random_state, self.n_jobs or physical_cores())
+        return Search(InProcess(bench), Journal(None), self.budget, self.random_state).run()
+
+    def _chosen(self, coding: Any) -> KernelModel:
+        """Return the model of what was found; where nothing was, a Gaussian kernel, C or alpha of 1."""
+        found, value = self.search_, 1.0
+        loss: Any = "squares" if self._task == "regression" else "squared_hinge"
+        candidate = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss)
+        if found is not None:
+            one = (found.quick if self.prefer == "speed" else None) or found.best
+            candidate, value = one.candidate, one.value
+        kernel = read_component(candidate.kernel, "kernel").build()
+        solver = read_component(solver_of(candidate, value, {}), "solver")
+        made: Any = None
+        if candidate.map is not None:
+            made = read_component(candidate.map, "map").build(kernel=kernel, random_state=self.random_state)
+        exact = {"kernel": kernel} if made is None else {}
+        return KernelModel(made, solver.build(**exact), scale=_scale(candidate.scale), coding=coding)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class KernelClassifier(ClassifierMixin, _KernelEstimator):
+    """A kernel classifier that chooses scaling, kernel, map or exact SVM, D and C within a budget of time.
+
+    The search is that of `kfeat tune`. A frame may have columns of words, dates and missing cells: missing
+    numbers become the mean, words become columns of 0 and 1, dates become year, month, weekday and days.
+    Where no class has five rows, nothing can be compared, and an SVM with a Gaussian kernel is trained.
+
+    Parameters
+    ----------
+    budget : float, default 60.0
+        The seconds of the search and of training the best on all rows, about.
+    prefer : {"accuracy", "speed"}, default "accuracy"
+        Whether the most accurate is taken, or the map with the fewest features within half a point of it.
+    random_state : int, default 0
+        The seed of the folds, the candidates and the map.
+    n_jobs : int, optional
+        Threads; None: all physical cores.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels.
+    model_ : KernelModel
+        The trained model, with the coding of a frame's columns where they are not all numbers.
+    search_ : Found or None
+        What was tried, and the best.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> KernelClassifier(budget=2).fit(X, y).score(X, y) > 0.95
+    True
+    """
+
+    _task = "classification"
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values: (n,), positive for the last of two classes, or (n, classes)."""
+        return np.asarray(self.model_.decision_function(self._rows(X)))
+
+
+class KernelRegressor(RegressorMixin, _KernelEstimator):
+    """The same for regression: kernel ridge regression, or ridge regression on a map's features.
+
+    Parameters and attributes are those of `KernelClassifier`, without `classes_`.
+    """
+
+    _task = "regression"
+
+
+def _is_mixed(X: pd.DataFrame) -> bool:
+    return bool(X.isna().any().any()) or not all(types.is_numeric_dtype(kind) for kind in X.dtypes)
+
+
+def _dense(Z: Any) -> Any:
+    """Return coded columns (n, d) as a dense array, so that z-scores are possible, but for very many."""
+    if issparse(Z) and Z.shape[0] * Z.shape[1] > DENSE_VALUES:
+        return canonical(Z)
+    return np.asarray(Z.toarray() if issparse(Z) else Z, dtype=np.float64)
+
+
+def _scale(scale: str) -> str:
+    return "none" if scale == "own" else scale

@@ -1,0 +1,73 @@
+"""What a search has found, a JSON object per line, each appended once: the next call goes on from there."""
+
+import json
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from kfeat.errors import StoreError
+from kfeat.experiments.folder_lock import FolderLock
+
+FILE = "candidates.jsonl"
+Row = dict[str, Any]
+
+
+class Journal:
+    """The rows of one search, open for one process at a time; of a line that a kill cut short nothing counts.
+
+    Rows of other data, another protocol or another seed than `identity` stay in the file and do not count.
+    Without a folder the rows are in memory alone.
+    """
+
+    def __init__(self, folder: Path | None, identity: str = "") -> None:
+        self._folder, self._identity = folder, identity
+        self.rows: dict[str, Row] = {}
+
+    def __enter__(self) -> "Journal":
+        assert self._folder is not None
+        path = self._folder / FILE
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._lock = FolderLock(self._folder)
+            self._lock.acquire()
+        except OSError as error:
+            raise StoreError(f"{self._folder}: cannot be written ({error.strerror})") from None
+        content = path.read_bytes() if path.exists() else b""
+        whole = content[: content.rfind(b"\n") + 1]
+        if whole != content:
+            os.truncate(path, len(whole))
+        for line in whole.splitlines():
+            row = _parsed(line)
+            if row is not None and row.get("search") == self._identity:
+                self.rows[row["key"]] = row
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Release the folder."""
+        self._lock.release()
+
+    def append(self, key: str, row: Row) -> Row:
+        """Keep a row under a key, bring it to the disk, and return it."""
+        self.rows[key] = row = {"search": self._identity, "key": key, **row}
+        if self._folder is None:
+            return row
+        try:
+            with (self._folder / FILE).open("ab") as file:
+                file.write(json.dumps(row, allow_nan=False).encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError(f"{self._folder / FILE}: cannot be written ({error.strerror})") from None
+        return row
+
+
+def _parsed(line: bytes) -> Row | None:
+    """Return the row of a line; None for a line that is none."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) and isinstance(row.get("key"), str) else None

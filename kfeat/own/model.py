@@ -1,0 +1,274 @@
+"""Coding of columns, scaling, map and solver as one scikit-learn estimator of raw rows."""
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn import config_context, metrics
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from kfeat.batches import batch_edges
+from kfeat.data import Protocol, Raw
+from kfeat.data.coding import Coding
+from kfeat.data.dataset import Part
+from kfeat.data.preparation import Preparation
+from kfeat.data.prepare import learn
+from kfeat.data.sources import validated
+from kfeat.errors import ModelError
+from kfeat.kernels.operands import canonical
+from kfeat.maps import FeatureMap
+from kfeat.solvers import Newton
+from kfeat.solvers.base import Solver, available_when, classifies, with_codes
+
+FOLDS = 5  # of calibration
+
+
+def _solver(model: "KernelModel") -> Solver:
+    """Return the fitted solver, or the one to fit, which decide what methods there are."""
+    return getattr(model, "solver_", None) or model.solver or Newton()
+
+
+def _has_probabilities(model: "KernelModel") -> bool:
+    solver = _solver(model)
+    return classifies(solver) and (model.probabilities or hasattr(solver, "predict_proba"))
+
+
+class KernelModel(TransformerMixin, BaseEstimator):
+    """What `kfeat fit` trains and `kfeat.load_model` returns: rows are coded, scaled, mapped, and predicted.
+
+    Rows are arrays (n, d), dense or sparse, or data frames; with a `coding`, frames whose columns are those
+    of the training file, in any order, with its words. Predictions map a block of rows at a time, so that the
+    features of all rows are never in memory together.
+
+    Parameters
+    ----------
+    map : FeatureMap, optional
+        The map, with its kernel; None: the solver sees the scaled rows themselves, as kernel SVMs do.
+    solver : Solver, optional
+        The solver; None is Newton().
+    scale : str, mapping or list of them, default "none"
+        The chain of scaling steps, as in a config's protocol: "minmax", "zscore", {"divide": 255}, ...
+    constant_features : {"keep", "drop"}, default "keep"
+        What becomes of features that have one value in all training rows.
+    dtype : {"float32", "float64"}, default "float32"
+        The precision of what the map and the solver are given.
+    coding : Coding, optional
+        How the columns of a file or a frame become numbers; None: they are numbers.
+    probabilities : bool, default False
+        Whether a classifier without probabilities is calibrated for them, at the cost of five more fits.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, for classifiers.
+    preparation_, map_, solver_ : Preparation, FeatureMap or None, Solver
+        What was learnt.
+    calibration_ : object or None
+        Scikit-learn's calibrated classifier around `solver_`, whose `predict_proba` takes its features.
+    n_features_in_ : int
+        The number of raw columns.
+    about_ : dict
+        What is known of the training: of `kfeat fit` the config, the data's fingerprint, scores, versions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.maps import RandomFourier
+    >>> from kfeat.own import KernelModel
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = KernelModel(RandomFourier(Gaussian("median"), random_state=0), scale="zscore").fit(X, y)
+    >>> model.score(X, y) > 0.95
+    True
+    """
+
+    def __init__(
+        self,
+        map: FeatureMap | None = None,
+        solver: Solver | None = None,
+        scale: Any = "none",
+        constant_features: Literal["keep", "drop"] = "keep",
+        dtype: Literal["float32", "float64"] = "float32",
+        coding: Coding | None = None,
+        probabilities: bool = False,
+    ) -> None:
+        self.map = map
+        self.solver = solver
+        self.scale = scale
+        self.constant_features = constant_features
+        self.dtype = dtype
+        self.coding = coding
+        self.probabilities = probabilities
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train on raw rows X (n, d) and labels or targets y (n,).
+
+        Raises ConfigError for bad parameters, DataError for bad data, and what maps and solvers raise.
+        """
+        steps = {name: getattr(self, name) for name in ("scale", "constant_features", "dtype")}
+        protocol = validated(Protocol, steps, type(self).__name__)
+        X, y = self._raw(X, reset=True), column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        words: tuple[str, ...] = ()
+        solver = self.solver or Newton()
+        if classifies(solver):
+            check_classification_targets(y)
+            if y.dtype.kind not in "biuf":
+                classes, y = np.unique(y, return_inverse=True)
+                words = tuple(str(word) for word in classes)
+        raw = Raw("the data", solver.task, {"train": Part(X, y)})
+        preparation = learn(raw, protocol, np.arange(len(y)), None)
+        return self.fit_prepared(preparation, preparation.rows(X), y, words)
+
+    def fit_prepared(
+        self,
+        preparation: Preparation,
+        X: Any,
+        y: NDArray[Any],
+        label_names: tuple[str, ...] = (),
+        features: Callable[[Any, Any], Any] | None = None,
+    ) -> Self:
+        """Train on rows that are scaled already; labels that are words are codes of `label_names`.
+
+        `features(map, X)` maps the rows as the solver can take them, in batches for instance.
+        """
+        solver = with_codes(clone(self.solver or Newton()), label_names)
+        with config_context(transform_output="default"):
+            feature_map = None if self.map is None else clone(self.map).fit(X)
+            Z = X if feature_map is None else (features or type(feature_map).transform)(feature_map, X)
+        calibrates = self.probabilities and classifies(solver) and not hasattr(solver, "predict_proba")
+        calibration = _calibrated(solver, Z, y) if calibrates else None
+        solver = solver.fit(Z, y) if calibration is None else calibration.estimator
+        # Only now, so that a fit which fails leaves an earlier one whole.
+        self.preparation_, self.map_ = preparation, feature_map
+        self.solver_, self.calibration_ = solver, calibration
+        self.__dict__.pop("classes_", None)  # of an earlier fit
+        if classifies(solver):
+            codes = solver.classes_
+            self.classes_ = np.array([label_names[int(code)] for code in codes]) if label_names else codes
+        self.n_features_in_ = preparation.n_features if self.coding is None else self.coding.width
+        if self.coding is not None and self.coding.names:
+            self.feature_names_in_ = np.array(self.coding.names, dtype=object)
+        self.about_: dict[str, Any] = {"n_train": len(y)}
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label, or the value, of each raw row."""
+        return self.outputs(X, ["predict"])["predict"]
+
+    @available_when(lambda self: classifies(_solver(self)))
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the decision values: (n,), positive for the last of two classes, or (n, classes)."""
+        return self.outputs(X, ["decision_function"])["decision_function"]
+
+    @available_when(_has_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probabilities of the classes (n, classes): the solver's own, or calibrated ones."""
+        return self.outputs(X, ["predict_proba"])["predict_proba"]
+
+    def outputs(self, X: Any, methods: Sequence[str], coded: bool = False) -> dict[str, NDArray[Any]]:
+        """Return what several of `predict`, `decision_function` and `predict_proba` return for rows.
+
+        The rows are mapped once for all of them. They are raw, or `coded` already: a matrix (n, d), dense or
+        CSR. Raises ModelError for no rows.
+        """
+        check_is_fitted(self, "solver_")
+        blocks = self.blocks(X if coded else self._raw(X, reset=False))
+        found = [[self._of(method, Z) for method in methods] for Z in blocks]
+        return dict(zip(methods, map(np.concatenate, zip(*found, strict=True)), strict=True))
+
+    def _of(self, method: str, Z: Any) -> NDArray[Any]:
+        """Return what a method says of rows as the solver sees them."""
+        if method == "predict_proba" and self.calibration_ is not None:
+            return np.asarray(self.calibration_.predict_proba(Z))
+        found: NDArray[Any] = getattr(self.solver_, method)(Z)
+        if method != "predict" or not classifies(self.solver_) or self.classes_.dtype.kind not in "UO":
+            return found
+        return self.classes_[np.searchsorted(self.solver_.classes_, found)]  # words in the place of codes
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the accuracy (classification) or the coefficient of determination (regression).
+
+        Where a protocol made two classes +1 and -1 of the data's labels, `y` has the data's.
+        """
+        check_is_fitted(self, "solver_")
+        if self.preparation_.positive is not None:
+            names = self.coding.label_names if self.coding else ()
+            codes = {name: code for code, name in enumerate(names)}
+            y = self.preparation_.labels(np.array([codes.get(label, label) for label in np.asarray(y)]))
+        measure = metrics.accuracy_score if classifies(_solver(self)) else metrics.r2_score
+        return float(measure(y, self.predict(X)))
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return what the solver sees of raw rows: the map's features (n, D), or the scaled rows."""
+        check_is_fitted(self, "solver_")
+        blocks = self.blocks(self._raw(X, reset=False))
+        return np.concatenate([Z.toarray() if issparse(Z) else Z for Z in blocks])
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Return the names of the columns of `transform`."""
+        check_is_fitted(self, "solver_")
+        if self.map_ is not None:
+            return np.asarray(self.map_.get_feature_names_out())
+        d = int(self.solver_.n_features_in_)
+        return np.array([f"{type(self).__name__.lower()}{i}" for i in range(d)], dtype=object)
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file, which `kfeat.load_model` reads; raises ModelError where that fails."""
+        from kfeat.own.file import save_model
+
+        save_model(self, path)
+
+    def blocks(self, X: Any, scaled: bool = False) -> Iterator[Any]:
+        """Yield what the solver sees of rows that are numbers (n, d), or `scaled` already, block by block."""
+        d = 1 if self.map_ is None else len(self.map_.get_feature_names_out())
+        for start, stop in pairwise(batch_edges(X.shape[0], max(d, X.shape[1]), 8)):
+            rows = X[start:stop] if scaled else self.preparation_.rows(X[start:stop])
+            with config_context(transform_output="default"):
+                Z = rows if self.map_ is None else self.map_.transform(rows)
+            yield Z
+
+    def _raw(self, X: Any, reset: bool) -> Any:
+        """Return raw rows as a matrix of numbers, their columns those of training."""
+        if self.coding is None:
+            floats = [np.float64, np.float32]
+            return validate_data(self, canonical(X), accept_sparse="csr", dtype=floats, reset=reset)
+        if not (X.shape[0] if hasattr(X, "shape") else len(X)):
+            raise ModelError("expected rows, got none")
+        return self.coding.matrix(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = []
+        theirs = _solver(self).__sklearn_tags__()
+        tags.estimator_type = theirs.estimator_type
+        tags.classifier_tags, tags.regressor_tags = theirs.classifier_tags, theirs.regressor_tags
+        return tags
+
+
+def _calibrated(solver: Solver, Z: Any, y: NDArray[Any]) -> Any:
+    """Return scikit-learn's calibrated classifier, whose `estimator` is the solver fitted to Z (n, D).
+
+    P(class c | f) = 1 / (1 + exp(a_c f_c + b_c)) of decision values f, divided by the sum over classes (Platt
+    1999); a and b are fitted to rows that the solver has not seen, in 5 stratified folds. Raises ModelError
+    for a class with fewer rows than folds.
+    """
+    from sklearn.calibration import CalibratedClassifierCV  # which takes as long as all of kfeat to import
+    from sklearn.model_selection import StratifiedKFold
+
+    rarest = int(np.unique(y, return_counts=True)[1].min())
+    if rarest < FOLDS:
+        raise ModelError(
+            f"probabilities are calibrated in {FOLDS} folds, which need {FOLDS} training rows of a class, "
+            f"and one has {rarest}: leave the probabilities out, or the class"
+        )
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
+    fitted = CalibratedClassifierCV(solver, method="sigmoid", cv=folds, ensemble=False).fit(Z, y)
+    return fitted.calibrated_classifiers_[0]

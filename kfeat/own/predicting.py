@@ -1,0 +1,151 @@
+"""A model at work on files of any length, a block of rows at a time; its scores; what it says of itself."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from kfeat.data.coding import Coding
+from kfeat.data.formats import Rows, read_rows
+from kfeat.data.reading import COLUMN_OPTIONS, OPTIONS, Reading, format_of
+from kfeat.errors import DataError, ModelError
+from kfeat.own.model import KernelModel
+from kfeat.parameters import HANDED_IN, plain
+from kfeat.solvers import regression_errors
+from kfeat.solvers.base import classifies
+
+OPTION = {"decision_function": "scores", "predict_proba": "probabilities"}
+TITLE = {"decision_function": "score", "predict_proba": "probability"}
+
+
+def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
+    """Yield a file's rows in blocks, coded as training had them, read as those were if the format is theirs.
+
+    Raises DataError for rows that the model cannot take, and for a file that has none.
+    """
+    reading = Reading.model_validate(model.about_.get("reading", {}))
+    try:
+        same = reading.format in (None, format_of(path, Reading()))
+    except DataError:  # an ending that tells no format: the file is read as the training file was
+        same = True
+    reading, coding = reading if same else Reading(), model.coding
+    if coding is None:  # trained in Python: columns are matched by name where both have names
+        named = OPTIONS[format_of(path, reading)] >= COLUMN_OPTIONS
+        names = tuple(map(str, getattr(model, "feature_names_in_", ()))) if named else ()
+        coding = Coding.of_numbers(model.solver_.task, int(model.n_features_in_), names)
+    return read_rows(path, reading, coding, labels=labels)
+
+
+def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], out: IO[str]) -> int:
+    """Write what the methods say of each row of a file, as CSV with a header, and return how many rows.
+
+    Raises ModelError for a method that the model does not have, DataError for bad rows.
+    """
+    for method in methods:
+        if not hasattr(model, method):
+            lacks = f"{type(model.solver_).__name__} has none; train with `kfeat fit --probabilities`"
+            alone = "a regression has values alone; leave the option out"
+            raise ModelError(f"--{OPTION[method]}: {lacks if classifies(model.solver_) else alone}")
+    n = 0
+    for rows in _rows_of(model, path, labels=False):
+        outputs = model.outputs(rows.X, methods, coded=True)
+        columns = {"prediction": outputs.pop("predict")}
+        for method, found in outputs.items():
+            labels = model.classes_ if found.ndim == 2 else model.classes_[-1:]
+            titles = [f"{TITLE[method]} {label}" for label in labels]
+            columns |= dict(zip(titles, np.atleast_2d(found.T), strict=True))
+        pd.DataFrame(columns).to_csv(out, index=False, header=not n, na_rep="nan", lineterminator="\n")
+        n += rows.X.shape[0]
+    return n
+
+
+def scores_of(task: str, found: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
+    """Return the accuracy, and that of the most frequent class alone; or the errors of a regression."""
+    if task == "regression":
+        return regression_errors(y, found)
+    most = np.unique(y, return_counts=True)[1].max()
+    return {"accuracy": float(np.mean(found == y)), "most_frequent_class": float(most / len(y))}
+
+
+def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
+    """Return the scores on a file's rows and their number.
+
+    Raises DataError for a file without the target, for a label that the model does not know, and bad rows.
+    """
+    found, y = [], []
+    for rows in _rows_of(model, path, labels=True):
+        if rows.y is None:
+            target = model.coding.target if model.coding else None
+            what = "labels" if target is None else f"the column {target}"
+            raise DataError(
+                f"{path}: expected {what} to compare predictions with, got none; `kfeat predict` needs none"
+            )
+        try:
+            y.append(_labels(model, rows.y, rows.start))
+        except DataError as error:
+            raise DataError(f"{path}, {error}") from None
+        found.append(model.outputs(rows.X, ["predict"], coded=True)["predict"])
+    return scores_of(model.solver_.task, np.concatenate(found), np.concatenate(y)), sum(map(len, y))
+
+
+def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
+    """Return a file's labels as the model predicts them; raises DataError for one that it does not know."""
+    y = model.preparation_.labels(y, start)
+    if not classifies(model.solver_):
+        return y
+    if model.classes_.dtype.kind in "UO":
+        names = model.coding.label_names if model.coding else ()
+        y = np.array([names[int(one)] if names else f"{one:.16g}" for one in y])
+    known = np.isin(y, model.classes_)
+    if not known.all():
+        i, labels = int(np.argmin(known)), ", ".join(map(str, model.classes_))
+        told = f"expected one of the labels that the model knows, {labels}, got {y[i]}"
+        raise DataError(f"row {start + i + 1}: {told}")
+    return y
+
+
+def describe(model: KernelModel, path: Path) -> dict[str, Any]:
+    """Return everything about a model as plain JSON: its training, data, labels, parts and sizes."""
+    coding, solver, about = model.coding, model.solver_, model.about_
+    kernel = getattr(model.map_ or solver, "kernel_", None)
+    calibrated = "calibrated" if model.calibration_ is not None else None
+    own = "the solver's own" if hasattr(model, "predict_proba") else "none"
+    return {
+        "file": path.name,
+        "bytes": path.stat().st_size,
+        "task": solver.task,
+        "data": {
+            "fingerprint": about.get("fingerprint"),
+            "rows": about["n_train"],
+            "columns": (coding.names if coding else None) or int(model.n_features_in_),
+            "features": model.preparation_.n_features,
+            "target": coding.target if coding else None,
+        },
+        "labels": plain(model.classes_.tolist()) if classifies(solver) else None,
+        "scale": model.scale,
+        "map": model.map_ and {**_part(model.map_), "columns": int(solver.n_features_in_)},
+        "kernel": f"{kernel!r}: {kernel.formula}" if kernel else "linear",
+        "solver": {
+            **_part(solver),
+            "finished_by": solver.finished_by_,
+            "iterations": int(solver.n_iter_),
+            "converged": bool(solver.converged_),
+        },
+        "probabilities": calibrated or own,
+        **{key: about.get(key) for key in ("scores", "n_test", "seconds", "trial", "environment", "config")},
+    }
+
+
+def _part(estimator: Any) -> dict[str, Any]:
+    """Return the class of a map or solver, its parameters, and what took the place of those left out."""
+    given = {key: value for key, value in estimator.get_params(deep=False).items() if key not in HANDED_IN}
+    shown = {
+        key: repr(value) if hasattr(value, "get_params") else plain(value)
+        for key, value in given.items()
+        if not hasattr(value, "shape")
+    }
+    learnt = estimator.learnt_parameters()
+    return {"name": type(estimator).__name__, **shown, **({"learnt": learnt} if learnt else {})}

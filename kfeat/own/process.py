@@ -1,0 +1,116 @@
+"""A child process that does the work of a search, so that it can be ended at any moment: the budget holds."""
+
+import logging
+import multiprocessing
+import os
+import warnings
+from contextlib import suppress
+from math import inf
+from multiprocessing.connection import Connection
+from time import monotonic
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from kfeat.errors import KfeatError
+from kfeat.experiments.worker import end_with_parent, interrupts_held_back, threads_capped
+
+Answer = dict[str, Any]
+
+
+class InProcess:
+    """Answers as `Assistant` does, from a bench in this process: a budget ends between candidates only."""
+
+    def __init__(self, bench: Any) -> None:
+        self.bench = bench
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Answer | None:
+        """Return the answer of a method of the bench."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _answer(self.bench, method, question)
+
+
+class Assistant(InProcess):
+    """Answers questions to a `Bench` until a deadline; a question that is not answered in time ends it.
+
+    The next question then starts another process, which loads the data anew.
+    """
+
+    def __init__(self, threads: int, **bench: Any) -> None:
+        self._threads, self._bench = threads, {**bench, "threads": threads}
+        self._process: Any = None
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Answer | None:
+        """Return the answer of a method of the bench; None if there is none before the deadline.
+
+        The bench has `limit` seconds for it; the start of its process and the reading of data do not count.
+
+        An answer with the key `failed` says why there is no number. Raises the KfeatError of data that
+        cannot be loaded.
+        """
+        if monotonic() >= deadline:
+            return None
+        try:
+            if self._process is None:
+                self._start()
+                if not self._connection.poll(max(deadline - monotonic(), 0)):
+                    self.end()
+                    return None
+                kind, answer = self._connection.recv()
+                if kind == "error":
+                    self.end()
+                    raise answer
+            self._connection.send((method, question))
+            if not self._connection.poll(max(min(deadline - monotonic(), limit), 0)):
+                self.end()
+                return None
+            kind, answer = self._connection.recv()
+        except (EOFError, OSError):
+            self.end()
+            return {"failed": "the process died, most likely for want of memory"}
+        return dict(answer)
+
+    def _start(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, self._bench), daemon=True)
+        with threads_capped(self._threads), interrupts_held_back():
+            self._process.start()
+        theirs.close()
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._connection.close()
+            self._process = None
+
+
+def _serve(connection: Connection, bench: dict[str, Any]) -> None:
+    from kfeat.own.bench import Bench, under
+
+    end_with_parent()
+    logging.basicConfig(level=logging.ERROR)
+    warnings.simplefilter("ignore")
+    with threadpool_limits(bench["threads"]), suppress(EOFError):
+        try:
+            at = Bench(under(**bench["data"]), bench["seed"], bench["threads"], bench["options"])
+        except KfeatError as error:
+            connection.send(("error", error))
+            return
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what C libraries say is no message of kfeat's
+        connection.send(("ready", None))
+        while True:
+            method, question = connection.recv()
+            connection.send(("answer", _answer(at, method, question)))
+
+
+def _answer(bench: Any, method: str, question: Answer) -> Answer:
+    """Return the answer of a method; a candidate may ask for what cannot be done, and others go on."""
+    try:
+        answer = getattr(bench, method)(**question)
+    except Exception as error:
+        return {"failed": f"{type(error).__name__}: {error}"}
+    return dict(answer if isinstance(answer, dict) else vars(answer))

@@ -1,0 +1,300 @@
+"""A search within a budget of wall time: candidates on growing subsamples, then the test rows, once.
+
+Exact methods on the first rung are drawn by Optuna's TPE; maps of the best follow on the rungs above, and
+at last steps around the best. `kfeat.own.halving` says which candidate goes up a rung.
+"""
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from math import inf
+from time import monotonic
+from typing import Any
+
+from kfeat.errors import ConfigError
+from kfeat.experiments.plan import digest
+from kfeat.own.candidates import (
+    Candidate,
+    Facts,
+    maps_of,
+    neighbours,
+    own_candidates,
+    reflexes,
+    suggested,
+)
+from kfeat.own.halving import TOO_LONG, Scored, Step, grown, leaders, near, next_up, rungs, winner
+from kfeat.own.journal import Journal, Row
+from kfeat.own.process import InProcess
+
+SEARCH = 0.7  # share of the budget after which no candidate begins; the rest trains the best on all rows
+REFLEXES = 0.2  # of the budget at most goes to the reflexes before any goes up a rung
+ONE_CANDIDATE = 0.25  # of the budget at most: a candidate that takes longer is ended
+CLOSING = 2.0  # seconds that writing the table and the figure takes
+MOST_OWN = 3
+MOST = 200  # candidates of one search
+STALE = 15  # candidates in a row without a better one after which the search ends
+GAIN = 2e-4  # what counts as better
+PATHS = {
+    ("C", False): [10.0**k for k in range(-1, 4)],
+    ("C", True): [1.0, 10.0, 100.0],
+    ("alpha", False): [10.0**k for k in range(-6, 4)],
+    ("alpha", True): [10.0**k for k in range(-4, 2)],
+}
+STEP = 10**0.5
+SURE = 0.8  # of the time that remains is what a candidate may take by its estimate
+MAP_SECONDS = 2.0  # that the first map of a kernel takes, about
+PATIENCE = 86400.0  # seconds for reading the data
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A candidate trained on all training rows: its score on the test rows, and seconds.
+
+    `train` is the time of training, `predict` that of predicting 1,000 rows.
+    """
+
+    scored: Scored
+    score: float
+    train: float
+    predict: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search ends with.
+
+    `best` is the winner, `before` the best of the config's own candidates on as many rows. `quick` is the map
+    with the fewest features within half a point of the best on its rows, `exact` the best exact method on the
+    largest rung it reached. `tests` has what was trained on all training rows, the winner first. `own` has
+    the keys of the config's own candidates.
+    """
+
+    facts: Facts
+    scored: Sequence[Scored]
+    best: Scored
+    before: Scored | None
+    quick: Scored | None
+    exact: Scored | None
+    tests: Sequence[Tested]
+    n_kept: int  # rows of earlier calls
+    failed: str | None  # why the winner has no score on the test rows, where it was tried
+    own: frozenset[str] = frozenset()
+
+    @property
+    def quickest(self) -> Tested | None:
+        """The quickest to predict of those that were trained and are within half a point of the best."""
+        good = [one for one in self.tests if one.scored.n >= self.best.n and near(one.scored, self.best)]
+        return min(good, key=lambda one: one.predict, default=None)
+
+
+class Search:
+    """One search: what there is to be asked, what is known, and until when."""
+
+    def __init__(
+        self, asked: InProcess, journal: Journal, budget: float, seed: int,
+        say: Callable[[Scored, Scored], None] = lambda one, best: None,
+    ) -> None:  # fmt: skip
+        self._asked, self._journal, self._seed, self._say = asked, journal, seed, say
+        self._longest = ONE_CANDIDATE * budget
+        self._budget = budget
+
+    def run(
+        self, kernels: Sequence[dict[str, Any]] = (), maps: Sequence[dict[str, Any]] = (), loss: Any = None
+    ) -> Found:
+        """Return what was found; raises ConfigError where the budget ends before one candidate is scored."""
+        n_kept = len(self._journal.rows)
+        facts = self._facts()
+        start = monotonic()  # the start of a process and reading the data have no limit
+        self._search_end = start + SEARCH * self._budget
+        self._end = start + max(self._budget - CLOSING, 0.9 * self._budget)
+        sizes = rungs(facts.n_train, facts.rarest)
+        own = own_candidates(kernels, maps, "squares" if facts.task == "regression" else loss, MOST_OWN)
+        self._candidates(own, facts, sizes)
+        best = self._winner(facts)
+        for one in own[:1]:
+            if not any(other.candidate == one and other.n >= best.n for other in self._scored()):
+                self._score(one, best.n)
+        scored = self._scored()
+        here = [one for one in scored if one.n >= best.n and not one.reason]
+        before = winner(one for one in here if one.candidate in own)
+        maps_near = (one for one in here if not one.candidate.exact and near(one, best))
+        quick = min(maps_near, key=lambda one: (one.candidate.size, -one.score), default=None)
+        exact = winner(one for one in scored if one.candidate.exact)
+        answers = [
+            self._test(one, facts.n_train)
+            for one in dict.fromkeys((best, quick, exact))
+            if one and facts.n_test
+        ]
+        tests = [one for one in answers if isinstance(one, Tested)]
+        failed = next((one for one in answers[:1] if isinstance(one, str)), None)
+        keys = frozenset(one.key for one in own)
+        return Found(facts, scored, best, before, quick, exact, tests, n_kept, failed, keys)
+
+    def _facts(self) -> Facts:
+        answer = self._asked.ask("facts", monotonic() + PATIENCE)  # known or not: the process is ready then
+        if answer is None or "failed" in answer:
+            raise ConfigError(f"the data cannot be used: {answer['failed'] if answer else 'no answer'}")
+        return Facts(**answer)
+
+    def _winner(self, facts: Facts) -> Scored:
+        """Return the best of those that the rest of the budget most likely can train on all rows."""
+        scored = self._scored()
+        rest = (1 - SEARCH) * self._budget
+        quick = [one for one in scored if one.seconds * grown(one, facts.n_train) < rest]
+        if best := winner(quick) or winner(scored):
+            return best
+        reasons = "; ".join(sorted({one.reason for one in scored})[:3])
+        if scored and not any(one.took_too_long for one in scored):
+            raise ConfigError(f"no candidate could be scored: {reasons}")
+        raise ConfigError(
+            f"the budget of {self._budget:g} s ended before one candidate was scored"
+            f"{f' ({reasons})' if reasons else ''}; give a longer --budget"
+        )
+
+    def _candidates(self, own: Sequence[Candidate], facts: Facts, sizes: Sequence[int]) -> None:
+        """Score candidates until time is over or nothing gets better; who may go up a rung goes first."""
+        proposals = Proposals(facts, self._seed)
+        n_reflexes = min(len(reflexes(facts)) + len(reflexes(facts, "own")), MOST)
+        reflexes_end = monotonic() + REFLEXES * self._budget
+        stale, new, top = 0, 0, -inf
+        while monotonic() < self._search_end and stale < STALE:
+            scored = self._scored()
+            best = winner(scored)
+            if best and best.score > top + GAIN:
+                top, stale = best.score, 0
+            waiting = [one for one in own if one.key not in {other.candidate.key for other in scored}]
+            begun = new >= n_reflexes or monotonic() >= reflexes_end
+            up = next_up(scored, sizes, self._fits) or self._next_map(scored, sizes, facts)
+            if up is not None and begun:
+                self._score(up[0], up[1], up[2])
+            elif waiting and new >= min(MOST, 1):  # after the first reflex; with a row for each landmark
+                self._score(waiting[0], next((n for n in sizes if n >= waiting[0].size), sizes[-1]))
+            elif new >= MOST:
+                return
+            elif best and begun and new % 2 and (step := self._next_step(best, scored, facts)):
+                self._score(step, best.n, best)
+                new, stale = new + 1, stale + 1
+            else:
+                new, stale = new + 1, stale + (new > n_reflexes)
+                trial, candidate = proposals.ask()
+                known = any((one.candidate, one.n) == (candidate, sizes[0]) for one in scored)
+                key = _key(candidate, sizes[0])
+                row = self._journal.rows[key] if known else self._score(candidate, sizes[0])
+                proposals.tell(trial, row)
+
+    def _next_map(self, scored: Sequence[Scored], sizes: Sequence[int], facts: Facts) -> Step | None:
+        """Return a map for one of the best exact methods of a rung above the first, where one is missing."""
+        if monotonic() + MAP_SECONDS >= self._search_end:
+            return None
+        begun = {one.candidate.key for one in scored}
+        for n in reversed(sizes[1:] or sizes):
+            for one in leaders(scored, n, exact=True):
+                for candidate in maps_of(one.candidate, facts, n):
+                    if candidate.key not in begun:
+                        return candidate, n, None
+        return None
+
+    def _next_step(self, best: Scored, scored: Sequence[Scored], facts: Facts) -> Candidate | None:
+        """Return what differs from the best in one step and was not scored on its rows."""
+        done = {one.candidate.key for one in scored if one.n == best.n}
+        for candidate in neighbours(best.candidate, facts):
+            grows = max(candidate.size / (best.candidate.size or 1), 1.0) ** 2  # a Hessian takes n D^2
+            if candidate.key not in done and self._fits(replace(best, seconds=grows * best.seconds), best.n):
+                return candidate
+        return None
+
+    def _fits(self, one: Scored, n: int) -> bool:
+        """Tell whether there most likely is the time to score a candidate on n rows."""
+        return one.seconds * grown(one, n) < SURE * min(self._longest, self._search_end - monotonic())
+
+    def _score(self, candidate: Candidate, n: int, since: Scored | None = None) -> Row | None:
+        parameter = "alpha" if candidate.loss == "squares" else "C"
+        values = PATHS[parameter, candidate.exact]
+        if since is not None:
+            values = [since.value]
+            if 3 * since.seconds * grown(since, n) < self._longest / 3:
+                values = [since.value / STEP, since.value, since.value * STEP]
+        began = monotonic()
+        answer = self._asked.ask(
+            "score", self._search_end, self._longest, candidate=candidate, n=n, values=values
+        )
+        if answer is None and monotonic() >= self._search_end:
+            return None  # the next call tries it again
+        if answer is None:
+            answer = {"failed": f"{TOO_LONG} {self._longest:.3g} s", "limit": self._longest}
+        about = {
+            "candidate": asdict(candidate),
+            "n": n,
+            "values": len(values),
+            "seconds": monotonic() - began,
+        }
+        row = self._journal.append(_key(candidate, n), about | answer)
+        if best := winner(self._scored()):
+            self._say(_of_row(row), best)
+        return row
+
+    def _scored(self) -> list[Scored]:
+        """Return what is known; who took too long is known as long as the limit is no longer."""
+        rows = [row for row in self._journal.rows.values() if "candidate" in row]
+        return [_of_row(row) for row in rows if row.get("limit", inf) >= self._longest]
+
+    def _test(self, one: Scored, n_train: int) -> Tested | str | None:
+        """Return how a candidate does on the test rows, from an earlier call if there was one, or why not."""
+        key = digest(["test", one.candidate.key, one.value])[:16]
+        row = self._journal.rows.get(key)
+        if row is None or "failed" in row:
+            if one.seconds * grown(one, n_train) > 2 * self._budget:
+                return None
+            answer = self._asked.ask("test", self._end, candidate=one.candidate, value=one.value)
+            if answer is None:
+                return None
+            row = self._journal.append(key, {"test": True, **answer})
+        if "failed" in row:
+            return str(row["failed"])
+        return Tested(one, row["score"], row["train"], row["predict"])
+
+
+class Proposals:
+    """New exact methods: the reflexes in turn, then those that Optuna's TPE draws."""
+
+    def __init__(self, facts: Facts, seed: int) -> None:
+        import optuna  # half a second that only a search needs
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            sampler = optuna.samplers.TPESampler(
+                seed=seed, multivariate=True, group=True, n_startup_trials=12
+            )
+        self._study = optuna.create_study(direction="maximize", sampler=sampler)
+        self._facts, self._failed = facts, optuna.trial.TrialState.FAIL
+        self._done = (optuna.trial.TrialState.COMPLETE,)
+        self._reflexes = reflexes(facts)
+        self._scales = len(self._reflexes)
+
+    def ask(self) -> tuple[Any, Candidate]:
+        """Return a trial of Optuna's and its candidate: first the reflexes, the last on the best scaling."""
+        n = len(self._study.trials)
+        if n == self._scales and self._study.get_trials(states=self._done):
+            self._reflexes += reflexes(self._facts, self._study.best_params["scale"])
+        if n < len(self._reflexes):
+            self._study.enqueue_trial(self._reflexes[n])
+        trial = self._study.ask()
+        return trial, suggested(trial, self._facts)
+
+    def tell(self, trial: Any, row: Row | None) -> None:
+        """Say what the candidate scored, if it did."""
+        score = None if row is None else row.get("score")
+        self._study.tell(trial, score, state=self._failed if score is None else None)
+
+
+def _of_row(row: Row) -> Scored:
+    candidate = Candidate(**row["candidate"])
+    if "failed" in row:
+        return Scored(candidate, row["n"], -inf, 0.0, 0.0, row["seconds"], str(row["failed"]))
+    seconds = row["seconds"] / row["values"]
+    return Scored(candidate, row["n"], row["score"], row["sd"], row["value"], seconds)
+
+
+def _key(candidate: Candidate, n: int) -> str:
+    return digest([candidate.key, n])[:16]

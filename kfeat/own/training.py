@@ -1,0 +1,150 @@
+"""From a config to a trained model: its one trial, the data, and what is known of the training."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from kfeat.batches import ArrayBatches, MappedBatches, stored
+from kfeat.data import FileSource, PinnedSource, Source, load
+from kfeat.data.cache import cache_folder
+from kfeat.data.protocol import All
+from kfeat.data.reading import Reading, format_of
+from kfeat.data.registry import entry
+from kfeat.errors import ConfigError, ModelError, SolverError
+from kfeat.experiments.component import Component, each
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.machine import environment
+from kfeat.experiments.plan import Trial, dataset_name
+from kfeat.experiments.run import planned
+from kfeat.own.model import KernelModel
+from kfeat.own.predicting import scores_of
+
+SHOWN = 6  # values of one key in a message
+
+
+def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) -> Trial:
+    """Return the first repeat of the one method of an experiment; with `all_rows`, trained on all of them.
+
+    Raises ConfigError, naming what there is to choose from, where the experiment has several datasets,
+    protocols, kernels, maps or solvers, or a measure.
+    """
+    trials = [trial for trial in planned(experiment, **access) if trial.repeat == 0]
+    if any(trial.measure is not None for trial in trials):
+        raise ConfigError(f"{experiment.path}: a `measure` trains nothing; give `solvers` in its place")
+    if all_rows:
+        split = {"split": All(kind="all", seed=0)}
+        whole = [replace(trial, protocol=trial.protocol.model_copy(update=split)) for trial in trials]
+        trials = list({trial.id: trial for trial in whole}.values())
+    if len(trials) > 1:
+        raise ConfigError(
+            f"{experiment.path}: expected one dataset, map and solver to train, got {len(trials)} "
+            f"combinations: {'; '.join(_choices(trials))}; choose with --maps NAME, --no-exact or "
+            "--set KEY=VALUE"
+        )
+    return trials[0]
+
+
+def _choices(trials: Sequence[Trial]) -> list[str]:
+    """Return the keys in which trials differ, each with its values."""
+    flats = [trial.describe() for trial in trials]
+    found: dict[str, str] = {}
+    for key in dict.fromkeys(key for flat in flats for key in flat):
+        values = list(dict.fromkeys(str(flat[key]) for flat in flats if key in flat))
+        if len(values) > 1 and key.split(".")[0] not in found:  # else its components differ themselves
+            found[key] = f"{key}: {', '.join(values[:SHOWN])}{', ...' * (len(values) > SHOWN)}"
+    return list(found.values())
+
+
+def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, **access: Any) -> KernelModel:
+    """Return the model of a trial: with the same data, seeds and numbers as the row that `kfeat run` makes.
+
+    Raises DataError for bad data, SolverError where the solver is for another task or does not come to an
+    end, ModelError for probabilities that there cannot be.
+    """
+    assert trial.solver is not None
+    out_of_core, protocol = trial.memory == "out_of_core", trial.protocol
+    data = load(trial.source, protocol, random_state=trial.seeds["data"], on_disk=out_of_core, **access)
+    assert data.preparation is not None
+    kernel = trial.kernel.build().resolve(data.X_train, trial.seeds["data"])
+    solver = trial.solver.build(kernel=kernel, random_state=trial.seeds["solver"])
+    if solver.task != data.task:
+        raise SolverError(f"{trial.solver.name} is for {solver.task}, the data for {data.task}")
+    if probabilities and (data.task == "regression" or out_of_core):
+        why = "a regression has none" if data.task == "regression" else "they need all features in memory"
+        raise ModelError(f"--probabilities: {why}; leave the option out")
+    model = KernelModel(
+        map=None if trial.map is None else trial.map.build(kernel=kernel, random_state=trial.seeds["map"]),
+        solver=solver,
+        scale=[step if isinstance(step, str) else step.model_dump() for step in protocol.scale],
+        constant_features=protocol.constant_features,
+        dtype=protocol.dtype,
+        coding=data.coding,
+        probabilities=probabilities,
+    )
+    start = perf_counter()
+    features = (lambda of, X: _in_batches(of, X, solver.out_of_core)) if out_of_core else None
+    model.fit_prepared(data.preparation, data.X_train, data.y_train, data.label_names, features)
+    seconds = perf_counter() - start
+    scores = None
+    if held_out := not all_rows and protocol.split.kind != "all":  # whose test rows are the training rows
+        found = [model.solver_.predict(Z) for Z in model.blocks(data.X_test, scaled=True)]
+        scores = scores_of(data.task, np.concatenate(found), data.y_test)
+    model.about_ |= {
+        "task": data.task,
+        "config": as_config(trial),
+        "reading": _reading_of(trial.source).model_dump(exclude_none=True),
+        "trial": trial.id,
+        "fingerprint": data.fingerprint,
+        "verified": data.verified,
+        "n_test": int(data.X_test.shape[0]) if held_out else 0,
+        "scores": scores,
+        "seconds": round(seconds, 4),
+        "environment": environment(),
+    }
+    return model
+
+
+def _in_batches(feature_map: Any, X: Any, how: str) -> Any:
+    """Return features that need not fit in memory, as the solver takes them."""
+    batches = MappedBatches(feature_map, X)
+    if how == "one pass":
+        return batches
+    Z = stored(batches, cache_folder())
+    return ArrayBatches(Z) if how == "passes" else Z
+
+
+def _reading_of(source: Source) -> Reading:
+    """Return how the files of a dataset are read, with the format named; of no files, the defaults."""
+    if isinstance(source, FileSource):
+        reading, path = source.reading, source.path
+    else:
+        forms = entry(dataset_name(source)).forms if isinstance(source, str | PinnedSource) else ()
+        if not forms:  # bundled or generated data
+            return Reading()
+        reading, path = forms[0].reading, forms[0].files["train"].path
+    return reading.model_copy(update={"format": format_of(Path(path), reading)})
+
+
+def as_config(trial: Trial) -> dict[str, Any]:
+    """Return a config, as YAML has it, whose one method is that of the trial."""
+    source = trial.source
+    return {
+        "title": f"A model of {dataset_name(source)}",
+        "dataset": source if isinstance(source, str) else source.model_dump(mode="json", exclude_none=True),
+        "protocol": trial.protocol.given(),
+        "kernel": _entry(trial.kernel),
+        **({} if trial.map is None else {"maps": [_entry(trial.map)]}),
+        "solvers": {"exact" if trial.map is None else "mapped": _entry(trial.solver)},
+        "repeats": 1,
+        "seed": trial.seed,
+        **({} if trial.memory == "in_core" else {"memory": trial.memory}),
+    }
+
+
+def _entry(component: Component | None) -> dict[str, Any]:
+    assert component is not None
+    return {"name": component.name, **{key: each(value, _entry) for key, value in component.given.items()}}

@@ -1,0 +1,130 @@
+"""Two runs side by side, and the same trials of two folders: tables for the terminal, and JSON."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from itertools import groupby
+from math import isnan
+
+from kfeat.analysis.same_trials import SameTrials
+from kfeat.analysis.two_runs import Difference, TwoRuns
+from kfeat.render.terminal import paragraph, table
+from kfeat.render.text import MISSING, factor, time
+from kfeat.saying import plain
+
+NARROW = 80  # columns where the terminal does not say how many it has
+SHORT = {"fit": "map + train", "test": "test"}  # the names of times, which have long titles
+LINE = "  {:<14} {:>13} {:>13} {:>8}  {:<17} {}"
+HEADERS = ("experiment", "solver", "in both", "equal", "greatest change", "time", "only in A", "only in B")
+LEGEND = (
+    "in both: trials with the same id, done in A and B; equal: their scores are, to nine digits",
+    "greatest change: of a score, B less A; time: for map and training, B over A, the geometric mean of "
+    "trials timed in both",
+)
+
+
+def render_two_runs(found: TwoRuns, width: int | None) -> str:
+    """Return the quantities of each cell, what only one run has, and a sentence on them all."""
+    lines = [LINE.format("", "A", "B", "change", "interval", "differs")] * bool(found.differences)
+    for name, members in groupby(found.differences, key=lambda one: one.name):
+        lines.append(paragraph(name, "", width or NARROW))
+        lines += [plain(LINE.format(*_line(one)).rstrip()) for one in members]
+    lines += [
+        paragraph(f"only in {side}: {name}", "", width or NARROW)
+        for side, names in (("A", found.only_a), ("B", found.only_b))
+        for name in names
+    ]
+    return "\n".join([*lines, "", paragraph(_in_all(found), "", width or NARROW)])
+
+
+def _in_all(found: TwoRuns) -> str:
+    scores = [one for one in found.differences if not one.quantity.timed]
+    if not scores:
+        return "No cell is in both runs."
+    differ, unknown = sum(one.differs is True for one in scores), sum(one.differs is None for one in scores)
+    few = f", {unknown} cannot be told (too few runs)" if unknown else ""
+    return (
+        f"Of {len(scores)} scores {differ} differ{few}. Intervals of scores are wide enough that, where none "
+        "differs, one comparison of two runs in 20 says of any that it does."
+    )
+
+
+def _line(one: Difference) -> list[str]:
+    differs = {True: "yes", False: "no", None: "?"}[one.differs]
+    return [SHORT.get(one.quantity.name, one.quantity.title), *_numbers(one), differs]
+
+
+def _numbers(one: Difference) -> list[str]:
+    quantity = one.quantity
+    if quantity.timed:
+        interval = "" if one.interval is None else f"[{factor(one.interval[0])}, {factor(one.interval[1])}]"
+        return [time(one.a.mean), time(one.b.mean), factor(one.change), interval]
+    ends = MISSING if one.interval is None else f"[{', '.join(map(quantity.change, one.interval))}]"
+    change = MISSING if one.change is None else quantity.change(one.change)
+    return [quantity.text(one.a.mean, one.a.sd), quantity.text(one.b.mean, one.b.sd), change, ends]
+
+
+def as_json(found: TwoRuns) -> str:
+    """Return everything as one JSON object."""
+    differences = [
+        {
+            "cell": one.name,
+            "quantity": one.quantity.name,
+            "unit": one.quantity.unit,
+            "a": asdict(one.a),
+            "b": asdict(one.b),
+            "ratio" if one.quantity.timed else "difference": one.change,
+            "interval": one.interval,
+            "how": one.how,
+            "differs": one.differs,
+        }
+        for one in found.differences
+    ]
+    missing = {"only_a": found.only_a, "only_b": found.only_b}
+    return json.dumps({"differences": differences, **missing, "differ": found.differ}, indent=1)
+
+
+def render_same_trials(found: Sequence[SameTrials], width: int | None) -> str:
+    """Return a line for each experiment and solver, and their sums."""
+    lines = [_trials_line(one) for one in found]
+    body = table(HEADERS, lines, width, text=(0, 1), right=(2, 3, 4, 5, 6, 7), keys=2)
+    legend = [paragraph(line, "", width) for line in LEGEND]
+    names = ("both", "equal", "only_a", "only_b")
+    both, equal, only_a, only_b = (sum(getattr(one, name) for one in found) for name in names)
+    sums = (
+        f"trials in both: {both:,}, with the same score: {equal:,}, with another: {both - equal:,}; "
+        f"only in A: {only_a:,}, only in B: {only_b:,}"
+    )
+    return "\n".join([body, "", *legend, "", paragraph(sums, "", width)])
+
+
+def _trials_line(one: SameTrials) -> list[str]:
+    equal = f"{one.equal:,}" if one.both else MISSING
+    only = (f"{number:,}" for number in (one.only_a, one.only_b))
+    return [one.experiment, one.solver, f"{one.both:,}", equal, _change(one), factor(one.time), *only]
+
+
+def _change(one: SameTrials) -> str:
+    if one.greatest is None:
+        return MISSING
+    if one.score is None or isnan(one.greatest):
+        return "no score in one"
+    unit = "points" if one.score.unit == "%" else one.score.unit
+    text = one.score.change(one.greatest)
+    if not float(text):  # the change is too small for the digits that tables print
+        text = f"{one.greatest:+.1g}"
+    return f"{text} {unit}".rstrip()
+
+
+def same_trials_as_json(found: Sequence[SameTrials]) -> str:
+    """Return everything as one JSON object."""
+    lines = [
+        {
+            **asdict(one),
+            "score": one.score and one.score.name,
+            "unit": one.score and one.score.unit,
+            "greatest": None if one.greatest is None or isnan(one.greatest) else one.greatest,
+        }
+        for one in found
+    ]
+    return json.dumps({"same_trials": lines}, indent=1)

@@ -1,0 +1,218 @@
+"""Cross-validation over one parameter, such as C: folds are cut once, and each takes all values in turn."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import floor, log
+from time import perf_counter
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from annotated_types import Gt
+from numpy.typing import NDArray
+from pydantic import FiniteFloat
+from sklearn import model_selection
+from sklearn.base import clone
+
+from kfeat.errors import DataError, ParameterError
+from kfeat.kernels.operands import as_operand
+from kfeat.parameters import Folds, Iterations, Seed
+from kfeat.solvers.base import AboveZero, ClassWeight, NotNegative, Solver, finite, resolved_kernel
+from kfeat.solvers.kernel_machine import KernelMachine
+from kfeat.solvers.libsvm import Libsvm
+from kfeat.solvers.linear import LinearSolver
+from kfeat.solvers.newton import Newton, NewtonLoss
+
+AboveOne = Annotated[FiniteFloat, Gt(1)]
+MOST_STEPS = 10_000
+
+
+def geometric_grid(smallest: float, largest: float, factor: float) -> NDArray[np.float64]:
+    """Return smallest * factor^k, k = 0, 1 ..., up to the largest (to rounding), or raise ParameterError."""
+    if largest < smallest:
+        raise ParameterError(f"a grid from {smallest} up to {largest} is empty: exchange the two")
+    steps = floor((log(largest) - log(smallest)) / log(factor) + 1e-9)
+    if steps > MOST_STEPS:
+        raise ParameterError(f"a grid of {steps:,} steps by {factor} is too long: take a larger factor")
+    return smallest * float(factor) ** np.arange(steps + 1.0)
+
+
+def grid_scores(
+    solver: Solver,
+    X: Any,
+    y: Any,
+    parameter: str,
+    values: Iterable[float],
+    folds: int = 5,
+    random_state: int = 0,
+) -> NDArray[np.float64]:
+    """Return `solver.score` on each held-out fold for each value of the parameter, (folds, len(values)).
+
+    A solver with `warm_start` goes along the values from its last solution, so give them in order. Folds are
+    stratified for classification, drawn from `random_state`; X is cut once per fold, not once per value.
+    """
+    X, y = as_operand(X), np.asarray(y)
+    stratified = solver.task == "classification"
+    cutter = model_selection.StratifiedKFold if stratified else model_selection.KFold
+    grid = [float(value) for value in values]
+    splits = cutter(folds, shuffle=True, random_state=random_state).split(np.zeros(len(y)), y)
+    scores = np.empty((folds, len(grid)))
+    for fold, (seen, held_out) in enumerate(splits):
+        estimator = clone(solver)
+        X_seen, X_held_out = X[seen], X[held_out]
+        along: Iterable[Solver]
+        if isinstance(estimator, Newton) and estimator.warm_start and parameter == "C":
+            along = estimator.path(X_seen, y[seen], grid)
+        else:
+            along = (estimator.set_params(**{parameter: value}).fit(X_seen, y[seen]) for value in grid)
+        for k, trained in enumerate(along):
+            scores[fold, k] = trained.score(X_held_out, y[held_out])
+    return scores
+
+
+class ChoosesC(Solver):
+    """A solver whose C is chosen by cross-validation on the training rows, then trained on all of them.
+
+    Attributes
+    ----------
+    C_, Cs_ : float, ndarray
+        The C that was chosen, and the values that were tried.
+    cv_scores_ : ndarray of shape (folds, values)
+        The accuracies, or coefficients of determination.
+    """
+
+    C_min: float
+    C_max: float
+    C_factor: float
+    folds: int
+    random_state: int | None
+    trained: ClassVar[Solver]  # with each C, and with all parameters that this solver has too
+
+    def learnt_parameters(self) -> dict[str, float]:
+        """Return the C that was chosen."""
+        return {"C": self.C_}
+
+    @finite
+    def fit(self, X: Any, y: Any) -> Any:
+        """Choose C on X (n, d) and y (n,), and train with it on all rows."""
+        X, y = self._check(X, y)
+        self._check_folds(y)
+        y = y if self.task == "regression" else self.classes_[y]
+        start = perf_counter()
+        machine = clone(self.trained)
+        shared = machine.get_params(deep=False).keys() & self.get_params(deep=False)
+        machine.set_params(**{name: getattr(self, name) for name in shared})
+        if self.needs_kernel:  # a bandwidth that is left to the data is learnt once, on all rows
+            machine.set_params(kernel=resolved_kernel(self.kernel, X))
+        self.Cs_ = geometric_grid(self.C_min, self.C_max, self.C_factor)
+        seed = int(self.random_state or 0)
+        self.cv_scores_ = grid_scores(machine, X, y, "C", self.Cs_, self.folds, seed)
+        self.C_ = float(self.Cs_[np.argmax(self.cv_scores_.mean(axis=0))])
+        searched = perf_counter()
+        machine.set_params(C=self.C_).fit(X, y)
+        parameters = machine.get_params(deep=False)
+        self.__dict__ |= {name: learnt for name, learnt in vars(machine).items() if name not in parameters}
+        self.times_ = {"search": searched - start, **machine.times_}
+        return self
+
+    def _check_folds(self, y: Any) -> None:
+        """Raise DataError where a fold would lack a class, or rows."""
+        name, folds = type(self).__name__, self.folds
+        if self.task == "regression":
+            if len(y) < 2 * folds:  # R^2 of a single row has no value
+                raise DataError(f"{name}: {folds} folds need two rows each, got n_samples = {len(y)}")
+        elif (rarest := int(np.bincount(y).min())) < folds:
+            raise DataError(
+                f"{name}: {folds} folds need as many rows of every class, got n_samples = {rarest} of one"
+            )
+
+
+@dataclass(eq=False, repr=False)
+class NewtonCV(ChoosesC, LinearSolver):
+    """Newton with the best C by stratified cross-validation along warm starts, then trained on all rows.
+
+    Parameters
+    ----------
+    C_min, C_max, C_factor : float, default 2^-6, 2^6 and 4
+        C runs over C_min, C_min C_factor, C_min C_factor^2 ... up to C_max; of equally good values the
+        smallest is taken.
+    folds : int, default 5
+        The number of folds, at least 2.
+    loss, eps, bias, class_weight, max_iter : as of Newton
+        The loss, the tolerance, the value of one more feature (below 0: none), the factors of C by class, and
+        the most Newton steps per class and value of C.
+    random_state : int, optional
+        The seed of the folds; None is 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from kfeat.solvers import NewtonCV
+    >>> solver = NewtonCV(C_min=0.01, C_max=1.0, C_factor=10.0, bias=1.0).fit(X, y)
+    >>> solver.cv_scores_.shape, bool(solver.C_ in solver.Cs_)
+    ((5, 3), True)
+    """
+
+    identity_defaults: ClassVar[dict[str, float]] = {"eps": 1e-3}
+    trained: ClassVar[Solver] = Newton(warm_start=True)
+    logistic = Newton.logistic
+
+    C_min: AboveZero = 2.0**-6
+    C_max: AboveZero = 2.0**6
+    C_factor: AboveOne = 4.0
+    folds: Folds = 5
+    loss: NewtonLoss = "squared_hinge"
+    eps: AboveZero = 1e-2
+    bias: FiniteFloat = -1.0
+    class_weight: ClassWeight = None
+    max_iter: Iterations = 300
+    random_state: Seed | None = None
+
+
+@dataclass(eq=False, repr=False)
+class LibsvmCV(ChoosesC, KernelMachine):
+    """Libsvm with the best C by cross-validation on the training rows, then trained on all of them.
+
+    Folds are stratified for classification. A bandwidth that is left to the data is learnt once, on all rows.
+
+    Parameters
+    ----------
+    kernel, solver_type : Kernel, optional, and {0, 3}, default 0
+        The kernel (None: linear), and LIBSVM's -s: 0 is C-SVC (one against one), 3 epsilon-SVR.
+    C_min, C_max, C_factor : float, default 2^-4, 2^8 and 4
+        C runs over C_min, C_min C_factor, C_min C_factor^2 ... up to C_max; of equally good values the
+        smallest is taken.
+    folds : int, default 5
+        The number of folds, at least 2.
+    eps, p, cache_mb, class_weight, max_iter : as of Libsvm
+        The tolerance, half the width of the regression's tube, the kernel cache in MB, the factors of C by
+        class, and the most iterations of each subproblem.
+    random_state : int, optional
+        The seed of the folds; None is 0.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from kfeat.kernels import Gaussian
+    >>> from kfeat.solvers import LibsvmCV
+    >>> solver = LibsvmCV(Gaussian(gamma="median"), C_min=0.1, C_max=10.0, C_factor=10.0).fit(X, y)
+    >>> solver.cv_scores_.shape, bool(solver.C_ in solver.Cs_)
+    ((5, 3), True)
+    """
+
+    trained: ClassVar[Solver] = Libsvm()
+    task = Libsvm.task
+
+    kernel: Any = None
+    solver_type: Literal[0, 3] = 0
+    C_min: AboveZero = 2.0**-4
+    C_max: AboveZero = 2.0**8
+    C_factor: AboveOne = 4.0
+    folds: Folds = 5
+    eps: AboveZero = 1e-3
+    p: NotNegative = 0.1
+    cache_mb: AboveZero | None = None
+    class_weight: ClassWeight = None
+    max_iter: Iterations | None = None
+    random_state: Seed | None = None

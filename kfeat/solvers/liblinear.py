@@ -1,0 +1,241 @@
+"""LIBLINEAR, every solver for classification and regression, on arrays handed over without a loop."""
+
+import ctypes
+import re
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from annotated_types import Ge, Le
+from liblinear import liblinear as library
+from numpy.typing import NDArray
+from pydantic import FiniteFloat
+from scipy.sparse import issparse
+
+from kfeat.errors import ParameterError, SolverError
+from kfeat.solvers import native
+from kfeat.solvers.base import AboveZero, ClassWeight, NotNegative, Subproblem, Task, class_factors, finite
+from kfeat.solvers.linear import LinearSolver
+
+SolverType = Literal[0, 1, 2, 3, 4, 5, 6, 7, 11, 12, 13]
+DEFAULT_EPS = {0: 0.01, 1: 0.1, 2: 0.01, 3: 0.1, 4: 0.1, 5: 0.01, 6: 0.01, 7: 0.1, 11: 1e-4, 12: 0.1, 13: 0.1}
+LOGISTIC = frozenset({0, 6, 7})
+CRAMMER_SINGER = 4
+REGRESSION = frozenset({11, 12, 13})
+PRIMAL = frozenset({0, 2, 11})  # the -s that are a trust-region or line-search Newton method from the start
+
+
+@dataclass(eq=False, repr=False)
+class Liblinear(LinearSolver):
+    """LIBLINEAR's linear models, to the bit: min over w of R(w) + C sum_i loss(y_i, <w, x_i>).
+
+    X is copied: each value (each non-zero, where many are 0) becomes a node of 16 bytes in memory, also
+    where X is mapped from a file; SolverError tells where they do not fit. Newton and Ridge copy nothing.
+    -s 1, 7 and 12 go on as -s 2, 0 and 11 after 300 iterations; `finished_by_` and `subproblems_` tell.
+    Raises DataError for fewer than two classes or sizes beyond C's int, ParameterError for bad parameters.
+    Fan et al., "LIBLINEAR: a library for large linear classification", JMLR 9 (2008).
+
+    Parameters
+    ----------
+    solver_type : int, default 1
+        Its -s: 0 and 7 l2-regularised logistic regression (primal, dual), 1 and 2 l2-loss SVM (dual, primal),
+        3 l1-loss SVM (dual), 4 Crammer and Singer, 5 l1-regularised l2-loss SVM, 6 l1-regularised logistic
+        regression; for regression 11 and 12 l2-loss (primal, dual), 13 l1-loss (dual).
+    C, eps : float, default 1.0 and None
+        The cost of the losses and the tolerance, above 0; None is LIBLINEAR's default for that solver.
+    bias : float, default -1.0
+        With 0 or more every row gets one more feature of this value, penalised unless
+        `regularize_bias=False`; below 0 there is none.
+    p : float, default 0.1
+        Half the width of the regression's tube, in which errors cost nothing.
+    class_weight : dict, "balanced" or None, default None
+        The factor of C for each class; "balanced" weights classes by the inverse of their size.
+    regularize_bias : bool, default True
+        False is its -R, which needs bias 1.
+    significant_digits : int, optional
+        Rounds the features as a text file of so many digits would have.
+    random_state : int, optional
+        The seed of C's rand(); None is the state of a fresh process, so that a fit never depends on what ran
+        before.
+
+    Attributes
+    ----------
+    order_, log_ : ndarray, str
+        The positions in `classes_` of LIBLINEAR's own order of the classes; what LIBLINEAR printed.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> from kfeat.solvers import Liblinear
+    >>> solver = Liblinear(solver_type=2, C=1.0, bias=1.0).fit(X, y)
+    >>> solver.score(X, y) > 0.9, solver.converged_, solver.finished_by_
+    (True, True, '-s 2')
+    """
+
+    out_of_core = "mapped file"
+
+    solver_type: SolverType = 1
+    C: AboveZero = 1.0
+    eps: AboveZero | None = None
+    bias: FiniteFloat = -1.0
+    p: NotNegative = 0.1
+    class_weight: ClassWeight = None
+    regularize_bias: bool = True
+    significant_digits: Annotated[int, Ge(1), Le(15)] | None = None
+    random_state: int | None = None
+
+    @property
+    def task(self) -> Task:
+        """Regression for -s 11, 12 and 13, otherwise classification."""
+        return "regression" if self.solver_type in REGRESSION else "classification"
+
+    @property
+    def logistic(self) -> bool:
+        """Whether scores are log odds."""
+        return self.solver_type in LOGISTIC
+
+    def learnt_parameters(self) -> dict[str, float]:
+        """Return LIBLINEAR's own tolerance for this solver, where none is given."""
+        return {} if self.eps is not None else {"eps": DEFAULT_EPS[self.solver_type]}
+
+    @finite
+    def fit(self, X: Any, y: Any) -> "Liblinear":
+        """Train on X (n, d) and y (n,)."""
+        X, y = self._check(X, y)
+        n_subproblems = 1 if self.task == "regression" else len(self.classes_)
+        native.check_sizes(
+            "LIBLINEAR",
+            rows_times_two=2 * X.shape[0],
+            features_times_classes=(X.shape[1] + (self.bias >= 0)) * n_subproblems,
+            rows_times_classes=X.shape[0] * n_subproblems if self.solver_type == CRAMMER_SINGER else 0,
+        )
+        start = perf_counter()
+        targets = native.labels_in_c(self, y)
+        rows = native.node_rows(self._rounded(X), self.bias if self.bias >= 0 else None)
+        built = perf_counter()
+        W, labels = self._train(rows, X.shape[1], targets, native.weights_in_c(self, y))
+        solved = perf_counter()
+        self.order_ = np.searchsorted(np.unique(targets), labels)
+        self._keep(W.T, X.shape[1])
+        penalised = self.intercept_ / self.bias if self.bias > 0 and self.regularize_bias else 0.0
+        classifies = self.task == "classification"
+        factors = class_factors(self.class_weight, self.classes_, y) if classifies else None
+        self.objective_ = self._objective(self.solver_type, self._scores(X), y, penalised, factors)
+        self.times_ = {"build": built - start, "solve": solved - built, "evaluate": perf_counter() - solved}
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return LIBLINEAR's labels or values: of equal scores its first class wins (of two: the second)."""
+        values = self._values(X)
+        if self.task == "regression":
+            return values
+        if values.ndim == 1:
+            positive = values > 0 if self.order_[0] == 1 else values >= 0
+            return self.classes_[positive.astype(int)]
+        return self.classes_[self.order_[values[:, self.order_].argmax(axis=1)]]
+
+    def _scores(self, X: Any) -> NDArray[np.float64]:
+        return super()._scores(self._rounded(X))
+
+    def _rounded(self, X: Any) -> Any:
+        return X if self.significant_digits is None else round_significant(X, self.significant_digits)
+
+    def _train(
+        self, rows: native.NodeRows, d: int, targets: NDArray[np.float64], weights: dict[int, float]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Run LIBLINEAR's train; return W (columns, subproblems) and the labels in LIBLINEAR's order."""
+        problem = native.structure(
+            library.problem,
+            l=len(targets),
+            n=d + (self.bias >= 0),
+            y=native.c_array(targets, ctypes.c_double),
+            x=native.c_array(rows.pointers, ctypes.POINTER(library.feature_node)),
+            bias=self.bias,
+        )
+        parameter = native.structure(
+            library.parameter,
+            solver_type=int(self.solver_type),  # which may be given as 1.0
+            C=self.C,
+            eps=DEFAULT_EPS[self.solver_type] if self.eps is None else self.eps,
+            p=self.p,
+            regularize_bias=int(self.regularize_bias),
+            **native.weight_fields(weights),
+        )
+        with native.solving(library.liblinear.set_print_string_function, self.random_state) as messages:
+            refusal = library.liblinear.check_parameter(problem, parameter)
+            if refusal:
+                raise ParameterError(f"Liblinear: {refusal.decode()}")
+            model = library.liblinear.train(problem, parameter)
+        try:
+            classes = 1 if self.task == "regression" else model.contents.nr_class
+            n_subproblems = 1 if classes == 2 and self.solver_type != CRAMMER_SINGER else classes
+            W = np.ctypeslib.as_array(model.contents.w, (problem.n, n_subproblems)).copy()
+            labels = [] if self.task == "regression" else model.contents.label[:classes]
+        finally:
+            library.liblinear.free_and_destroy_model(ctypes.byref(model))
+        self.log_ = "".join(messages)
+        return W, np.array(labels, dtype=np.float64)
+
+    def _keep(self, W: NDArray[np.float64], d: int) -> None:
+        """Set the fitted attributes, with scikit-learn's signs: positive for the last of two classes."""
+        regression = self.task == "regression"
+        if not regression:
+            if len(self.classes_) == 2:
+                W = W[:1] if self.order_[0] == 1 else -W[:1]
+            else:
+                W = W[np.argsort(self.order_)]
+        b = self.bias * W[:, d] if self.bias >= 0 else np.zeros(len(W))
+        self.coef_ = np.ascontiguousarray(W[0, :d] if regression else W[:, :d])
+        self.intercept_ = float(b[0]) if regression else b
+        subproblems = read_log(self.log_, self.solver_type)
+        if not subproblems or not np.isfinite(W).all():
+            raise SolverError(f"LIBLINEAR returned no usable model; its messages were: {self.log_!r}")
+        self._report(subproblems)
+
+
+_EVENT = re.compile(
+    r"(?P<newton>init f )|iter +(?P<step>\d+) f |optimization finished, #iter = (?P<finished>\d+)"
+    r"|WARNING: (?P<warning>[^\n]*)|Switching to use (?P<switch>-s \d+)"
+)
+# A note about one line search or one quadratic model: the solver goes on.
+_PASSING = ("reaching max number of inner iterations", "reaching maximal number of CG steps", "quadratic")
+
+
+def read_log(text: str, solver_type: int) -> list[Subproblem]:
+    """Return who finished each subproblem, after how many iterations and why, from LIBLINEAR's messages."""
+    found: list[Subproblem] = []
+    going_on = False
+    for event in _EVENT.finditer(text):
+        if event["newton"] and not going_on and solver_type in PRIMAL:
+            found.append(Subproblem(f"-s {solver_type}", 0))
+        elif event["finished"]:
+            found.append(Subproblem(f"-s {solver_type}", int(event["finished"])))
+        elif event["step"]:
+            found[-1] = replace(found[-1], iterations=int(event["step"]))
+        elif event["warning"] and not event["warning"].startswith(_PASSING):
+            found[-1] = replace(found[-1], stop_reason=event["warning"].strip())
+        elif event["switch"]:
+            found[-1] = Subproblem(event["switch"], 0)
+        going_on = bool(event["switch"])
+    return found
+
+
+def round_significant(X: Any, digits: int) -> Any:
+    """Return X in double precision rounded to `digits` significant decimal digits, as "%.{digits}g" does.
+
+    x -> round(x 10^s) / 10^s with s = digits - 1 - floor(log10 |x|); dense or CSR, any shape.
+    """
+    if issparse(X):
+        return type(X)((_rounded(X.data, digits), X.indices, X.indptr), shape=X.shape)
+    return _rounded(X, digits)
+
+
+def _rounded(values: NDArray[Any], digits: int) -> NDArray[np.float64]:
+    values = values.astype(np.float64)
+    size = np.abs(values)
+    # Zeros and subnormal dust have no logarithm worth taking; they round to themselves.
+    shift = digits - 1 - np.floor(np.log10(np.where(size > 1e-290, size, 1.0)))
+    up, down = 10.0 ** np.maximum(shift, 0), 10.0 ** np.maximum(-shift, 0)
+    return np.rint(values * up / down) / up * down

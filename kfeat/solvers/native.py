@@ -1,0 +1,223 @@
+"""Calling LIBLINEAR and LIBSVM: one thread at a time, and rows as the node arrays that their C code reads."""
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from threadpoolctl import ThreadpoolController
+
+from kfeat.errors import DataError
+from kfeat.kernels.bandwidths import is_forked
+from kfeat.memory import check_memory
+from kfeat.solvers.base import Solver, class_factors
+
+PRINT_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+C_INT_MAX = 2**31 - 1
+_C_LIBRARY: Any = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
+
+_lock = Lock()
+
+
+def _new_lock() -> None:
+    """Start anew in a forked child: another thread of the parent may have held the lock."""
+    global _lock
+    _lock = Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_new_lock)
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Keep all other threads out of the C libraries.
+
+    Their print functions and rand() are global to the process, and so are the random numbers of the LIBLINEAR
+    inside scikit-learn.
+    """
+    with _lock:
+        yield
+
+
+@contextmanager
+def solving(set_print_function: Callable[[Any], None], seed: int | None) -> Iterator[list[str]]:
+    """Collect what the library prints in the list that is yielded; rand() starts from `seed`.
+
+    None stands for the state in which the C library itself starts (seed 1), as in a fresh process.
+    """
+    messages: list[str] = []
+    listen = PRINT_FUNCTION(lambda text: messages.append(text.decode("ascii", "replace")))
+    with one_at_a_time():
+        _C_LIBRARY.srand(ctypes.c_uint(1 if seed is None else seed & 0xFFFFFFFF))
+        set_print_function(listen)
+        try:
+            yield messages
+        finally:
+            set_print_function(PRINT_FUNCTION(0))
+
+
+@contextmanager
+def thread_cap() -> Iterator[None]:
+    """Hold OpenMP, with which LIBSVM is built, to the smallest cap that any thread pool is under.
+
+    A library that is loaded after `threadpool_limits` was called does not know of it: LIBSVM would take all
+    cores of a run that was meant to have one. In a forked child it is one thread, see `is_forked`.
+    """
+    pools = ThreadpoolController()
+    caps = [pool["num_threads"] for pool in pools.info()]
+    with pools.limit(limits=1 if is_forked() else min(caps, default=1), user_api="openmp"):
+        yield
+
+
+def structure(kind: Any, **fields: Any) -> Any:
+    """Return a C structure of the packages with these fields, and all others 0.
+
+    Their own constructors must not be called: `parameter()` and `svm_parameter()` set the print function,
+    under a solve in another thread. What a field points to must be kept alive.
+    """
+    made = kind.__new__(kind)
+    for name, value in fields.items():
+        setattr(made, name, value)
+    return made
+
+
+def weight_fields(weights: dict[int, float]) -> dict[str, Any]:
+    """Return the fields of both libraries' parameters that hold the factors of C by label."""
+    return {
+        "nr_weight": len(weights),
+        "weight_label": (ctypes.c_int * len(weights))(*weights),
+        "weight": (ctypes.c_double * len(weights))(*weights.values()),
+    }
+
+
+def labels_in_c(solver: Solver, y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return y as the libraries shall see it: they treat the labels -1 and +1, and only these, specially."""
+    if solver.task == "classification" and np.array_equal(solver.classes_, [-1, 1]):
+        return 2.0 * y - 1
+    return y.astype(np.float64)
+
+
+def weights_in_c(solver: Any, y: NDArray[Any]) -> dict[int, float]:
+    """Return the factors of C by the libraries' labels: none in regression, or without `class_weight`."""
+    if solver.task == "regression" or solver.class_weight is None:
+        return {}
+    labels = np.unique(labels_in_c(solver, y)).astype(int).tolist()
+    return dict(zip(labels, class_factors(solver.class_weight, solver.classes_, y).tolist(), strict=True))
+
+
+def c_array(values: NDArray[Any], c_type: Any) -> Any:
+    """Return a C pointer of `c_type` to the first of `values`, which must be kept alive."""
+    return ctypes.cast(values.ctypes.data, ctypes.POINTER(c_type))
+
+
+def row_pointers(rows: NDArray[Any]) -> NDArray[np.uintp]:
+    """Return where in memory each row begins."""
+    return (rows.ctypes.data + rows.strides[0] * np.arange(len(rows))).astype(np.uintp)
+
+
+def check_sizes(library: str, **sizes: int) -> None:
+    """Raise DataError if a count does not fit the C int in which the library holds it."""
+    for name, size in sizes.items():
+        if size > C_INT_MAX:
+            raise DataError(
+                f"{library} counts in C's int, at most {C_INT_MAX:,}: {name.replace('_', ' ')} would be "
+                f"{size:,}; take fewer rows, features or classes"
+            )
+
+
+# struct {int index; double value;}: both libraries, 4 bytes of padding between the two.
+NODE = np.dtype({"names": ["index", "value"], "formats": ["i4", "f8"], "offsets": [0, 8], "itemsize": 16})
+BLOCK = 2**16  # nodes written at once (1 MB): both fields are written while they are in the cache
+# Shares of non-zeros below which a dense array is handed over without its zeros. LIBLINEAR walks along one
+# row; LIBSVM merges two, and its branches are hard to foresee unless rows are full or have few values.
+LINEAR_BELOW, MERGED_BELOW = 0.9, 0.25
+
+
+@dataclass(frozen=True)
+class NodeRows:
+    """A matrix as the libraries read it; `nodes` must outlive every use of `pointers`."""
+
+    nodes: NDArray[Any]
+    pointers: NDArray[np.uintp]
+
+
+def node_rows(X: Any, bias: float | None = None, sparse_below: float = LINEAR_BELOW) -> NodeRows:
+    """Return the rows of X as node arrays: (index from 1, value) ..., (d + 1, bias), (-1, -).
+
+    X is a dense array or CSR with sorted indices, shape (n, d), float32 or float64. The nodes take
+    16 bytes * (values + 1 per row, + 1 with a bias), and only a few MB beside them are used. A dense array
+    with a share of non-zeros below `sparse_below` goes without its zeros: no sum changes by a bit. Raises
+    SolverError where memory is short.
+    """
+    n, d = X.shape
+    counts = np.diff(X.indptr).astype(np.int64) if issparse(X) else _nonzeros(X)
+    extra = 1 if bias is None else 2
+    full = not issparse(X) and counts.sum() >= sparse_below * n * d
+    values = n * d if full else int(counts.sum())
+    needed = NODE.itemsize * (values + extra * n)
+    check_memory(f"a matrix of {values:,} values as nodes", needed, "take fewer rows or features")
+    if full:
+        nodes, ends = _full_rows(X, extra)
+    else:
+        nodes, ends = _ragged_rows(X, counts, extra)
+    nodes["index"][ends - 1] = -1
+    if bias is not None:
+        nodes["index"][ends - 2] = d + 1
+        nodes["value"][ends - 2] = bias
+    starts = np.concatenate([[0], ends[:-1]])
+    return NodeRows(nodes, (starts * NODE.itemsize + nodes.ctypes.data).astype(np.uintp))
+
+
+def _full_rows(X: NDArray[Any], extra: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the nodes of all values of a dense array, and where each row's nodes end."""
+    n, d = X.shape
+    nodes = np.empty((n, d + extra), NODE)
+    index = np.arange(1, d + 1, dtype=np.int32)
+    for rows in _blocks(np.full(n, d)):
+        nodes["index"][rows, :d] = index
+        nodes["value"][rows, :d] = X[rows]
+    return nodes.reshape(-1), (d + extra) * np.arange(1, n + 1)
+
+
+def _ragged_rows(X: Any, counts: NDArray[np.int64], extra: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the nodes of the stored (CSR) or non-zero (dense) values, and where each row's nodes end."""
+    ends = np.cumsum(counts + extra)
+    nodes = np.empty(ends[-1], NODE)
+    for rows in _blocks(counts):
+        first = ends[rows.start] - counts[rows.start] - extra
+        block = nodes[first : ends[rows.stop - 1]]
+        # A mask over whole runs is copied run by run in C, much faster than an index per value.
+        inside = np.ones(len(block), dtype=bool)
+        for back in range(1, extra + 1):
+            inside[ends[rows] - first - back] = False
+        if issparse(X):
+            stored = slice(X.indptr[rows.start], X.indptr[rows.stop])
+            block["index"][inside] = X.indices[stored] + 1
+            block["value"][inside] = X.data[stored]
+        else:
+            kept = X[rows] != 0
+            block["index"][inside] = np.nonzero(kept)[1] + 1
+            block["value"][inside] = X[rows][kept]
+    return nodes, ends
+
+
+def _nonzeros(X: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of non-zeros in each row of a dense array."""
+    counts = np.empty(len(X), dtype=np.int64)
+    for rows in _blocks(np.full(len(X), X.shape[1])):
+        counts[rows] = np.count_nonzero(X[rows], axis=1)
+    return counts
+
+
+def _blocks(counts: NDArray[np.int64]) -> list[slice]:
+    """Cut the rows into slices of about BLOCK values, one row at least."""
+    edges = np.flatnonzero(np.diff(np.cumsum(counts) // BLOCK, prepend=-1))
+    return [slice(a, b) for a, b in zip(edges, [*edges[1:], len(counts)], strict=True)]

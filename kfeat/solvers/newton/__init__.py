@@ -1,1 +1,0 @@
-"""Newton's method for linear classifiers in the primal."""

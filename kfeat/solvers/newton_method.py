@@ -1,0 +1,273 @@
+"""Newton's method for regularised linear classifiers in the primal, all classes in the same matrix products.
+
+Each class has its f(w) = ||w||^2 / 2 + sum_i c_i loss(s_i <w, x_i>), s_i = +-1. A sweep is one product of X
+with all directions, an exact line search per class, and one product of X' with the gradients of the losses. A
+direction solves (I + sum_i h_i x_i x_i') d = -grad f over the rows whose loss has a Hessian h_i > 0, by
+conjugate gradients that are preconditioned with the Cholesky factor of an older, or a fresh, Hessian.
+See Keerthi and DeCoste, JMLR 6 (2005); Chapelle, Neural Computation 19 (2007).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from kfeat.errors import SolverError
+from kfeat.solvers.newton_system import DesignMatrix, Vector, conjugate_gradients, hessian_factor, solve
+
+WHOLE = 0.7  # share of rows with a Hessian above 0 from which all rows are used in place, without a copy
+FIRST_GUESS = 5  # conjugate gradient steps that the Hessian of all rows, scaled, needs as preconditioner
+SEPARABLE = 1e-5  # share of the objective at zero below which hardly any loss is left
+EASY = 1e3  # largest cost times the sum of all squares with which a path of growing costs begins
+STAGE_EPS = 1e-2  # tolerance on the way along growing costs
+WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as preconditioner
+
+
+class Loss(NamedTuple):
+    """A convex loss of the margin u = y <w, x> with its gradient and its (generalised) Hessian in u."""
+
+    value: Callable[[Vector], Vector]
+    gradient: Callable[[Vector], Vector]
+    hessian: Callable[[Vector], Vector]
+
+
+LOSSES = {
+    "squared_hinge": Loss(  # max(0, 1 - u)^2, LIBLINEAR's "l2-loss"
+        value=lambda u: np.maximum(1 - u, 0) ** 2,
+        gradient=lambda u: -2 * np.maximum(1 - u, 0),
+        hessian=lambda u: np.where(u < 1, 2.0, 0.0),
+    ),
+    "logistic": Loss(  # log(1 + exp(-u))
+        value=lambda u: np.logaddexp(0, -u),
+        gradient=lambda u: -special.expit(-u),
+        hessian=lambda u: special.expit(u) * special.expit(-u),
+    ),
+}
+
+
+@dataclass
+class Problem:
+    """All one-against-rest problems over the same rows: signs s and costs c, both (n, k)."""
+
+    design: DesignMatrix
+    signs: Vector
+    costs: Vector
+    loss: Loss
+
+
+@dataclass
+class Descent:
+    """The descent of one class so far; `w` (n_columns,), `u` its margins (n,)."""
+
+    w: Vector
+    u: Vector
+    scale: float  # the norm of the gradient at zero, times the share of the rarer label
+    limit: int  # of iterations
+    enough: float = 0.0  # an objective below this ends the descent
+    objective: float = np.inf
+    iterations: int = 0
+    stop_reason: str = ""
+    sums: Vector = field(default_factory=lambda: np.empty(0))  # the gradient of the losses
+    factor: Any = None
+    cg_steps: float = FIRST_GUESS
+
+    @property
+    def gradient(self) -> Vector:
+        """The gradient of the objective."""
+        return self.w + self.sums
+
+
+def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> list[Descent]:
+    """Minimise from W (n_columns, k), or from zero, until two measures are small.
+
+    |grad f| <= eps * min(pos, neg) / n * |grad f(0)|, and the last sweep lowered f by 10 eps f at most (where
+    features outnumber rows, |grad f(0)| is so large that the former alone says little).
+
+    Newton steps from zero go by the least squares fit, which does not lead to the widest margin where
+    classes can be separated without loss: these are solved along a path of growing costs instead.
+    """
+    classes = started(problem, W, max_iter, stop_at=SEPARABLE if W is None else 0.0)
+    descend(problem, classes, eps)
+    separable = [j for j, state in enumerate(classes) if state.stop_reason == "separable"]
+    if separable:
+        part = replace(problem, signs=problem.signs[:, separable], costs=problem.costs[:, separable])
+        solved = along_costs(part, eps, max_iter)
+        for j, state in zip(separable, solved, strict=True):
+            state.iterations += classes[j].iterations
+            classes[j] = state
+    return classes
+
+
+def along_costs(problem: Problem, eps: float, max_iter: int) -> list[Descent]:
+    """Minimise with costs that grow tenfold up to the problem's own, each from the solution before."""
+    design, costs = problem.design, problem.costs
+    # With costs this much smaller the Hessian is so small that a few conjugate gradient steps suffice.
+    last = int(np.ceil(np.log10(max(costs.max() * design.squares.sum() / EASY, 1.0))))
+    classes: list[Descent] = []
+    for smaller in range(last, -1, -1):
+        stage = replace(problem, costs=costs * 10.0**-smaller)
+        if classes:
+            reopen(stage, classes, 10.0, max_iter)
+        else:
+            classes = started(stage, np.zeros((design.shape[1], problem.signs.shape[1])), max_iter)
+        descend(stage, classes, eps if smaller == 0 else max(eps, STAGE_EPS))
+    return classes
+
+
+def reopen(problem: Problem, classes: list[Descent], growth: float, max_iter: int) -> None:
+    """Let the descents go on with costs that are `growth` times what they were."""
+    for j, state in enumerate(classes):
+        state.sums, state.scale, state.enough = growth * state.sums, growth * state.scale, 0.0
+        state.objective, state.stop_reason, state.limit = np.inf, "", state.iterations + max_iter
+        if isinstance(state.factor, np.ndarray):  # a Cholesky factor goes on with its own costs
+            precondition(problem, state, j)
+
+
+def started(problem: Problem, W: Vector | None, max_iter: int, stop_at: float = 0.0) -> list[Descent]:
+    """Return the classes at W, or where W is None at zero or after one step; f < `stop_at` f(0) is enough."""
+    design, signs, costs, loss = problem.design, problem.signs, problem.costs, problem.loss
+    n, n_columns = design.shape
+    k = signs.shape[1]
+    nothing = np.zeros((n, 1))
+    at_zero = design.rmatvec(signs * costs * loss.gradient(nothing))
+    rarer = np.minimum((signs > 0).mean(axis=0), (signs < 0).mean(axis=0))
+    enough = stop_at * (costs * loss.value(nothing)).sum(axis=0)
+    classes = [
+        Descent(
+            w=np.zeros(n_columns) if W is None else W[:, j].copy(),
+            u=np.zeros(n),
+            scale=float(np.linalg.norm(at_zero[:, j]) * rarer[j]),
+            limit=max_iter,
+            enough=float(enough[j]),
+            sums=at_zero[:, j],
+        )
+        for j in range(k)
+    ]
+    if W is None and design.gram_cost(n) <= WITHOUT * k:
+        start_together(problem, classes, at_zero)
+    else:
+        scores = np.zeros((n, k)) if W is None else design.matvec(W)
+        for j, state in enumerate(classes):
+            state.u = signs[:, j] * scores[:, j]
+            state.cg_steps = WITHOUT
+            precondition(problem, state, j)
+        if any(state.u.any() for state in classes):
+            update_gradients(problem, classes, list(range(k)))
+    return classes
+
+
+def precondition(problem: Problem, state: Descent, j: int) -> None:
+    """Take the Hessian's diagonal for a preconditioner, unless a factor will be made at once."""
+    h = problem.costs[:, j] * problem.loss.hessian(state.u)
+    if not wants_factor(problem.design, state, h):
+        state.factor = 1 + float(h.mean()) * problem.design.squares
+
+
+def descend(problem: Problem, classes: list[Descent], eps: float) -> None:
+    """Take Newton steps until every class is done."""
+    while open_classes := judge(problem, classes, eps):
+        directions = np.stack([newton_direction(problem, classes[j], j) for j in open_classes], axis=1)
+        move(problem, classes, open_classes, directions)
+
+
+def start_together(problem: Problem, classes: list[Descent], at_zero: Vector) -> None:
+    """Take the first step of all classes from zero: there all rows have one Hessian, up to their costs."""
+    gram = problem.design.gram()
+    h = problem.costs * problem.loss.hessian(np.zeros((len(problem.costs), 1)))
+    dtype = problem.design.dtype
+    factor = hessian_factor(gram, float(h.mean()), dtype)
+    move(problem, classes, list(range(len(classes))), solve(factor, -at_zero))
+    for j, state in enumerate(classes):
+        h_now = problem.costs[:, j] * problem.loss.hessian(state.u)
+        state.factor = hessian_factor(gram, float(h_now.mean()), dtype)
+
+
+def move(problem: Problem, classes: list[Descent], which: list[int], directions: Vector) -> None:
+    """Step each class along its direction as far as its objective falls, and update its gradient."""
+    changes = problem.design.matvec(directions)
+    for column, j in enumerate(which):
+        state = classes[j]
+        q = problem.signs[:, j] * changes[:, column]
+        d = directions[:, column]
+        length = line_search(state, d, q, problem.costs[:, j], problem.loss)
+        state.w += length * d
+        state.u += length * q
+        state.iterations += 1
+    update_gradients(problem, classes, which)
+
+
+def update_gradients(problem: Problem, classes: list[Descent], which: list[int]) -> None:
+    """Update the gradients of the losses, in one product for all classes."""
+    s, c, gradient = problem.signs, problem.costs, problem.loss.gradient
+    gradients = np.stack([s[:, j] * c[:, j] * gradient(classes[j].u) for j in which], axis=1)
+    sums = problem.design.rmatvec(gradients)
+    for column, j in enumerate(which):
+        classes[j].sums = sums[:, column]
+
+
+def judge(problem: Problem, classes: list[Descent], eps: float) -> list[int]:
+    """Note which of the open classes are done and why, and return the others."""
+    # An objective that falls by less than this share may be rounding in the products alone.
+    stall = 0.01 * float(np.finfo(problem.design.dtype).eps)
+    for j, state in enumerate(classes):
+        if state.stop_reason:
+            continue
+        before, state.objective = state.objective, objective(problem, state, j)
+        if not np.isfinite(state.objective):
+            raise SolverError(f"scores overflow {problem.design.dtype}: scale the features down")
+        if state.objective < state.enough:
+            state.stop_reason = "separable"
+            continue
+        small = np.linalg.norm(state.gradient) <= eps * state.scale
+        if small and before - state.objective <= 10 * eps * state.objective:
+            state.stop_reason = "tolerance"
+        elif state.iterations >= state.limit:
+            state.stop_reason = "iteration limit"
+        elif before - state.objective <= stall * state.objective:
+            state.stop_reason = "rounding"
+    return [j for j, state in enumerate(classes) if not state.stop_reason]
+
+
+def objective(problem: Problem, state: Descent, j: int) -> float:
+    """Return f_j(w)."""
+    return float(state.w @ state.w / 2 + problem.costs[:, j] @ problem.loss.value(state.u))
+
+
+def newton_direction(problem: Problem, state: Descent, j: int) -> Vector:
+    """Return d with (I + X'hX) d = -gradient, up to the forcing term."""
+    h = problem.costs[:, j] * problem.loss.hessian(state.u)
+    active = np.flatnonzero(h)
+    if wants_factor(problem.design, state, h):
+        state.factor = hessian_factor(problem.design.gram(h), 1.0, problem.design.dtype)
+    design = problem.design
+    if len(active) < WHOLE * len(h):
+        design, h = design.take(active), h[active]
+    d, state.cg_steps = conjugate_gradients(design, h, -state.gradient, state.factor)
+    return d
+
+
+def wants_factor(design: DesignMatrix, state: Descent, h: Vector) -> bool:
+    """Tell whether a fresh factor costs less than the steps that the one at hand, or none, asks for."""
+    return state.cg_steps > design.gram_cost(int(np.count_nonzero(h)))
+
+
+def line_search(state: Descent, d: Vector, q: Vector, costs: Vector, loss: Loss) -> float:
+    """Return the step length that minimises f(w + a d), margins u + a q, by safeguarded Newton steps."""
+    wd, dd = float(state.w @ d), float(d @ d)
+    moving = np.flatnonzero(q)
+    u, q, costs = state.u[moving], q[moving], costs[moving]
+    low, high, a = 0.0, np.inf, 1.0
+    at_start = wd + float((costs * loss.gradient(u)) @ q)
+    for _ in range(60):
+        now = u + a * q
+        derivative = wd + a * dd + float((costs * loss.gradient(now)) @ q)
+        if abs(derivative) <= 1e-4 * abs(at_start):
+            break
+        low, high = (low, a) if derivative > 0 else (a, high)
+        next_a = a - derivative / (dd + float((costs * loss.hessian(now)) @ q**2))
+        if not low < next_a < high:
+            next_a = (low + high) / 2 if high < np.inf else 2 * a
+        a = next_a
+    return a

@@ -1,0 +1,337 @@
+"""What the Dask engine decides by itself, without any process."""
+
+import os
+import pickle
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+from click.testing import CliRunner
+
+pytest.importorskip("distributed", reason="the Dask engine needs the package distributed")
+
+import dask
+from distributed import KilledWorker
+from distributed.protocol.pickle import dumps as dask_dumps
+
+from kfeat.cli import main
+from kfeat.cli.progress import Quiet
+from kfeat.errors import DataError, EngineError
+from kfeat.experiments.dask_engine import Dask, _Call, checked, free_worker
+from kfeat.experiments.dask_worker import TRIM, TRIM_OF_DASK, Children
+from kfeat.experiments.engine import opened_engine
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import check_row
+from kfeat.experiments.run import run_trials
+from kfeat.experiments.worker import WorkerOptions
+from tests.cells import fake_row
+
+Write = Callable[..., Path]
+A1, A2, B1 = "tcp://10.0.0.1:1", "tcp://10.0.0.1:2", "tcp://10.0.0.2:1"
+
+
+@pytest.mark.parametrize(
+    ("taken", "avoided", "exclusive", "place"),
+    [
+        ([], [], False, A1),
+        ([A1], [], False, A2),
+        ([A1, A2], [], False, B1),
+        ([A1, B1], [], False, A2),
+        ([A1, A2, B1], [], False, B1),
+        ([A1, A2, B1, B1], [], False, None),
+        ([A1], [], True, B1),
+        ([A2, B1], [], True, None),
+        ([], [A2], False, B1),
+        ([B1, B1], [A2], False, A1),
+        ([B1], [A2], True, A1),
+    ],
+)
+def test_a_trial_goes_where_there_is_room_and_no_worker_was_lost_under_it(
+    taken: list[str], avoided: list[str], exclusive: bool, place: str | None
+) -> None:
+    assert free_worker({A1: 1, A2: 1, B1: 2}, taken, avoided, exclusive) == place
+
+
+def test_no_worker_no_place() -> None:
+    assert free_worker({}, [], [], False) is None
+
+
+class Future:
+    """Stands in for Dask's future that is over in some way."""
+
+    def __init__(self, status: str, value: Any = None) -> None:
+        self.status, self.value = status, value
+
+    def result(self, timeout: float) -> Any:
+        return self.value
+
+    exception = result
+
+    def add_done_callback(self, tell: Callable[[object], None]) -> None:
+        if self.status != "pending":
+            tell(self)
+
+
+LACKING = Future("error", DataError("own.csv: no such file"))
+
+
+class Cluster:
+    """Stands in for a client of a scheduler: `answer` says by worker and trial's id what becomes of it."""
+
+    status = "running"
+
+    def __init__(self, *workers: str, answer: Callable[[str, str], Future]) -> None:
+        self.workers, self.answer = list(workers), answer
+        self.sent: list[str] = []
+        self.cancelled: list[object] = []
+
+    def cancel(self, futures: list[Any]) -> None:
+        self.cancelled += futures
+
+    def nthreads(self, callback_timeout: float) -> dict[str, int]:
+        return dict.fromkeys(self.workers, 1)
+
+    def submit(self, function: object, task: bytes, key: str, workers: list[str], pure: bool) -> Future:
+        (worker,) = workers
+        self.sent.append(worker)
+        return self.answer(worker, key.partition("-")[0])
+
+
+@pytest.fixture
+def dask_of(monkeypatch: pytest.MonkeyPatch) -> Callable[[Cluster], Dask]:
+    monkeypatch.setattr("kfeat.experiments.dask_engine.LOOK_SECONDS", 0.01)
+    return lambda cluster: Dask(cluster, WorkerOptions(), here=False, exclusive=False)  # type: ignore[arg-type]
+
+
+Made = Callable[[Cluster], Dask]
+
+
+@pytest.mark.parametrize(
+    "future",
+    [Future("pending"), Future("error", KilledWorker("key", None, 3)), Future("finished", None)],
+    ids=lambda future: future.status,
+)
+def test_a_trial_begins_again_three_times_and_has_then_failed(
+    trials: list[Trial], future: Future, tmp_path: Path, dask_of: Made, caplog: pytest.LogCaptureFixture
+) -> None:
+    def answer(worker: str, trial: str) -> Future:
+        if future.status == "pending":
+            cluster.workers = [f"tcp://10.0.0.{len(cluster.sent) + 1}:1"]
+        return future
+
+    cluster = Cluster(A1, answer=answer)
+    (row,) = run_trials(trials[:1], tmp_path, dask_of(cluster), Quiet()).values()
+    check_row(row)
+    assert (row["id"], row["status"]) == (trials[0].id, "failed")
+    assert row["reason"].startswith(f"each of the 4 Dask workers that took it was lost ({A1}, ")
+    assert [one.message for one in caplog.records if "its trial begins again" in one.message][2:]
+    assert len(cluster.sent) == 4
+
+
+@pytest.mark.parametrize(
+    ("future", "status", "match"),
+    [
+        (Future("cancelled"), "running", "scheduler was lost"),
+        (Future("finished", {}), "connecting", "scheduler was lost"),
+        (Future("error", OSError("out of order")), "running", "10.0.0.1:1 cannot run trials"),
+        (Future("error", EngineError("cannot read it")), "running", "cannot read it .on the Dask worker at"),
+        (Future("finished", {}), "running", "runs another version of kfeat"),
+    ],
+)
+def test_what_is_no_row_is_an_error(
+    trials: list[Trial], tmp_path: Path, dask_of: Made, future: Future, status: str, match: str
+) -> None:
+    def answer(worker: str, trial: str) -> Future:
+        cluster.status = status
+        return future
+
+    cluster = Cluster(A1, answer=answer)
+    with pytest.raises(EngineError, match=match):
+        run_trials(trials[:1], tmp_path, dask_of(cluster), Quiet())
+
+
+def test_a_worker_without_the_data_hands_trials_on_to_others(
+    trials: list[Trial], tmp_path: Path, dask_of: Made, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers = {trial.id: Future("finished", fake_row(trial, 0.5)) for trial in trials}
+    cluster = Cluster(A1, B1, answer=lambda worker, trial: LACKING if worker == A1 else answers[trial])
+    rows = run_trials(trials, tmp_path, dask_of(cluster), Quiet())
+    assert [rows[trial.id]["status"] for trial in trials] == ["done"] * len(trials)
+    assert f"own.csv: no such file (on the Dask worker at {A1}); its trial goes to another" in caplog.text
+
+
+@pytest.mark.parametrize("loses", [False, True])
+def test_data_that_no_worker_has_end_the_run(
+    trials: list[Trial], tmp_path: Path, dask_of: Made, loses: bool
+) -> None:
+    """Where the last worker with them is lost, too."""
+    workers = [f"tcp://10.0.0.{i}:1" for i in range(9)]
+
+    def answer(worker: str, trial: str) -> Future:
+        if loses and worker == workers[-1]:
+            cluster.workers.remove(worker)
+            return Future("pending")
+        return LACKING
+
+    cluster = Cluster(*workers, answer=answer)
+    with pytest.raises(DataError, match=r"own.csv: no such file .on the Dask worker at tcp"):
+        run_trials(trials[:1], tmp_path, dask_of(cluster), Quiet())
+    assert sorted(cluster.sent) == workers
+
+
+def test_what_nobody_wants_any_more_is_cancelled(trials: list[Trial], dask_of: Made) -> None:
+    futures = {trial.id: Future("pending") for trial in trials}
+    engine = dask_of(cluster := Cluster(A1, B1, answer=lambda _, trial: futures[trial]))
+    assert not engine.has_room()  # before the first look
+    engine.events()
+    engine.submit(trials[0])
+    engine.submit(trials[1])
+    assert not engine.has_room()
+    engine.cancel([trials[1].id])
+    assert cluster.cancelled == [futures[trials[1].id]]
+    assert engine.has_room()
+
+
+def test_a_row_of_another_version_is_refused(trials: list[Trial]) -> None:
+    row = fake_row(trials[0], 0.5)
+    assert checked(row, trials[0], A1) is row
+    other = row | {"map": row["map"] | {"version": 2}}
+    with pytest.raises(EngineError, match="another version of kfeat: its row differs from the trial in map;"):
+        checked(other, trials[0], A1)
+
+
+def test_a_workers_own_mirror_counts_before_that_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KFEAT_MIRROR", "/its/own")
+    options = WorkerOptions(mirror="/of/the/run")
+    assert Children(options, here=False).options.mirror == "/its/own"
+    assert Children(options, here=True).options.mirror == "/of/the/run"
+    monkeypatch.setenv("KFEAT_MIRROR", "its own")
+    assert Children(options, here=False).options.mirror == str(Path.cwd() / "its own")
+    monkeypatch.setenv("KFEAT_MIRROR", "https://mirror.example/data")
+    assert Children(options, here=False).options.mirror == "https://mirror.example/data"
+    monkeypatch.delenv("KFEAT_MIRROR")
+    assert Children(options, here=False).options.mirror == "/of/the/run"
+
+
+def test_without_the_package_a_sentence_says_what_to_install(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(sys.modules, "kfeat.experiments.dask_engine")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    refused = CliRunner().invoke(main, ["run", str(write()), "--engine", "dask"])
+    assert refused.exit_code == 2
+    assert refused.stderr == (
+        "kfeat: --engine dask needs the package distributed; pip install distributed adds it\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "jobs", "exclusive", "alone"),
+    [
+        (None, 1, False, True),
+        (None, 2, False, False),
+        (None, 2, True, True),
+        (A1, 1, False, False),
+        (A1, 1, True, True),
+    ],
+)
+def test_times_count_only_where_each_machine_has_one_trial_at_a_time(
+    address: str | None, jobs: int, exclusive: bool, alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = MagicMock(status="running")
+    monkeypatch.setattr("kfeat.experiments.dask_engine.dask_client", lambda *_: nullcontext(client))
+    with opened_engine("dask", jobs, address, exclusive, WorkerOptions(time_limit=5.0)) as engine:
+        assert (engine.here, engine.alone, engine.options.alone) == (address is None, alone, alone)
+    given = client.register_plugin.call_args.args[0].options
+    assert (given.time_limit, given.folder) == (5.0, str(Path.cwd()))
+    client.unregister_worker_plugin.assert_called_once()
+    client.register_plugin.side_effect = ImportError("No module named 'kfeat'")
+    with (
+        pytest.raises(EngineError, match="a Dask worker cannot run trials"),
+        opened_engine("dask", jobs, address, exclusive, WorkerOptions()),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nowhere", "ftp://x:1", ""])
+def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kfeat.experiments.dask_client.ANSWER_SECONDS", 0.2)
+    with (
+        pytest.raises(EngineError, match="no Dask scheduler answers at") as refused,
+        opened_engine("dask", 1, address, False, WorkerOptions()),
+    ):
+        pass
+    assert "does not speak as Dask does" not in str(refused.value)
+
+
+def test_what_listens_and_never_greets_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the scheduler's own dashboard, whose address stands below that of the scheduler."""
+    monkeypatch.setattr("kfeat.experiments.dask_client.ANSWER_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            pytest.raises(EngineError, match="does not speak as Dask does; its dashboard has another port"),
+            opened_engine("dask", 1, address, False, WorkerOptions()),
+        ):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        (["--exclusive"], "belong to --engine dask"),
+        (["--scheduler", "tcp://h:1"], "belong to --engine dask"),
+        (["--engine", "dask", "--scheduler", "tcp://h:1", "--jobs", "2"], "leave --jobs out"),
+        (["--engine", "carts"], "'local', 'dask'"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(write: Write, options: list[str], advice: str) -> None:
+    refused = CliRunner().invoke(main, ["run", str(write()), *options])
+    assert refused.exit_code == 2
+    assert advice in refused.stderr
+
+
+def test_a_scheduler_needs_no_kfeat_to_hand_on_a_trial(trials: list[Trial], tmp_path: Path) -> None:
+    sent = tmp_path / "task"
+    sent.write_bytes(dask_dumps((pickle.loads, pickle.dumps(_Call("children", "key", trials[0])))))
+    program = (
+        "import sys; from pathlib import Path; from distributed.protocol.pickle import loads\n"
+        f"task, argument = loads(Path({str(sent)!r}).read_bytes())\n"
+        "print(task.__name__, type(argument).__name__, any(one.startswith('kfeat') for one in sys.modules))"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout == "loads bytes False\n"
+
+
+def test_a_worker_hands_a_trial_on_without_its_libraries(trials: list[Trial], tmp_path: Path) -> None:
+    """Its child imports them, and would have to wait until the worker itself had, 2 seconds or more."""
+    sent = tmp_path / "task"
+    sent.write_bytes(pickle.dumps(_Call("children", "key", trials[0])))
+    program = (
+        "import pickle, sys; from pathlib import Path; from kfeat.experiments import dask_worker\n"
+        "dask_worker.run_on_worker = lambda *arguments: arguments\n"
+        f"children, key, pickled = pickle.loads(Path({str(sent)!r}).read_bytes())\n"
+        "print(children, key, type(pickled).__name__, 'sklearn' in sys.modules)\n"
+        "print(pickle.loads(pickled).id)"
+    )
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout == f"children key bytes False\n{trials[0].id}\n"
+
+
+def test_children_have_memory_as_anywhere_else_unless_someone_wished_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shipped = next(one["distributed"]["nanny"] for one in dask.config.defaults if "distributed" in one)
+    assert str(shipped["pre-spawn-environ"][TRIM]) == TRIM_OF_DASK
+    for value, left in ((TRIM_OF_DASK, None), ("12345", "12345"), (None, None)):
+        monkeypatch.delenv(TRIM, raising=False)
+        if value:
+            monkeypatch.setenv(TRIM, value)
+        Children(WorkerOptions(), here=True).setup(None)
+        assert os.environ.get(TRIM) == left

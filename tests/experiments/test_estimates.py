@@ -1,0 +1,137 @@
+"""The seconds and the memory that trials are said to take, beside those that the published ones took."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kfeat.data.shapes import Shape
+from kfeat.experiments.estimates import (
+    TRIAL,
+    Past,
+    Work,
+    cpu_seconds,
+    estimates,
+    formula,
+    peak_bytes,
+    work_of,
+)
+from tests.cells import planned
+from tests.experiments.rows import row
+
+RESULTS = Path(__file__).parents[2] / "results"
+AVAILABLE = 20e9  # of the machine that made the rows
+
+
+def published() -> dict[Path, list[dict[str, Any]]]:
+    """A third of the published rows, those that are done, by file."""
+    found = defaultdict(list)
+    for path in sorted(RESULTS.rglob("trials.jsonl")):
+        for one in map(json.loads, path.read_text(encoding="utf-8").splitlines()[::3]):
+            if one["status"] == "done":
+                found[path].append(one)
+    return found
+
+
+def test_the_formulas_are_near_and_past_rows_of_other_cells_are_nearer() -> None:
+    """Seconds as a ratio with what every trial takes added to both."""
+    memory, by_formula, by_past = [], [], []
+    for rows in published().values():
+        known = set(list(dict.fromkeys(one["cell"] for one in rows))[::2])
+        past = Past(one for one in rows if one["cell"] in known)
+        for one in rows:
+            work, taken = work_of(one), cpu_seconds(one) + TRIAL
+            memory.append(peak_bytes(work, AVAILABLE) / (1e6 * one["peak_memory_mb"]))
+            by_formula.append(formula(work) / taken)
+            if one["cell"] not in known:
+                expected = past.seconds(one["cell"], work)
+                assert expected is not None
+                by_past.append(expected / taken)
+    assert len(memory) > 4_000
+    assert (np.array(memory) >= 0.8).mean() > 0.98
+    assert (np.array(memory) <= 3).mean() > 0.95
+    assert share_within(10, by_formula) > 0.85
+    assert share_within(3, by_past) > 0.9
+
+
+def share_within(factor: float, ratios: list[float]) -> float:
+    return float((np.abs(np.log(ratios)) < np.log(factor)).mean())
+
+
+EXACT = Work(("mine", "linear", "exact", "libsvm"), n=1000, rows=1100, d=64, D=None, pair=1000)
+MAPPED = Work(("mine", "linear", "tensor_sketch", "liblinear"), n=10_000, rows=11_000, d=100, D=1_000)
+
+
+def test_memory_grows_with_columns_and_a_kernel_machine_takes_half_of_what_is_there_at_most() -> None:
+    wide = replace_in(MAPPED, D=2_000)
+    assert peak_bytes(wide, AVAILABLE) - peak_bytes(MAPPED, AVAILABLE) > 1_000 * 20 * 10_000
+    assert peak_bytes(replace_in(wide, on_disk=True), AVAILABLE) < peak_bytes(MAPPED, AVAILABLE)
+    large = replace_in(EXACT, n=10**6, rows=10**6, pair=10**6, stored=0.0)
+    assert peak_bytes(large, 2e9) - peak_bytes(replace_in(large, n=0, pair=0), 2e9) == 10**9
+
+
+def replace_in(work: Work, **changes: Any) -> Work:
+    return work._replace(**changes)
+
+
+def test_columns_are_those_that_a_map_makes() -> None:
+    def columns(**feature_map: Any) -> int | None:
+        return work_of(row("a", map=feature_map), Shape(10, 10, 7)).D
+
+    sketch = {"name": "tensor_sketch", "n_components": 5}
+    assert columns(name="random_maclaurin", n_components=5, h01=True) == 5 + 1 + 7
+    assert columns(name="stacked", maps=[sketch, sketch]) == 10
+    assert columns(name="nystrom", n_components=9, rank=4) == 4
+
+
+def test_a_cell_takes_the_mean_seconds_and_the_least_peak_of_its_rows(write: Callable[..., Path]) -> None:
+    trial = planned(write())[0]
+    rows = [
+        row(str(i), cell=trial.cell, map={"name": "tensor_sketch"}, peak_memory_mb=100.0 * i,
+            seconds={"train": {"cpu": 2.0 * i, "wall": 9.0}}) for i in (1, 2)
+    ]  # fmt: skip
+    found = estimates([trial], rows, 1e9)[trial.id]
+    assert (found.seconds, found.memory) == (3.0, 100_000_000)
+    assert estimates([trial], rows, 1e9, time_limit=2.5)[trial.id].seconds == 2.5
+    assert estimates([replace(trial, repeat=9)], rows, 1e9).popitem()[1] == found
+    assert estimates([trial], [], 1e9)[trial.id].memory != found.memory
+
+
+def test_another_cell_of_its_kind_takes_its_formula_by_their_ratio() -> None:
+    done = row("a", n_train=1000, n_test=100, n_features=64, dataset="mine")
+    four_times = replace_in(EXACT, n=4000)
+    one, four = (Past([done]).seconds("other", work) for work in (EXACT, four_times))
+    assert one == pytest.approx(1.0 + TRIAL)  # the row's seconds, by the same formula
+    assert four == pytest.approx(one * formula(four_times) / formula(EXACT))
+    unlike = Past([row("a", map={"name": "nystrom", "version": 3})])
+    assert unlike.seconds("other", EXACT) == formula(EXACT)
+
+
+def test_one_that_was_stopped_takes_its_limit_at_least() -> None:
+    past = Past([row("a", "stopped", limit_s=3600.0)])
+    assert past.seconds("c", EXACT) == 3600.0
+    assert past.seconds("c", None) == 3600.0
+    assert past.seconds("other", None) is None
+
+
+CHANGED: list[dict[str, Any]] = [
+    {"map": {"name": "tensor_sketch", "version": 9, "n_components": "many"}},
+    {"map": {"name": "tensor_sketch", "version": 9, "n_components": -5}},
+    {"map": {"name": "tensor_sketch", "version": 9, "n_components": 10**400}},
+    {"map": {"name": "stacked", "version": 9, "maps": 3}},
+    {"n_train": None},
+]
+
+
+@pytest.mark.parametrize("changed", CHANGED)
+def test_a_row_of_another_version_tells_of_its_own_cell_alone(changed: dict[str, Any]) -> None:
+    past = Past([row("a", seconds={"train": {"cpu": 7.0, "wall": 9.0}}, **changed)])
+    assert past.seconds("c", None) == 7.0
+    expected = past.seconds("other", EXACT)
+    assert expected is not None
+    assert 0 < expected < 3600

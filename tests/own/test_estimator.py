@@ -1,0 +1,101 @@
+"""The search as scikit-learn's users expect an estimator."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_iris
+from sklearn.model_selection import cross_val_score
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import kfeat
+from kfeat.own import search
+from kfeat.own.estimator import KernelClassifier, KernelRegressor
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three candidates, whatever the machine's speed."""
+    monkeypatch.setattr(search, "MOST", 3)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks(
+    [KernelClassifier(n_jobs=1), KernelRegressor(n_jobs=1)],
+    expected_failed_checks=lambda estimator: {
+        "check_methods_subset_invariance": "single precision: a row alone differs in the seventh digit"
+    },
+)
+def test_scikit_learn_takes_them_for_its_own(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+def test_iris_is_cross_validated_as_well_as_by_svc() -> None:
+    X, y = load_iris(return_X_y=True)
+    words = np.array(["setosa", "versicolor", "virginica"])[y]
+    ours = cross_val_score(KernelClassifier(budget=20, n_jobs=1), X, words, cv=3)
+    assert ours.mean() > cross_val_score(SVC(), X, words, cv=3).mean() - 0.02
+
+
+def people(n: int = 300) -> tuple[pd.DataFrame, Any]:
+    """Words, dates, truth values and gaps; the label depends on each."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n).astype(float),
+            "city": rng.choice(["Bonn", "Oslo", "Rome"], n),
+            "since": pd.Timestamp("2020-01-06") + pd.to_timedelta(rng.integers(0, 1500, n), "D"),
+            "member": rng.random(n) < 0.5,
+        }
+    )
+    weekend = frame["since"].dt.day_of_week >= 5
+    y = np.where((frame["age"] > 50) ^ (frame["city"] == "Rome") ^ (weekend & frame["member"]), "yes", "no")
+    frame.loc[::17, "age"] = np.nan
+    frame.loc[::19, "city"] = None
+    return frame, y
+
+
+def test_a_frame_with_words_dates_and_gaps_is_learnt_and_its_columns_have_names() -> None:
+    X, y = people()
+    model = kfeat.KernelClassifier(budget=20, n_jobs=1).fit(X, y)
+    assert model.score(X, y) > 0.8  # of 300 rows; half of them by chance
+    new = X[:5].assign(city="Paris")  # a word that training did not have
+    assert set(model.predict(new)) <= {"yes", "no"}
+    assert model.decision_function(new).shape == (5,)
+    with pytest.raises(ValueError, match="city"):
+        model.predict(X.drop(columns="city"))
+    with pytest.raises(ValueError, match="order"):
+        model.predict(X[X.columns[::-1]])
+
+
+def test_the_scaling_of_a_column_does_not_matter_and_sparse_rows_are_taken() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X[:, 0] * X[:, 1] + 0.01 * X[:, 2]
+    assert KernelRegressor(budget=20, n_jobs=1).fit(X * [1, 1e4, 1e-3], y).score(X * [1, 1e4, 1e-3], y) > 0.9
+    labels = (X[:, 0] > 0).astype(int)
+    sparse = csr_array(np.where(abs(X) < 0.5, 0.0, X))
+    quick = KernelClassifier(budget=20, prefer="speed", n_jobs=1).fit(sparse, labels)
+    assert quick.score(sparse, labels) > 0.75  # of a third of the rows the sign is gone
+
+
+def test_too_few_rows_to_compare_anything_are_trained_all_the_same(tmp_path: Path) -> None:
+    X, y = [[0.0], [1.0], [4.0], [5.0]], [0, 0, 1, 1]
+    model = KernelClassifier().fit(X, y)
+    assert model.search_ is None
+    assert model.predict(X).tolist() == y
+
+
+def test_a_label_that_is_missing_or_too_many_is_refused_with_a_frame_too() -> None:
+    X, y = people(60)
+    for wrong, words in (
+        (np.where(np.arange(60) == 3, None, y), "1 rows without one"),
+        (y[:50], "inconsistent"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            KernelClassifier(budget=5, n_jobs=1).fit(X, wrong)

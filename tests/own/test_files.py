@@ -1,0 +1,268 @@
+"""Files that are no models, or forged ones: each is refused with a sentence, and nothing in it is run."""
+
+import io
+import json
+import os
+import pickle
+import re
+import resource
+import signal
+import zipfile
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kfeat.errors import DataError, ModelError
+from kfeat.kernels import Gaussian
+from kfeat.maps import RandomFourier, TensorSketch
+from kfeat.own import KernelModel, load_model
+from kfeat.solvers import Libsvm, Newton
+
+rng = np.random.default_rng(0)
+X = rng.random((60, 4))
+y = (X[:, 0] + X[:, 1] > 1).astype(int)
+MODEL = KernelModel(TensorSketch(n_components=8, random_state=0), Newton(), scale="zscore")
+Node = dict[str, Any]  # of skops's schema
+Change = Callable[[Node, dict[str, bytes]], Any]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of a small model."""
+    path = tmp_path_factory.mktemp("whole") / "model"
+    MODEL.fit(X, y).save(path)
+    return path.read_bytes()
+
+
+def forge(content: bytes, change: Change, path: Path, packed: int = zipfile.ZIP_STORED) -> Path:
+    """Write a model's file to `path`, its content changed and every checksum as it should be."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    schema = json.loads(entries["schema.json"])
+    change(schema, entries)
+    entries["schema.json"] = json.dumps(schema).encode()
+    with zipfile.ZipFile(path, "w", packed) as archive:
+        for name, entry in entries.items():
+            archive.writestr(name, entry)
+    return path
+
+
+def part(schema: Node, *names: str) -> Node:
+    """Return the node of an attribute, which stands for itself alone from now on."""
+    for name in names:
+        schema = schema["content"]["content"][name]
+    schema.pop("__id__", None)
+    return schema
+
+
+def array(values: Any) -> bytes:
+    out = io.BytesIO()
+    np.save(out, values)
+    return out.getvalue()
+
+
+def header(descr: str, shape: tuple[int, ...]) -> bytes:
+    out, given = io.BytesIO(), {"descr": descr, "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(out, given)  # type: ignore[arg-type]
+    return out.getvalue()
+
+
+def word(value: Any) -> Node:
+    return {
+        "__class__": "str",
+        "__module__": "builtins",
+        "__loader__": "JsonNode",
+        "content": json.dumps(value),
+    }
+
+
+def test_any_changed_byte_is_seen_or_means_nothing(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(whole)
+    expected, refused, places = load_model(path).predict(X), 0, range(7, len(whole), 149)
+    for place in places:
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        with suppress(ModelError):
+            assert (load_model(path).predict(X) == expected).all()
+            continue
+        refused += 1
+    assert refused > 0.8 * len(places)  # dates in the headers of entries mean nothing
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.99, 0.9999])
+def test_a_file_that_was_cut_is_refused(whole: bytes, share: float, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ModelError, match=r"got another file \(File is not a zip file\)"):
+        load_model(path)
+
+
+def test_other_files_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    with pytest.raises(DataError, match="no such file"):
+        load_model(path)
+    with pytest.raises(DataError, match="got a folder"):
+        load_model(tmp_path)
+    for content in (b"a,b\n1,2\n", pickle.dumps({"a": 1}), b"\x89PNG\r\n"):
+        path.write_bytes(content)
+        with pytest.raises(ModelError, match=r"expected a model that kfeat \S+ can use, got another file \("):
+            load_model(path)
+    np.savez(path, a=X)
+    with pytest.raises(ModelError, match="no item named 'kfeat"):
+        load_model(f"{path}.npz")
+    with zipfile.ZipFile(path, "w") as archive:  # of the format that kfeat had first
+        archive.writestr("model.json", json.dumps({"format": "kfeat model", "version": 1}))
+    with pytest.raises(ModelError, match=r"train again with `kfeat fit CONFIG"):
+        load_model(path)
+
+
+def test_a_full_disk_leaves_the_old_model_and_nothing_else(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    path.write_bytes(whole)
+    larger = KernelModel(RandomFourier(n_components=2000, random_state=0), Newton()).fit(X, y)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
+        with pytest.raises(ModelError, match=r"the model cannot be written \(File too large\); make room"):
+            larger.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+    assert path.read_bytes() == whole
+    assert os.listdir(tmp_path) == ["model"]
+
+
+@pytest.mark.parametrize("place", ["/proc/model", "no/such/folder/model", "/dev/null", "."])
+def test_a_place_that_takes_no_file_is_named(place: str) -> None:
+    model = KernelModel(solver=Newton()).fit(X, y)
+    with pytest.raises(ModelError, match=rf"^{place}: (the model cannot be written|expected the name)"):
+        model.save(place)
+    assert not Path("/dev/null").is_file()
+
+
+def test_packed_entries_are_refused_unread(
+    whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bomb, path = io.BytesIO(), tmp_path / "forged"
+    np.savez_compressed(bomb, np.zeros(10**7))
+    with pytest.raises(ModelError, match="its entries are packed"):
+        load_model(forge(whole, lambda schema, entries: None, path, zipfile.ZIP_DEFLATED))
+    forge(whole, lambda schema, entries: entries.update({"1.npz": bomb.getvalue()}), path)  # as SciPy packs
+    assert load_model(path).score(X, y) > 0.6  # so that the tests below see their own fault
+    monkeypatch.setattr("kfeat.own.file.LEAST_LIMIT", 10**6)
+    with pytest.raises(ModelError, match=r"its arrays unpack to 80,\d+,\d+ bytes"):
+        load_model(path)
+
+
+def replaced(new: bytes) -> Change:
+    """Return the change that exchanges the hashes of the sketch."""
+    return lambda schema, entries: entries.update({part(schema, "map_", "buckets_")["file"]: new})
+
+
+def named(*place: str, **change: Any) -> Change:
+    """Return the change of the node of an attribute."""
+    return lambda schema, entries: part(schema, *place).update(change)
+
+
+def added(*place: str, **more: Node) -> Change:
+    """Return the change that gives an object more attributes, or others."""
+
+    def change(schema: Node, entries: dict[str, bytes]) -> None:
+        attributes = part(schema, *place)["content"]
+        attributes["content"] |= more
+        key = attributes["key_types"]["content"][0]
+        attributes["key_types"]["content"] = [key] * len(attributes["content"])
+
+    return change
+
+
+def deep(schema: Node, entries: dict[str, bytes]) -> None:
+    found = word(1)
+    for _ in range(400):
+        found = {"__class__": "list", "__module__": "builtins", "__loader__": "ListNode", "content": [found]}
+    added(about_=found)(schema, entries)
+
+
+def disguised(schema: Node, entries: dict[str, bytes]) -> None:
+    named("map_", "kernel_", __class__="SVC", __module__="sklearn.svm._classes")(schema, entries)
+    added("map_", "kernel_", __module__=word("kfeat.data.coding"))(schema, entries)
+
+
+def no_model(schema: Node, entries: dict[str, bytes]) -> None:
+    schema |= part(schema, "map_")
+
+
+SYSTEM = {"__class__": "system", "__module__": "os", "__loader__": "FunctionNode"}
+CALL = {"__class__": "TensorSketch", "__module__": TensorSketch.__module__, "content": word([])}
+EXP = {"__class__": "exp", "__module__": "numpy", "__loader__": "FunctionNode"}
+NEWER = {"kfeat.json": json.dumps({"version": 3, "kfeat": "9.1"}).encode()}
+FORGED: dict[str, tuple[Change, str]] = {
+    "newer": (lambda schema, entries: entries.update(NEWER), "version 3 of the format, by kfeat 9.1"),
+    "huge": (
+        replaced(header("<f8", (10**12,))),
+        "an array of float64 (1000000000000,) where 128 bytes are kept",
+    ),
+    "short": (
+        replaced(header("<f8", (10,)) + bytes(72)),
+        "an array of float64 (10,) where 200 bytes are kept",
+    ),
+    "pickle": (replaced(header("|O", (1,)) + bytes(8)), "an array of object (1,)"),
+    "no array": (replaced(b"not an array"), "got another file ("),
+    "unknown class": (named("map_", __class__="system", __module__="os"), "os.system"),
+    "function": (added("map_", n_jobs=SYSTEM), "os.system"),
+    "ufunc": (
+        added("map_", n_jobs=EXP),
+        "model.map_.n_jobs: a model file cannot hold an object of numpy.ufunc",
+    ),
+    "disguised": (
+        disguised,
+        "model.map_.kernel_: a model file cannot hold an object of sklearn.svm._classes.SVC",
+    ),
+    "call": (
+        added("map_", n_jobs=CALL | {"__loader__": "ConstructorFromReduceNode"}),
+        "ConstructorFromReduceNode",
+    ),
+    "range": (named("map_", "n_components", content="-4"), "n_components: expected at least 1"),
+    "method": (added("map_", transform=word(1)), "a TensorSketch with another transform than kfeat's"),
+    "widths": (named("preparation_", "n_features", content="5"), "expecting 4 features"),
+    "no file": (named("solver_", "coef_", file="99.npy"), "99.npy"),
+    "another part": (added(solver_=word(1)), "'int' object has no attribute"),
+    "no model": (no_model, "it holds a TensorSketch, not a model"),
+    "deep": (deep, "got another file ("),
+    "sketch": (replaced(array(np.full((2, 5), 10**6))), "it predicts otherwise here"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_content_that_no_model_has_is_refused(name: str, whole: bytes, tmp_path: Path) -> None:
+    change, told = FORGED[name]
+    path = forge(whole, change, tmp_path / "forged")
+    with pytest.raises(ModelError, match=re.escape(told)) as raised:
+        load_model(path)
+    assert str(raised.value).startswith(f"{path}: ")
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("counts", np.array([10**6, 1])),
+        ("order", np.array([0, 7])),
+        ("coefficients", np.zeros((1, 3))),
+        ("rho", np.zeros(9)),
+        ("vectors", np.zeros((2, 4))),
+    ],
+)
+def test_libsvm_never_sees_arrays_that_do_not_match(name: str, values: Any, tmp_path: Path) -> None:
+    KernelModel(solver=Libsvm(Gaussian(1.0))).fit(X, y).save(tmp_path / "model")
+
+    def change(schema: Node, entries: dict[str, bytes]) -> None:
+        entries[part(schema, "solver_", "_model", name)["file"]] = array(values)
+
+    with pytest.raises(ModelError, match="SupportVectors is damaged"):
+        load_model(forge((tmp_path / "model").read_bytes(), change, tmp_path / "forged"))

@@ -1,0 +1,217 @@
+"""Models, maps and solvers where scikit-learn and its users expect estimators."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import dump_svmlight_file, load_diabetes, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from kfeat.data import FileSource, load_raw
+from kfeat.errors import ConfigError, DataError, ModelError
+from kfeat.kernels import Gaussian
+from kfeat.maps import MAPS, Nystrom, RandomFourier, TensorSketch
+from kfeat.own import KernelModel, load_model
+from kfeat.own.predicting import score_file, write_predictions
+from kfeat.solvers import SOLVERS, Liblinear, Libsvm, Newton, Ridge
+
+X, y = load_iris(return_X_y=True)
+FRAME = pd.DataFrame(X, columns=["sepal l", "sepal w", "petal l", "petal w"])
+WORDS = np.array(["setosa", "versicolor", "virginica"])[y]
+
+
+def waves(**more: Any) -> KernelModel:
+    return KernelModel(RandomFourier(Gaussian("median"), 60, random_state=0), scale="zscore", **more)
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> KernelModel:
+    """A model of a CSV with a column of words, saved and loaded."""
+    frame = FRAME.assign(colour=np.where(y == 1, "red", "blue"), kind=WORDS)
+    frame.to_csv(tmp_path / "iris.csv", index=False)
+    raw = load_raw(FileSource(path=str(tmp_path / "iris.csv"), target="kind", categorical="one_hot"))
+    waves(coding=raw.coding).fit(frame, WORDS).save(tmp_path / "model")
+    return load_model(tmp_path / "model")
+
+
+def test_a_file_is_read_by_the_names_that_a_frame_had_in_python(tmp_path: Path) -> None:
+    model = waves().fit(FRAME, WORDS)
+    model.save(tmp_path / "model")
+    loaded, path = load_model(tmp_path / "model"), tmp_path / "rows.csv"
+    out = io.StringIO()
+    FRAME[FRAME.columns[::-1]].to_csv(path, index=False)
+    write_predictions(loaded, path, ["predict"], out)
+    assert out.getvalue().split() == ["prediction", *model.predict(FRAME)]
+    FRAME.rename(columns={"sepal l": "length"}).to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"missing: sepal l; not known: length"):
+        write_predictions(loaded, path, ["predict"], out)
+
+
+def test_words_that_python_numbered_are_compared_with_those_of_a_file(tmp_path: Path) -> None:
+    """Python takes them in their alphabetic order, the file's coding as `levels` has them."""
+    path = tmp_path / "iris.csv"
+    FRAME.assign(kind=WORDS).to_csv(path, index=False)
+    source = FileSource(path=str(path), target="kind", levels={"kind": [*np.unique(WORDS)[::-1]]})
+    model = waves(coding=load_raw(source).coding).fit(FRAME, WORDS)
+    scores, n = score_file(model, path)
+    assert (scores["accuracy"], n) == (pytest.approx(model.score(FRAME, WORDS)), 150)
+    few = waves(coding=model.coding).fit(FRAME[y > 0], WORDS[y > 0])
+    FRAME.assign(kind=WORDS)[y > 0].to_csv(path, index=False)
+    assert score_file(few, path)[0]["accuracy"] == pytest.approx(few.score(FRAME[y > 0], WORDS[y > 0]))
+    FRAME.assign(kind=WORDS).to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"row 1: expected one of the labels .* got setosa"):
+        score_file(few, path)
+
+
+def test_words_that_spell_long_numbers_are_those_of_a_file(tmp_path: Path) -> None:
+    labels = np.array([1_234_567, 1_234_568])[(y > 0).astype(int)]
+    dump_svmlight_file(X, labels, str(tmp_path / "rows.svm"), zero_based=False)
+    assert score_file(waves().fit(X, labels.astype(str)), tmp_path / "rows.svm")[0]["accuracy"] > 0.95
+
+
+def test_a_fit_that_fails_leaves_the_one_before(loaded: KernelModel) -> None:
+    model = waves().fit(FRAME, WORDS)
+    before = model.predict(FRAME)
+    with pytest.raises(DataError, match="at least 2 classes"):
+        model.fit(FRAME + 5.0, np.full(150, "setosa"))
+    assert (model.predict(FRAME) == before).all()
+    fresh = waves()
+    with pytest.raises(DataError, match="at least 2 classes"):
+        fresh.fit(FRAME, np.full(150, "setosa"))
+    with pytest.raises(NotFittedError):
+        fresh.predict(FRAME)
+
+
+def test_a_map_that_gives_frames_serves_a_model() -> None:
+    model = KernelModel(RandomFourier(Gaussian("median"), 20, random_state=0).set_output(transform="pandas"))
+    found = model.fit(FRAME, WORDS).transform(FRAME)
+    assert isinstance(found, np.ndarray)
+    assert found.shape == (150, 20)
+
+
+def with_colour() -> pd.DataFrame:
+    return FRAME.assign(colour=np.where(y == 1, "red", "blue"))
+
+
+def test_a_loaded_model_takes_frames_whose_columns_have_any_order(loaded: KernelModel) -> None:
+    frame = with_colour()
+    expected = loaded.predict(frame)
+    assert loaded.score(frame, WORDS) > 0.95
+    assert (loaded.predict(frame[["colour", *reversed(FRAME.columns)]]) == expected).all()
+    assert (loaded.predict(frame.assign(kind="?")) == expected).all()  # the target is not looked at
+    assert (loaded.predict(frame.to_numpy()) == expected).all()  # the columns in the order of training
+    assert loaded.feature_names_in_.tolist() == list(frame.columns)
+    assert loaded.n_features_in_ == 5
+    with pytest.raises(DataError, match=r"missing: petal l; not known: more;"):
+        loaded.predict(frame.drop(columns="petal l").assign(more=1))
+    unknown = frame.assign(colour=["red", "red", "green", *["blue"] * 147])  # counts as a rare word
+    assert loaded.predict(unknown).shape == (150,)
+    with pytest.raises(ModelError, match="expected rows, got none"):
+        loaded.predict(frame.iloc[:0])
+
+
+def test_a_loaded_model_can_be_cloned_and_trained_anew(loaded: KernelModel) -> None:
+    fresh = clone(loaded)
+    with pytest.raises(NotFittedError):
+        fresh.predict(with_colour())
+    fresh.fit(with_colour(), WORDS)
+    np.testing.assert_array_equal(fresh.transform(with_colour()), loaded.transform(with_colour()))
+    scores = cross_val_score(loaded, with_colour(), WORDS, cv=3)
+    assert scores.min() > 0.9
+
+
+def test_transform_has_names_and_gives_frames(loaded: KernelModel) -> None:
+    features = loaded.set_output(transform="pandas").transform(with_colour().set_axis(range(9, 159)))
+    assert list(features.columns[:2]) == ["randomfourier0", "randomfourier1"]
+    assert features.shape == (150, 60)
+    assert features.index[0] == 9
+    with config_context(transform_output="pandas"):  # nothing within the model turns into frames
+        assert loaded.score(with_colour(), WORDS) > 0.95
+        assert isinstance(waves().fit(X, y).transform(X), pd.DataFrame)
+    exact = KernelModel(solver=Libsvm(Gaussian(1.0))).fit(X, y)
+    assert exact.get_feature_names_out().tolist() == [f"kernelmodel{i}" for i in range(4)]
+
+
+def test_joblib_keeps_a_model(loaded: KernelModel, tmp_path: Path) -> None:
+    joblib.dump(loaded, tmp_path / "model.joblib")
+    again = joblib.load(tmp_path / "model.joblib")
+    np.testing.assert_array_equal(again.predict(with_colour()), loaded.predict(with_colour()))
+
+
+def test_grids_over_the_parts_of_a_model() -> None:
+    grid = {"scale": ["none", "zscore"], "map__kernel__gamma": [1e-6, 0.5], "solver__C": [1e-6, 1.0]}
+    search = GridSearchCV(waves(solver=Newton()), grid, cv=3).fit(X, WORDS)
+    assert search.best_params_["map__kernel__gamma"] == 0.5
+    assert search.best_score_ > 0.9
+    assert is_classifier(search.best_estimator_)
+    assert is_regressor(KernelModel(solver=Ridge()))
+    assert not hasattr(KernelModel(solver=Ridge()), "predict_proba")
+    assert hasattr(waves(probabilities=True), "predict_proba")
+    assert not hasattr(waves(), "predict_proba")
+    again = waves(solver=Liblinear(0)).fit(X, WORDS).set_params(solver=Newton(), probabilities=True)
+    assert again.fit(X, WORDS).predict_proba(X).shape == (150, 3)  # though the earlier solver had its own
+
+
+def test_bad_parameters_and_rows_are_named() -> None:
+    with pytest.raises(ConfigError, match="scale"):
+        waves().set_params(scale="zcsore").fit(X, y)
+    with pytest.raises(DataError, match=r"KernelModel|two classes|2 classes"):
+        waves().fit(X, np.zeros(150, int))
+    with pytest.raises(ValueError, match="expecting 4 features"):
+        waves().fit(X, y).predict(X[:, :2])
+    with pytest.raises(ValueError, match="NaN"):
+        waves().fit(np.where(X > 6, np.nan, X), y)
+
+
+@pytest.mark.parametrize("name", [name for name in MAPS if name not in ("nystrom", "stacked")])
+def test_every_map_between_columns_and_solver(name: str) -> None:
+    """In a Pipeline behind a ColumnTransformer, with frames in and out, names, clone and a copy by joblib."""
+    frame = with_colour()
+    columns = ColumnTransformer(
+        [("numbers", StandardScaler(), list(FRAME.columns)), ("words", OneHotEncoder(), ["colour"])]
+    )
+    mapper = MAPS[name](random_state=0, n_components=16)
+    pipeline = make_pipeline(columns, StandardScaler(with_mean=False), mapper, Newton()).fit(frame, WORDS)
+    assert clone(pipeline).fit(frame, WORDS).score(frame, WORDS) == pipeline.score(frame, WORDS) > 0.5
+    assert len(pipeline[:-1].get_feature_names_out()) == pipeline[:-1].transform(frame).shape[1]
+    mapped = mapper.set_output(transform="pandas").fit_transform(FRAME.iloc[:40])
+    assert list(mapped.columns) == list(mapper.get_feature_names_out())
+    assert mapped.index.equals(FRAME.index[:40])
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_every_solver_behind_a_map_is_cross_validated_on_frames(name: str) -> None:
+    solver = SOLVERS[name](**({"C_max": 1.0} if name == "newton_cv" else {}))
+    regression = solver.task == "regression"
+    data = load_diabetes(return_X_y=True, as_frame=True) if regression else (FRAME, WORDS)
+    pipeline = make_pipeline(StandardScaler(), Nystrom(n_components=40, random_state=0), solver)
+    scores = cross_val_score(pipeline, *data, cv=3, error_score="raise")
+    assert scores.min() > (0 if regression else 0.8)
+
+
+def test_maps_beside_each_other_on_columns_of_a_frame() -> None:
+    columns = ColumnTransformer(
+        [("sepal", TensorSketch(n_components=10), ["sepal l", "sepal w"]), ("petal", RandomFourier(), [2, 3])]
+    ).set_output(transform="pandas")
+    features = columns.fit_transform(FRAME)
+    assert features.columns[0] == "sepal__tensorsketch0"
+    assert features.shape[1] == 10 + RandomFourier().n_components
+
+
+def test_class_weights_of_a_model_are_named_by_its_words() -> None:
+    weights = {"setosa": 1.0, "versicolor": 1.0, "virginica": 9.0}
+    words = np.array(list(weights))[y]
+    named = KernelModel(solver=Newton(class_weight=weights)).fit(X, words)
+    coded = KernelModel(solver=Newton(class_weight=dict(enumerate(weights.values())))).fit(X, y)
+    np.testing.assert_array_equal(named.decision_function(X), coded.decision_function(X))
+    assert named.solver.class_weight == weights

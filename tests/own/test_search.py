@@ -1,0 +1,371 @@
+"""A search finds a planted answer, goes on from what is kept, and keeps its budget."""
+
+from dataclasses import replace
+from math import inf
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kfeat.errors import ConfigError
+from kfeat.experiments.load import load_experiment
+from kfeat.own import search as module
+from kfeat.own.candidates import Candidate, Facts, maps_of, neighbours
+from kfeat.own.halving import Scored, grown, next_up, rungs, winner
+from kfeat.own.journal import FILE, Journal
+from kfeat.own.process import Assistant
+from kfeat.own.search import Found, Proposals, Search
+from kfeat.own.tuned import setup_of
+from kfeat.render.tuning import ended, sentences
+from tests.own.asking import Direct, config
+
+
+def stripes(n: int = 400) -> tuple[Any, Any]:
+    """Two classes in 30 stripes: the bandwidth must be a thirtieth of the median distance."""
+    x = np.random.default_rng(7).random((n, 1))
+    return x, (np.floor(30 * x[:, 0]) % 2).astype(int)
+
+
+def product(n: int = 300) -> tuple[Any, Any]:
+    """The sign of x_1 x_2, which no linear function of x tells."""
+    X = np.random.default_rng(7).uniform(-1, 1, (n, 6))
+    return X, (X[:, 0] * X[:, 1] > 0).astype(int)
+
+
+def found(path: Path, folder: Path, most: int, patch: pytest.MonkeyPatch) -> tuple[Found, Direct]:
+    patch.setattr(module, "MOST", most)
+    setup = setup_of(load_experiment(path), 0)
+    asked = Direct(**setup.bench(0, {}))
+    with Journal(folder, setup.identity) as journal:
+        search = Search(asked, journal, 1000.0, 0)
+        return search.run(setup.kernels, setup.maps, setup.loss), asked
+
+
+def test_a_much_smaller_bandwidth_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = config(tmp_path, "{name: gaussian, gamma: median}", *stripes())
+    one, _ = found(path, tmp_path / "tune", 40, monkeypatch)
+    assert one.before is not None
+    assert one.best.score > one.before.score + 0.25  # 0.5 is chance
+    assert one.tests[0].score > 0.85
+    assert one.best.candidate.kernel["gamma"] > 10 * one.facts.gammas[one.best.candidate.scale]["gaussian"]
+
+
+def test_a_degree_of_two_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = config(tmp_path, "{name: linear}", *product())
+    one, _ = found(path, tmp_path / "tune", 20, monkeypatch)
+    assert one.before is not None
+    assert one.best.score > one.before.score + 0.25
+    assert one.exact is not None
+    assert one.exact.score > 0.85
+    assert one.quickest is not None
+    assert one.quickest.predict <= one.tests[0].predict
+
+
+def test_a_regression_is_tuned_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, _ = product(300)
+    y = X[:, 0] * X[:, 1] + 0.01 * np.random.default_rng(1).standard_normal(300)
+    path = config(tmp_path, "{name: linear}", X, y, "{name: ridge}")
+    one, _ = found(path, tmp_path / "tune", 20, monkeypatch)
+    assert one.before is not None
+    assert one.exact is not None
+    assert one.before.score < 0.2 < 0.9 < one.best.score  # R^2
+    assert one.tests[0].score > 0.9
+    assert one.exact.score > 0.9
+
+
+def test_a_second_call_goes_on_and_a_torn_line_does_not_matter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, folder = config(tmp_path, "{name: linear}", *product(120)), tmp_path / "tune"
+    first, asked = found(path, folder, 1, monkeypatch)
+    assert asked.questions.count("score") == 4  # one reflex, its own, and two maps of the reflex
+    with (folder / FILE).open("ab") as file:
+        file.write(b'{"search": "cut')
+    second, asked = found(path, folder, 2, monkeypatch)
+    assert 0 < asked.questions.count("score") < 4
+    assert second.n_kept >= len(first.scored)
+    assert {one.candidate.key for one in first.scored} < {one.candidate.key for one in second.scored}
+    _, asked = found(path, folder, 2, monkeypatch)
+    keys = [line.split(b'"key": ')[1][:18] for line in (folder / FILE).read_bytes().splitlines()]
+    assert len(keys) == len(set(keys))  # nothing is asked twice
+
+
+def test_rows_of_other_data_do_not_count(tmp_path: Path) -> None:
+    names = []
+    for n in (120, 130):
+        setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(n))), 0)
+        names.append(setup.identity)
+        with Journal(tmp_path / "tune", setup.identity) as journal:
+            assert journal.rows == {}
+            journal.append("facts", {"n": n})
+    assert len(set(names)) == 2
+    with Journal(tmp_path / "tune", names[0]) as journal:
+        assert journal.rows["facts"]["n"] == 120
+
+
+class TooSlow(Direct):
+    """Has no answer in time to the first candidate."""
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Any:
+        if method == "score" and "score" not in self.questions:
+            self.questions.append(method)
+            return None
+        return super().ask(method, deadline, limit, **question)
+
+
+def test_who_took_too_long_is_tried_again_with_a_longer_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", 1)
+    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
+    failed, first = [], ""
+    for asked, budget in ((TooSlow, 1000.0), (Direct, 500.0), (Direct, 2000.0)):
+        with Journal(tmp_path / "tune", setup.identity) as journal:
+            search = Search(asked(**setup.bench(0, {})), journal, budget, 0)
+            scored = search.run(setup.kernels, setup.maps, setup.loss).scored
+            first = first or next(one.candidate.key for one in scored if one.reason)
+        own = [one for one in scored if one.candidate.key == first]
+        failed.append([one.reason for one in own])
+        assert {ended(one) for one in own if one.reason} <= {"too long"}
+    assert failed == [["it took longer than 250 s"], ["it took longer than 250 s"], [""]]
+    assert ended(replace(own[0], reason="ValueError: no")) == "failed"
+
+
+class NoMemory(Direct):
+    """Fails at what comes after the candidates."""
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Any:
+        if method == "test":
+            return {"failed": "no memory"}
+        return super().ask(method, deadline, limit, **question)
+
+
+def test_why_there_is_no_score_is_told_and_the_next_call_tries_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", 1)
+    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
+    said = []
+    for asked in (NoMemory, Direct):
+        with Journal(tmp_path / "tune", setup.identity) as journal:
+            search = Search(asked(**setup.bench(0, {})), journal, 1000.0, 0)
+            said.append(" ".join(sentences(search.run(setup.kernels, setup.maps, setup.loss))))
+    assert "the best has no score yet: no memory." in said[0]
+    assert "no memory" not in said[1]
+    assert "the best scores" in said[1]
+
+
+def test_a_search_keeps_the_weights_of_classes_and_knows_the_task(tmp_path: Path) -> None:
+    """Candidates are trained as the config asks, the config that is found says so, and rows do not mix."""
+    X, y = product(300)
+    y = (X[:, 0] > 0.9).astype(int)  # one row in twenty
+    plain, biased, weighted = (
+        setup_of(load_experiment(config(tmp_path, "{name: linear}", X, y, f"{{name: newton{more}}}")), 0)
+        for more in ("", ", bias: 1.0", ", class_weight: balanced, bias: 1.0")
+    )
+    assert plain.options == {}
+    assert weighted.options == {"class_weight": "balanced", "bias": 1.0}
+    assert len({plain.identity, biased.identity, weighted.identity}) == 3
+    candidate = Candidate("own", {"name": "linear"}, {"name": "nystrom", "n_components": 6}, "squared_hinge")
+    for setup, all_of_one_class in ((biased, True), (weighted, False)):
+        bench = Direct(**setup.bench(0, {})).bench
+        given: dict[str, Any] = {"candidate": candidate, "n": 240, "values": [0.001]}
+        assert (bench.score(**given)["score"] > 0.93) == all_of_one_class
+    path = config(tmp_path, "{name: linear}", X, y, "{name: liblinear, solver_type: 11, bias: 1.0}")
+    path.write_text(path.read_text().replace("npz}", "npz, task: regression}"))
+    regression = setup_of(load_experiment(path), 0)
+    assert regression.identity != plain.identity
+    assert regression.options == {}  # ridge regression, which a search trains, has neither
+
+
+def test_a_budget_without_a_candidate_is_a_sentence(tmp_path: Path) -> None:
+    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
+    asked = Direct(**setup.bench(0, {}))
+    with Journal(tmp_path / "tune", setup.identity) as journal, pytest.raises(ConfigError, match="--budget"):
+        Search(asked, journal, 1e-6, 0).run(setup.kernels, setup.maps, setup.loss)
+    assert "score" not in asked.questions
+
+
+class Failing(Direct):
+    """Scores nothing."""
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Any:
+        if method == "score":
+            return {"failed": "one class only"}
+        return super().ask(method, deadline, limit, **question)
+
+
+def test_candidates_that_all_fail_are_told_for_their_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST", 1)
+    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
+    asked = Failing(**setup.bench(0, {}))
+    with Journal(tmp_path / "tune", setup.identity) as journal, pytest.raises(ConfigError) as refused:
+        Search(asked, journal, 1000.0, 0).run(setup.kernels, setup.maps, setup.loss)
+    assert str(refused.value) == "no candidate could be scored: one class only"
+
+
+def test_rows_that_train_and_test_are_refused(tmp_path: Path) -> None:
+    path = config(tmp_path, "{name: linear}", *product(120))
+    with pytest.raises(ConfigError, match="the rows that choose would be those that score"):
+        setup_of(load_experiment(path, ["protocol.split=all"]), 0)
+
+
+def test_several_datasets_are_refused(tmp_path: Path) -> None:
+    experiment = load_experiment(
+        config(tmp_path, "{name: linear}", *product(120)), ["dataset=[digits, adult]"]
+    )
+    with pytest.raises(ConfigError, match=r"one dataset .* got 2"):
+        setup_of(experiment, 0)
+
+
+def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path: Path) -> None:
+    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
+    assistant = Assistant(1, **setup.bench(0, {}))
+    try:
+        facts = assistant.ask("facts", monotonic() + 100)
+        assert facts is not None
+        assert facts["n_train"] == 96
+        wrong = Candidate("own", {"name": "linear"}, {"name": "orf"}, "squared_hinge")
+        answer = assistant.ask("score", monotonic() + 100, candidate=wrong, n=90, values=[1.0])
+        assert answer is not None
+        assert "orf" in answer["failed"].lower()
+        slow = Candidate("own", {"name": "linear"}, {"name": "nystrom", "n_components": 90}, "logistic")
+        began = monotonic()
+        values = [2.0**k for k in range(1000)]
+        assert assistant.ask("score", began + 0.002, candidate=slow, n=96, values=values) is None
+        assert monotonic() - began < 10
+    finally:
+        assistant.end()
+
+
+FACTS = Facts(
+    "classification", 30_000, 100, 20, 9_000,
+    {"own": {"gaussian": 0.1, "polynomial": 0.1}, "zscore": {"gaussian": 0.05, "polynomial": 0.05}},
+)  # fmt: skip
+
+
+def scored(n: int, score: float, gamma: float, exact: bool = True) -> Scored:
+    feature_map = None if exact else {"name": "orf", "n_components": 64}
+    kernel = {"name": "gaussian", "gamma": gamma}
+    return Scored(Candidate("own", kernel, feature_map, "squared_hinge"), n, score, 0.01, 1.0, 0.1)
+
+
+def test_rungs_have_a_third_of_the_rows_each_and_rows_of_the_rarest_class() -> None:
+    assert rungs(30_000) == [1_111, 3_333, 10_000, 30_000]
+    assert rungs(30_000, rarest=30) == [10_000, 30_000]  # six rows of it on each rung
+    assert rungs(500) == [500]
+
+
+def test_the_best_third_of_each_kind_goes_up() -> None:
+    exact = [scored(100, 0.5 + i / 100, 1.0 + i) for i in range(4)]
+    maps = [scored(100, 0.3 + i / 100, 1.0 + i, exact=False) for i in range(3)]
+    done: list[Scored] = []
+    order = []
+    while (up := next_up([*exact, *maps, *done], [100, 300])) is not None:
+        order.append((up[0].exact, up[0].kernel["gamma"]))
+        done.append(replace(up[2], n=300))  # type: ignore[type-var]
+    assert order == [(True, 4.0), (True, 3.0), (False, 3.0)]  # two of four exact methods, one of three maps
+    assert next_up([*exact, *maps], [100, 300], lambda one, n: False) is None
+
+
+def test_the_winner_is_the_best_on_the_most_rows_or_on_a_third_of_them() -> None:
+    many, third, few = scored(900, 0.8, 1.0), scored(300, 0.85, 2.0), scored(100, 0.9, 3.0)
+    assert winner([few, many, replace(many, seconds=9.0)]) == many
+    assert winner([few, third, many]) == third
+    assert winner([replace(many, reason="no")]) is None
+
+
+def test_reflexes_come_first_on_each_scaling_then_on_the_best_and_every_step_is_a_neighbour() -> None:
+    proposals, first = Proposals(FACTS, 0), []
+    for score in (0.7, 0.8, 0.1, 0.1, 0.1, 0.1):
+        trial, candidate = proposals.ask()
+        first.append(candidate)
+        proposals.tell(trial, {"score": score})
+    assert [one.scale for one in first] == ["own", "zscore"] + 4 * ["zscore"]
+    assert first[1].kernel == {"name": "gaussian", "gamma": 0.05}  # 1 / d
+    assert [one.kernel["gamma"] for one in first[2:5]] == [0.2, 0.0125, 0.8]
+    assert first[5].kernel["degree"] == 3
+    assert all(one.exact for one in first)
+    del first[0]
+    (orf, nystrom) = maps_of(first[0], FACTS, 30_000)
+    assert (orf.size, nystrom.size) == (1024, 1024)
+    assert maps_of(first[0], FACTS, 300)[0].size == 100
+    steps = list(neighbours(orf, FACTS))
+    assert [one.size for one in steps] == [4096, 2048, 1024, 1024, 1024]
+    assert [one.kernel["gamma"] for one in steps[2:4]] == [0.1, 0.025]
+    assert steps[4].loss == "logistic"
+
+
+def test_draws_are_the_same_for_a_seed_and_learn_from_scores() -> None:
+    """Of 60 draws those after the first 20 are nearer to a planted bandwidth."""
+
+    def distances(seed: int) -> list[float]:
+        proposals, found = Proposals(FACTS, seed), []
+        for _ in range(60):
+            trial, one = proposals.ask()
+            gamma = one.kernel["gamma"] / FACTS.gammas[one.scale][one.kernel["name"]]
+            found.append(abs(np.log10(gamma / 30)) if one.kernel["name"] == "gaussian" else 3.0)
+            proposals.tell(trial, {"score": -found[-1]})
+        return found
+
+    one = distances(3)
+    assert one == distances(3)
+    assert np.median(one[30:]) < 0.5 < np.median(one[:20])
+
+
+def test_the_quickest_is_near_the_best_on_its_rows_whatever_its_kind() -> None:
+    best, near, far, few = (
+        scored(*one) for one in ((300, 0.900, 1.0), (300, 0.896, 2.0), (300, 0.89, 3.0), (100, 0.9, 4.0))
+    )
+    tests = [
+        module.Tested(one, 0.9, 1.0, seconds)
+        for one, seconds in ((best, 4.0), (near, 3.0), (far, 2.0), (few, 1.0))
+    ]
+    found = Found(FACTS, [best, near, far, few], best, None, None, None, tests, 0, None)
+    assert found.quickest is tests[1]
+
+
+def test_an_exact_method_takes_ten_times_as_long_on_three_times_the_rows() -> None:
+    assert grown(scored(100, 0.9, 1.0), 300) == pytest.approx(10.0)
+    assert grown(scored(100, 0.9, 1.0, exact=False), 900) == pytest.approx(3.5**2)
+    assert grown(scored(300, 0.9, 1.0), 100) == 1.0
+
+
+class Scripted:
+    """Gives every candidate a score by its number."""
+
+    def __init__(self, gain: float) -> None:
+        self.gain, self.asked = gain, 0
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any]:
+        if method == "facts":
+            return vars(replace(FACTS, n_train=500, n_test=0, rarest=200))
+        self.asked += 1
+        return {"score": 0.5 + self.gain * self.asked, "sd": 0.0, "value": 1.0, "seconds": 1e-3}
+
+
+def test_a_search_ends_once_nothing_gets_better_and_goes_on_while_something_does(tmp_path: Path) -> None:
+    asked = []
+    for i, gain in enumerate((0.0, 1e-3)):
+        asker = Scripted(gain)
+        with Journal(tmp_path / str(i), "x") as journal:
+            Search(asker, journal, 1000.0, 0).run()
+        asked.append(asker.asked)
+    assert asked[0] < 4 * module.STALE < 200 <= asked[1]
+
+
+def test_gamma_is_one_over_the_number_of_columns_after_z_scores_and_no_offset_changes_it(
+    tmp_path: Path,
+) -> None:
+    X, y = product(1200)
+    found = []
+    for offset in (0.0, 100.0):
+        setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", X + offset, y)), 0)
+        found.append(Direct(**setup.bench(0, {})).bench.facts().gammas)
+    for gammas in found:
+        assert gammas["zscore"]["gaussian"] == pytest.approx(1 / 6, rel=0.05)
+        assert gammas["own"]["gaussian"] == pytest.approx(1 / (6 / 3), rel=0.05)  # of U(-1, 1)

@@ -1,0 +1,120 @@
+"""The files of a report: whole, current or not, published all or none."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kfeat.analysis.cells import Cell, summarise
+from kfeat.errors import StoreError
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.store import Row, read_rows, write_rows
+from kfeat.render.files import FILES, is_current, publish, write_report
+from kfeat.render.replacing import Replacing
+from tests.cells import fake_row
+
+Make = Callable[..., list[Cell]]
+MakeRows = Callable[..., dict[str, Row]]
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def replace_files(folder: Path, names: str, error: type[BaseException] | None = None) -> None:
+    with Replacing() as replacing:
+        for name in names:
+            (replacing.beside(folder) / name).write_text("new")
+        if error:
+            raise error
+
+
+def test_reports_are_written_whole_and_known_to_be_current(
+    experiment: Experiment, make_cells: Make, tmp_path: Path
+) -> None:
+    cells = make_cells([0.84, 0.86])
+    assert not is_current(experiment, cells, tmp_path / "a")
+    write_report(experiment, cells, tmp_path / "a")
+    assert all((tmp_path / "a" / name).stat().st_size > 100 for name in FILES)
+    assert is_current(experiment, cells, tmp_path / "a")
+    assert not is_current(experiment, make_cells([0.84, 0.87]), tmp_path / "a")
+    write_report(experiment, cells, tmp_path / "b")
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+
+
+def test_a_grid_over_sizes_is_drawn_as_curves(write: Callable[..., Path], tmp_path: Path) -> None:
+    sizes = [f"maps.{i}.n_components=[16, 64]" for i in (0, 1)]
+    experiment = load_experiment(write(), [*sizes, "kernel.degree=[2, 3]"])
+    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+    rows = {trial.id: fake_row(trial, 0.9 + 0.001 * i) for i, trial in enumerate(trials)}
+    write_report(experiment, summarise(experiment, trials, rows), tmp_path)
+    drawing, table = ((tmp_path / name).read_text() for name in ("figure.svg", "table.md"))
+    kernels = (rf"$(1+\langle x,y\rangle)^{p}$" for p in (2, 3))
+    for words in ("number of random features D", "exact, LIBSVM", *kernels):
+        assert words in drawing
+    assert "Tensor Sketch, D" not in drawing  # D is the axis
+    assert "Tensor Sketch, D = 64" in table
+    assert "(1 + <x, y>)^3" in table
+
+
+def test_missing_rows_leave_no_gap_in_the_figure(
+    experiment: Experiment, make_cells: Make, tmp_path: Path
+) -> None:
+    write_report(experiment, make_cells([0.84, 0.86], exact=None), tmp_path)
+    assert "exact, LIBSVM" not in (tmp_path / "figure.svg").read_text()
+
+
+def test_files_of_several_folders_take_their_places_together(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/old").write_text("stays")
+    (tmp_path / "a/one").write_text("before")
+    with Replacing() as replacing:
+        for name in ("a", "b/c"):
+            (replacing.beside(tmp_path / name) / "one").write_text(name)
+        assert (tmp_path / "a/one").read_text() == "before"
+    assert contents(tmp_path) == {"a/old": b"stays", "a/one": b"a", "b/c/one": b"b/c"}
+
+
+def test_a_block_or_a_file_that_fails_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        replace_files(tmp_path / "x/y", "a", KeyboardInterrupt)
+    with pytest.raises(StoreError, match="y: cannot be written"):
+        replace_files(tmp_path / "x/y", "a", OSError)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "a").write_text("before")
+    (tmp_path / "c").mkdir()
+    with pytest.raises(StoreError, match="cannot be written"):
+        replace_files(tmp_path, "abc")
+    assert contents(tmp_path) == {"a": b"before"}
+    assert (tmp_path / "c").is_dir()
+
+
+def test_only_a_whole_plan_is_published_and_a_publication_that_fails_leaves_the_old_one(
+    experiment: Experiment, trials: list[Trial], make_rows: MakeRows, tmp_path: Path
+) -> None:
+    runs, results = tmp_path / "runs", tmp_path / "results"
+    rows = make_rows([0.84] * 5)
+    chosen = [trial for trial in trials if trial.id in rows]
+    write_rows(runs / experiment.name, rows.values())
+    with pytest.raises(StoreError, match="5 of 11 planned trials are not done"):
+        publish([(experiment, trials)], runs, results)
+    assert not results.exists()
+    assert publish([(experiment, chosen)], runs, results) == [6]
+    assert set(read_rows(results / experiment.name)) == set(rows)
+    old = contents(results)
+    assert len(old) == len(FILES) + 1
+
+    write_rows(runs / experiment.name, make_rows([0.86] * 5).values())
+    with pytest.raises(StoreError, match="not done"):  # the second of two configs
+        publish([(experiment, chosen), (experiment, trials)], runs, results)
+    assert contents(results) == old
+    table = results / experiment.name / "table.tex"
+    table.unlink()
+    table.mkdir()
+    with pytest.raises(StoreError, match="cannot be written"):
+        publish([(experiment, chosen)], runs, results)
+    assert contents(results) == {key: value for key, value in old.items() if "table.tex" not in key}
+    table.rmdir()
+    publish([(experiment, chosen)], runs, results)
+    assert all(contents(results)[name] != content for name, content in old.items())

@@ -1,0 +1,238 @@
+"""The verdicts on one experiment, for the terminal and in Markdown, of odd numbers too."""
+
+import re
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.standing import Standing, stand
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.paper import Citation, Claim, ReportedNumber
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.store import Row
+from kfeat.render.files import write_report
+from kfeat.render.overview import terminal
+from kfeat.render.table import render
+from kfeat.render.terminal import LONGEST
+from kfeat.render.verdicts import beside, parts, scoreboard, verdicts_markdown
+from tests.cells import fake_row
+
+Make = Callable[..., list[Cell]]
+CLAIMS = [
+    Claim.model_validate({"text": "a", "where": "b", "above": 0, **form})
+    for form in (
+        {"ratio": [{"map": "exact"}, {"map": "tensor_sketch"}]},
+        {"difference": [{"map": "exact"}, {"map": "tensor_sketch"}]},
+        {"ratio": [{"map": "random_maclaurin"}, {"map": "tensor_sketch"}], "of": "spread"},
+        {"ratio": [{"map": "exact"}, {"map": "tensor_sketch"}], "of": "fit"},
+    )
+]
+
+
+def claim(**more: object) -> Claim:
+    """That Tensor Sketch scores above 84 %."""
+    values = {"text": "TS is good", "where": "Section 6", "value": {"map": "tensor_sketch"}, "above": 84.0}
+    return Claim.model_validate(values | more)
+
+
+def shown(
+    experiment: Experiment, cells: Sequence[Cell], published: Mapping[str, Row] | None = None
+) -> tuple[str, Standing]:
+    standing = stand(experiment, cells, published or {})
+    return scoreboard(standing, experiment.path, published=bool(published)), standing
+
+
+def printing(experiment: Experiment, numbers: list[ReportedNumber]) -> Experiment:
+    assert experiment.reported is not None
+    return replace(experiment, reported=experiment.reported.model_copy(update={"numbers": numbers}))
+
+
+def test_an_unexplained_difference_fails_and_an_explained_one_does_not(
+    experiment: Experiment, make_cells: Make
+) -> None:
+    assert shown(experiment, make_cells([0.85, 0.85]))[1].passes
+    cells = make_cells([0.805, 0.806])
+    text, standing = shown(experiment, cells)
+    assert not standing.passes
+    assert "differs, not" in text
+    sketch = cells[1].reported
+    assert sketch is not None
+    assert experiment.reported is not None
+    why = {"explanation": "Because of the weather.", "evidence": [Citation("small", "rain")]}
+    explained = sketch.model_copy(update=why)
+    numbers = [explained if number is sketch else number for number in experiment.reported.numbers]
+    rain = claim(id="rain", kind="own", below=84.0, above=None)
+    cells = [replace(one, printed={SCORE: explained}) if one is cells[1] else one for one in cells]
+    text, standing = shown(replace(printing(experiment, numbers), claims=[rain]), cells)
+    assert standing.passes
+    assert "because of the weather" in text.lower()
+    assert [item.verdict for item in standing.numbers] == ["within the error", "differs, explained"]
+
+
+@pytest.mark.parametrize(
+    ("more", "passes", "said"),
+    [
+        ({}, True, "1. TS is good"),
+        ({"above": 90.0}, False, "not explained"),
+        ({"above": 90.0, "explanation": "It rained."}, False,
+         "1. It rained. Evidence: none, so nothing is explained."),
+        ({"above": 90.0, "unexplained": "It rained."}, True, "1. not explained: It rained."),
+        ({"size": [90, None], "printed": "90 %"}, True, "1. TS is good"),
+    ],
+)  # fmt: skip
+def test_a_claim_that_fails_unexplained_fails_the_check(
+    experiment: Experiment, make_cells: Make, more: dict[str, object], passes: bool, said: str
+) -> None:
+    text, standing = shown(replace(experiment, claims=[claim(**more)]), make_cells([0.855, 0.8551]))
+    assert standing.passes == passes
+    assert said in text
+
+
+def test_what_is_missing_or_not_planned_is_shown_and_does_not_fail(
+    experiment: Experiment, make_cells: Make
+) -> None:
+    text, standing = shown(replace(experiment, claims=[claim()]), make_cells([], exact=0.9))
+    assert standing.passes
+    assert [item.verdict for item in standing.numbers] == ["within the error", "missing"]
+    assert [item.verdict for item in standing.claims] == ["missing"]
+    assert "missing: Tensor Sketch" in text
+    assert len(standing.missing()) == 2
+    text, standing = shown(experiment, [cell for cell in make_cells([0.85, 0.85]) if cell.trial.map])
+    assert "not in this plan: Table 1, 90 for {'map': 'exact'}" in text
+    assert [item.verdict for item in standing.numbers] == ["missing", "within the error"]
+    text, standing = shown(experiment, make_cells([], exact=None))
+    assert not standing.has_rows
+    assert "no rows" in text
+
+
+def test_failed_trials_and_a_regressed_cell_fail_the_check(
+    experiment: Experiment, make_cells: Make, make_rows: Callable[..., dict[str, Row]]
+) -> None:
+    text, standing = shown(experiment, make_cells([0.85, 0.85], status="failed", reason="out of luck"))
+    assert not standing.passes
+    assert "out of luck" in text
+    published = make_rows([0.85, 0.85])
+    assert shown(experiment, make_cells([0.85, 0.85]), published)[1].passes
+    text, standing = shown(replace(experiment, reported=None), make_cells([0.82, 0.82]), published)
+    assert not standing.passes
+    assert "regressed" in text
+
+
+@pytest.mark.parametrize("words", [1, 60])
+def test_the_text_fits_a_terminal(experiment: Experiment, make_cells: Make, words: int) -> None:
+    more = {"where": "Section 6.3, Table 1 (c)", "explanation": "since " * 50, "above": 86.0}
+    long = claim(text="As we say " * words, **more)
+    text, _ = shown(replace(experiment, claims=[long]), make_cells([0.85, 0.853]), {})
+    assert max(map(len, text.splitlines())) <= LONGEST + 2
+
+
+def test_every_printed_number_has_a_line_that_missing_ones_share(
+    experiment: Experiment, make_cells: Make
+) -> None:
+    lines = parts(stand(experiment, make_cells([0.80, 0.81], exact=None), {}))[0].lines
+    assert lines[0] == ["exact, LIBSVM", "–", "0/1", "90.00", "–", "–", "missing", "Table 1"]
+    assert lines[1][:5] == ["Tensor Sketch", "80.50 ± 0.71", "2/5", "85.00 ± 0.50", "-4.50"]
+    assert lines[1][6:] == ["differs, not explained", "Table 1"]
+
+
+def test_the_markdown_of_a_table_ends_with_the_verdicts(
+    experiment: Experiment, make_cells: Make, tmp_path: Path
+) -> None:
+    because = {"above": 86, "explanation": "Since a < b | c.", "evidence": [f"{experiment.name}#cold"]}
+    cold = {"id": "cold", "kind": "own", "above": 80, "bound_before": "above 90"}
+    claiming = replace(experiment, claims=[claim(**because), claim(**cold)])
+    write_report(claiming, make_cells([0.85, 0.8501]), tmp_path / experiment.name)
+    text = (tmp_path / experiment.name / "table.md").read_text()
+    assert text.startswith(f"# {experiment.title}")
+    numbers, claimed = text.split("\n## Printed numbers\n\n")[1].split("\n## Claims\n\n")
+    numbers, times = numbers.split("\n## Printed deviations and times\n\n")
+    assert "| Tensor Sketch" in numbers
+    assert "- within the error, within the slack: the difference is at most " in numbers
+    assert re.search(r"\| Tensor Sketch +\| 0.01 +\| 0.50 +\| 0.0141× \[.*\| narrower", times)
+    assert re.search(r"\| exact, LIBSVM .*\| 1 hour +\| 0.000139× \[.*\| quicker", times)
+    for words in (
+        "| 1. TS is good | Section 6              | 85.00 [",
+        "| 2. TS is good | Section 6, kfeat's own | 85.00 [",
+        "- 2. The bound was set after the rows were seen; before: above 90",
+        "not reproduced, explained |",
+        f"- 1. Since a &lt; b \\| c. Evidence: {experiment.name}#cold (reproduced).",
+    ):
+        assert words in claimed
+
+
+def test_an_unplanned_number_is_named_and_without_any_there_are_no_verdicts(
+    experiment: Experiment, make_cells: Make
+) -> None:
+    assert experiment.reported is not None
+    first, second = experiment.reported.numbers
+    cell = {"map": "tensor_sketch", "map.n_components": 999}
+    lacking = printing(experiment, [first, second.model_copy(update={"cell": cell, "unexplained": "Odd."})])
+    text = verdicts_markdown(stand(lacking, make_cells([0.85, 0.84]), {}))
+    assert "not in this plan: Table 1, 85 for" in text
+    assert verdicts_markdown(stand(replace(experiment, reported=None), make_cells([0.85]), {})) == ""
+
+
+def test_a_printed_test_time_has_columns_of_its_own(experiment: Experiment, make_cells: Make) -> None:
+    cells = make_cells([0.85, 0.8501])
+    before = stand(experiment, cells, {})
+    assert len(beside(before).headers) == 10
+    assert experiment.reported is not None
+    first, second = experiment.reported.numbers
+    numbers = [first.model_copy(update={"test_time": "0.8 s"}), second]
+    cells = [
+        replace(cell, printed={"score": numbers[0]}) if cell.printed.get("score") is first else cell
+        for cell in cells
+    ]
+    after = stand(printing(experiment, numbers), cells, {})
+    assert beside(after).headers[5:] == [
+        "map + train", "runs", "paper's time", "ours / paper's", "its verdict",
+        "test", "runs", "paper's test time", "ours / paper's", "its verdict",
+    ]  # fmt: skip
+    exact, sketch = beside(after).lines
+    assert [exact[:10], sketch[:10]] == beside(before).lines
+    assert (exact[10:13], exact[14]) == (["0.5 secs", "1", "0.8 s"], "alike")
+    assert sketch[10:] == ["1.0 secs", "2", "–", "–", "–"]
+    assert "| 0.8 s " in verdicts_markdown(after)
+    assert scoreboard(after, experiment.path, published=False).count("0.8 s ") == 1
+
+
+def reported(experiment: Experiment, trials: list[Trial], rows: dict[str, Row], folder: Path) -> str:
+    """Make a report and verdicts without a warning, and return the text for the terminal."""
+    claiming = replace(experiment, claims=CLAIMS)
+    cells = summarise(claiming, trials, rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        write_report(claiming, cells, folder)
+    standing = stand(claiming, cells, {key: row | {"predictions": "other"} for key, row in rows.items()})
+    terminal([standing], 80)
+    return render(claiming, cells, "terminal") + scoreboard(standing, folder, published=True)
+
+
+@pytest.mark.parametrize("scores", [(0.0, 0.0), (1.0, 1.0), (0.0, 1.0)])
+@pytest.mark.parametrize("seconds", [0.0, 5e-324, 1e300])
+def test_any_score_and_any_time(
+    experiment: Experiment, trials: list[Trial], tmp_path: Path, scores: tuple[float, float], seconds: float
+) -> None:
+    rows = {}
+    for i, trial in enumerate(trials):
+        rows[trial.id] = row = fake_row(trial, scores[i % 2])
+        row["seconds"] = {phase: {"cpu": seconds, "wall": seconds} for phase in row["seconds"]}
+    reported(experiment, trials, rows, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "errors", [(0.0, 0.0), (1e308, 1e308), (5e-324, 1e308), (1e300, -1e300), (1e12, 2e12)]
+)
+def test_any_error_of_a_regression(
+    experiment: Experiment, trials: list[Trial], tmp_path: Path, errors: tuple[float, float]
+) -> None:
+    rows = {trial.id: fake_row(trial, 0, relative_error=errors[i % 2]) for i, trial in enumerate(trials)}
+    for row in rows.values():
+        del row["accuracy"]
+    text = reported(experiment, trials, rows, tmp_path)
+    assert max(map(len, text.split())) < 80  # 1e308 is not written with 308 digits
