@@ -70,18 +70,21 @@ def rungs(n_train: int, rarest: int | None = None) -> list[int]:
 
 
 def next_up(
-    scored: Sequence[Scored], sizes: Sequence[int], fits: Callable[[Scored, int], bool] = lambda one, n: True
+    scored: Sequence[Scored], sizes: Sequence[int], fits: Callable[[Scored, int, bool], bool]
 ) -> Step | None:
     """Return who goes up a rung next, from the highest rung that has one, to how many rows, and from where.
 
     Exact methods and maps go up among themselves: on few rows the exact one is the best, on many it has no
-    time.
+    time. `fits(one, n, best)` tells whether there is the time for a candidate on n rows: first for all that
+    are quick, then for the best of each kind alone.
     """
-    for n, above in reversed(list(pairwise(sizes))):
-        up = {one.candidate.key for one in scored if one.n == above}
-        for one in (*leaders(scored, n, exact=True), *leaders(scored, n, exact=False)):
-            if one.candidate.key not in up and fits(one, above):
-                return one.candidate, above, one
+    for best in (False, True):
+        for n, above in reversed(list(pairwise(sizes))):
+            up = {one.candidate.key for one in scored if one.n == above}
+            for exact in (True, False):
+                for one in leaders(scored, n, exact)[: 1 if best else None]:
+                    if one.candidate.key not in up and fits(one, above, best):
+                        return one.candidate, above, one
     return None
 
 

@@ -29,6 +29,7 @@ from kfeat.own.process import InProcess
 SEARCH = 0.7  # share of the budget after which no candidate begins; the rest trains the best on all rows
 REFLEXES = 0.2  # of the budget at most goes to the reflexes before any goes up a rung
 ONE_CANDIDATE = 0.25  # of the budget at most: a candidate that takes longer is ended
+QUICK = 0.04  # of the budget at most: such candidates go up a rung before slower ones
 CLOSING = 2.0  # seconds that writing the table and the figure takes
 MOST_OWN = 3
 MOST = 200  # candidates of one search
@@ -186,11 +187,11 @@ class Search:
         """Return a map for one of the best exact methods of a rung above the first, where one is missing."""
         if monotonic() + MAP_SECONDS >= self._search_end:
             return None
-        begun = {one.candidate.key for one in scored}
+        begun = [_without_size(one.candidate) for one in scored]
         for n in reversed(sizes[1:] or sizes):
             for one in leaders(scored, n, exact=True):
                 for candidate in maps_of(one.candidate, facts, n):
-                    if candidate.key not in begun:
+                    if _without_size(candidate) not in begun:
                         return candidate, n, None
         return None
 
@@ -203,9 +204,10 @@ class Search:
                 return candidate
         return None
 
-    def _fits(self, one: Scored, n: int) -> bool:
-        """Tell whether there most likely is the time to score a candidate on n rows."""
-        return one.seconds * grown(one, n) < SURE * min(self._longest, self._search_end - monotonic())
+    def _fits(self, one: Scored, n: int, best: bool = True) -> bool:
+        """Tell whether there most likely is the time for a candidate on n rows; more of it for the `best`."""
+        longest = self._longest if best else QUICK * self._budget
+        return one.seconds * grown(one, n) < SURE * min(longest, self._search_end - monotonic())
 
     def _score(self, candidate: Candidate, n: int, since: Scored | None = None) -> Row | None:
         parameter = "alpha" if candidate.loss == "squares" else "C"
@@ -294,6 +296,10 @@ def _of_row(row: Row) -> Scored:
         return Scored(candidate, row["n"], -inf, 0.0, 0.0, row["seconds"], str(row["failed"]))
     seconds = row["seconds"] / row["values"]
     return Scored(candidate, row["n"], row["score"], row["sd"], row["value"], seconds)
+
+
+def _without_size(candidate: Candidate) -> tuple[Any, ...]:
+    return candidate.scale, candidate.kernel, (candidate.map or {}).get("name")
 
 
 def _key(candidate: Candidate, n: int) -> str:

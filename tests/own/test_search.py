@@ -265,11 +265,14 @@ def test_the_best_third_of_each_kind_goes_up() -> None:
     maps = [scored(100, 0.3 + i / 100, 1.0 + i, exact=False) for i in range(3)]
     done: list[Scored] = []
     order = []
-    while (up := next_up([*exact, *maps, *done], [100, 300])) is not None:
+    while (up := next_up([*exact, *maps, *done], [100, 300], lambda one, n, best: True)) is not None:
         order.append((up[0].exact, up[0].kernel["gamma"]))
         done.append(replace(up[2], n=300))  # type: ignore[type-var]
     assert order == [(True, 4.0), (True, 3.0), (False, 3.0)]  # two of four exact methods, one of three maps
-    assert next_up([*exact, *maps], [100, 300], lambda one, n: False) is None
+    assert next_up([*exact, *maps], [100, 300], lambda one, n, best: False) is None
+    slow = next_up([*exact, *maps, *done[:1]], [100, 300], lambda one, n, best: best)
+    assert slow is not None  # of what takes long only the best of each kind: the second exact one stays
+    assert (slow[0].exact, slow[0].kernel["gamma"]) == (False, 3.0)
 
 
 def test_the_winner_is_the_best_on_the_most_rows_or_on_a_third_of_them() -> None:
