@@ -51,10 +51,10 @@ def sentences(found: Found) -> list[str]:
         own = [one.reason for one in found.scored if one.candidate.key in found.own and one.reason]
         said.append(f"The config's own kernel and map have no score there{f' ({own[0]})' if own else ''}.")
     if found.exact is None:
-        said.append("No exact kernel machine was scored within the budget.")
+        said.append("No exact kernel method was scored within the budget.")
     elif found.exact.candidate != best.candidate:
         said.append(
-            f"On {found.exact.n:,} training rows the best exact kernel machine scores {of(found.exact)}."
+            f"On {found.exact.n:,} training rows the best exact kernel method scores {of(found.exact)}."
         )
     tested = f"On the {found.facts.n_test:,} test rows, by which nothing was chosen"
     if not found.tests or found.tests[0].scored != best:
