@@ -91,7 +91,7 @@ def next_up(
 def leaders(scored: Sequence[Scored], n: int, exact: bool) -> list[Scored]:
     """Return the best third of a kind on n rows, the best first."""
     kind = [one for one in scored if one.n == n and one.candidate.exact == exact]
-    here = sorted(kind, key=lambda one: (-one.score, one.seconds))[: ceil(len(kind) / ETA)]
+    here = sorted(kind, key=lambda one: (-one.score, one.candidate.size))[: ceil(len(kind) / ETA)]
     return [one for one in here if not one.reason]
 
 
@@ -99,10 +99,9 @@ def winner(scored: Iterable[Scored]) -> Scored | None:
     """Return the best on the largest number of rows that any has reached, or on a third of it.
 
     More rows rarely harm: a better score on a third of them promises more than a worse one on all. Of equal
-    ones the quickest wins.
+    ones that with the fewest features wins, an exact method before all maps: seconds would not repeat.
     """
     good = [one for one in scored if not one.reason]
     least = max((one.n for one in good), default=0) // ETA
-    return max(
-        (one for one in good if one.n >= least), key=lambda one: (one.score, -one.seconds), default=None
-    )
+    good = [one for one in good if one.n >= least]
+    return max(good, key=lambda one: (one.score, -one.candidate.size), default=None)
