@@ -1,7 +1,6 @@
 """The work of a search: candidates scored by cross-validation on subsamples of the training rows."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -20,7 +19,6 @@ from kfeat.errors import DataError
 from kfeat.experiments.component import read_component
 from kfeat.kernels.base import squared_norms
 from kfeat.kernels.operands import as_operand
-from kfeat.maps.blocks import one_blas_thread
 from kfeat.memory import check_memory
 from kfeat.own.candidates import Candidate, Entry, Facts, rounded, solver_of
 from kfeat.solvers import Newton
@@ -152,13 +150,8 @@ class Bench:
         else:
             y = y - y.mean()
         path = {"C" if self._classes else "alpha": list(values)}
-        # Threads that multiply matrices must not each start BLAS's own: OpenBLAS can crash where they do. Of
-        # kernel ridge regression BLAS does nearly all, a fold at a time.
-        threads = self._threads if self._classes else 1
-        with (
-            one_blas_thread() if threads > 1 else nullcontext(),
-            parallel_config("threading", n_jobs=threads),
-        ):
+        # Of kernel ridge regression BLAS does nearly all, a fold at a time; LIBSVM does without it.
+        with parallel_config("threading", n_jobs=self._threads if self._classes else 1):
             search = GridSearchCV(machine, path, cv=splits, refit=False, error_score="raise")
             found = search.fit(X if K is None else K, y).cv_results_
         return np.array([found[f"split{fold}_test_score"] for fold in range(len(splits))])
@@ -170,7 +163,9 @@ class Bench:
         assert candidate.map is not None
         kernel = self._kernel(candidate.kernel, X)
         component = read_component(candidate.map, "map")
-        return component.build(kernel=kernel, random_state=self._seed, n_jobs=self._threads)
+        # One thread of its own: several would change the number of BLAS's threads and back, after which
+        # OpenBLAS (0.3.31) ended the process now and then in a large product.
+        return component.build(kernel=kernel, random_state=self._seed, n_jobs=1)
 
 
 def under(

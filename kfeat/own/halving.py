@@ -76,14 +76,19 @@ def next_up(
 
     Exact methods and maps go up among themselves: on few rows the exact one is the best, on many it has no
     time. `fits(one, n, best)` tells whether there is the time for a candidate on n rows: first for all that
-    are quick, then for the best of each kind alone.
+    are quick, then for the best of each kind alone, of those that have the time.
     """
     for best in (False, True):
         for n, above in reversed(list(pairwise(sizes))):
             up = {one.candidate.key for one in scored if one.n == above}
             for exact in (True, False):
-                for one in leaders(scored, n, exact)[: 1 if best else None]:
-                    if one.candidate.key not in up and fits(one, above, best):
+                able = [
+                    one
+                    for one in leaders(scored, n, exact)
+                    if one.candidate.key in up or fits(one, above, best)
+                ]
+                for one in able[: 1 if best else None]:
+                    if one.candidate.key not in up:
                         return one.candidate, above, one
     return None
 

@@ -138,12 +138,13 @@ class Search:
         return Facts(**answer)
 
     def _winner(self, facts: Facts) -> Scored:
-        """Return the best of those that the rest of the budget most likely can train on all rows."""
+        """Return the best, or one near it that the rest of the budget most likely can train on all rows."""
         scored = self._scored()
         rest = (1 - SEARCH) * self._budget
-        quick = [one for one in scored if one.seconds * grown(one, facts.n_train) < rest]
-        if best := winner(quick) or winner(scored):
-            return best
+        best = winner(scored)
+        quick = winner(one for one in scored if one.seconds * grown(one, facts.n_train) < rest)
+        if best:
+            return quick if quick and near(quick, best) else best
         reasons = "; ".join(sorted({one.reason for one in scored})[:3])
         if scored and not any(one.took_too_long for one in scored):
             raise ConfigError(f"no candidate could be scored: {reasons}")
@@ -173,7 +174,7 @@ class Search:
             elif new >= MOST:
                 return
             elif best and begun and new % 2 and (step := self._next_step(best, scored, facts)):
-                self._score(step, best.n, best)
+                self._score(*step)
                 new, stale = new + 1, stale + 1
             else:
                 new, stale = new + 1, stale + (new > n_reflexes)
@@ -195,13 +196,14 @@ class Search:
                         return candidate, n, None
         return None
 
-    def _next_step(self, best: Scored, scored: Sequence[Scored], facts: Facts) -> Candidate | None:
+    def _next_step(self, best: Scored, scored: Sequence[Scored], facts: Facts) -> Step | None:
         """Return what differs from the best in one step and was not scored on its rows."""
         done = {one.candidate.key for one in scored if one.n == best.n}
         for candidate in neighbours(best.candidate, facts):
-            grows = max(candidate.size / (best.candidate.size or 1), 1.0) ** 2  # a Hessian takes n D^2
-            if candidate.key not in done and self._fits(replace(best, seconds=grows * best.seconds), best.n):
-                return candidate
+            grows = max(candidate.size / (best.candidate.size or 1), 1.0) ** 2.3  # n D^2, and D^3 beside it
+            since = replace(best, seconds=grows * best.seconds)
+            if candidate.key not in done and self._fits(since, best.n):
+                return candidate, best.n, since
         return None
 
     def _fits(self, one: Scored, n: int, best: bool = True) -> bool:

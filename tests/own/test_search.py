@@ -372,3 +372,11 @@ def test_gamma_is_one_over_the_number_of_columns_after_z_scores_and_no_offset_ch
     for gammas in found:
         assert gammas["zscore"]["gaussian"] == pytest.approx(1 / 6, rel=0.05)
         assert gammas["own"]["gaussian"] == pytest.approx(1 / (6 / 3), rel=0.05)  # of U(-1, 1)
+
+
+def test_the_best_that_has_no_time_gives_way_to_the_next() -> None:
+    """On a tenth of the rows a slow candidate was the best, and none went up a rung."""
+    found = [scored(100, 0.5 + i / 100, 1.0 + i) for i in range(4)]
+    step = next_up(found, [100, 300], lambda one, n, best: best and one.candidate.kernel["gamma"] < 4)
+    assert step is not None
+    assert step[0].kernel["gamma"] == 3.0
