@@ -251,7 +251,8 @@ def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> It
     for one in read:
         if names_rows(one, n_rows) and one.name not in numbers:
             what = "which are no classes" if one.name == target else f"set {drop([one.name])}"
-            yield f"{one.name}: a word of its own in most rows{',' if one.name == target else ';'} {what}"
+            comma = "," if one.name == target else ";"
+            yield f"{one.name}: a different word in almost every row{comma} {what}"
     for one in used:
         if (why := tells_nothing(one)) is not None:
             yield f"{one.name}: {why}; set {drop([one.name])}"

@@ -70,7 +70,7 @@ def test_why_it_cannot_be_read(tmp_path: Path) -> None:
 
 def test_advice_on_names_and_on_decimal_commas(tmp_path: Path) -> None:
     people = "name,y\n" + "".join(f"p{i},{i % 2}\n" for i in range(50))
-    assert "name: a word of its own in most rows; set `drop: [name]`" in look(tmp_path, people).advice
+    assert "name: a different word in almost every row; set `drop: [name]`" in look(tmp_path, people).advice
     commas = look(tmp_path, "a;y\n1,5;0\n2;1\n", delimiter=";", target="y")
     assert commas.advice == ("a: numbers with a decimal comma; set `decimal: ','`",)
 
@@ -221,7 +221,7 @@ def test_notes_on_a_target_that_is_no_column_of_classes(tmp_path: Path) -> None:
     assert note == "y: numbers, but 1 cell is not written as such ('n/v'); correct them, or leave them empty"
     path.write_text("a,y\n" + "".join(f"{i % 7},word {i}\n" for i in range(100)))
     (note,) = inspect(FileSource(path=str(path), target="y")).advice
-    assert note == "y: a word of its own in most rows, which are no classes"
+    assert note == "y: a different word in almost every row, which are no classes"
     path.write_text("a,y\n" + "".join(f"{i % 7},{('yes', 'Yes', 'no')[i % 3]}\n" for i in range(100)))
     (note,) = inspect(FileSource(path=str(path), target="y")).advice
     assert note == "y: 'yes', 'Yes' differ in case or blanks only, and count as different words"

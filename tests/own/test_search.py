@@ -380,3 +380,18 @@ def test_the_best_that_has_no_time_gives_way_to_the_next() -> None:
     step = next_up(found, [100, 300], lambda one, n, best: best and one.candidate.kernel["gamma"] < 4)
     assert step is not None
     assert step[0].kernel["gamma"] == 3.0
+
+
+class Slow(Scripted):
+    """The first candidate is the best by far, and the budget cannot train it on all rows."""
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any]:
+        answer = super().ask(method, deadline, limit, **question)
+        if method == "score" and self.asked == 1:
+            return answer | {"score": 0.9, "seconds": 900.0}
+        return answer
+
+
+def test_a_winner_that_takes_long_stays_where_no_quick_one_is_near(tmp_path: Path) -> None:
+    with Journal(tmp_path, "x") as journal:
+        assert Search(Slow(0.0), journal, 1000.0, 0).run().best.score == 0.9
