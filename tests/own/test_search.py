@@ -388,7 +388,7 @@ class Slow(Scripted):
     def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any]:
         answer = super().ask(method, deadline, limit, **question)
         if method == "score" and self.asked == 1:
-            return answer | {"score": 0.9, "seconds": 900.0}
+            return answer | {"score": 0.9, "seconds": 1800.0}
         return answer
 
 
