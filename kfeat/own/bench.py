@@ -1,6 +1,7 @@
 """The work of a search: candidates scored by cross-validation on subsamples of the training rows."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -8,9 +9,12 @@ from typing import Any
 import numpy as np
 from joblib import parallel_config
 from numpy.typing import NDArray
-from sklearn import kernel_ridge, svm
+from scipy.linalg import LinAlgError, cho_solve
+from sklearn import svm
+from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
+from kfeat.cholesky import cholesky
 from kfeat.data import load
 from kfeat.data.dataset import Dataset, Indices, Matrix
 from kfeat.data.protocol import Protocol
@@ -134,7 +138,7 @@ class Bench:
     def _exact_scores(
         self, candidate: Candidate, X: Matrix, y: NDArray[Any], values: Sequence[float], splits: Any
     ) -> NDArray[np.float64]:
-        """Return the scores of the exact method, (folds, values), from one Gram matrix, a fold a thread."""
+        """Return the scores of the exact method, (folds, values), from one Gram matrix."""
         n = len(y)
         kernel = self._kernel(candidate.kernel, X)
         few = MOST_GRAM if X.shape[1] <= MANY_COLUMNS else 2 * MOST_GRAM
@@ -144,15 +148,11 @@ class Bench:
         else:
             check_memory(f"the Gram matrix of {n:,} rows", 24 * n * n, "fewer rows")
             K, given = kernel(X.astype(np.float64)), {"kernel": "precomputed"}
-        machine: Any = kernel_ridge.KernelRidge(kernel="precomputed")
-        if self._classes:
-            machine = svm.SVC(**given, cache_size=1000, class_weight=self._options.get("class_weight"))
-        else:
-            y = y - y.mean()
-        path = {"C" if self._classes else "alpha": list(values)}
-        # Of kernel ridge regression BLAS does nearly all, a fold at a time; LIBSVM does without it.
-        with parallel_config("threading", n_jobs=self._threads if self._classes else 1):
-            search = GridSearchCV(machine, path, cv=splits, refit=False, error_score="raise")
+        if not self._classes:
+            return kernel_ridge_scores(K, y, values, splits)
+        machine = svm.SVC(**given, cache_size=1000, class_weight=self._options.get("class_weight"))
+        with parallel_config("threading", n_jobs=self._threads):
+            search = GridSearchCV(machine, {"C": list(values)}, cv=splits, refit=False, error_score="raise")
             found = search.fit(X if K is None else K, y).cv_results_
         return np.array([found[f"split{fold}_test_score"] for fold in range(len(splits))])
 
@@ -163,9 +163,7 @@ class Bench:
         assert candidate.map is not None
         kernel = self._kernel(candidate.kernel, X)
         component = read_component(candidate.map, "map")
-        # One thread of its own: several would change the number of BLAS's threads and back, after which
-        # OpenBLAS (0.3.31) ended the process now and then in a large product.
-        return component.build(kernel=kernel, random_state=self._seed, n_jobs=1)
+        return component.build(kernel=kernel, random_state=self._seed, n_jobs=1)  # BLAS has all threads
 
 
 def under(
@@ -268,6 +266,23 @@ def ridge_scores(Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any) 
         for k, w in enumerate(ridge_path(seen, np.sort(np.asarray(values, float)))):
             error = held_out.squared_error(w, float(seen.y_mean - seen.x_mean @ w))
             scores[fold, k] = 1 - error / held_out.yy if held_out.yy > 0 else 0.0
+    return scores
+
+
+def kernel_ridge_scores(
+    K: NDArray[np.float64] | None, y: NDArray[Any], values: Sequence[float], splits: Any
+) -> NDArray[np.float64]:
+    """Return R^2 on each held-out fold per alpha, (folds, values); -inf where K + alpha I is singular."""
+    assert K is not None
+    scores = np.full((len(splits), len(values)), -np.inf)
+    for fold, (seen, held_out) in enumerate(splits):
+        mean = y[seen].mean()
+        for k, alpha in enumerate(values):
+            A = K[np.ix_(seen, seen)]
+            A[np.diag_indices(len(seen))] += alpha
+            with suppress(LinAlgError):
+                found = K[np.ix_(held_out, seen)] @ cho_solve(cholesky(A), y[seen] - mean)
+                scores[fold, k] = r2_score(y[held_out], mean + found)
     return scores
 
 

@@ -9,10 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 from scipy.sparse import issparse
 
 from kfeat.batches import Batches
+from kfeat.cholesky import cholesky
 from kfeat.errors import SolverError
 
 BLOCK = 4096  # rows in a product whose results are then added in double precision
@@ -194,7 +195,7 @@ def hessian_factor(gram: Vector, scale: float, dtype: Any) -> Any:
         diagonal = np.diag_indices(len(H))
         H[diagonal] += H[diagonal] * dtype.type(jitter) + 1
         try:
-            return cho_factor(H.T, overwrite_a=True, check_finite=False)
+            return cholesky(H)
         except LinAlgError:
             jitter *= 16
 

@@ -8,12 +8,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_solve, eigh
 from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import column_or_1d
 
 from kfeat.batches import Batches
+from kfeat.cholesky import cholesky
 from kfeat.errors import DataError, SolverError
 from kfeat.kernels import Kernel
 from kfeat.kernels.operands import as_operand, check_finite
@@ -170,7 +171,7 @@ def ridge(moments: Moments, alpha: float, intercept: bool) -> tuple[NDArray[np.f
         # Where that fails, alpha is lost beside the largest eigenvalues: keep it away from them.
         with suppress(LinAlgError):
             A = about.xx + alpha * np.eye(len(about.xy))
-            w = cho_solve(cho_factor(A.T, overwrite_a=True), about.xy)
+            w = cho_solve(cholesky(A), about.xy)
     if w is None:
         w = ridge_path(about, np.array([alpha]))[0]
     return w, float(about.y_mean - about.x_mean @ w)
@@ -241,7 +242,7 @@ class KernelRidge(Solver):
         built = perf_counter()
         K[np.diag_indices(n)] += self.alpha
         try:
-            factor = cho_factor(K.T, overwrite_a=True)  # K.T: LAPACK's order, so that nothing is copied
+            factor = cholesky(K)
         except LinAlgError:
             raise SolverError(
                 f"K + alpha I is singular to rounding with alpha = {self.alpha}: take a larger alpha"
