@@ -2,12 +2,13 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.installed
+DOCS_READY := .venv/.docs-installed
 # A process for each core, each on one thread, up to eight (each needs half a gigabyte or more); one that has
 # no test left takes some from another.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart test test-slow fuzz lint format data reproduce-fast reproduce-all check bench clean
+.PHONY: help quickstart test test-slow fuzz lint format data reproduce-fast reproduce-all check bench docs clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
@@ -69,5 +70,14 @@ check: $(READY)  ## the scoreboard: every printed number and claim of the papers
 bench: $(READY)  ## speed beside what people use now, in about 20 minutes; pages in runs/bench/
 	$(BIN)/python -m scripts.bench --save runs/bench
 
+$(DOCS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
+docs: $(DOCS_READY)  ## build the documentation into docs/_build
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build
+	$(BIN)/kfeat site --out docs/_build/results
+
 clean:  ## remove the environment and the caches; runs/ and results/ stay
+	rm -rf docs/_build docs/generated docs/gallery
 	rm -rf .venv build *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -1,10 +1,10 @@
-"""Explicit random feature maps for kernel machines, and the papers about them, reproduced."""
+"""Explicit random feature maps for kernel machines, and reproductions of the papers about them."""
 
 from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """Return what takes longer to import than all that the command line starts with."""
+    """Import the slow parts of the package only when they are asked for."""
     if name == "__version__":
         from importlib.metadata import version
 

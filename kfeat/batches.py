@@ -1,4 +1,4 @@
-"""Rows in batches: matrices that are looked at a block of rows at a time, and never held whole in memory."""
+"""Matrices that are read in batches of rows and never held in memory as a whole."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -14,8 +14,8 @@ from numpy.typing import DTypeLike, NDArray
 from kfeat.errors import DataError
 from kfeat.mapped_files import release, unnamed_file
 
-BATCH_BYTES = 2**24  # of a batch of features: so many that a call costs nothing, and little for any memory
-WHOLE_BLOCKS = 4096  # rows that products and moments take at once: batches hold a whole number of them
+BATCH_BYTES = 2**24  # of a batch of features: large enough that the cost of a call does not matter
+WHOLE_BLOCKS = 4096  # rows that products and moments process at once; a batch holds a multiple of them
 
 Rows = NDArray[np.intp]
 Piece = tuple[int, Rows | None, Sequence[Any]]  # a batch's number, its rows in use (None: all), aligned rows
@@ -24,12 +24,11 @@ Piece = tuple[int, Rows | None, Sequence[Any]]  # a batch's number, its rows in 
 class Batches(ABC):
     """A matrix of shape (n, d) as batches of consecutive rows.
 
-    Everything is asked of the batches by `each` or `total`, in the order of the rows. `take` chooses rows
-    without copying them.
+    `each` and `total` visit the batches in the order of the rows. `take` selects rows without copying them.
     """
 
     def __init__(self, edges: NDArray[np.intp], d: int, dtype: DTypeLike, rows: Rows | None = None) -> None:
-        """Set the rows at which batches begin and the last one ends, and the rising rows in use."""
+        """Set the first row of each batch, the end of the last one, and the rows in use in rising order."""
         self.edges, self.rows, self.dtype = edges, rows, np.dtype(dtype)
         self.shape = (int(edges[-1]) if rows is None else len(rows), d)
 
@@ -53,7 +52,7 @@ class Batches(ABC):
         """Yield each batch that has rows in use."""
         wrong = [len(array) for array in aligned if len(array) != self.shape[0]]
         if wrong:
-            raise DataError(f"the batches have {self.shape[0]:,} rows, and {wrong[0]:,} targets stand beside")
+            raise DataError(f"the batches have {self.shape[0]:,} rows, but there are {wrong[0]:,} targets")
         ends = self.edges if self.rows is None else np.searchsorted(self.rows, self.edges)
         for k, (start, stop) in enumerate(pairwise(ends)):
             if start < stop:
@@ -69,7 +68,7 @@ class LocalBatches(Batches):
         """Return batch k, or some of its rows."""
 
     def _let_go(self) -> None:
-        """Let go of what the last block needed."""
+        """Release the memory of the last block."""
 
     def each(self, function: Callable[..., Any], *aligned: Any) -> Iterator[Any]:
         """Yield function(block, *parts) for each batch."""
@@ -80,7 +79,7 @@ class LocalBatches(Batches):
 
 
 class ArrayBatches(LocalBatches):
-    """The rows of an array or a CSR matrix; of a memory map no more than a batch is resident at a time."""
+    """The rows of an array or a CSR matrix; at most one batch of a memory map is resident at a time."""
 
     def __init__(self, X: Any, rows: Rows | None = None) -> None:
         dtype = np.dtype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64)
@@ -98,9 +97,9 @@ class ArrayBatches(LocalBatches):
 
 
 class MappedBatches(LocalBatches):
-    """The features of the rows of X under a fitted map, mapped again whenever they are asked for.
+    """The features of the rows of X under a fitted map, computed again in each pass.
 
-    Nothing is stored: each pass costs the time of mapping all rows in use. `observe` is called with every
+    Nothing is stored, so each pass takes the time to map all rows in use. `observe` is called with every
     block of features.
 
     Examples
@@ -135,7 +134,7 @@ class MappedBatches(LocalBatches):
 
 
 def batch_edges(n: int, d: int, itemsize: int) -> NDArray[np.intp]:
-    """Return where batches of n rows of d numbers begin, and n."""
+    """Return the first row of each batch of n rows of d numbers, and n."""
     size = max(1, BATCH_BYTES // max(1, d * itemsize))
     size = max(size // WHOLE_BLOCKS * WHOLE_BLOCKS, min(size, WHOLE_BLOCKS))
     return np.append(np.arange(0, n, size), n)
@@ -147,7 +146,7 @@ def rows_of(X: Any, edges: NDArray[np.intp], k: int, rows: Rows | None) -> Any:
 
 
 def stored(batches: Batches, folder: Path) -> NDArray[Any]:
-    """Return all rows as an array that lies in a file of `folder` without a name: see `unnamed_file`."""
+    """Return all rows as an array in an unnamed file of `folder` (see `unnamed_file`)."""
     out = unnamed_file(batches.shape, batches.dtype, folder)
     start = 0
     for block in batches.each(np.asarray):

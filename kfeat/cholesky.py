@@ -1,8 +1,8 @@
 """Cholesky factors of any size.
 
-OpenBLAS ends the process in a threaded Cholesky factorisation of a large matrix in double precision: with two
-threads and AVX-512 it writes beyond its buffer at 16,384 rows, and does not at 14,500 (0.3.30 and 0.3.31;
-OpenBLAS issue 2562). So large matrices are factored in blocks here.
+OpenBLAS can crash in a threaded Cholesky factorisation of a large matrix in double precision. With two
+threads and AVX-512 it writes beyond its buffer at 16,384 rows but not at 14,500 (0.3.30 and 0.3.31; OpenBLAS
+issue 2562). Large matrices are therefore factored in blocks here.
 """
 
 from typing import Any
@@ -16,9 +16,9 @@ BLOCK = 8192  # rows
 def cholesky(A: NDArray[Any], block: int = BLOCK) -> tuple[NDArray[Any], bool]:
     """Return the factor of a positive definite A (n, n) in C order, which it overwrites, for `cho_solve`.
 
-    A = L L' with blocks L_kk = chol(A_kk) and L_jk = A_jk L_kk'^-1, and A_ij -= L_ik L_jk' for what follows
-    (Golub & Van Loan, Matrix Computations, section 4.2.9). Raises LinAlgError where A is not positive
-    definite.
+    A = L L' with blocks L_kk = chol(A_kk) and L_jk = A_jk L_kk'^-1; the remaining blocks become
+    A_ij - L_ik L_jk' (Golub & Van Loan, Matrix Computations, section 4.2.9). Raises LinAlgError where A is
+    not positive definite.
     """
     n = len(A)
     if n <= block:  # A.T: LAPACK's order, so that nothing is copied

@@ -1,4 +1,4 @@
-"""How good a fitted map is on given data: what its columns are worth, and how far its kernel is off."""
+"""Diagnose a fitted map on given data: which columns are useful, and how large the kernel errors are."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class ColumnCounts(NamedTuple):
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number for all rows, estimated on some of them: its value and a 95 % confidence interval."""
+    """An estimate, from a sample of the rows, with a 95 % confidence interval for the value on all rows."""
 
     value: float
     low: float
@@ -39,8 +39,8 @@ class Estimate:
 class Diagnosis:
     """What `FeatureMap.diagnose` finds on a sample of m rows.
 
-    Errors are e_ij = <z(x_i), z(x_j)> - k_ij, with k_ij the exact kernel less what the map leaves out. They
-    are taken over all pairs i != j, but for the spectral one, which has the pairs i = j too.
+    Errors are e_ij = <z(x_i), z(x_j)> - k_ij, where k_ij is the exact kernel minus `offset`. They are taken
+    over all pairs i != j; the spectral error includes the pairs i = j.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Diagnosis:
     effective_rank : float
         exp(-sum p_i log p_i), with p the eigenvalues of Z^T Z over their sum.
     offset : float
-        What the map leaves out of the kernel: its `kernel_offset_`.
+        The constant that the map leaves out of the kernel: its `kernel_offset_`.
     relative_frobenius : Estimate
         sqrt(sum e_ij^2 / sum k_ij^2).
     mean_absolute : Estimate
@@ -60,10 +60,10 @@ class Diagnosis:
     mean_relative : Estimate
         mean |e_ij| / |k_ij|, over the pairs with k_ij != 0.
     maximum : float
-        max |e_ij| in the sample; more rows can only raise it, so no interval is given.
+        max |e_ij| in the sample. It has no interval, since more rows can only raise it.
     relative_spectral : float
-        ||Z Z^T - K||_2 / ||K||_2 (Yang et al., ICML 2014), without an interval, since the jackknife does not
-        hold for a largest eigenvalue.
+        ||Z Z^T - K||_2 / ||K||_2 (Yang et al., ICML 2014). It has no interval, since the jackknife is not
+        valid for a largest eigenvalue.
 
     Examples
     --------
@@ -93,7 +93,7 @@ class Diagnosis:
 
 
 def diagnose(fitted: Any, X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
-    """Return the diagnosis of a fitted map on `n_rows` rows of X drawn without replacement, or all it has."""
+    """Return the diagnosis of a fitted map on `n_rows` rows of X (all if it has fewer), drawn at random."""
     rows, unseen = sampled_rows(X, n_rows, random_state)
     Z = np.asarray(fitted.transform(rows), dtype=np.float64)
     counts = column_counts(Z)
@@ -111,7 +111,7 @@ def diagnose(fitted: Any, X: Any, n_rows: int = 1000, random_state: Any = 0) -> 
 
 def sampled_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, float]:
     """Return up to `n_rows` rows of X, drawn without replacement, and the share of rows that stay unseen."""
-    if not hasattr(X, "iloc"):  # a frame keeps the names of its columns, which a fitted map compares
+    if not hasattr(X, "iloc"):  # a data frame keeps its column names, which a fitted map checks
         X = check_array(canonical(X), accept_sparse="csr")
     n = X.shape[0]
     if n_rows < 3 or n < 3:
@@ -126,21 +126,21 @@ def sampled_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, float]:
 def held_out_rows(X: Any, n_rows: int, random_state: Any) -> tuple[Any, Any]:
     """Return `n_rows` rows of X, drawn without replacement, and all others.
 
-    Raises ParameterError where that leaves fewer than 2 others.
+    Raises ParameterError if fewer than 2 others remain.
     """
     X = check_array(canonical(X), accept_sparse="csr")
     n = X.shape[0]
     if n_rows < 3 or n_rows > n - 2:
         raise ParameterError(
-            f"n_rows: expected 3 to {n - 2:,} rows to hold out of {n:,}, so that the map has others to learn "
-            f"from, got {n_rows:,}"
+            f"n_rows: expected 3 to {n - 2:,} rows to hold out of {n:,}, so that the map can learn from "
+            f"others, got {n_rows:,}"
         )
     order = generator(random_state).permutation(n)
     return X[np.sort(order[:n_rows])], X[np.sort(order[n_rows:])]
 
 
 def kernel_errors(fitted: Any, rows: Any, estimates: NDArray[np.float64], unseen: float) -> dict[str, Any]:
-    """Return the errors that a Diagnosis has, of the map's `estimates` of the kernel between all `rows`."""
+    """Return the kernel errors of a Diagnosis from the map's `estimates` of the kernel between all `rows`."""
     K = np.asarray(fitted.kernel_(rows.astype(np.float64)), dtype=np.float64) - fitted.kernel_offset_
     error = estimates - K
     spectral = spectral_norm(K)
@@ -174,8 +174,8 @@ def over_pairs(
 ) -> Estimate:
     """Return function(sum numerator / sum denominator) over i != j, with an interval.
 
-    By the jackknife over rows: pairs share rows and are not independent, rows are, and leaving out row i
-    takes twice its sum away. `unseen` is the share of rows outside the sample, which alone is uncertain.
+    The interval comes from the jackknife over rows, since rows are independent and pairs are not. Leaving out
+    row i subtracts twice its sum. `unseen` is the share of rows outside the sample; only they are uncertain.
     """
     sums = []
     for matrix in (numerator, denominator):
@@ -183,7 +183,7 @@ def over_pairs(
         sums.append((by_row.sum(), by_row.sum() - 2 * by_row))
     (top, tops), (bottom, bottoms) = sums
     if not (bottoms > 0).all():
-        return Estimate(np.nan, np.nan, np.nan)  # the kernel is zero on the sample: nothing to relate to
+        return Estimate(np.nan, np.nan, np.nan)  # the kernel is zero on the sample: no ratio is defined
     value, without = float(function(top / bottom)), function(tops / bottoms)
     m = len(without)
     deviation = np.sqrt(unseen * (m - 1) / m * ((without - without.mean()) ** 2).sum())
@@ -206,11 +206,11 @@ class ColumnCounter:
         self._first: Any = None
 
     def see(self, block: Any) -> None:
-        """Compare a block of rows (m, D), of one row at least, with the first row of all."""
+        """Compare a block of one or more rows (m, D) with the first row seen."""
         if self._first is None:
             self._first = np.array(block[:1].toarray() if issparse(block) else block[:1])[0]
             self._same = np.arange(len(self._first))
-        if len(self._same):  # most often every column is seen to vary in the first block
+        if len(self._same):  # usually every column varies in the first block
             rows = block[:, self._same]
             equal = (rows.toarray() if issparse(rows) else rows) == self._first[self._same]
             self._same = self._same[equal.all(axis=0)]

@@ -1,11 +1,11 @@
 """The errors kfeat raises on purpose; the command line prints them as one sentence and exits with 2.
 
-A message states what was expected, what was met, and what to do next.
+A message states what was expected, what was found, and what to do next.
 """
 
 
 class KfeatError(Exception):
-    """Base of every error that a user can cause and remedy."""
+    """Base of every error that a user can cause and correct."""
 
 
 class ConfigError(KfeatError, ValueError):
@@ -25,20 +25,20 @@ class DataError(KfeatError, ValueError):
 
 
 class DownloadError(KfeatError):
-    """A file could not be had from any of its places, or is not the file that was expected."""
+    """A file could not be fetched from any of its sources, or is not the expected file."""
 
 
 class SolverError(KfeatError):
-    """A solver cannot take this problem, or gave up on it."""
+    """A solver does not accept this problem, or failed to solve it."""
 
 
 class StoreError(KfeatError):
-    """Rows on disk cannot be read, written or understood."""
+    """Rows on disk cannot be read or written."""
 
 
 class ModelError(KfeatError, ValueError):
-    """A trained model, or the file of one, cannot be written, read, understood or used."""
+    """A trained model or its file cannot be written, read or used."""
 
 
 class EngineError(KfeatError):
-    """What carries out the trials cannot start, or was lost."""
+    """The engine that runs the trials cannot start, or the connection to it was lost."""

@@ -1,4 +1,4 @@
-"""Arrays in files that have no name: for what does not fit in memory, and is not to be kept."""
+"""Arrays in unnamed files: temporary data that do not fit in memory."""
 
 import errno
 import mmap
@@ -16,10 +16,10 @@ from kfeat.errors import DataError
 
 
 def unnamed_file(shape: tuple[int, ...], dtype: DTypeLike, folder: Path) -> NDArray[Any]:
-    """Return an array mapped from a file that vanishes with it, or with the process, however that ends.
+    """Return an array mapped from a temporary file, which the system removes with the array or the process.
 
-    The file has no name, and all of its room on the disk from the start. Raises DataError where the disk
-    has not as much.
+    The file has no name, and its disk space is reserved at once. Raises DataError where the disk has too
+    little space.
     """
     size = max(1, prod(shape) * np.dtype(dtype).itemsize)
     try:
@@ -27,18 +27,18 @@ def unnamed_file(shape: tuple[int, ...], dtype: DTypeLike, folder: Path) -> NDAr
         if size > (free := shutil.disk_usage(folder).free):  # an attempt would fill the disk before it fails
             raise OSError(errno.ENOSPC, f"{free:,} bytes are free")
         with tempfile.TemporaryFile(dir=folder) as file:
-            if hasattr(os, "posix_fallocate"):  # else a full disk would end the process at some later write
+            if hasattr(os, "posix_fallocate"):  # otherwise a full disk would end the process at a later write
                 os.posix_fallocate(file.fileno(), 0, size)
             return np.memmap(file, dtype, "w+", shape=shape)
     except OSError as error:
         raise DataError(
-            f"a file of {size:,} bytes cannot be made in {folder} ({error.strerror or error}): make room, or "
-            "set KFEAT_CACHE to a folder on another disk"
+            f"a file of {size:,} bytes cannot be created in {folder} ({error.strerror or error}): free some "
+            "space, or set KFEAT_CACHE to a folder on another disk"
         ) from None
 
 
 def release(X: Any) -> None:
-    """Let go of the resident pages of an array that is mapped from a file; what was written stays written."""
+    """Release the memory of an array that is mapped from a file; the file keeps what was written."""
     base = X
     while isinstance(base, np.ndarray):
         if isinstance(base, np.memmap) and base.mode == "c":

@@ -1,4 +1,4 @@
-"""How much memory there is for this process, and refusing what would not fit before it is allocated."""
+"""How much memory this process can use, and checks before large allocations."""
 
 from contextlib import suppress
 from functools import cache
@@ -11,16 +11,16 @@ from kfeat.errors import KfeatError, SolverError
 USABLE = 0.9  # of the free memory
 CGROUPS = Path("/sys/fs/cgroup")
 OWN_CGROUPS = Path("/proc/self/cgroup")
-# Of version 2 and of version 1: the folder of the hierarchy, its limit, and what its processes use.
+# For version 2 and version 1: the folder of the hierarchy, the file of the limit, and the file of the use.
 FILES = (("", "memory.max", "memory.current"), ("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"))
-# Of what they use, files that the system lets go, read lately or not; version 1 has totals over inner groups.
+# Cached files are part of the use, but the system can reclaim them. Version 1 has totals over inner groups.
 RECLAIMED = (("inactive_file", "active_file"), ("total_inactive_file", "total_active_file"))
 
 _budget: int | None = None
 
 
 def limit_memory(budget: int | None) -> None:
-    """Let this process count on `budget` bytes at most, for all that it holds; None: on what is there."""
+    """Limit the memory of this process to `budget` bytes in total; None removes the limit."""
     global _budget
     _budget = budget
 
@@ -28,8 +28,8 @@ def limit_memory(budget: int | None) -> None:
 def available_memory() -> int:
     """Return the bytes that this process can still take.
 
-    That is the least of what the machine has available, what the limits of its control groups (of a
-    container, or of a job in a cluster's queue) leave, and what is left of the budget of `limit_memory`.
+    This is the smallest of three numbers: what the machine has available, what the limits of its control
+    groups (of a container or a cluster job) leave, and what the budget of `limit_memory` leaves.
     """
     left = [psutil.virtual_memory().available, *_left_in_groups()]
     if _budget is not None:
@@ -38,22 +38,22 @@ def available_memory() -> int:
 
 
 def check_memory(what: str, needed: int, instead: str, error: type[KfeatError] = SolverError) -> None:
-    """Raise `error` if `needed` bytes for `what` are not free, saying what to do `instead`."""
+    """Raise `error` if `needed` bytes for `what` are not free; the message says what to do `instead`."""
     free = available_memory()
     if needed > USABLE * free:
         raise error(f"{what} takes {needed:,} bytes, {free:,} are free: {instead}")
 
 
 def _left_in_groups() -> list[int]:
-    """Return the bytes that each control group of this process, and each group around it, leaves."""
+    """Return the bytes left in each control group of this process and in each group around it."""
     return [bytes_left for group in _groups(OWN_CGROUPS) for bytes_left in _left_in(*group)]
 
 
 @cache
 def _groups(own: Path) -> list[tuple[Path, str, str]]:
-    """Return the groups with a limit that hold this process: folder, and the files of limit and use."""
+    """Return the groups with a limit that contain this process: the folder and the files of limit and use."""
     found = []
-    with suppress(OSError):  # no Linux, or no control groups
+    with suppress(OSError):  # not Linux, or no control groups
         for line in own.read_text().splitlines():
             _, controllers, name = line.split(":", 2)
             for folder, limit, used in FILES:
@@ -66,8 +66,8 @@ def _groups(own: Path) -> list[tuple[Path, str, str]]:
 
 
 def _left_in(group: Path, limit: str, used: str) -> list[int]:
-    """Return the bytes that one group leaves, if it has a limit."""
-    with suppress(OSError, ValueError):  # the group is not shown in a container, or its limit is "max"
+    """Return the bytes left in one group, if it has a limit."""
+    with suppress(OSError, ValueError):  # the group is not visible in a container, or its limit is "max"
         left = int((group / limit).read_text()) - int((group / used).read_text())
         with suppress(OSError):
             stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())

@@ -1,8 +1,8 @@
 """Typed constructor parameters: one annotation serves the estimator, the YAML file and the error message.
 
-A kernel, map or solver annotates its constructor (`degree: Annotated[int, Ge(1)] = 2`). From that, once:
-`parameter_model` is the strict pydantic model of its YAML form, and `check_parameters` validates an
-estimator when it is fitted (scikit-learn's rule: constructors store, fit checks).
+A kernel, map or solver annotates its constructor (`degree: Annotated[int, Ge(1)] = 2`). From the annotations,
+`parameter_model` makes the strict pydantic model of its YAML form, and `check_parameters` validates an
+estimator when it is fitted (scikit-learn's rule: constructors store, `fit` checks).
 """
 
 import inspect
@@ -18,10 +18,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, cre
 
 from kfeat.errors import ParameterError
 
-# Objects and resources, not settings: the experiment hands these in, a YAML file never spells them out.
+# Objects and resources that the experiment passes; a YAML file never contains them.
 HANDED_IN = frozenset({"kernel", "random_state", "n_jobs"})
-ALIASES = {"rbf": "gaussian", "poly": "polynomial", "svm": "libsvm"}  # what others call what is here
-TOLD = "told"  # the type of a problem whose message says what was met
+ALIASES = {"rbf": "gaussian", "poly": "polynomial", "svm": "libsvm"}  # names that other libraries use
+TOLD = "told"  # the type of a problem whose message already says what was found
 
 
 def _not_zero(value: int) -> int:
@@ -30,9 +30,9 @@ def _not_zero(value: int) -> int:
     return value
 
 
-# What several constructors take.
+# Types of parameters that several constructors have.
 Components = Annotated[int, Ge(1), Le(2**31 - 1)]
-Degree = Annotated[int, Ge(1), Le(4096)]  # beyond it every kernel is 0 or beyond double precision
+Degree = Annotated[int, Ge(1), Le(4096)]  # with a higher degree every kernel is 0 or overflows
 Folds = Annotated[int, Ge(2), Le(10**6)]
 Iterations = Annotated[int, Ge(1), Le(2**31 - 1)]
 Jobs = Annotated[int, AfterValidator(_not_zero)] | None
@@ -43,7 +43,7 @@ Seed = Annotated[int, Ge(0), Le(2**32 - 1)]
 def parameter_model(cls: Any, without: frozenset[str] = HANDED_IN) -> type[BaseModel]:
     """Return the strict pydantic model of `cls`'s constructor, `without` the parameters of these names.
 
-    Strict: no unknown keys and no conversions but int to float.
+    The model refuses unknown keys and all conversions except int to float.
     """
     hints = get_type_hints(cls.__init__, include_extras=True)
     fields: dict[str, Any] = {
@@ -58,7 +58,7 @@ def parameter_model(cls: Any, without: frozenset[str] = HANDED_IN) -> type[BaseM
 def check_parameters(estimator: Any) -> None:
     """Raise ParameterError for the first constructor parameters whose value is not allowed."""
     cls: Any = type(estimator)
-    model = parameter_model(cls, frozenset({"kernel"}))  # which has an error of its own
+    model = parameter_model(cls, frozenset({"kernel"}))  # the kernel raises its own error
     values = {
         name: plain(value)
         for name, value in estimator.get_params(deep=False).items()
@@ -101,13 +101,13 @@ def describe(problem: Any, prefix: str = "", path: Sequence[str | int] | None = 
         return f"{place}: expected a mapping (got {met!r})"
     if problem["type"] == "union_tag_not_found":
         key = problem["ctx"]["discriminator"].strip("'")
-        return f"{place}: `{key}` is missing, which says what of several it is (got {met!r})"
+        return f"{place}: `{key}` is missing; it says which kind is meant (got {met!r})"
     message = _plain(problem["msg"].removeprefix("Value error, "))
     near = _near(met, problem["ctx"]["expected"]) if problem["type"] == "literal_error" else ""
     return f"{place}: {message} (got {met!r}){near}"
 
 
-# What pydantic says, and what a reader is told.
+# Pydantic's wording, and kfeat's.
 _WORDS = {
     "Input should be a valid integer": "expected an integer",
     "Input should be a valid string": "expected text",
@@ -121,7 +121,7 @@ _WORDS = {
 
 
 def _plain(message: str) -> str:
-    """Return a message of pydantic's in the words of all others."""
+    """Return a message of pydantic in kfeat's wording."""
     for theirs, ours in _WORDS.items():
         if message.startswith(theirs):
             return ours + message.removeprefix(theirs)

@@ -1,28 +1,28 @@
-"""Saying things: once, however often they are met, in signs that a terminal only shows, and as YAML."""
+"""Texts for messages: logged once, safe to print on a terminal, or written as YAML."""
 
 import logging
 import re
 from functools import cache
 from typing import Any
 
-EXPONENT = re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")  # numbers that PyYAML takes for texts
+EXPONENT = re.compile(r"^[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+$")  # numbers that PyYAML reads as text
 EXPONENT_BEGINS = list("-+0123456789")
 logger = logging.getLogger("kfeat")
 
 
 @cache
 def say_once(level: int, message: str) -> None:
-    """Log a message the first time this process has it to say."""
+    """Log a message only the first time that it occurs in this process."""
     logger.log(level, message)
 
 
 def plain(text: str) -> str:
-    r"""Return the text on one line, with signs that do not print as \x1b: no terminal acts on them."""
+    r"""Return the text on one line, with control characters escaped as \x1b, for terminals to ignore."""
     return text if text.isprintable() else "".join(map(_printed, text))
 
 
 def plain_lines(text: str) -> str:
-    """Return the text with the same care for each of its lines."""
+    """Return the text with each of its lines made plain."""
     return "\n".join(map(plain, text.split("\n")))
 
 
@@ -41,7 +41,7 @@ def as_yaml(value: Any, **layout: Any) -> str:
 
 @cache
 def _dumper() -> Any:
-    """Return what writes YAML as configs are read: the text 1e5 in quotes, since 1e5 is a number there."""
+    """Return a YAML dumper that quotes the text 1e5, since configs read an unquoted 1e5 as a number."""
     import yaml
 
     dumper: Any = type("Dumper", (yaml.SafeDumper,), {})
@@ -52,7 +52,7 @@ def _dumper() -> Any:
 def printable(error: Exception) -> str:
     """Return an error's message as one plain line.
 
-    Messages of other libraries' parsers run over several lines, and quote the damaged bytes that they met.
+    Messages of other libraries can have several lines and quote damaged bytes.
     """
     return plain(" ".join(str(error).split()))
 

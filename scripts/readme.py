@@ -1,16 +1,29 @@
-"""Bring the tables of the README files up to date with results/: `python -m scripts.readme`.
+"""Bring the tables of README files and of docs/ up to date with results/: `python -m scripts.readme`.
 
-The blocks, each up to `<!-- end -->`: `<!-- scoreboard -->` over the published rows; `<!-- papers -->`, a
-line for each paper; `<!-- tallies FOLDER -->` and `<!-- largest FOLDER -->`, the verdicts on the configs of a
-folder counted, and the printed numbers that ours are farthest from; `<!-- table NAME -->`, the first table of
-results/NAME/table.md, with what it says of times from different machines; `<!-- printed NAME -->`, that of a
-config without rows: what the paper prints; `<!-- verdicts NAME -->`, its verdicts in short; `<!-- closing
-NAME -->`, the line that ends a run of its config; `<!-- benchmarks -->`, the ratios of results/bench/ over
-the shapes measured; `<!-- maps -->`, what every map can do, costs and is for.
+The blocks, each up to `<!-- end -->`:
+
+- `<!-- scoreboard -->`: the scoreboard over the published rows;
+- `<!-- papers -->`: a line for each paper with its finding; `<!-- finding PAPER -->`: the finding and the
+  sentences on it, from configs/PAPER/finding.md; `<!-- story PAPER -->`: the same, linked to the site;
+  `<!-- answers PAPER -->`: configs/PAPER/short_answers.md;
+- `<!-- counts -->`: a line for each paper with its numbers and claims counted, linked to its page in docs/;
+- `<!-- unexplained -->`: what differs from the papers without a reason;
+- `<!-- tallies FOLDER -->`, `<!-- largest FOLDER -->`: the verdicts on the configs of a folder counted, and
+  the printed numbers that ours are farthest from;
+- `<!-- table NAME -->`: the first table of results/NAME/table.md, with what it says of times from different
+  machines; `<!-- short NAME -->`: its columns of `SHORT` only;
+- `<!-- printed NAME -->`: the table of a config without rows: what the paper prints;
+- `<!-- verdicts NAME -->`: the verdicts of a config counted;
+- `<!-- closing NAME -->`: the line that ends a run of a config;
+- `<!-- comparisons -->`: the ratios of results/bench/ over the shapes measured; `<!-- benchmarks -->`: those
+  of `BENCHMARKS` only;
+- `<!-- search -->`: the search on own data beside what a user would pick instead, from the part own_data;
+- `<!-- maps -->`: what every map can do, costs and is for.
 """
 
 import json
 import re
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,24 +32,44 @@ from tabulate import tabulate
 
 from kfeat.analysis.at_hand import standings_at_hand
 from kfeat.analysis.standing import Standing
+from kfeat.analysis.tallies import in_short
 from kfeat.experiments.load import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
 from kfeat.maps import MAPS, kernels_of
 from kfeat.render.files import cells_at_hand
 from kfeat.render.notes import closing_line
-from kfeat.render.overview import bullets, largest_differences, markdown, papers, summary, tally_lines
+from kfeat.render.overview import bullets, largest_differences, markdown, not_explained, papers
 from kfeat.render.table import render
+from kfeat.site import links
 
 ROOT = Path(__file__).parents[1]
+BUILT = ("docs/_build/", "docs/generated/", "docs/gallery/")  # made by Sphinx, not kept in git
+DOCS = [
+    path.relative_to(ROOT)
+    for path in sorted(ROOT.glob("docs/**/*.md"))
+    if not path.relative_to(ROOT).as_posix().startswith(BUILT)
+]
 READMES = [
     Path("README.md"),
     Path("configs/README.md"),
     Path("kfeat/maps/README.md"),
     *sorted(path.relative_to(ROOT) for path in ROOT.glob("results/**/README.md")),
+    Path("results/not_reproduced.md"),
 ]
-KINDS = "scoreboard|papers|benchmarks|maps|tallies|largest|table|printed|verdicts|closing"
+KINDS = (
+    "scoreboard|papers|finding|story|answers|counts|unexplained|benchmarks|comparisons|maps|"
+    "search|tallies|largest|table|short|printed|verdicts|closing"
+)
 BLOCK = re.compile(rf"<!-- ({KINDS})( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
 CONFIGS, RESULTS = Path("configs"), Path("results")
+SHORT = ("method", "accuracy (%)", "paper", "speed-up")
+BENCHMARKS = (
+    "TensorSketch : PolynomialCountSketch",
+    "Nystrom : Nystroem, rbf",
+    "RandomFourier : RBFSampler",
+    "Newton : LIBLINEAR -s 2, to its objective",
+    "Libsvm : SVC",
+)
 
 
 def updated(text: str) -> str:
@@ -49,22 +82,38 @@ def _block(match: re.Match[str]) -> str:
     if kind == "scoreboard":
         content = markdown(standings(), RESULTS).strip().replace(f"]({RESULTS}/", "](")  # in that folder
     elif kind == "papers":
-        content = papers(standings(), RESULTS)
+        content = _papers()
+    elif kind == "finding":
+        content = "**{}**\n\n{}".format(*_finding(name))
+    elif kind == "story":
+        content = _story(name)
+    elif kind == "answers":
+        content = (CONFIGS / name / "short_answers.md").read_text(encoding="utf-8").strip()
+    elif kind == "unexplained":
+        content = bullets(not_explained(standings()))
+    elif kind == "counts":
+        content = re.sub(rf"\]\({RESULTS}/(\w+)/README\.md\)", r"](\1.md)", papers(standings(), RESULTS))
     elif kind == "benchmarks":
-        content = _benchmarks()
+        content = _benchmarks(BENCHMARKS)
+    elif kind == "comparisons":
+        content = _benchmarks(None)
+    elif kind == "search":
+        content = _search()
     elif kind == "maps":
         content = _maps()
     elif kind == "closing":
         content = _closing(name)
     elif kind == "tallies":
-        content = bullets(tally_lines(_below(name)))
+        content = bullets(in_short(_below(name)))
     elif kind == "largest":
         content = bullets(largest_differences(_below(name)))
     elif kind == "verdicts":
-        content = summary(next(one for one in standings() if one.experiment.name == name))
+        content = bullets(in_short([one for one in standings() if one.experiment.name == name]))
     elif kind == "printed":
         experiment = load_experiment(CONFIGS / f"{name}.yaml")
         content = _first_table(render(experiment, cells_at_hand(experiment, RESULTS), "markdown"))
+    elif kind == "short":
+        content = _short((RESULTS / name / "table.md").read_text(encoding="utf-8"))
     else:
         content = _first_table((RESULTS / name / "table.md").read_text(encoding="utf-8"))
     return f"<!-- {match[1]}{match[2] or ''} -->\n{content}\n<!-- end -->"
@@ -82,6 +131,38 @@ def _below(folder: str) -> list[Standing]:
     return [one for one in standings() if one.experiment.name.startswith(f"{folder}/")]
 
 
+def _papers() -> str:
+    """Return a line for each paper, its title and its finding, and below them the links of the titles."""
+    lines, targets = [], []
+    for page in sorted(RESULTS.glob("*/README.md")):
+        if (CONFIGS / page.parent.name / "_paper.yaml").exists():
+            title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ").partition(":")[0]
+            lines.append([f"[{title}]", _finding(page.parent.name)[0]])
+            targets.append(f"[{title}]: {page.as_posix()}")
+    table = tabulate(lines, ["paper", "finding"], tablefmt="github", disable_numparse=True)
+    return "\n".join([table, "", *targets])
+
+
+def _finding(paper: str) -> tuple[str, str]:
+    """Return the finding of a paper in one sentence, and the paragraphs on it."""
+    text = (CONFIGS / paper / "finding.md").read_text(encoding="utf-8")
+    headline, _, story = text.partition("\n")
+    return headline.removeprefix("# "), story.strip()
+
+
+def _story(paper: str) -> str:
+    """Return a finding with links to the pages of `kfeat site`, which `make docs` puts into results/."""
+    page = f"../results/{links.paper(paper)}"
+
+    def linked(match: re.Match[str]) -> str:
+        return f'<a href="{page}#{links.anchor(f"{paper}/{match[2]}")}">{match[1]}</a>'
+
+    headline, story = _finding(paper)
+    story = re.sub(r"\[([^]]+)\]\(([\w-]+)/table\.md\)", linked, story)
+    every = f'<a href="{page}">Every table and figure, with each verdict and its reason</a>'
+    return f"**{headline}**\n\n{story}\n\n{every}."
+
+
 def _closing(name: str) -> str:
     """Return the line that ends a run of a config, from its published rows."""
     experiment = load_experiment(CONFIGS / f"{name}.yaml")
@@ -96,17 +177,46 @@ def _first_table(report: str) -> str:
     return "\n".join([*table, *(f"\n{line[0].upper()}{line[1:]}" for line in cautions)])
 
 
-def _benchmarks() -> str:
-    """Return how many times as quick kfeat is as the others, from the least to the most over the shapes."""
+def _short(report: str) -> str:
+    """Return the columns of the report's first table that `SHORT` names."""
+    table = [line for line in _first_table(report).splitlines() if line.startswith("|")]
+    headers, _, *lines = ([cell.strip() for cell in line.strip("|").split("|")] for line in table)
+    kept = [headers.index(header) for header in SHORT]
+    cells = [[line[i] for i in kept] for line in lines]
+    return tabulate(cells, SHORT, tablefmt="github", disable_numparse=True)
+
+
+def _benchmarks(only: Collection[str] | None) -> str:
+    """Return how many times faster kfeat is than the others, from the least to the most over the shapes.
+
+    `only` names the comparisons and their order; None is all of them.
+    """
     parts = (json.loads(path.read_text()) for path in sorted(Path("results/bench").glob("*.json")))
     ratios: dict[str, dict[int, list[float]]] = {}
     for row in (row for part in parts for row in part["rows"]):
         if row.get("ratio") and " : " in row["what"]:
             ratios.setdefault(row["what"], {}).setdefault(row["threads"], []).append(row["ratio"])
-    threads = sorted({count for found in ratios.values() for count in found})
-    lines = [[what, *(_span(found.get(count, [])) for count in threads)] for what, found in ratios.items()]
+    found = {what: ratios[what] for what in (ratios if only is None else only)}
+    threads = sorted({count for one in found.values() for count in one})
+    lines = [[what, *(_span(one.get(count, [])) for count in threads)] for what, one in found.items()]
     headers = ["kfeat : other", *(f"{count} thread{'s'[: count - 1]}" for count in threads)]
     return tabulate(lines, headers, tablefmt="github", disable_numparse=True)
+
+
+def _search() -> str:
+    """Return the scores of a search of 60 s and of the others, a line per table of the part own_data."""
+    rows = json.loads((RESULTS / "bench/own_data.json").read_text(encoding="utf-8"))["rows"]
+    lines: dict[str, dict[str, str]] = {}
+    for row in rows:
+        search, _, other = row["what"].partition(" : ")
+        if search == "search of 60 s":
+            ours, theirs = re.findall(r"\d+\.\d\d", row["note"])[:2]
+            lines.setdefault(row["shape"], {"kfeat": ours})[other] = theirs
+    others = ["kfeat", *dict.fromkeys(other for line in lines.values() for other in line if other != "kfeat")]
+    cells = [
+        [*shape.split(", ", 1), *(line.get(other, "–") for other in others)] for shape, line in lines.items()
+    ]
+    return tabulate(cells, ["data", "training rows", *others], tablefmt="github", disable_numparse=True)
 
 
 def _maps() -> str:
@@ -138,5 +248,5 @@ def _span(ratios: list[float]) -> str:
 
 
 if __name__ == "__main__":
-    for page in READMES:
+    for page in [*READMES, *DOCS]:
         page.write_text(updated(page.read_text(encoding="utf-8")), encoding="utf-8")

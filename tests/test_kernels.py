@@ -235,7 +235,7 @@ def test_bandwidth_heuristics_are_the_mean_and_the_median_distance():
 def test_bandwidth_heuristics_that_are_not_numbers_say_what_to_do():
     with pytest.raises(UnsupportedKernelError, match=r"call kernel.resolve\(X\) first"):
         Gaussian("median")(rows(3))
-    with pytest.raises(DataError, match="rows that do not differ"):
+    with pytest.raises(DataError, match="all rows are equal"):
         Gaussian("median").resolve(np.ones((4, 2)))
 
 
@@ -331,14 +331,14 @@ def test_where_most_rows_are_the_same_the_median_distance_is_zero(kernel, make):
     X = np.random.default_rng(0).random((200, 5))
     X[:160] = X[0]
     with pytest.raises(
-        DataError, match="the median distance is 0, since half of the pairs of rows or more are equal"
+        DataError, match="the median distance is 0, since at least half of the pairs of rows are equal"
     ):
         kernel("median").resolve(make(X))
     assert kernel("mean_distance").resolve(make(X)).gamma > 0
 
 
 def test_a_bandwidth_of_values_that_overflow_is_refused_as_that():
-    told = "no number: squares of the rows' values overflow; scale them"
+    told = "not a number: squares of the rows' values overflow; scale the rows"
     with np.errstate(all="ignore"), pytest.raises(DataError, match=told):
         Gaussian("mean_distance").resolve(np.array([[1e200, 0], [0, 1e200], [3e200, 1]]))
 

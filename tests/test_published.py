@@ -43,12 +43,12 @@ def test_every_explanation_rests_on_claims_that_are_reproduced(standings: list[S
 
 
 def test_what_nobody_explains_is_listed_beside_the_results(standings: list[Standing]) -> None:
-    readme = (ROOT / "results/README.md").read_text(encoding="utf-8")
+    page = (ROOT / "results/not_reproduced.md").read_text(encoding="utf-8")
     lacking = [one for item in standings for one in item.differences() if "not explained" in one.verdict]
     assert lacking
     for one in lacking:
         assert one.said.unexplained, one.what
-        assert one.what.split(": ", 1)[1].replace("<", "&lt;").replace("|", "\\|") in readme
+        assert one.what.split(": ", 1)[1].replace("<", "&lt;").replace("|", "\\|") in page
     assert all(item.passes for item in standings)
 
 

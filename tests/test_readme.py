@@ -1,7 +1,8 @@
-"""What the README files show must work as it stands."""
+"""What the README files and the pages of docs/ show must work as it stands."""
 
 import re
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -9,24 +10,46 @@ import pytest
 from click.testing import CliRunner
 
 from kfeat.cli import main
-from scripts.readme import READMES, updated
+from scripts.readme import DOCS, READMES, updated
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+README = Path("README.md")
+SHOWN = [README, Path("CONTRIBUTING.md"), *DOCS]
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+def text_of(page: Path) -> str:
+    return (ROOT / page).read_text(encoding="utf-8")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", text_of(page), flags=re.DOTALL | re.MULTILINE)
+
+
+def test_the_readme_is_one_page() -> None:
+    lines = text_of(README).splitlines()
+    assert len(lines) <= 150
+    assert max(map(len, lines)) <= 100
 
 
 def test_the_python_example_runs() -> None:
-    names: dict[str, object] = {}
-    (example,) = blocks("python")
+    names: dict[str, Any] = {}
+    (example,) = blocks(README, "python")
     exec(example, names)
     rng = np.random.default_rng(0)
     X = rng.random((60, 4))
     y = X[:, 0] * X[:, 1] > 0.25
-    assert names["model"].fit(X, y).score(X, y) > 0.9  # type: ignore[attr-defined]
+    assert names["model"].fit(X, y).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("page", [page for page in DOCS if blocks(page, "python")], ids=str)
+def test_the_python_examples_of_a_page_run_one_after_the_other(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    for example in blocks(page, "python"):
+        exec(compile(example, str(page), "exec"), names)
 
 
 @pytest.mark.slow
@@ -36,7 +59,7 @@ def test_the_config_example_runs_on_a_csv(tmp_path: Path, monkeypatch: pytest.Mo
     rows = rng.standard_normal((1800, 3))
     lines = [f"{a},{b},{c},{'high' if a * b + c > 0 else 'low'}" for a, b, c in rows]
     Path("my.csv").write_text("age,hours,years,income\n" + "\n".join(lines) + "\n")
-    (example,) = blocks("yaml")
+    (example,) = blocks(Path("docs/howto/own_experiment.md"), "yaml")
     Path("mine.yaml").write_text(example)
     result = CliRunner().invoke(main, ["run", "mine.yaml", "--repeats", "1", "-q"])
     assert result.exit_code == 0, result.output
@@ -44,45 +67,85 @@ def test_the_config_example_runs_on_a_csv(tmp_path: Path, monkeypatch: pytest.Mo
     assert "Nystrom, D = 100 " in result.stdout
 
 
-def test_every_command_and_option_shown_exists() -> None:
+@pytest.mark.parametrize("page", SHOWN, ids=str)
+def test_every_command_and_option_shown_exists(page: Path) -> None:
     shown = [
         line.split("#")[0].split()
-        for block in blocks("sh")
+        for block in blocks(page, "sh")
         for line in block.splitlines()
-        if "kfeat " in line
+        if line.startswith("kfeat ")
     ]
-    calls = [words[words.index("kfeat") + 1 :] for words in shown if "kfeat" in words]
-    assert len(calls) > 8
-    for words in calls:
-        command = main.commands.get(words[0])
+    shown += [code.split() for code in re.findall(r"`(kfeat [a-z][^`\n]*)`", text_of(page))]
+    for _, name, *words in shown:
+        assert name in main.commands, name
+        command = main.commands[name]
         if isinstance(command, click.Group):
-            command = command.commands.get(words[1], command.commands.get("show"))
-        if words[0] == "COMMAND" or command is None:
-            continue
+            given = words[0] if words else "show"
+            command = command.commands.get(given, command.commands.get("show", command))
         options = {name for parameter in command.params for name in parameter.opts}
-        assert {word for word in words if word.startswith("--") and word != "--all"} <= options
+        named = {word.partition("=")[0] for word in words if word.startswith("--")}
+        assert named - {"--all", "--help"} <= options, (name, words)
 
 
-@pytest.mark.parametrize("page", READMES, ids=str)
+def test_the_readme_shows_the_commands_of_its_main_jobs() -> None:
+    shown = set(re.findall(r"^kfeat (\w+)", "".join(blocks(README, "sh")), flags=re.MULTILINE))
+    assert shown >= {"run", "new", "tune", "fit", "predict", "score"}
+
+
+@pytest.mark.parametrize("page", SHOWN, ids=str)
+def test_every_make_target_shown_exists(page: Path) -> None:
+    lines = [line for block in blocks(page, "sh") for line in block.splitlines()]
+    shown = [words for line in lines for words in re.findall(r"^make ([a-z-]+)", line)]
+    shown += re.findall(r"`make ([a-z-]+)`", text_of(page))
+    for target in shown:
+        assert re.search(rf"^{target}:", MAKEFILE, flags=re.MULTILINE), target
+
+
+def leads_somewhere(page: Path, target: str) -> bool:
+    """Whether a link leads to a file, a place on the web, or a page that is generated into docs/."""
+    if "://" in target or (ROOT / page.parent / target).exists():
+        return True
+    made = (ROOT / page.parent / target).resolve().relative_to(ROOT.resolve())
+    return made.parts[:2] in (("docs", "gallery"), ("docs", "generated"))
+
+
+@pytest.mark.parametrize("page", [*READMES, *DOCS], ids=str)
 def test_every_link_leads_somewhere(page: Path) -> None:
-    targets = re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text(encoding="utf-8"))
-    assert targets or page.parent.name == "maps"
+    text = text_of(page)
+    targets = re.findall(r"\]\(([^)#]+)\)", text) + re.findall(r"^\[[^\]]+\]: (\S+)$", text, re.MULTILINE)
+    assert targets or page.parent.name == "maps" or page in DOCS
     for target in targets:
-        assert "://" in target or (ROOT / page.parent / target).exists(), target
+        assert leads_somewhere(page, target), target
 
 
-@pytest.mark.parametrize("page", READMES, ids=str)
+@pytest.mark.parametrize("page", DOCS, ids=str)
+def test_every_page_of_the_docs_is_in_a_table_of_contents(page: Path) -> None:
+    listed = {
+        (parent.parent / entry).as_posix()
+        for parent in DOCS
+        for tree in re.findall(r"^```\{toctree\}\n(.*?)^```$", text_of(parent), re.DOTALL | re.MULTILINE)
+        for entry in tree.split()
+    }
+    assert page.with_suffix("").as_posix() in listed or page == Path("docs/index.md")
+
+
+@pytest.mark.parametrize("page", [*READMES, *DOCS], ids=str)
 def test_its_tables_are_those_of_the_results(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
-    text = page.read_text(encoding="utf-8")
+    text = text_of(page)
     assert updated(text) == text, "run python -m scripts.readme"
     in_blocks = re.findall(r"<!-- \w+[^\n]*-->\n(\|[^\n]*)", text)
     for line in in_blocks[:1]:
         assert updated(text.replace(line, line.upper())) == text
 
 
+@pytest.mark.parametrize("page", [page for page in READMES if page.parent.parent == Path("results")], ids=str)
+def test_the_page_of_a_paper_is_short(page: Path) -> None:
+    assert (ROOT / page).stat().st_size <= 40_000
+
+
 def test_the_page_of_a_paper_shows_everything_published() -> None:
     for page in [page for page in READMES if page.parent.parent == Path("results")]:
-        text = (ROOT / page).read_text(encoding="utf-8")
+        text = text_of(page)
         for table in (ROOT / page).parent.glob("*/table.md"):
             assert f"]({table.parent.name}/table.md)" in text, table

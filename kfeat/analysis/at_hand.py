@@ -1,4 +1,4 @@
-"""How experiments stand by the rows on disk: one's own, or the published ones where there are none."""
+"""The verdicts on experiments by the rows on disk: the user's own, or else the published ones."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,14 +15,14 @@ from kfeat.experiments.store import Row, read_rows
 
 
 def standings_at_hand(experiments: Sequence[Experiment], out: Path, results: Path) -> list[Standing]:
-    """Return how each experiment stands: by its rows below `out`, or by the published ones in `results`."""
+    """Return the verdicts on each experiment by its rows below `out`, or else the published rows."""
     cells, published, places = [], [], []
     for one in experiments:
         own, theirs = rows_of(one, out), read_rows(results / one.name)
         trials = plan_from_rows(one, [*theirs.values(), *own.values()])
         mine = are_there(trials, own)
         cells.append(summarise(one, trials, own if mine else theirs))
-        # Published rows that stand in for our own are not compared with themselves.
+        # Published rows are not compared with themselves.
         published.append(theirs if mine else {})
         places.append(str(out if mine else results))
     tests, evidence = number_compared(cells, published), Evidence(out, results)
@@ -33,9 +33,9 @@ def standings_at_hand(experiments: Sequence[Experiment], out: Path, results: Pat
 
 
 def rows_at_hand(experiment: Experiment, out: Path, results: Path) -> tuple[list[Row], Path]:
-    """Return the rows of the experiment's trials in the order of its plan, and the folder that they are from.
+    """Return the rows of the experiment's trials in the order of its plan, and their folder.
 
-    They are one's own, or the published ones where none of the trials has a row of one's own.
+    These are the rows below `out`, or the published ones if no trial has a row below `out`.
     """
     trials = plan_at_hand(experiment, out, results)
     rows, place = rows_of(experiment, out), out
@@ -45,6 +45,6 @@ def rows_at_hand(experiment: Experiment, out: Path, results: Path) -> tuple[list
 
 
 def plan_at_hand(experiment: Experiment, out: Path, results: Path) -> list[Trial]:
-    """Return the trials; data whose hash nobody has pinned are known from their rows."""
+    """Return the trials; the hash of data that is not pinned is taken from the rows."""
     rows = [*read_rows(results / experiment.name).values(), *rows_of(experiment, out).values()]
     return plan_from_rows(experiment, rows)

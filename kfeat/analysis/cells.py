@@ -1,4 +1,4 @@
-"""Cells: the repeats of one method on one setting, summarised, with the paper's numbers beside them."""
+"""Cells: all repeats of one method on one setting, summarised, with the paper's numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,11 +19,11 @@ PHASES = ("map", "train", "test")  # the seconds that every table of cells has
 
 @dataclass(frozen=True)
 class Shown:
-    """A number as a table shows it: perhaps from times of a busy machine, perhaps as a bound (`> `, `< `).
+    """A number as a table shows it.
 
-    `runs` is the number of timed runs of which a time is the mean, where that is a single one, or fewer than
-    the cell has; a ratio has the smaller of two. `unconverged` tells whether a solver did not converge on
-    which the number depends.
+    `busy`: it comes from times of a busy machine. `sign`: it is a bound. `runs`: the number of timed runs of
+    a mean time, if it is 1 or smaller than the cell's number of runs; a ratio has the smaller of two.
+    `unconverged`: it depends on a solver that did not converge.
     """
 
     value: float | None
@@ -33,7 +33,7 @@ class Shown:
     unconverged: bool = False
 
     def over(self, other: "Shown") -> "Shown":
-        """Return the ratio of two; nothing where a time is too short for the clock, or both are bounds."""
+        """Return the ratio of two numbers; it has no value if a time is too short, or both are bounds."""
         if self.value is None or not other.value or (self.sign and other.sign):
             return Shown(None)
         sign: Literal["", "> ", "< "] = "< " if other.sign else self.sign
@@ -60,10 +60,10 @@ class Cell:
         rows: Mapping[str, Row],
         printed: Mapping[str, ReportedNumber] | None = None,
     ) -> "Cell":
-        """Return the cell of these trials, with those of `rows` that are theirs."""
-        there = [rows[trial.id] for trial in trials if trial.id in rows]
+        """Return the cell of these trials with their rows."""
+        own = [rows[trial.id] for trial in trials if trial.id in rows]
         done, failed, stopped = (
-            [row for row in there if row["status"] == status] for status in ("done", "failed", "stopped")
+            [row for row in own if row["status"] == status] for status in ("done", "failed", "stopped")
         )
         return cls(trials, done, failed, stopped, printed or {})
 
@@ -74,28 +74,28 @@ class Cell:
 
     @cached_property
     def setting(self) -> tuple[str, str, str]:
-        """Return the dataset, the protocol and the kernel, as texts that tell them from others."""
+        """Return texts that identify the dataset, the protocol and the kernel."""
         protocol = f"{self.folds} {self.trial.protocol.model_dump_json()}"
         return (self.trial.data_key, protocol, str(self.trial.kernel.identity()))
 
     @cached_property
     def folds(self) -> int:
-        """Return over how many splits its runs are a mean: 1, but for the mean over folds."""
+        """Return the number of splits of its runs: 1, except for a mean over folds."""
         return len({trial.protocol for trial in self.trials})
 
     @property
     def drawn(self) -> bool:
-        """Tell whether its repeats differ by chance: by the draw of a map or of the split."""
+        """Return whether its repeats are random: by a map or by a random split."""
         return self.trial.map is not None or self.trial.protocol.random
 
     @property
     def timed_runs(self) -> int:
-        """Return how many of its rows have seconds that count."""
+        """Return the number of its rows whose seconds count."""
         return sum(map(counts_as_timed, self.rows))
 
     @property
     def unconverged(self) -> list[Row]:
-        """Return those of its rows whose solver ended before it converged."""
+        """Return the rows whose solver did not converge."""
         return [row for row in self.rows if (row.get("solve") or {}).get("converged") is False]
 
     @property
@@ -104,7 +104,7 @@ class Cell:
         return self.printed.get(SCORE) or self.printed.get(self.named(SCORE).name)
 
     def named(self, name: str) -> Quantity:
-        """Return the quantity of this name; `score` is that of the rows, or of the solver without any."""
+        """Return the quantity of this name; `score` is that of the rows, or else that of the solver."""
         return self._scored if name == SCORE else quantity_named(name)
 
     @cached_property
@@ -116,11 +116,11 @@ class Cell:
         return next((one for one in found if one is not None), QUANTITIES[name])
 
     def of(self, name: str, busy: bool = False) -> Summary | None:
-        """Return a quantity over the runs that have it and count; None where there are none.
+        """Return a quantity over the runs that have it and count; None if there are none.
 
-        Seconds count only in rows of an idle machine, and where no run was stopped: the mean over those that
-        ended would be that of the quickest. With `busy`, all that have ended serve, and rows of a busy
-        machine where there are no others: their times are longer than need be.
+        Seconds count only on an idle machine, and only if no run was stopped: otherwise the mean would be
+        that of the fastest runs. With `busy`, all runs that have ended count, and rows of a busy machine are
+        used if there are no others.
         """
         return self._over(name, busy, of_ended=busy)
 
@@ -148,7 +148,7 @@ class Cell:
             return None
         if quantity.timed or quantity.measured or self.drawn:
             return Summary.of([value for _, value in values])
-        # Repeats without a draw are one observation: the mean over them is exact where they agree.
+        # Repeats that are not random are one observation.
         splits: dict[str, list[float]] = {}
         for row, value in values:
             splits.setdefault(row["cell"], []).append(value)
@@ -161,24 +161,24 @@ class Cell:
 
     @property
     def there(self) -> list[Row]:
-        """Return all rows, however they ended."""
+        """Return all rows: done, failed and stopped."""
         return [*self.rows, *self.failed, *self.stopped]
 
     def mean(self, name: str, busy: bool = False) -> float | None:
-        """Return the mean of a quantity, as `of` has it."""
+        """Return the mean of a quantity over the runs that `of` counts."""
         found = self.of(name, busy)
         return found.mean if found else None
 
     def is_busy(self, name: str) -> bool:
-        """Tell whether the quantity is known from times of a busy machine only."""
+        """Return whether the quantity is known only from times of a busy machine."""
         return self._over(name, False, of_ended=True) is None and self.of(name, busy=True) is not None
 
     @property
     def bound(self) -> "Shown | None":
-        """Return a lower bound of the seconds of mapping and training, where trials were stopped there.
+        """Return a lower bound of the seconds of mapping and training, if trials were stopped there.
 
-        Where none has ended it is the time at which they were stopped, else the mean in which that time
-        stands for each of them.
+        If no trial has ended, it is the smallest time limit. Otherwise it is the mean in which each stopped
+        trial counts with its limit.
         """
         stopped = [row for row in self.stopped if row.get("phase") not in TEST_PHASES]
         if not stopped:
@@ -195,7 +195,7 @@ class Cell:
     def shown(self, name: str) -> "Shown":
         """Return a quantity as tables show it.
 
-        Of a map's stopped trial, how its time falls into mapping and training is not known.
+        For a stopped trial with a map, only the sum of mapping and training has a bound.
         """
         whole = name == "fit" or (name == "train" and self.trial.map is None)
         if whole and self.bound:
@@ -212,7 +212,7 @@ class Cell:
 
 
 def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str, Row]) -> list[Cell]:
-    """Return the planned cells, the exact kernel SVM of each setting first, as the papers print them."""
+    """Return the planned cells; in each setting the exact kernel SVM comes first, as in the papers."""
     groups: dict[str, list[Trial]] = {}
     for trial in trials:
         groups.setdefault(trial.cell, []).append(trial)
@@ -225,12 +225,12 @@ def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str
 
 
 def setting(cell: Cell) -> tuple[str, str, str]:
-    """Return what methods are compared on: dataset, protocol and kernel."""
+    """Return the setting on which methods are compared: dataset, protocol and kernel."""
     return cell.setting
 
 
 def by_setting(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """Return the cells setting by setting."""
+    """Return the cells grouped by setting."""
     groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
         groups.setdefault(setting(cell), []).append(cell)
@@ -238,13 +238,13 @@ def by_setting(cells: Iterable[Cell]) -> list[list[Cell]]:
 
 
 def exact_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
-    """Return the exact kernel SVM of the same setting, if it is planned; of several, the best by score."""
+    """Return the exact kernel SVM of the same setting, or the best one by score; None if none is planned."""
     same = [other for other in cells if other.trial.map is None and setting(other) == setting(cell)]
     return best_of(same) or next(iter(same), None)
 
 
 def best_of(cells: Iterable[Cell]) -> Cell | None:
-    """Return the cell with the best score; None where none has a score of which one can be better."""
+    """Return the cell with the best score; None if no cell has a score with a better direction."""
     scored = [cell for cell in cells if cell.score and cell.named(SCORE).better]
 
     def merit(cell: Cell) -> float:

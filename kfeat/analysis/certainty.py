@@ -1,4 +1,4 @@
-"""How well a cell's mean is known: its standard error, with what a single timed run is worth."""
+"""The standard error of a cell's mean, also for few timed runs and for equal scores."""
 
 from collections.abc import Sequence
 from math import inf, sqrt
@@ -9,20 +9,20 @@ from kfeat.analysis.statistics import KNOWN, Error, Summary
 from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.experiments.row import Row
 
-# The relative standard deviation that a single timed run is taken to have, of a second and more, and of less.
+# The relative standard deviation that is assumed for few timed runs: of at least a second, and of less.
 # (Measured over the published cells with at least three timed runs: pooled 9 % above a second, mostly since
-# iterations differ from draw to draw, and 24 % below.)
+# iterations differ between repeats, and 24 % below.)
 LONG_TIME, SHORT_TIME = 0.1, 0.25
 FEW = 3
 
 
 def error_of(cell: Cell, name: str = SCORE) -> Error | None:
-    """Return the standard error of a cell's quantity and its degrees of freedom; None where nobody knows.
+    """Return the standard error of a cell's quantity and its degrees of freedom; None if it is not known.
 
-    What no draw moves is known exactly: the score of the exact kernel SVM on a given split, but not what
-    varies from run to run all the same, such as memory. Fewer than three timed runs tell too little of their
-    spread: theirs is taken to be LONG_TIME or SHORT_TIME of the mean, or what they show where that is more.
-    A single draw of a score has none.
+    A number that is not random has no error, such as the score of the exact kernel SVM on a given split; but
+    memory, for example, varies from run to run. For fewer than three timed runs, the standard deviation is
+    the larger of their own and LONG_TIME or SHORT_TIME times the mean. A single random score has no known
+    error.
     """
     found = cell.of(name)
     if found is None:
@@ -37,11 +37,11 @@ def error_of(cell: Cell, name: str = SCORE) -> Error | None:
 
 
 def error_with_ties(found: Summary, quantity: Quantity, rows: Sequence[Row]) -> Error | None:
-    """Return the standard error of a mean of draws; where all have the same value, that of their rounding.
+    """Return the standard error of a mean of random runs; if all have the same value, that of their rounding.
 
-    An accuracy is a count of test rows, so that draws which differ may well tie. A share of n rows is taken
-    to be rounded to whole ones, with a standard deviation of 1 / (n sqrt(12)). Where all draws predict the
-    same, nothing is rounded.
+    An accuracy is a count of test rows, so different runs may have the same one. A share of n rows is rounded
+    to whole rows, with a standard deviation of 1 / (n sqrt(12)). If all runs have the same predictions,
+    nothing is rounded.
     """
     if found.error is None or found.sd or len({row.get("predictions") for row in rows}) == 1:
         return found.error
@@ -49,15 +49,15 @@ def error_with_ties(found: Summary, quantity: Quantity, rows: Sequence[Row]) -> 
 
 
 def resolution(quantity: Quantity, rows: Sequence[Row]) -> float:
-    """Return the standard deviation of a share of the test rows, in per cent, that comes of whole rows."""
+    """Return the standard deviation, in per cent, of rounding a share of the test rows to whole rows."""
     return 100 / min(row["n_test"] for row in rows) / sqrt(12) if quantity.of_rows else 0.0
 
 
 def paired(a: Cell, b: Cell, name: str = SCORE) -> list[tuple[float, float]] | None:
-    """Return a quantity of two cells draw by draw, where every draw is in both; None where it is not.
+    """Return the values of a quantity of two cells in pairs of the same random draw; None if not all match.
 
-    Two solvers share the features of a map, and all methods the rows of a drawn split: what these draws do to
-    both cancels in the difference. Times are not paired.
+    Two solvers share the features of a map, and all methods share a random split. The effect of these draws
+    on both cells cancels in the difference. Times are not paired.
     """
     same_map = a.trial.map is not None and _map_draws(a) == _map_draws(b)
     same_split = a.trial.protocol.random and a.trial.protocol == b.trial.protocol
@@ -71,7 +71,7 @@ def paired(a: Cell, b: Cell, name: str = SCORE) -> list[tuple[float, float]] | N
 
 
 def _map_draws(cell: Cell) -> dict[int, Any]:
-    """Return the seeds of the map's draws by repeat: they depend on data, split, kernel and map."""
+    """Return the seeds of the map by repeat; they depend on data, split, kernel and map."""
     return {trial.repeat: trial.seeds["map"] for trial in cell.trials}
 
 

@@ -1,7 +1,7 @@
-"""The cases of a claim: which cells it compares, and the number that each case gives.
+"""The cases of a claim: which cells it compares, and the number of each case.
 
-A claim speaks once of every setting that its `for` selects, or with `across` once of all of them. Where
-its selectors meet maps of several sizes, each size is a case of its own.
+A claim has a case for every setting that its `for` selects, or with `across` one case over all of them. If
+its selectors match maps of several sizes, each size is a case.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,9 +37,9 @@ _SETTING = ("dataset", "protocol", "kernel")
 
 @dataclass(frozen=True)
 class Case:
-    """One number of a claim, None if a cell it needs has none.
+    """One number of a claim, None if a cell that it needs has none.
 
-    `interval_at` gives its interval at a level of confidence, or None where no error is known.
+    `interval_at` returns its interval at a level of confidence, or None if its error is not known.
     """
 
     name: str
@@ -68,7 +68,7 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
     """Return the cases of a claim over the planned cells, in their order.
 
     Raises ConfigError if no planned cell has a value that the claim names, if the claim is ambiguous, or
-    if it has no case at all: it would then hold of nothing.
+    if it has no case.
     """
     sides = claim.difference or claim.ratio or [claim.value or claim.growth or {}]
     for selector in (claim.cell, *sides):
@@ -81,7 +81,7 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
     form = _growths if claim.growth is not None else _values if claim.value is not None else _pairs
     found = [case for group in groups.values() for case in form(claim, group, cells)]
     if not found:
-        raise _wrong(claim, "no planned cells give a case of it, so that it would hold of nothing")
+        raise _wrong(claim, "no planned cells give a case of it")
     return found
 
 
@@ -90,18 +90,18 @@ def _wrong(claim: Claim, problem: str) -> ConfigError:
 
 
 def _check_values(claim: Claim, selector: Mapping[str, Any], cells: Sequence[Cell]) -> None:
-    """Raise ConfigError at a key or value that no planned cell has: most likely a slip of the pen."""
+    """Raise ConfigError for a key or value that no planned cell has; it is probably a typing error."""
     flats = [cell.trial.describe() for cell in cells]
     for key, value in selector.items():
-        there = [flat[key] for flat in flats if key in flat]
-        several = isinstance(value, list) and value not in there
+        known = [flat[key] for flat in flats if key in flat]
+        several = isinstance(value, list) and value not in known
         for item in value if several else [value]:
-            if item not in there:
-                raise _wrong(claim, f"no planned cell has {key}: {item!r}; `kfeat plan` shows what there is")
+            if item not in known:
+                raise _wrong(claim, f"no planned cell has {key}: {item!r}; `kfeat plan` shows the cells")
 
 
 def _concerns(selector: Mapping[str, Any], cell: Cell) -> bool:
-    """Tell whether `for` lets a cell take part; the exact kernel SVM has no size by which to leave it out."""
+    """Return whether `for` selects a cell; keys of a map do not exclude the exact kernel SVM."""
     flat = cell.trial.describe()
     binding = {k: v for k, v in selector.items() if k in flat or k.partition(".")[0] in _SETTING}
     return matches(binding, cell.trial)
@@ -147,7 +147,7 @@ def _only_one_across(claim: Claim, found: Sequence[Cell], cells: Sequence[Cell])
 
 
 def _pairs(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
-    """Pair both sides by size; an exact kernel SVM, or one size by name, meets all of the other side."""
+    """Pair both sides by size; an exact kernel SVM, or a single given size, is paired with every size."""
     selectors = claim.difference or claim.ratio or []
     sides = [_select(selector, group) for selector in selectors]
     for side in sides:
@@ -170,18 +170,18 @@ def _pair(claim: Claim, a: Cell, b: Cell, cells: Sequence[Cell]) -> Case:
     of_a, of_b = a.mean(claim.of), b.mean(claim.of)
     number = None
     if of_a is not None and of_b is not None:
-        # A quantity of exactly 0 is a time too short for the clock: nothing can be divided by it.
+        # A quantity of exactly 0 is a time too short for the clock; there is no ratio to it.
         number = of_a - of_b if claim.difference else of_a / of_b if of_b else None
-    # Beside a map, the exact kernel SVM of the same setting adds nothing to the name.
+    # The name of a comparison with the exact kernel SVM of the same setting has only the map's part.
     named = [cell for cell in (a, b) if cell.trial.map or setting(a) != setting(b)] or [a]
     names = dict.fromkeys(place_and_size(cell, cells) for cell in named)
     return Case(" against ".join(names), [a, b], number, partial(_interval, claim, [a, b]))
 
 
 def _interval(claim: Claim, side: Sequence[Cell], level: float) -> Interval | None:
-    """Return the interval of one mean, or of a difference or a ratio of two; of spreads the F interval.
+    """Return the interval of one mean, or of a difference or a ratio of two; for spreads the F interval.
 
-    That of a share rests on all of its draws, those of all repeats.
+    The interval of a share uses the draws of all repeats.
     """
     if len(side) == 1 and side[0].named(claim.of).draws:
         return _of_share(side[0].named(claim.of), side[0].rows, level)
@@ -216,7 +216,7 @@ def _of_share(share: Quantity, rows: Sequence[Row], level: float) -> Interval | 
 
 
 def _predict_alike(a: Cell, b: Cell) -> bool:
-    """Tell whether each trial of a has the predictions of one of b, so that no draw told them apart."""
+    """Return whether the trials of a and b have the same predictions."""
     ours, theirs = (sorted(row.get("predictions") or "" for row in cell.rows) for cell in (a, b))
     return ours == theirs
 
@@ -226,7 +226,7 @@ def _of_pairs(
 ) -> Interval | None:
     """Return Student's interval of the mean difference of pairs, or of the ratio of the means.
 
-    `tie` is the standard deviation of their rounding, which counts where all differences are the same.
+    `tie` is the standard deviation of their rounding, which is used if all differences are equal.
     """
     a, b = (fmean(side) for side in zip(*pairs, strict=True))
     if ratio and min(min(pair) for pair in pairs) <= 0:

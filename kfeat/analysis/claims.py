@@ -1,16 +1,15 @@
-"""Verdicts on claims: sentences of the paper, as assertions over cells.
+"""Verdicts on claims: sentences of the paper as assertions about cells.
 
-A case *holds* or *fails* where its bound lies outside of its 95 % interval; where the bound lies inside, the
-case is open, whichever side the mean is on. A case without an error is decided by its number, but a single
-draw of what is better higher or lower, such as a score, is open. "In all cases" is refuted by a case that
-fails, "in any" settled by one that holds; with m cases to choose that one from, its interval is that of the
-level 1 - 0.05 / m (Bonferroni).
+A case *holds* or *fails* if its bound is outside its 95 % interval; if the bound is inside, the case is open.
+A case without an error is decided by its number, but a single random run of a quantity with a better
+direction, such as a score, is open. "In all cases" fails if one case fails; "in any" holds if one case holds.
+With m cases, the interval of that one case has the level 1 - 0.05 / m (Bonferroni).
 
-*reproduced*: the direction holds, and the size where one is given. *holds in direction, not in size*: the
-number is outside the interval that counts as what the paper says. *open*: the rows do not tell. *not
-reproduced*: the direction fails; *explained* if the config says why and every claim that it cites is
-reproduced on its rows, else *not explained*. A claim of kfeat's own, which asks what is so, is *refuted*
-instead. *missing*: a cell that it takes has no rows, or no times that count.
+*reproduced*: the direction holds, and so does the size if one is given. *holds in direction, not in size*:
+the number is outside the interval of the paper's size. *open*: the rows do not decide it. *not reproduced*:
+the direction fails; *explained* if the config explains it and every claim that it cites is reproduced on its
+rows, else *not explained*. A claim of kfeat's own is *refuted* instead. *missing*: a cell that it needs has
+no rows, or no times that count.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +30,7 @@ EXPLAINED = "not reproduced, explained"
 UNEXPLAINED = "not reproduced, not explained"
 REFUTED = "refuted"
 MISSING = "missing"
-# From the best to the worst, as tallies list them.
+# From the best to the worst, in the order of tallies.
 VERDICTS = (REPRODUCED, DIRECTION_ONLY, OPEN, REFUTED, EXPLAINED, UNEXPLAINED, MISSING)
 
 
@@ -47,13 +46,13 @@ LookUp = Callable[[Citation], Cited]
 
 
 def explains(said: Explained, cited: Sequence[Cited]) -> bool:
-    """Tell whether an explanation stands: it cites claims, and all of them are reproduced on their rows."""
+    """Return whether an explanation counts: it cites claims, and all of them are reproduced on their rows."""
     return bool(said.explanation and cited) and all(one.verdict == REPRODUCED for one in cited)
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim, its cases, and what follows."""
+    """A claim with its cases and verdict."""
 
     claim: Claim
     cases: Sequence[Case]
@@ -61,7 +60,7 @@ class Judged:
 
     @property
     def known(self) -> list[Case]:
-        """Return the cases that have a number, the least favourable first: those that fail, then the open."""
+        """Return the cases that have a number, least favourable first: failing, then open, then holding."""
 
         def favour(case: Case) -> tuple[int, float]:
             return (False, None, True).index(self._stands(case)), self._margin(case)
@@ -70,12 +69,12 @@ class Judged:
 
     @property
     def holding(self) -> list[Case]:
-        """Return the cases in which the direction holds beyond chance."""
+        """Return the cases in which the direction holds."""
         return [case for case in self.known if self._stands(case) is True]
 
     @property
     def decisive(self) -> Case | None:
-        """Return the least favourable case, or the most favourable where any suffices."""
+        """Return the least favourable case, or the most favourable one if any case suffices."""
         known = self.known
         return known[0 if self.claim.cases == "all" else -1] if known else None
 
@@ -103,13 +102,13 @@ class Judged:
         else:
             if complete and all(self._stands(case) is False for case in self.known):
                 return "fails"
-            # The size is that of the most favourable case, which only all of them can tell.
+            # The size is that of the most favourable case, which is known only if no case is missing.
             sized = complete or self.claim.size is None
             settled = sized and any(self._stands(case, chosen) is True for case in self.known)
         return "holds" if settled else OPEN if complete else MISSING
 
     def _stands(self, case: Case, level: float = LEVEL) -> bool | None:
-        """Return whether the direction holds in a case; None where its bound lies inside the interval."""
+        """Return whether the direction holds in a case; None if its bound is inside the interval."""
         interval = case.interval_at(level)
         if interval is None:
             return None if self._single(case) else self._margin(case) > 0
@@ -118,12 +117,12 @@ class Judged:
         if (above is None or low > above) and (below is None or high < below):
             return True
         fails = (above is not None and high < above) or (below is not None and low > below)
-        # What is known exactly is not beyond a bound that it meets.
+        # An exact number that equals its bound is not beyond it.
         known = low == high and not any(cell.drawn for cell in case.cells)
         return False if fails or known else None
 
     def _single(self, case: Case) -> bool:
-        """Tell whether the case is of what is better higher or lower, and of a single draw."""
+        """Return whether the case has a quantity with a better direction and only a single random run."""
         quantity = case.cells[0].named(self.claim.of)
         if quantity.better is None or quantity.timed or quantity.measured:
             return False
@@ -131,7 +130,7 @@ class Judged:
         return any(one is not None and one.n == 1 for one in found)
 
     def _margin(self, case: Case) -> float:
-        """Return how far the number is on the right side of the nearer bound."""
+        """Return the distance to the nearer bound, positive on the right side."""
         above, below, number = self.claim.above, self.claim.below, case.number
         assert number is not None
         margins = [] if above is None else [number - above]
@@ -145,7 +144,7 @@ class Judged:
 
     @property
     def ours(self) -> str:
-        """Return our number: that of the decisive case, with the range and the count where there are more."""
+        """Return our number: that of the decisive case, with the range and the counts if there are more."""
         lacking = [case for case in self.cases if case.number is None]
         why = lacking[0].lack(self.claim.of) if lacking else ""
         lack = f"{len(lacking)} of {len(self.cases)} missing: {why}" if lacking else ""
@@ -168,12 +167,12 @@ class Judged:
         """Return how many cases hold, fail and are open, such as `3 of 4 hold, 1 open`."""
         stands = [self._stands(case) for case in self.known]
         others = [(stands.count(False), "fails", "fail"), (stands.count(None), "open", "open")]
-        said = [f"{stands.count(True)} of {len(stands)} hold"]
-        return ", ".join([*said, *(f"{n} {one if n == 1 else many}" for n, one, many in others if n)])
+        first = f"{stands.count(True)} of {len(stands)} hold"
+        return ", ".join([first, *(f"{n} {one if n == 1 else many}" for n, one, many in others if n)])
 
     @property
     def paper(self) -> str:
-        """Return the paper's words, or else the size or the bound of the claim."""
+        """Return the paper's text, or else the size or the bound of the claim."""
         claim = self.claim
         low, high = claim.size or (claim.above, claim.below)
         if claim.printed or low is None or high is None:
@@ -206,8 +205,8 @@ def _short(number: float) -> str:
 def judge(experiment: Experiment, cells: Sequence[Cell], look_up: LookUp | None = None) -> list[Judged]:
     """Return the experiment's claims with their verdicts; `look_up` finds the claims that are cited.
 
-    Raises ConfigError for a claim that is ambiguous or speaks of nothing in the plan; where the command
-    line changed the plan, that claim is left out.
+    Raises ConfigError for a claim that is ambiguous or matches nothing in the plan; if the command line
+    changed the plan, that claim is left out.
     """
     found = []
     for claim in experiment.claims:

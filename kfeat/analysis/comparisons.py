@@ -1,15 +1,14 @@
-"""The published rows held against rows of one's own: *same* or *regressed*.
+"""Comparison of new rows with the published ones: *same* or *regressed*.
 
-Rows with the same identity are the same computation, so only rounding may move them. Null hypothesis:
-rounding flips at most FLIP_SHARE of the test predictions, each independently and as often for better as for
+Rows with the same identity are the same computation, so only rounding may change them. Null hypothesis:
+rounding flips at most FLIP_SHARE of the test predictions, independently, and equally often for better and for
 worse. Then the change in the number of correct predictions, summed over the shared trials with N test rows,
-is a sum of N changes by -1, 0 and 1, and a cell is regressed if it is beyond the two-sided quantile of that
-sum at FALSE_ALARM / (number of cells of all configs of the check): a false-alarm rate of at most FALSE_ALARM
-for a whole check. (Measured on the digits: with OpenBLAS's code for three
-processors, and with two threads, at most 1 of 2,985 predictions of a cell moved.) An error (of a
-regression, of the kernel) has no such law: rounding may move that of no shared trial by more than
-RELATIVE_ROUNDING of it. Rows that share no identity (another seed, say) are compared by Welch's t-test at
-the same level.
+is a sum of N changes by -1, 0 and 1. A cell is regressed if this change is beyond the two-sided quantile of
+that sum at FALSE_ALARM / (number of cells of all configs of the check). So the false-alarm rate of a whole
+check is at most FALSE_ALARM. (Measured on the digits: with OpenBLAS's code for three processors, and with two
+threads, at most 1 of 2,985 predictions of a cell changed.) Errors of a regression or of a kernel are not
+counts: rounding may change that of a shared trial by at most the share RELATIVE_ROUNDING. Rows without a
+common identity (for example with another seed) are compared by Welch's t-test at the same level.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +33,7 @@ RELATIVE_ROUNDING = 1e-3
 
 @dataclass(frozen=True)
 class Comparison:
-    """One cell beside its published rows: the change in the unit of its score, the test and its verdict."""
+    """One cell and its published rows: the change in the unit of its score, the test and its verdict."""
 
     cell: Cell
     change: float
@@ -46,9 +45,9 @@ class Comparison:
 def comparisons(
     cells: Sequence[Cell], published: Mapping[str, Row], tests: int | None = None
 ) -> list[Comparison]:
-    """Return a verdict for every cell that has rows here and published ones.
+    """Return a verdict for every cell that has rows here and published rows.
 
-    `tests` is the number of such cells in the whole check, by default those here.
+    `tests` is the number of such cells in the whole check, by default in `cells`.
     """
     pairs = comparable(cells, published)
     level = 1 - FALSE_ALARM / max(1, tests or len(pairs))
@@ -56,7 +55,7 @@ def comparisons(
 
 
 def comparable(cells: Iterable[Cell], published: Mapping[str, Row]) -> list[tuple[Cell, list[Row]]]:
-    """Return the cells that have rows here and published ones, with the latter."""
+    """Return the cells that have rows here and published rows, with the published rows."""
     by_cell: dict[str, list[Row]] = {}
     for row in published.values():
         if row["status"] == "done":
@@ -73,7 +72,7 @@ def _compare(cell: Cell, theirs: Sequence[Row], level: float) -> Comparison:
     by_id = {row["id"]: row for row in theirs}
     shared = [(row, by_id[row["id"]]) for row in cell.rows if row["id"] in by_id]
     if not cell.drawn:
-        shared = shared[:1]  # its repeats are one and the same computation
+        shared = shared[:1]  # its repeats are the same computation
     if shared and all(_same(cell, a, b) for a, b in shared):
         return Comparison(cell, 0.0, 0.0, f"{len(shared)} shared, equal bit for bit", "same")
     if shared:
@@ -90,7 +89,7 @@ def _same(cell: Cell, ours: Row, theirs: Row) -> bool:
 
 
 def _score(cell: Cell, row: Row) -> float:
-    """Return the score of a row; one that lacks the score of the others in its cell has no value."""
+    """Return the score of a row; NaN if it lacks the score of the other rows in its cell."""
     value = cell.named(SCORE).read(row)
     return nan if value is None else value
 
@@ -98,7 +97,7 @@ def _score(cell: Cell, row: Row) -> float:
 def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tuple[float, float, str]:
     pairs = [(_score(cell, a), _score(cell, b)) for a, b in shared]
     if cell.named(SCORE).name != "accuracy":
-        # The worst trial counts, not the mean: errors that moved up and down would cancel there.
+        # The worst trial counts: in the mean, changes up and down would cancel.
         ours, theirs = max(pairs, key=lambda pair: abs(pair[0] - pair[1]) - RELATIVE_ROUNDING * abs(pair[1]))
         test = f"{len(shared)} shared trials, rounding of {RELATIVE_ROUNDING:g}"
         return ours - theirs, RELATIVE_ROUNDING * abs(theirs), test
@@ -109,11 +108,11 @@ def _paired(cell: Cell, shared: Sequence[tuple[Row, Row]], level: float) -> tupl
 
 @cache
 def flips(rows: int, alarm: float) -> float:
-    """Return the least whole L with P(|S| > L) <= alarm, a little more so that rounding cannot pass it.
+    """Return the smallest integer L with P(|S| > L) <= alarm, plus 1e-6 to allow for rounding.
 
-    S is what flips of predictions change in the number of correct ones: of `rows` rows each flips with the
-    probability FLIP_SHARE, as often for better as for worse. Of k flips B are for better, S = 2 B - k. (With
-    the normal quantile the false alarms of small test sets were up to twenty times as many as stated.)
+    S is the change of the number of correct predictions by flips: each of `rows` rows flips with the
+    probability FLIP_SHARE, equally often for better and for worse. If B of k flips are for better,
+    S = 2 B - k. (The normal quantile gave up to 20 times more false alarms than stated on small test sets.)
     """
     expected = FLIP_SHARE * rows
     k = np.arange(min(rows, int(expected + 20 * sqrt(expected) + 100)) + 1)
@@ -121,7 +120,7 @@ def flips(rows: int, alarm: float) -> float:
     chance = np.exp(
         log_chance + special.gammaln(rows + 1) - special.gammaln(k + 1) - special.gammaln(rows - k + 1)
     )
-    low, high = -1, int(k[-1])  # beyond the first there is too much, beyond the second nothing
+    low, high = -1, int(k[-1])  # P(|S| > low) is too large, P(|S| > high) is 0
     while high - low > 1:
         middle = (low + high) // 2
         above = np.where(k > middle, special.bdtrc((k + middle) // 2, k, 0.5), 0.0)

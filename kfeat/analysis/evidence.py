@@ -1,4 +1,4 @@
-"""The claims that explanations cite, found by the name of their experiment and judged on its rows."""
+"""Looking up the claims that explanations cite, and judging them on the rows of their experiments."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
@@ -16,11 +16,10 @@ from kfeat.experiments.run import neighbour, rows_of
 
 
 class Evidence:
-    """Looks up cited claims; the rows of another experiment are the first that there are of its trials.
+    """Looks up cited claims; another experiment is judged on the first folder with rows of its trials.
 
-    `roots` are folders of rows, such as runs/ and results/; `pending` are rows by the names of experiments,
-    which go before those. The configs of a paper cite each other by name: a cited config lies where its name
-    says, seen from the one that cites it.
+    `roots` are folders of rows, such as runs/ and results/. `pending` has rows by the names of experiments,
+    which are used first. A cited config is found by its name relative to the config that cites it.
     """
 
     def __init__(self, *roots: Path, pending: Mapping[str, Mapping[str, Row]] | None = None) -> None:
@@ -28,8 +27,8 @@ class Evidence:
         self._judged: dict[str, list[Judged]] = {}
 
     def within(self, experiment: Experiment, cells: Sequence[Cell]) -> LookUp:
-        """Return how the citations of an experiment are looked up, whose own cells are these."""
-        own = cache(partial(judge, experiment, cells))  # of an experiment that cites itself many times
+        """Return the function that looks up the citations of an experiment with these cells."""
+        own = cache(partial(judge, experiment, cells))  # an experiment may cite itself many times
         return partial(self._look_up, experiment, own)
 
     def _look_up(self, experiment: Experiment, own: Callable[[], list[Judged]], citation: Citation) -> Cited:
@@ -54,7 +53,7 @@ class Evidence:
         return self._judged[name]
 
     def _cells(self, other: Experiment) -> list[Cell]:
-        """Return the cells of an experiment, with the first rows that there are of its trials."""
+        """Return the cells of an experiment, with the rows of the first folder that has any."""
         mine = self._pending.get(other.name)
         for rows in [mine] if mine else (rows_of(other, root) for root in self._roots):
             trials = plan_from_rows(other, rows.values())
@@ -64,5 +63,5 @@ class Evidence:
 
 
 def are_there(trials: Sequence[Trial], rows: Mapping[str, Row]) -> bool:
-    """Tell whether any of the trials has a row."""
+    """Return whether any of the trials has a row."""
     return any(trial.id in rows for trial in trials)

@@ -1,4 +1,4 @@
-"""All about one trial: its rows, the configs that plan it, and what rests on its numbers there."""
+"""One trial explained: its rows, the configs that plan it, and the verdicts that use its numbers."""
 
 import re
 from collections.abc import Sequence
@@ -19,24 +19,24 @@ from kfeat.experiments.store import ROWS, folders_with_rows, read_rows, worth
 
 @dataclass(frozen=True)
 class Use:
-    """A config that plans the trial: how it stands, and the cell of its tables that holds the trial."""
+    """A config that plans the trial: its verdicts, and the cell that contains the trial."""
 
     identity: str
     standing: Standing
 
     @cached_property
     def cell(self) -> Cell:
-        """Return the cell that the trial is a repeat of."""
+        """Return the cell that contains the trial."""
         return next(cell for cell in self.standing.cells if self._holds(cell))
 
     @property
     def numbers(self) -> list[NumberVerdict]:
-        """Return the printed numbers that the cell is held against."""
+        """Return the printed numbers with which the cell is compared."""
         return [item for item in self.standing.numbers if any(map(self._holds, item.cells))]
 
     @property
     def claims(self) -> list[tuple[int, Judged]]:
-        """Return the claims in which the cell takes part, with their numbers in the config's list."""
+        """Return the claims that use the cell, with their numbers in the config's list."""
         numbered = enumerate(self.standing.claims, start=1)
         return [
             (i, item)
@@ -50,7 +50,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A trial: its rows by the folders that hold them, the one that counts first, and where it is used."""
+    """A trial: its rows with their folders, the row that counts first, and the configs that use it."""
 
     identity: str
     rows: Sequence[tuple[Path, Row]]
@@ -58,9 +58,10 @@ class Explanation:
 
 
 def explain(prefix: str, experiments: Sequence[Experiment], out: Path, results: Path) -> Explanation:
-    """Return what is known of the trial whose id begins so; your rows come before published ones as good.
+    """Return the explanation of the trial whose id begins with `prefix`.
 
-    Raises ConfigError where no row below `out` and `results` and no plan has such an id, or several have.
+    Rows below `out` come before equally good ones below `results`. Raises ConfigError if no row and no plan
+    has such an id, or several have.
     """
     rows = [found for root in (out, results) for found in _rows(root, prefix)]
     plans = [(one, {trial.id for trial in plan_at_hand(one, out, results)}) for one in experiments]
@@ -75,9 +76,9 @@ def explain(prefix: str, experiments: Sequence[Experiment], out: Path, results: 
 
 
 def _rows(root: Path, prefix: str) -> list[tuple[Path, Row]]:
-    """Return the rows below a folder whose ids begin so, each with the folder that holds it."""
+    """Return the rows below a folder whose ids begin with `prefix`, each with its folder."""
     mark = re.compile(rb'"id": ?"' + re.escape(prefix.encode()))
-    # Only the files that have such an id are read row by row: there are tens of thousands of rows.
+    # To save time, only files with such an id are read row by row.
     files = [folder / ROWS for folder in folders_with_rows(root)]
     paths = [path for path in files if path.is_file() and mark.search(path.read_bytes())]
     return [

@@ -1,4 +1,4 @@
-"""Means over folds: the cells of k-fold splits that differ in the fold only, taken together."""
+"""Means over folds: joins the cells of k-fold splits that differ only in the fold."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -7,7 +7,7 @@ from kfeat.analysis.cells import Cell
 
 
 def fold_means(cells: Sequence[Cell]) -> list[Cell]:
-    """Return one cell with the runs of all folds for each method that was run on several."""
+    """Return one cell with the runs of all folds for each method that was run on several folds."""
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in cells:
         trial = cell.trial
@@ -20,7 +20,7 @@ def fold_means(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def without_folds(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells with means in the place of the folds that they are taken over."""
+    """Return the cells with folds replaced by their means."""
     means = fold_means(cells)
     taken = {trial.id for mean in means for trial in mean.trials}
     return [*(cell for cell in cells if cell.trial.id not in taken), *means]

@@ -1,4 +1,4 @@
-"""What a cell is called in tables, figures and verdicts: as short as it can be without being ambiguous."""
+"""The names of cells in tables, figures and verdicts: as short as possible without being ambiguous."""
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -10,10 +10,16 @@ from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.saying import plain
 
 SIZE = "map.n_components"
-NOBODY: Mapping[str, str] = MappingProxyType({})  # stands in for any other data
-# Switches that make another algorithm of a map: a name says where they are on, even if no other is off.
+NOBODY: Mapping[str, str] = MappingProxyType({})  # no dataset is a stand-in for another
+# Switches that change a map's algorithm: a name mentions them if they are on, even if they are on everywhere.
 _ALWAYS_NAMED = {"h01"}
-_SYMBOLS = {"n_components": "D", "h01": "H0/1", "degree_law": "law", "solver_type": "-s"}
+_SYMBOLS = {
+    "n_components": "D",
+    "h01": "H0/1",
+    "h01_law": "H0/1 law",
+    "degree_law": "law",
+    "solver_type": "-s",
+}
 _NAMES = {
     "libsvm": "LIBSVM", "libsvm_cv": "LIBSVM CV", "svc": "SVC",
     "liblinear": "LIBLINEAR", "newton_cv": "Newton CV", "ridge_cv": "Ridge CV",
@@ -24,10 +30,10 @@ _NAMES = {
 def dataset(
     cell: Cell, cells: Sequence[Cell], hidden: str | None = None, stand_ins: Mapping[str, str] = NOBODY
 ) -> str:
-    """Return the dataset's name, with what tells it from its namesakes here, and the protocol's from others.
+    """Return the dataset's name, with the parameters of data and protocol that differ among these cells.
 
-    The parameter `hidden` is left out: it is the axis of a figure. `stand_ins` has the names of the datasets
-    for which others stand in; the name of such a one then says so.
+    The parameter `hidden` is left out: it is the axis of a figure. `stand_ins` maps a stand-in to the dataset
+    that it replaces; the name says so.
     """
     trial = cell.trial
     each = {(id(other.trial.source), id(other.trial.protocol)): other.trial for other in cells}.values()
@@ -52,7 +58,7 @@ def _source(trial: Trial) -> dict[str, Any]:
 
 
 def _protocol(trial: Trial) -> dict[str, Any]:
-    """Return the switches by name, those of a split (`split.max_train`) each on its own if it is set."""
+    """Return the switches by name; each option of a split that is set has its own key, `split.max_train`."""
     flat: dict[str, Any] = {}
     for key, value in trial.protocol.model_dump(mode="json").items():
         within = value.items() if isinstance(value, dict) else ()
@@ -61,14 +67,15 @@ def _protocol(trial: Trial) -> dict[str, Any]:
 
 
 def kernel(cell: Cell, cells: Sequence[Cell] = ()) -> str:
-    """Return the kernel's label, or its formula; with the parameters that tell it from others of `cells`."""
+    """Return the kernel's label or formula, with the parameters in which it differs from those of `cells`."""
     own = cell.trial.kernel
     kernels = {id(one): one for one in [own, *(other.trial.kernel for other in cells)]}.values()
-    return _told_apart(own, [other for other in kernels if _kernel(other) == _kernel(own)], [_kernel(own)])
+    namesakes = [other for other in kernels if _kernel(other) == _kernel(own)]
+    return _with_differences(own, namesakes, [_kernel(own)])
 
 
 def formulas(cells: Sequence[Cell]) -> set[str]:
-    """Return the kernels' formulas that can be set as mathematics."""
+    """Return the kernels' formulas that can be typeset as mathematics."""
     found = {cell.trial.kernel.formula for cell in cells}
     return {formula for formula in found if "<x, y>" in formula or "||" in formula}
 
@@ -83,7 +90,7 @@ def places(
     hidden: str | None = None,
     stand_ins: Mapping[str, str] = NOBODY,
 ) -> list[str]:
-    """Return for each cell what of `names` (dataset, kernel) differs among the cells."""
+    """Return for each cell those of `names` (dataset, kernel) that differ among the cells."""
     columns = {
         "dataset": [dataset(cell, cells, hidden, stand_ins) for cell in cells],
         "kernel": [kernel(cell, cells) for cell in cells],
@@ -97,8 +104,8 @@ def method(
 ) -> str:
     """Return the method's name, with the parameters in which methods of that name differ here.
 
-    The parameter `hidden` is left out: it is the axis of a figure. `elsewhere` are the solvers of features on
-    the same data in other parts of a table or figure: where there is another, the solver is named here too.
+    The parameter `hidden` is left out: it is the axis of a figure. `elsewhere` has the solvers of features on
+    the same data in other parts of a table or figure: if one is different, the name includes the solver.
     """
     trial = cell.trial
     alike = [other.trial for other in cells if (other.trial.map is None) == (trial.map is None)]
@@ -115,7 +122,7 @@ def method(
 
 
 def method_names(cells: Sequence[Cell]) -> dict[int, str]:
-    """Return the `method` of each cell in its setting, for a table of all, by the id() of the cell."""
+    """Return the `method` of each cell in its setting, for a table of all cells, by the id() of the cell."""
     solvers: dict[Any, set[str]] = {}  # of each dataset
     for cell in cells:
         if cell.trial.map is not None and cell.trial.solver is not None:
@@ -131,16 +138,16 @@ def component(item: Component, others: Sequence[Component], hidden: str | None =
     """Return a component's label, or its name, and the parameters in which its namesakes here differ."""
     if item.label:
         namesakes = [other for other in others if other.label == item.label]
-        return _told_apart(item, namesakes, [item.label], hidden)
+        return _with_differences(item, namesakes, [item.label], hidden)
     namesakes = [other for other in others if other.name == item.name]
-    return _told_apart(item, namesakes, [_name(item)], hidden)
+    return _with_differences(item, namesakes, [_name(item)], hidden)
 
 
 def _name(item: Component) -> str:
     return _NAMES.get(item.name, item.name.replace("_", " ").title())
 
 
-def _told_apart(
+def _with_differences(
     item: Component, namesakes: Sequence[Component], parts: list[str], hidden: str | None = None
 ) -> str:
     if any(other.name != item.name for other in namesakes):
@@ -164,12 +171,12 @@ def _part(key: str, value: object, others: Sequence[object]) -> list[str]:
         return [" + ".join(within)]
     text = f"{value:g}" if isinstance(value, float) else str(value)
     if any(isinstance(other, float) and other != value and f"{other:g}" == text for other in others):
-        text = str(value)  # six digits do not tell them apart
+        text = str(value)  # six digits do not distinguish them
     return [f"{symbol} {text}" if symbol.startswith("-") else f"{symbol} = {text}"]
 
 
 def _whole(item: Component) -> str:
-    """Return the name of a component within another, with all that it was given."""
+    """Return the name of an inner component with all of its given parameters."""
     given = [text for key, value in item.given.items() for text in _part(key, value, [])]
     return item.label or _name(item) + (f" ({', '.join(given)})" if given else "")
 
@@ -180,7 +187,7 @@ def place(cell: Cell, cells: Sequence[Cell]) -> str:
     shared = (
         {id(other.trial.source): other.trial.source for other in cells},
         {id(other.trial.protocol): other.trial.protocol for other in cells},
-    )  # by their ids first, since a hash over the content takes its time
+    )  # by their ids first, since a hash of the content is slow
     if any(len(set(one.values())) > 1 for one in shared):
         parts.append(dataset(cell, cells))
     kernels = {id(other.trial.kernel): other for other in cells}.values()
@@ -190,7 +197,7 @@ def place(cell: Cell, cells: Sequence[Cell]) -> str:
 
 
 def place_and_size(cell: Cell, cells: Sequence[Cell]) -> str:
-    """Return the cell's place and its map's number of components, where these differ among `cells`."""
+    """Return the cell's place and its map's number of components, if these differ among `cells`."""
     sizes = {size(other) for other in cells} - {None}
     parts = [place(cell, cells)]
     if size(cell) is not None and len(sizes) > 1:
@@ -199,7 +206,7 @@ def place_and_size(cell: Cell, cells: Sequence[Cell]) -> str:
 
 
 def cell_name(cell: Cell, cells: Sequence[Cell]) -> str:
-    """Return the cell's place and method, as short as they can be without being ambiguous."""
+    """Return the cell's place and method, as short as possible without being ambiguous."""
     peers = [other for other in cells if setting(other) == setting(cell)]
     return ", ".join(part for part in (place(cell, cells), method(cell, peers)) if part)
 
@@ -208,7 +215,7 @@ def cell_names(cells: Sequence[Cell]) -> dict[int, str]:
     """Return the `cell_name` of each cell among all of them, by the id() of the cell."""
     found = {}
     for peers in by_setting(cells):
-        where = place(peers[0], cells)  # which all of a setting share
+        where = place(peers[0], cells)  # the same for all cells of a setting
         for cell in peers:
             found[id(cell)] = ", ".join(part for part in (where, method(cell, peers)) if part)
     return found

@@ -1,20 +1,20 @@
 """Verdicts on what the paper prints: means, their standard deviations, and times.
 
-A mean counts as reproduced if the difference is at most the slack or two of the printed standard deviations:
-it is *within the error* where Welch's 95 % interval of the difference of means has 0 inside, else *within the
-slack*. Where no standard deviation is printed, the paper's runs are taken to vary as ours do. A difference
-beyond the slack is *open* where its interval has 0 inside, or where a single draw of ours leaves none; else
-it *differs*, *explained* if the config says why and every claim that it cites is reproduced, else *not
+A mean is reproduced if the difference is at most the slack or two of the printed standard deviations. It is
+*within the error* if Welch's 95 % interval of the difference of means contains 0, else *within the slack*. If
+no standard deviation is printed, the paper's runs are assumed to vary as ours do. A difference beyond the
+slack is *open* if its interval contains 0, or if a single random run of ours gives no interval. Otherwise it
+*differs*: *explained* if the config explains it and every claim that it cites is reproduced, else *not
 explained*.
 
-The wider an interval is, the more easily it has 0 inside: few runs, or runs that vary much, are within the
-error of almost anything. So a number within the error is *known to lie within the slack* where its whole
-interval does, and otherwise *too wide to tell*: the difference may be beyond the slack, and nothing shows it.
+A wide interval contains 0 easily: few runs, or runs that vary much, are within the error of almost anything.
+So a number within the error is *known to lie within the slack* if its whole interval does, and otherwise *too
+wide to tell*: the true difference may be beyond the slack.
 
-A standard deviation is *alike* if the 95 % F interval of ours over the printed one has 1 inside, else
-*wider* or *narrower*. A time is *alike* if ours is within a factor TIME_FACTOR of the printed one, else
-*quicker* or *slower*: the paper's was taken on another machine, so that only its order of magnitude can be
-met. What has no rows, or no times that count, is *missing*.
+A standard deviation is *alike* if the 95 % F interval of ours over the printed one contains 1, else *wider*
+or *narrower*. A time is *alike* if ours is within a factor TIME_FACTOR of the printed one, else *quicker* or
+*slower*: the paper's machine was another, so only the order of magnitude can agree. A number without rows, or
+a time without times that count, is *missing*.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ EXPLAINED = "differs, explained"
 UNEXPLAINED = "differs, not explained"
 ALIKE = "alike"
 MISSING = "missing"
-# From the best to the worst, as tallies list them.
+# From the best to the worst, in the order of tallies.
 MEANS = (WITHIN_ERROR, WITHIN_SLACK, OPEN, EXPLAINED, UNEXPLAINED, MISSING)
 KNOWN_WELL, TOO_WIDE = "known to lie within the slack", "too wide to tell"
 CERTAINTY = (KNOWN_WELL, TOO_WIDE)
@@ -48,7 +48,7 @@ TIMES = (ALIKE, "quicker", "slower", MISSING)
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A printed mean beside that of a cell: ours - theirs, in the unit that is printed, and its interval."""
+    """A printed mean and a cell's mean: ours - theirs, in the unit that is printed, and its interval."""
 
     cell: Cell
     quantity: Quantity
@@ -70,7 +70,7 @@ class PrintedRatio:
 
 @dataclass(frozen=True)
 class NumberVerdict:
-    """A printed number, the cells of the plan that it speaks of, and how those with rows compare."""
+    """A printed number, its cells in the plan, and the comparison with those that have rows."""
 
     number: ReportedNumber
     cells: Sequence[Cell]
@@ -80,7 +80,7 @@ class NumberVerdict:
 
     @property
     def verdict(self) -> str:
-        """Return the worst verdict over its cells, one of MEANS; missing only where none is unexplained."""
+        """Return the worst verdict over its cells, one of MEANS; unexplained is worse than missing."""
         found = [self.of(item) for item in self.reproductions]
         if UNEXPLAINED in found:
             return UNEXPLAINED
@@ -89,24 +89,24 @@ class NumberVerdict:
         return max(found, key=MEANS.index)
 
     def of(self, item: Reproduction) -> str:
-        """Return the verdict on one cell: an explanation holds for all of them."""
+        """Return the verdict on one cell; an explanation holds for all cells."""
         return (
             EXPLAINED if item.verdict == UNEXPLAINED and explains(self.number, self.cited) else item.verdict
         )
 
     @property
     def certainty(self) -> str:
-        """Return how well a number within the error is known, one of CERTAINTY, over all of its cells."""
+        """Return whether a number within the error is known well, one of CERTAINTY, over all of its cells."""
         intervals = [(one.interval or (-inf, inf), one.slack) for one in self.reproductions]
         known = all(-slack <= low and high <= slack for (low, high), slack in intervals)
         return KNOWN_WELL if known else TOO_WIDE
 
     def times(self, cell: Cell) -> dict[str, PrintedRatio]:
-        """Return a cell's seconds over the printed ones, for each quantity of which a time is printed."""
+        """Return a cell's seconds over the printed ones, for each quantity with a printed time."""
         return {name: _time_ratio(cell, name, printed) for name, printed in self.number.times.items()}
 
     def deviation(self, cell: Cell) -> PrintedRatio | None:
-        """Return a cell's standard deviation over the printed one; None where none is printed."""
+        """Return a cell's standard deviation over the printed one; None if none is printed."""
         sd = self.number.sd
         if not sd:
             return None
@@ -145,13 +145,13 @@ def number_verdicts(
         own = [cell for cell in cells if cell.printed.get(number.of) is number]
         judged = (reproduction(cell, number, reported) for cell in own)
         cited = [look_up(citation) for citation in number.evidence] if look_up else []
-        there = [item for item in judged if item is not None]
-        found.append(NumberVerdict(number, own, there, cited, reported.runs))
+        known = [item for item in judged if item is not None]
+        found.append(NumberVerdict(number, own, known, cited, reported.runs))
     return found
 
 
 def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Reproduction | None:
-    """Return how a cell's mean compares with a printed one; None where the cell has no rows with it."""
+    """Return the comparison of a cell's mean with a printed one; None if the cell has no rows with it."""
     quantity, ours = cell.named(number.of), cell.of(number.of)
     if ours is None:
         return None
@@ -163,7 +163,7 @@ def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Repr
     if abs(difference) <= slack:
         verdict = WITHIN_ERROR if by_chance else WITHIN_SLACK
     else:
-        # Of a single draw of ours nobody knows how far it may be off.
+        # The error of a single random run of ours is not known.
         verdict = OPEN if by_chance or interval is None else UNEXPLAINED
     return Reproduction(cell, quantity, ours, difference, interval, verdict, slack)
 
@@ -171,9 +171,9 @@ def reproduction(cell: Cell, number: ReportedNumber, reported: Reported) -> Repr
 def _interval(cell: Cell, quantity: Quantity, difference: float, theirs: Summary) -> Interval | None:
     """Return Welch's 95 % interval of ours - theirs, widened by the rounding of the printed number.
 
-    Where nothing is drawn, such as for the exact kernel SVM on a fixed split, the printed mean has no error.
-    Where something is and no standard deviation is printed, the paper's runs are taken to vary as ours do.
-    None if the spread of ours is not known.
+    If nothing is random, as for the exact kernel SVM on a fixed split, the printed mean has no error. If
+    something is random and no standard deviation is printed, the paper's runs are assumed to vary as ours do.
+    None if our spread is not known.
     """
     found, ours = cell.of(quantity.name), error_of(cell, quantity.name)
     if found is None or ours is None:

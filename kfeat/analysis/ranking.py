@@ -1,8 +1,8 @@
-"""The ranking of a search over switches: which combination comes nearest to the printed numbers.
+"""The ranking of a search over switches: which combination is nearest to the printed numbers.
 
-The score of a combination is the mean over the printed numbers of |ours - theirs| / max(slack, 2 sd), with
-theirs and sd as printed and slack (1 point, unless the config says otherwise) the difference that counts as
-reproduced: below 1, the numbers are reproduced on average.
+The score of a combination is the mean over the printed numbers of |ours - theirs| / max(slack, 2 sd). Here
+theirs and sd are printed, and the slack (by default 1 point) is the difference that counts as reproduced.
+Below 1, the numbers are reproduced on average.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from kfeat.experiments.store import Row
 class Ranked:
     """A combination with its cells; its rank is 1 for the lowest score, None if a cell lacks rows.
 
-    `differences` are our means less the printed ones, `distances` how many times the slack that is.
+    `differences` are our means minus the printed ones, `distances` their absolute values over the slack.
     """
 
     combination: Combination
@@ -33,9 +33,9 @@ class Ranked:
 
     @property
     def worst(self) -> int | None:
-        """Return the position of the cell that is furthest off, None if none has all its rows."""
-        there = [(distance, -i) for i, distance in enumerate(self.distances) if distance is not None]
-        return -max(there)[1] if there else None
+        """Return the position of the cell with the largest distance; None if no cell has all its rows."""
+        known = [(distance, -i) for i, distance in enumerate(self.distances) if distance is not None]
+        return -max(known)[1] if known else None
 
 
 def ranked(search: Search, rows: Mapping[str, Row]) -> list[Ranked]:
@@ -63,13 +63,13 @@ def _measured(
         None if change is None else abs(change) / slack
         for change, slack in zip(differences, slacks, strict=True)
     ]
-    there = [distance for distance in distances if distance is not None]
-    score = fmean(there) if len(there) == len(cells) else None
+    known = [distance for distance in distances if distance is not None]
+    score = fmean(known) if len(known) == len(cells) else None
     return Ranked(combination, cells, differences, distances, score)
 
 
 def _difference(cell: Cell) -> float | None:
-    """Return our mean less the printed one; None while a repeat has no row."""
+    """Return our mean minus the printed one; None while a repeat has no row."""
     if cell.score is None or cell.reported is None or len(cell.rows) < len(cell.trials):
         return None
     return cell.score.mean - cell.reported.mean

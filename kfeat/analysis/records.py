@@ -1,4 +1,4 @@
-"""Rows as flat records, one line each: every parameter, every quantity, and how the trial was run."""
+"""Rows as flat records: every parameter, every quantity, and how the trial was run."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -15,10 +15,10 @@ Record = dict[str, Any]
 
 
 def record(row: Row) -> Record:
-    """Return the row by flat keys; what it does not have has no key.
+    """Return the row by flat keys; a value that it does not have has no key.
 
-    Parameters have the keys of a config's `for:`, quantities their names and units, but for seconds: those
-    stand under `seconds.`, since `map` is both a parameter and a time. `timed` tells whether they count.
+    Parameters have the keys of a config's `for:`, and quantities their names. Seconds have the prefix
+    `seconds.`, since `map` is both a parameter and a time. `timed` says whether they count.
     """
     environment = row["environment"]
     first = {key: row.get(key) for key in ("id", "status", "reason", "limit_s", "repeat", "seed")}
@@ -30,7 +30,7 @@ def record(row: Row) -> Record:
     made |= {"timed": counts_as_timed(row)}
     made |= {key: environment.get(key) for key in MACHINE}
     made |= {f"packages.{name}": version for name, version in environment["packages"].items()}
-    # A parameter may be null, and stay a column; a quantity that is null is one that the row does not have.
+    # A parameter may be null and stays a column; a quantity that is null is missing in the row.
     return _known(first) | flat(row) | dict(learnt(row)) | _known(numbers) | _known(made)
 
 
@@ -44,7 +44,7 @@ def column(quantity: Quantity) -> str:
 
 
 def columns(records: Iterable[Record]) -> list[str]:
-    """Return the keys of all records, each after the one that it follows in the first record that has it."""
+    """Return the keys of all records; each follows the key before it in the first record that has it."""
     found: list[str] = []
     for one in records:
         if one.keys() <= set(found):
@@ -60,10 +60,10 @@ def columns(records: Iterable[Record]) -> list[str]:
 
 
 def frame(records: Sequence[Record]) -> "pd.DataFrame":
-    """Return the records as a frame, a line each; a value that a record lacks is missing (NA).
+    """Return the records as a data frame, one line each; a value that a record lacks is missing (NA).
 
-    A column holds numbers, truth values or text: where they are mixed, or where a value is a list, a mapping
-    or an integer of more than 64 bits, it is their JSON.
+    A column has numbers, booleans or text. If these are mixed, or if a value is a list, a mapping or an
+    integer of more than 64 bits, the column has their JSON.
     """
     import json
 

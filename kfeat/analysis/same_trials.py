@@ -1,7 +1,7 @@
 """The same trials in two folders of experiments, such as results/ and runs/, trial by trial.
 
-A trial is the same where its id is: the same data, split, map, solver and seeds. So its score should be the
-same too, to the last digit where the machine and the libraries add in the same order.
+Two trials are the same if their ids are: the same data, split, map, solver and seeds. So their scores should
+be the same too, to the last digit if the machines and libraries add in the same order.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,18 +16,18 @@ from kfeat.experiments.quantities import QUANTITIES, Quantity, score_of
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.store import folders_with_rows, read_rows, worth
 
-EQUAL = 1e-9  # relative; what is made in single precision can differ by more, where sums have another order
-TINY = 1e-15  # absolute: what should be zero, and is not for rounding
+EQUAL = 1e-9  # relative; in single precision, sums in another order can differ by more
+TINY = 1e-15  # absolute; the size of rounding errors of a number that should be 0
 Group = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class SameTrials:
-    """How the trials of one experiment and solver compare that are done on either side.
+    """The comparison of the trials of one experiment and solver that are done on either side.
 
-    equal: of those done on `both` sides, how many have the same scores. greatest: the largest change of
-    `score`, b - a, the first score that changed; None where all are equal. time: the geometric mean of b's
-    seconds over a's for map and training (or the map alone, where nothing is trained), timed on both sides.
+    equal: how many of the trials done on `both` sides have the same scores. `score` is the first score that
+    changed. greatest: its largest change, b - a; None if all are equal. time: the geometric mean of b's
+    seconds over a's for map and training (or the map alone without training), timed on both sides.
     """
 
     experiment: str
@@ -42,10 +42,10 @@ class SameTrials:
 
 
 def same_trials(a: Path, b: Path) -> list[SameTrials]:
-    """Return how the trials below two folders compare, by experiment and solver (or what is measured).
+    """Return the comparison of the trials below two folders, by experiment and solver (or measure).
 
-    A trial that several experiments share stands with the first of a's that has it; where a has it not, of
-    b's. Raises StoreError where a folder has no rows.
+    A trial that several experiments share belongs to the first one of a that has it, or else of b. Raises
+    StoreError if a folder has no rows.
     """
     ours, theirs = _done(a), _done(b)
     groups: dict[Group, list[str]] = {}
@@ -56,7 +56,7 @@ def same_trials(a: Path, b: Path) -> list[SameTrials]:
 
 
 def _done(root: Path) -> dict[str, tuple[str, Row]]:
-    """Return the rows below a folder that are done, and the experiment where each stands first."""
+    """Return the rows below a folder that are done, each with its first experiment."""
     folders = folders_with_rows(root)
     if not folders:
         raise StoreError(f"{root}: no rows below it; name a folder such as runs or results")
@@ -69,7 +69,7 @@ def _done(root: Path) -> dict[str, tuple[str, Row]]:
 
 
 def _what(row: Row) -> str:
-    """Return what made the score: the solver, else what is measured."""
+    """Return the name of the solver, or else of the measure."""
     return str((row.get("solver") or row.get("measure") or {}).get("name", ""))
 
 
@@ -92,7 +92,7 @@ def _held(group: Group, keys: Sequence[str], a: Mapping[str, Row], b: Mapping[st
 
 
 def _changes(pair: tuple[Row, Row]) -> Iterator[tuple[Quantity, float]]:
-    """Yield by how much each of a trial's scores changed that did; not a number where one side lacks it."""
+    """Yield each of a trial's scores that changed and its change; NaN if one side lacks the score."""
     for quantity in QUANTITIES.values():
         if quantity.score:
             ours, theirs = (quantity.read(row) for row in pair)
@@ -104,7 +104,7 @@ def _changes(pair: tuple[Row, Row]) -> Iterator[tuple[Quantity, float]]:
 
 
 def _greatest(changes: Sequence[tuple[Quantity, float]]) -> tuple[Quantity | None, float | None]:
-    """Return the first score that changed anywhere, and its greatest change; None where none did."""
+    """Return the first score that changed anywhere, and its greatest change; None if none changed."""
     if not changes:
         return None, None
     score = next(one for one in QUANTITIES.values() if any(one is changed for changed, _ in changes))
@@ -112,7 +112,7 @@ def _greatest(changes: Sequence[tuple[Quantity, float]]) -> tuple[Quantity | Non
 
 
 def _size(change: float) -> float:
-    """Return how far a change is; a score that only one side has is as far as can be."""
+    """Return the absolute value of a change; infinity for a score that only one side has."""
     return float("inf") if isnan(change) else abs(change)
 
 

@@ -1,4 +1,4 @@
-"""How an experiment stands: every printed number, published cell and claim with its verdict."""
+"""The verdicts on an experiment: on every printed number, published cell and claim."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ UNEXPLAINED = (numbers.UNEXPLAINED, claims.UNEXPLAINED)
 
 @dataclass(frozen=True)
 class Difference:
-    """A number or a claim that does not stand as printed, and what the config says of it."""
+    """A printed number or claim that is not reproduced, and what the config says about it."""
 
     verdict: str
     what: str
@@ -34,7 +34,7 @@ class Difference:
 
     @property
     def fails(self) -> bool:
-        """Tell whether nothing explains it, nor does the config say that nothing does."""
+        """Return whether it is not explained, and the config does not say that it is unexplained."""
         return self.verdict in UNEXPLAINED and not self.said.unexplained
 
 
@@ -52,7 +52,7 @@ class Standing:
 
     @property
     def has_rows(self) -> bool:
-        """Tell whether there is anything to judge."""
+        """Return whether there are any rows."""
         return any(cell.rows or cell.failed or cell.stopped for cell in self.cells)
 
     @property
@@ -62,21 +62,21 @@ class Standing:
 
     @property
     def seconds(self) -> float:
-        """Return the wall seconds that all rows took together, whatever machine ran them."""
+        """Return the total wall seconds of all rows, on any machine."""
         stopped = sum(row["limit_s"] for cell in self.cells for row in cell.stopped)
         return stopped + sum(wall_seconds(row) for cell in self.cells for row in cell.rows)
 
     @property
     def passes(self) -> bool:
-        """Tell whether nothing regressed or failed, and nothing lacks an explanation without a word of it.
+        """Return whether nothing regressed or failed, and no difference lacks an explanation.
 
-        What is missing or open does not fail, nor does what the config says is not explained.
+        Missing or open verdicts do not fail, nor do differences that the config marks as unexplained.
         """
         regressed = any(item.verdict == "regressed" for item in self.comparisons)
         return not self.failed and not regressed and not any(one.fails for one in self.differences())
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return how many numbers, claims and cells have each verdict, the best first, those there are."""
+        """Return how many numbers, claims and cells have each verdict, the best first, without zeros."""
 
         def counted(verdicts: Sequence[str], found: Iterable[str]) -> dict[str, int]:
             tally = Counter(found)
@@ -90,9 +90,9 @@ class Standing:
         }
 
     def differences(self) -> list[Difference]:
-        """Return what does not stand as printed, numbers before claims."""
-        standing = (numbers.WITHIN_ERROR, numbers.WITHIN_SLACK, claims.REPRODUCED, numbers.MISSING)
-        return [self._number(item) for item in self.numbers if item.verdict not in standing] + [
+        """Return the printed numbers and claims that are not reproduced, numbers first."""
+        others = (numbers.WITHIN_ERROR, numbers.WITHIN_SLACK, claims.REPRODUCED, numbers.MISSING)
+        return [self._number(item) for item in self.numbers if item.verdict not in others] + [
             Difference(
                 item.verdict,
                 f"{item.claim.where}: {item.claim.text}",
@@ -102,7 +102,7 @@ class Standing:
                 item.cited,
             )
             for item in self.claims
-            if item.verdict not in standing
+            if item.verdict not in others
         ]
 
     def _number(self, item: NumberVerdict) -> Difference:
@@ -114,16 +114,16 @@ class Standing:
         return Difference(item.verdict, what, shown, theirs, number, item.cited)
 
     def missing(self) -> list[str]:
-        """Return the printed numbers and the claims that the rows do not decide."""
+        """Return the printed numbers and the claims without the rows that they need."""
         printed = [
             f"{item.number.where}: {cell_name(item.cells[0], self.cells) if item.cells else item.number.cell}"
             for item in self.numbers
             if item.verdict == numbers.MISSING
         ]
-        said = [
+        claimed = [
             f"{item.claim.where}: {item.claim.text}" for item in self.claims if item.verdict == claims.MISSING
         ]
-        return printed + said
+        return printed + claimed
 
 
 def stand(
@@ -134,11 +134,11 @@ def stand(
     place: str = "",
     evidence: Evidence | None = None,
 ) -> Standing:
-    """Return how the experiment stands; raises ConfigError for a claim that cannot be judged.
+    """Return the verdicts on the experiment; raises ConfigError for a claim that cannot be judged.
 
-    `tests` is the number of cells that the whole check compares with published rows, by default those here.
-    Where the command line chose a part of the plan, the numbers printed of others are left out. `evidence`
-    knows where the rows of cited experiments lie; by default nowhere.
+    `tests` is the number of cells that the whole check compares with published rows, by default in `cells`.
+    If the command line selected a part of the plan, printed numbers of other cells are left out. `evidence`
+    has the folders with the rows of cited experiments, by default none.
     """
     look_up = (evidence or Evidence()).within(experiment, cells)
     printed = number_verdicts(cells, experiment.reported, look_up) if experiment.reported else []
@@ -152,5 +152,5 @@ def stand(
 def compare(
     experiment: Experiment, cells: Sequence[Cell], published: Mapping[str, Row], tests: int
 ) -> Standing:
-    """Return how the cells compare with the published rows, and nothing else."""
+    """Return only the comparisons of the cells with the published rows."""
     return Standing(experiment, cells, [], comparisons(cells, published, tests), [])

@@ -1,4 +1,4 @@
-"""Statistics of repeated runs: means, their intervals, ratios of spreads, growth; each defined here once."""
+"""Statistics of repeated runs: means, their intervals, ratios of spreads, and growth."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Summary:
         """Return mean and standard deviation of at least one value."""
         try:
             middle = fmean(values)
-        except OverflowError:  # of the sum: errors of a regression have no upper end
+        except OverflowError:  # of the sum: errors of a regression are not bounded
             middle = mean(values)
         return cls(middle, stdev(values) if len(values) > 1 else None, len(values))
 
@@ -41,7 +41,7 @@ class Summary:
 
 
 Error = tuple[float, float]  # a standard error, and its degrees of freedom
-KNOWN: Error = (0.0, inf)  # of what has no error
+KNOWN: Error = (0.0, inf)  # of an exact number
 
 
 def welch_half_width(a: Error, b: Error = KNOWN, level: float = LEVEL) -> float:
@@ -49,7 +49,7 @@ def welch_half_width(a: Error, b: Error = KNOWN, level: float = LEVEL) -> float:
 
     t is the two-sided quantile at `level` of Student's distribution with the degrees of freedom of Welch and
     Satterthwaite, (a^2 + b^2)^2 / (a^4 / f_a + b^4 / f_b), for the standard errors a and b with f_a and f_b
-    degrees of freedom. What is known exactly has the error 0.
+    degrees of freedom. An exact number has the error 0.
     """
     scale = max(a[0], b[0])
     if scale == 0:
@@ -65,7 +65,7 @@ def welch_half_width(a: Error, b: Error = KNOWN, level: float = LEVEL) -> float:
 def share_interval(hits: float, draws: float, level: float = LEVEL) -> Interval:
     """Return the interval of a probability, given the hits in independent draws.
 
-    By Clopper and Pearson, Biometrika 26 (1934): its ends are quantiles of beta distributions.
+    It is that of Clopper and Pearson, Biometrika 26 (1934): its ends are quantiles of beta distributions.
     """
     tail = (1 - level) / 2
     low = special.betaincinv(hits, draws - hits + 1, tail) if hits > 0 else 0.0
@@ -76,10 +76,10 @@ def share_interval(hits: float, draws: float, level: float = LEVEL) -> Interval:
 def ratio_interval(
     a: float, error_a: Error, b: float, error_b: Error, level: float = LEVEL
 ) -> Interval | None:
-    """Return the interval of a / b for two positive means: a / b times or over exp(h).
+    """Return the interval of a / b for two positive means: from a / b exp(-h) to a / b exp(h).
 
     h is the half-width of log a - log b, whose standard errors are those of a and b relative to the means.
-    None where one of them is not positive: a time too short for the clock.
+    None if a mean is not positive, such as a time too short for the clock.
     """
     if a <= 0 or b <= 0:
         return None
@@ -88,9 +88,9 @@ def ratio_interval(
 
 
 def spread_ratio_interval(a: Summary, b: Summary, level: float = LEVEL) -> Interval | None:
-    """Return the F interval of r = sd(a) / sd(b), which takes the runs as normally distributed.
+    """Return the F interval of r = sd(a) / sd(b), for normally distributed runs.
 
-    It is r / sqrt(F) at the two quantiles F for n_a - 1 and n_b - 1 degrees of freedom; None where one of the
+    It is r / sqrt(F) at the two quantiles F for n_a - 1 and n_b - 1 degrees of freedom; None if one of the
     two has no spread.
     """
     if not a.sd or not b.sd:
@@ -108,8 +108,8 @@ def growth_exponent(
     """Return e of y ~ x^e, and its interval, by least squares of log y on log x.
 
     It is fitted over the upper half of the x, at least two; the interval is Student's of a slope. Two points
-    leave no residual: theirs is that of log(y_2 / y_1) / log(x_2 / x_1) by the `errors` of both means, if
-    they are known. None if a y there is missing, or not positive: a time too short for the clock.
+    have no residual: their interval is that of log(y_2 / y_1) / log(x_2 / x_1) by the `errors` of both means,
+    if they are known. None if a y there is missing or not positive, such as a time too short for the clock.
     """
     errors = errors or [None] * len(points)
     ordered = sorted(zip(points, errors, strict=True), key=lambda item: item[0][0])

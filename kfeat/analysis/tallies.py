@@ -1,9 +1,10 @@
-"""Tallies over several experiments: what the papers print, each once, and whose the claims are."""
+"""Tallies over several experiments: printed numbers, each counted once, and claims by their kind."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.numbers import CERTAINTY, DEVIATIONS, MEANS, MISSING, TIMES, WITHIN_ERROR, NumberVerdict
 from kfeat.analysis.standing import CLAIMS, Standing
@@ -13,18 +14,29 @@ KINDS = {
     "stand_in": "claims of the papers, judged on data that stand in for theirs",
     "own": "claims of kfeat's own experiments",
 }
+# The verdicts in three groups, each with a remark or "".
+SHORT: dict[str, dict[str, str]] = {
+    "agree": dict.fromkeys((numbers.WITHIN_ERROR, numbers.WITHIN_SLACK, claims.REPRODUCED), ""),
+    "differ": {
+        **dict.fromkeys((numbers.EXPLAINED, claims.EXPLAINED), "explained"),
+        claims.DIRECTION_ONLY: "in size only",
+        **dict.fromkeys((numbers.UNEXPLAINED, claims.UNEXPLAINED), ""),
+    },
+    "open or missing": {numbers.OPEN: "open", numbers.MISSING: "missing"},
+}
+PRINTED, OF_PAPERS = "printed numbers", (KINDS["paper"], KINDS["stand_in"])
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many of a kind have each verdict; those that none has are left out."""
+    """How many of a kind have each verdict, without zeros."""
 
     what: str
     counts: dict[str, int]
 
     @property
     def total(self) -> int:
-        """Return how many there are."""
+        """Return the total number."""
         return sum(self.counts.values())
 
     @classmethod
@@ -35,9 +47,9 @@ class Tally:
 
 
 def tallies(standings: Sequence[Standing]) -> list[Tally]:
-    """Return the tallies that have anything to count.
+    """Return the tallies that are not empty.
 
-    A printed number counts once, in however many configs it stands. What is printed but lost counts as
+    A printed number counts once, even if several configs have it. Printed numbers that are lost count as
     missing, and planned cells without rows are counted.
     """
     numbers = list(_each_once(standings))
@@ -70,11 +82,39 @@ def tallies(standings: Sequence[Standing]) -> list[Tally]:
     return [tally for tally in found if tally.total]
 
 
-def _each_once(standings: Sequence[Standing]) -> Iterator[NumberVerdict]:
-    """Yield every printed number once, of several configs that hold it the least favourable with rows.
+def in_short(standings: Sequence[Standing]) -> list[str]:
+    """Return three lines: how many printed numbers and claims of papers agree, differ, or are undecided.
 
-    It is the same number where mean, deviation and testing time are, and dataset, kernel, map and its D (of
-    H0/1 a paper may count d columns more or not).
+    If a paper prints and claims nothing, one line has the verdicts on kfeat's own claims.
+    """
+    found = {tally.what: tally.counts for tally in tallies(standings)}
+    kinds = {PRINTED: Counter(found.get(PRINTED, {})), "claims": Counter[str]()}
+    for what in OF_PAPERS:
+        kinds["claims"].update(found.get(what, {}))
+    kinds = {kind: counts for kind, counts in kinds.items() if counts}
+    if not kinds:
+        own = found.get(KINDS["own"], {})
+        return (
+            [f"{KINDS['own']}: " + "; ".join(f"{n} {verdict}" for verdict, n in own.items())] if own else []
+        )
+    lines = []
+    for word, marks in SHORT.items():
+        parts = []
+        for kind, counts in kinds.items():
+            marked = Counter[str]()
+            for verdict, mark in marks.items():
+                marked[mark] += counts[verdict]
+            named = ", ".join(f"{n} {mark}" for mark, n in marked.items() if n and mark)
+            parts.append(f"{marked.total()} of {counts.total()} {kind}" + f" ({named})" * bool(named))
+        lines.append(f"{word}: {'; '.join(parts)}")
+    return lines
+
+
+def _each_once(standings: Sequence[Standing]) -> Iterator[NumberVerdict]:
+    """Yield every printed number once; if several configs have it, the least favourable one with rows.
+
+    Two numbers are the same if mean, standard deviation, test time, dataset, kernel, map and its D are. (D is
+    ignored with H0/1, since a paper may count d columns more or not.)
     """
     found: dict[Hashable, NumberVerdict] = {}
     for one in standings:

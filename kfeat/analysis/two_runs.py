@@ -1,12 +1,13 @@
-"""Two runs held against each other, cell by cell: scores and times, with the intervals of their differences.
+"""Comparison of two runs, cell by cell: scores and times, with the intervals of their differences.
 
-A cell of one run belongs to the cell of the other with the same content, whatever the repeats; else, where
-that is unambiguous, to the one with the same dataset, kernel, map, solver and number of features, or with
-another number where these are single too: so runs with another C or another protocol can be compared.
+A cell of one run is matched with the cell of the other that has the same identity, whatever the repeats.
+Otherwise it is matched with the cell of the same dataset, kernel, map, solver and number of features, if this
+is unambiguous, or else without regard to the number of features. So runs with another C or another protocol
+can be compared.
 
-Where both have rows with the same seeds, the difference is over these pairs, by Student's t; else it is of
-the two means, by Welch's. Times are compared as ratios, of rows that were timed. All intervals of scores hold
-together at LEVEL: each is at 1 - (1 - LEVEL) / number of cells (Bonferroni).
+If both have rows with the same seeds, the difference is that of these pairs, by Student's t; else that of the
+two means, by Welch's. Times are compared as ratios, over timed rows. All intervals of scores together have
+the confidence LEVEL: each is at 1 - (1 - LEVEL) / number of cells (Bonferroni).
 """
 
 import json
@@ -31,7 +32,7 @@ Pair = tuple[Sequence[Row], Sequence[Row]]
 class Difference:
     """A quantity of one cell in both runs: `change` is b - a, or for times b / a, with its interval.
 
-    `how` says by what test. `differs` is None where one run each, of different seeds, cannot tell.
+    `how` names the test. `differs` is None if it cannot be decided, as for single runs with different seeds.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class TwoRuns:
-    """The differences of all cells that both have, and the names of those that only one has."""
+    """The differences of all cells that both runs have, and the names of cells that only one has."""
 
     differences: Sequence[Difference]
     only_a: Sequence[str]
@@ -60,7 +61,7 @@ class TwoRuns:
 
 
 def two_runs(a: Iterable[Row], b: Iterable[Row]) -> TwoRuns:
-    """Return how the rows of two runs that are done compare."""
+    """Return the comparison of the done rows of two runs."""
     cells = [_cells(rows) for rows in (a, b)]
     pairs, only_a, only_b = _matched(*cells)
     named = _names([pair[0] for pair in pairs] + only_a + only_b)
@@ -85,7 +86,7 @@ def _cells(rows: Iterable[Row]) -> dict[str, list[Row]]:
 def _matched(
     a: dict[str, list[Row]], b: dict[str, list[Row]]
 ) -> tuple[list[Pair], list[Sequence[Row]], list[Sequence[Row]]]:
-    """Return the cells that belong together, and those of each run that are left."""
+    """Return the matched cells, and the unmatched cells of each run."""
     pairs: list[Pair] = [(a.pop(cell), b.pop(cell)) for cell in [cell for cell in a if cell in b]]
     for kind in (_kind, _looser_kind):
         shared = [one for one in _alone(a, kind) if one in _alone(b, kind)]
@@ -94,7 +95,7 @@ def _matched(
 
 
 def _alone(side: Mapping[str, Sequence[Row]], kind: Callable[[Row], str]) -> list[str]:
-    """Return the kinds of which a run has a single cell."""
+    """Return the kinds of which a run has only one cell."""
     counts = Counter(kind(rows[0]) for rows in side.values())
     return [one for one, count in counts.items() if count == 1]
 
@@ -104,7 +105,7 @@ def _taken(side: dict[str, list[Row]], kind: Callable[[Row], str], shared: str) 
 
 
 def _kind(row: Row) -> str:
-    """Return what two cells have in common that differ in other parameters only."""
+    """Return a key that is the same for cells that differ only in other parameters."""
     return f"{_looser_kind(row)} {(row.get('map') or {}).get('n_components')}"
 
 
@@ -114,19 +115,19 @@ def _looser_kind(row: Row) -> str:
 
 
 def _names(cells: Sequence[Sequence[Row]]) -> list[str]:
-    """Return a name for each cell: dataset, map and solver, and what tells it from others of these."""
+    """Return a name for each cell: dataset, map, solver, and the parameters in which such cells differ."""
     rows = [flat(rows[0]) for rows in cells]
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
     for row in rows:
         groups.setdefault(_main(row), []).append(row)
-    return [", ".join([*_main(row), *_told_apart(row, groups[_main(row)])]) for row in rows]
+    return [", ".join([*_main(row), *_differing(row, groups[_main(row)])]) for row in rows]
 
 
 def _main(row: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(str(row[key]) for key in ("dataset", "map", "solver", "measure") if row.get(key))
 
 
-def _told_apart(row: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> list[str]:
+def _differing(row: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the parameters of a row that are not the same in all others."""
     keys = [key for key in row if any(str(row[key]) != str(other.get(key)) for other in others)]
     keys = [key for key in keys if not any(other.startswith(f"{key}.") for other in keys)]
@@ -136,7 +137,7 @@ def _told_apart(row: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> 
 def _difference(
     name: str, quantity: Quantity, a: Sequence[Row], b: Sequence[Row], level: float
 ) -> Difference | None:
-    """Return the difference of a quantity; None where one of the two has none of it."""
+    """Return the difference of a quantity; None if one of the two runs does not have it."""
     ours, theirs = (_by_seeds(rows, quantity) for rows in (a, b))
     if not ours or not theirs:
         return None
@@ -150,7 +151,7 @@ def _difference(
 
 
 def _by_seeds(rows: Sequence[Row], quantity: Quantity) -> dict[str, float]:
-    """Return the values by what was drawn: the split, the map and the solver's seed."""
+    """Return the values by the seeds of split, map and solver, and the repeat."""
     counted = [row for row in rows if not quantity.timed or counts_as_timed(row)]
     found = {json.dumps([row["seeds"], row["repeat"]], sort_keys=True): quantity.read(row) for row in counted}
     return {key: value for key, value in found.items() if value is not None}
@@ -197,7 +198,7 @@ def _ratio(
 
 
 def _time_error(seconds: Summary) -> Error:
-    """Return the standard error of a mean of seconds; of few runs as `kfeat.analysis.certainty` takes it."""
+    """Return the standard error of a mean of seconds; for few runs as in `kfeat.analysis.certainty`."""
     if seconds.n >= FEW and seconds.error is not None:
         return seconds.error
     taken = LONG_TIME if seconds.mean >= 1 else SHORT_TIME

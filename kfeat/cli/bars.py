@@ -1,4 +1,4 @@
-"""Bars on a terminal: one over all trials, a line per trial in hand, one per download."""
+"""Progress bars on a terminal: one for all trials, a line for each running trial, one for each download."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,7 +29,7 @@ from kfeat.experiments.schedule import Event
 
 
 class Bars(Quiet):
-    """Shows one bar over all trials with the time left, and a line with its clock per trial in hand."""
+    """Shows one bar for all trials with the time left, and a line with a clock for each running trial."""
 
     def __init__(
         self, log: Path | None = None, several: bool = False, console: Console | None = None
@@ -58,26 +58,26 @@ class Bars(Quiet):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Take the bars away."""
+        """Remove the bars."""
         self._live.stop()
         super().__exit__(kind, error, trace)
 
     def downloads(self) -> Progress:
-        """Return the display, for a bar per file."""
+        """Return the display to which downloads add a bar for each file."""
         return self._files
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """Take the bars away while something else is written."""
+        """Hide the bars while something else is written."""
         self._live.stop()
         try:
             yield
         finally:
-            self._live = self._to_show()  # the one before would clear as many lines as it had shown
+            self._live = self._to_show()  # the old one would clear lines that are not its own
             self._live.start()
 
     def tell(self, event: Event) -> None:
-        """Move the bar over all trials, open a line for a trial in hand, and close it with what came out."""
+        """Advance the bar, add a line for a trial that starts, and print its result when it ends."""
         super().tell(event)
         ids = [trial.id for trial in event.trials]
         if event.what == "begin":
@@ -102,21 +102,21 @@ class Bars(Quiet):
 
     @property
     def _bar(self) -> Task:
-        """The bar over all trials, which opens when it is first asked for."""
+        """The bar for all trials, which is created on first use."""
         if not self._trials.tasks:
             self._trials.add_task("", total=0)
         return self._trials.tasks[0]
 
 
 class _LeftColumn(ProgressColumn):
-    """The time that a run has left, as it is expected now."""
+    """The estimated time that a run has left."""
 
     def __init__(self, run: Quiet) -> None:
         super().__init__()
         self._run = run
 
     def render(self, task: Task) -> Text:
-        """Return h:mm:ss, or dashes as long as nobody can tell."""
+        """Return h:mm:ss, or dashes while the time is unknown."""
         left = self._run.time.left
         return Text(
             "-:--:--" if left is None else str(timedelta(seconds=ceil(left))), style="progress.remaining"

@@ -1,4 +1,4 @@
-"""`kfeat check`: rows held against the paper, its claims, and the published rows."""
+"""`kfeat check`: compare rows with the paper's numbers and claims, and with the published rows."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,42 +21,49 @@ Access = dict[str, Any]
 @selection.selects_experiments_or_all
 @options.out
 @options.results
-@click.option("--markdown", is_flag=True, help="With --all: the scoreboard as Markdown.")
+@click.option("--markdown", is_flag=True, help="With --all: print the scoreboard as Markdown.")
+@click.option(
+    "--details",
+    is_flag=True,
+    help="With --all: also show what differs and why, what is missing, and the counts by kind.",
+)
 @click.option("--rerun-budget", metavar="TIME",
-              help="Run published trials again for so long (90s, 5m), spread over datasets and maps, and "
-                   "compare only these with the published rows.")  # fmt: skip
+              help="Run published trials again within this time (90s, 5m), spread over datasets and maps, "
+                   "and compare only these with the published rows.")  # fmt: skip
 @click.pass_context
 def check(
     ctx: click.Context, experiments: "list[Experiment]", every: bool, access: Access, quiet: bool, out: Path,
-    results: Path, markdown: bool, rerun_budget: str | None,
+    results: Path, markdown: bool, details: bool, rerun_budget: str | None,
 ) -> None:  # fmt: skip
-    """Hold the rows of CONFIGS against the paper's numbers and claims, and against the published rows.
+    """Compare the rows of CONFIGS with the paper's numbers and claims, and with the published rows.
 
-    A config without rows of yours is judged by its published ones, and the text says so. With --maps,
-    --set, --repeats or --no-exact only that part of a config is judged and listed. With --all: one line per
-    config. Nothing is downloaded; what has no rows is missing.
+    A config without rows of yours is judged by its published rows, and the output says so. With --maps,
+    --set, --repeats or --no-exact only that part of a config is judged. With --all each config takes one
+    line. Nothing is downloaded; trials without rows count as missing.
 
-    Exits with 1 if there are no rows, neither yours nor published ones (with --all: none of any config), if
-    a number or a claim does not stand as the paper prints it and the config says nothing of it (neither an
-    `explanation` that stands nor `unexplained`), if a trial failed, or if a published result is not met any
-    more. Published rows that pass exit with 0.
+    The exit status is 1 if there are no rows, neither yours nor published ones (with --all: no rows of any
+    config); if a number or a claim differs from the paper and the config has neither an `explanation` that
+    holds nor `unexplained` for it; if a trial failed; or if a published result is not reproduced any more.
+    Otherwise it is 0.
     """
     if markdown and (rerun_budget is not None or not every):
-        raise click.UsageError("--markdown renders the scoreboard of --all")
+        raise click.UsageError("--markdown works only with --all, and not with --rerun-budget")
+    if details and not every:
+        raise click.UsageError("--details works only with --all; without --all the details are always shown")
     if rerun_budget is not None:
         from kfeat.analysis.at_hand import plan_at_hand
 
         plans = {one.name: plan_at_hand(one, out, results) for one in experiments}
         passed = _rerun(experiments, plans, access, results, rerun_budget, quiet)
     elif every:
-        passed = _overview(experiments, out, results, markdown)
+        passed = _overview(experiments, out, results, markdown, details)
     else:
         passed = _each(experiments, out, results, quiet)
     ctx.exit(0 if passed else 1)
 
 
 def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool) -> bool:
-    """Show the verdicts on each experiment's rows, or the published ones; tell whether all pass."""
+    """Show the verdicts on each experiment's rows, or on the published ones; return whether all pass."""
     from kfeat.analysis.at_hand import standings_at_hand
     from kfeat.render.terminal import terminal_width
     from kfeat.render.verdicts import published_scoreboard, scoreboard
@@ -74,14 +81,16 @@ def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool
     return passed
 
 
-def _overview(experiments: "list[Experiment]", out: Path, results: Path, as_markdown: bool) -> bool:
-    """Show one line per experiment and what differs, and tell whether all pass."""
+def _overview(
+    experiments: "list[Experiment]", out: Path, results: Path, as_markdown: bool, details: bool
+) -> bool:
+    """Show one line per experiment and what differs, and return whether all pass."""
     from kfeat.analysis.at_hand import standings_at_hand
     from kfeat.render.overview import markdown, passes, terminal
     from kfeat.render.terminal import terminal_width
 
     standings = standings_at_hand(experiments, out, results)
-    shown = markdown(standings, results) if as_markdown else terminal(standings, terminal_width())
+    shown = markdown(standings, results) if as_markdown else terminal(standings, terminal_width(), details)
     click.echo(shown, nl=False)
     return passes(standings)
 
@@ -90,9 +99,9 @@ def _rerun(
     experiments: "list[Experiment]", plans: "dict[str, list[Trial]]", access: Access, results: Path,
     budget: str, quiet: bool,
 ) -> bool:  # fmt: skip
-    """Run published trials again in a folder of their own, show how they compare, and tell if all are met.
+    """Run published trials again in a temporary folder, compare the rows, and return whether all agree.
 
-    A trial that several experiments share runs once, and is held against the published row of each.
+    A trial that several experiments share runs once and is compared with the published row of each.
     """
     from itertools import chain
     from tempfile import TemporaryDirectory
@@ -142,8 +151,8 @@ def _rerun(
 def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Trial]":
     """Return trials whose recorded wall seconds add up to at most `budget`.
 
-    One trial per cell, since repeats test the same code; in turn over the pairs of dataset and map, the
-    quickest of each first, so that a small budget still sees every dataset and every map it can.
+    One trial per cell is taken, since repeats test the same code. The pairs of dataset and map take turns,
+    the fastest trial of each first, so that a small budget covers as many pairs as possible.
     """
     from kfeat.experiments.estimates import wall_seconds
 

@@ -1,4 +1,4 @@
-"""`kfeat compare`: two runs, cell by cell, or two folders of many, trial by trial."""
+"""`kfeat compare`: compare two runs cell by cell, or two folders of many runs trial by trial."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 @options.results
 @click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("--fail-on-difference", is_flag=True,
-              help="Exit with 1 where a score differs, or only one of the runs has a cell.")  # fmt: skip
+              help="Exit with 1 if a score differs or if only one of the runs has a cell.")  # fmt: skip
 @click.pass_context
 def compare(
     ctx: click.Context, run_a: Path, run_b: Path, out: Path, results: Path, form: str,
     fail_on_difference: bool,
 ) -> None:  # fmt: skip
-    """Hold RUN_A against RUN_B, cell by cell: scores, kernel errors and times, with intervals.
+    """Compare RUN_A with RUN_B cell by cell: scores, kernel errors and times, with intervals.
 
-    Each is a folder of rows, such as runs/adult_poly4 or results/adult_poly4, or a config, which stands for
-    its rows in --out, or in --results where there are none. Rows with the same seeds are compared in pairs.
+    Each is a folder of rows, such as runs/adult_poly4 or results/adult_poly4, or a config. A config stands
+    for its rows in --out, or in --results if --out has none. Rows with the same seeds are compared in pairs.
 
-    Of two folders with many experiments, such as results and runs, trials with the same id are compared:
-    how many scores are equal, by experiment and solver.
+    If both are folders of many experiments, such as results and runs, trials with the same id are compared,
+    and the equal scores are counted by experiment and solver.
     """
     from kfeat.analysis.two_runs import two_runs
     from kfeat.render.comparison import as_json, render_two_runs
@@ -45,14 +45,14 @@ def compare(
 
 
 def _has_many(path: Path) -> bool:
-    """Tell whether a folder has no rows of its own, but holds folders that do."""
+    """Return whether a folder has no rows of its own, but holds folders that do."""
     from kfeat.experiments.store import ROWS, folders_with_rows
 
     return path.is_dir() and not (path / ROWS).exists() and bool(folders_with_rows(path))
 
 
 def _compare_many(a: Path, b: Path, form: str) -> bool:
-    """Show how the same trials of two folders compare; return whether a score differs or one has it alone."""
+    """Compare the same trials of two folders; return whether a score differs or only one folder has it."""
     import kfeat.experiments.measures  # noqa: F401 (they declare quantities)
     from kfeat.analysis.same_trials import same_trials
     from kfeat.render.comparison import render_same_trials, same_trials_as_json
@@ -74,7 +74,7 @@ def _rows(path: Path, out: Path, results: Path) -> "list[Row]":
     if path.is_dir():
         rows, place = list(read_rows(path).values()), path / ROWS
     elif not path.exists():
-        raise StoreError(f"{path}: neither a folder of rows nor a config is there")
+        raise StoreError(f"{path}: no such folder of rows, and no such config")
     else:
         experiment = load_experiment(path)
         rows, place = rows_at_hand(experiment, out, results)

@@ -1,4 +1,4 @@
-"""The `kfeat data` commands: what datasets there are, what is here, and whether it is what it should be."""
+"""The `kfeat data` commands: list, fetch, verify, describe and remove datasets."""
 
 import json
 import os
@@ -33,12 +33,12 @@ def _chosen(names: tuple[str, ...], every: bool) -> list[str]:
     from kfeat.data.registry import registry
 
     if every == bool(names):
-        raise ConfigError("name the datasets, or say --all; `kfeat data list` shows them")
+        raise ConfigError("name the datasets, or give --all; `kfeat data list` shows the names")
     return list(registry() if every else names)
 
 
 def _each(ctx: click.Context, names: list[str], act: Callable[[str], str]) -> None:
-    """Act on every dataset and print what came of it; exit with 2 at the end where any failed."""
+    """Act on each dataset and print the result; exit with 2 at the end if one failed."""
     failed = False
     for name in names:
         try:
@@ -51,7 +51,7 @@ def _each(ctx: click.Context, names: list[str], act: Callable[[str], str]) -> No
 
 @data.command("list")
 def list_() -> None:
-    """Show every dataset: its size, and what of it is cached and verified."""
+    """Show every dataset: its size, and whether it is cached and verified."""
     from tabulate import tabulate
 
     from kfeat.data import list_datasets
@@ -107,7 +107,7 @@ def _progress() -> Any:
 @options.verbosity
 @click.pass_context
 def verify(ctx: click.Context, names: tuple[str, ...], every: bool, quiet: bool) -> None:
-    """Hash the cached files and arrays, whatever is recorded; with --all, those of every cached dataset."""
+    """Hash cached files and arrays again and compare the hashes; with --all, of every cached dataset."""
     from kfeat.data import describe
     from kfeat.data import verify as verify_one
 
@@ -120,22 +120,22 @@ def verify(ctx: click.Context, names: tuple[str, ...], every: bool, quiet: bool)
 
 @data.command()
 @click.argument("name", metavar="NAME|FILE")
-@click.option("--target", metavar="COLUMN", help="Of a FILE: the labels, by name or number (-1: the last).")
+@click.option("--target", metavar="COLUMN", help="For a FILE: the labels, by name or number (-1: the last).")
 @click.option(
     "--set",
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Of a FILE: how it is read, as `dataset` in a config: --set missing=mean; repeatable.",
+    help="For a FILE: an option of `dataset` in a config, such as --set missing=mean; repeatable.",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.pass_context
 def info(ctx: click.Context, name: str, target: str | None, settings: tuple[str, ...], form: str) -> None:
-    """Show what is known of one dataset, or what a file of your own holds.
+    """Show facts about a registered dataset, or the contents of a file of your own.
 
-    Of a registered NAME: shape, labels, source, licence, citation, files, fingerprint. Of a FILE: rows,
+    For a registered NAME: shape, labels, source, licence, citation, files and fingerprint. For a FILE: rows,
     columns, what they hold and become, missing cells, and with --target the classes. The exit status is 2
-    where the file cannot be read as it is.
+    if the file cannot be read as it is.
     """
     from kfeat.data import describe
     from kfeat.data.registry import registry
@@ -145,7 +145,7 @@ def info(ctx: click.Context, name: str, target: str | None, settings: tuple[str,
         return
     status = describe(name)
     if target is not None or settings:
-        raise ConfigError(f"--target and --set belong to files of your own; {name} is a known dataset")
+        raise ConfigError(f"--target and --set are for files of your own; {name} is a registered dataset")
     if form == "json":
         click.echo(json.dumps(_described(status), indent=1))
         return
@@ -169,9 +169,9 @@ def _show_file(
 
 
 def _described(status: "Status") -> dict[str, Any]:
-    """Return what is known of a registered dataset, as JSON has it."""
-    told = {"title", "task", "shape", "labels", "stand_in_for", "licence", "citation"}
-    entry = status.entry.model_dump(mode="json", include=told)
+    """Return the facts about a registered dataset for JSON."""
+    shown = {"title", "task", "shape", "labels", "stand_in_for", "licence", "citation"}
+    entry = status.entry.model_dump(mode="json", include=shown)
     files = [
         {"path": str(path), "cached": present, "sha256": file.sha256, "urls": list(file.urls)}
         for file, path, present in status.files
@@ -192,7 +192,7 @@ def _show_dataset(status: "Status") -> None:
     click.echo(f"  fingerprint  {status.fingerprint or 'not known before the data are fetched'}")
     for file, path, present in status.files:
         click.echo(f"  file         {file.path} {'cached at ' + str(path) if present else 'not cached'}")
-        click.echo(f"               SHA-256 of the content: {file.sha256 or 'nobody has published one'}")
+        click.echo(f"               SHA-256 of the content: {file.sha256 or 'none is published'}")
         for url in file.urls:
             click.echo(f"               {url}")
     click.echo(f"  licence      {entry.licence}")
@@ -202,7 +202,7 @@ def _show_dataset(status: "Status") -> None:
 @data.command()
 @click.argument("name")
 def path(name: str) -> None:
-    """Print the folder in which a dataset's files are, or will be."""
+    """Print the folder for a dataset's files, whether or not they are fetched."""
     from kfeat.data import path as path_of
 
     click.echo(path_of(name))

@@ -1,4 +1,4 @@
-"""What happens in a run, as JSON lines in a file, for whoever watches it from elsewhere."""
+"""The events of a run as JSON lines in a file, for monitoring."""
 
 import json
 import logging
@@ -15,21 +15,21 @@ logger = logging.getLogger(__name__)
 
 
 class EventLog:
-    """Appends a line to a file for each event of a run, at once.
+    """Appends a line to a file as soon as an event of a run happens.
 
     Each line has the `event` (begin, started, finished, end), the `time` (UTC), the `experiment`, and
-    `seconds_left` of the run, null where nobody can tell. `begin` has the number of `trials` of the plan, and
-    of those `done` before; `started` and `finished` have the `id` and the `name` of a trial, with the
-    `seconds` and the `memory` (bytes) that are expected of it, or the `status` and the `reason` of its row;
-    `end` has the `error` that ended the experiment, null where it came to its end. What ends the run ends
-    each experiment that had begun; `experiment` is null where there was none.
+    `seconds_left` of the run, which is null while unknown. `begin` has the number of `trials` of the plan and
+    the number already `done`. `started` has the `id` and the `name` of a trial and its expected `seconds` and
+    `memory` (bytes); `finished` has the id, the name, and the `status` and the `reason` of the row. `end` has
+    the `error` that ended the experiment, or null. An error that ends the run gives an `end` for each
+    experiment that had begun; `experiment` is null if none had.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._expected: dict[str, Estimate] = {}
         self._begun: list[str] = []  # experiments that have not ended
-        self._errors: list[BaseException | None] = []  # what others ended with
+        self._errors: list[BaseException | None] = []  # errors that have ended other experiments
 
     def open(self) -> None:
         """Open the file; raises StoreError where it cannot be written."""
@@ -39,16 +39,16 @@ class EventLog:
             raise StoreError(f"{self._path}: cannot be written ({error.strerror})") from None
 
     def close(self, error: BaseException | None, left: float | None) -> None:
-        """Close the file; what has ended the run is written, where no experiment has ended with it."""
+        """Write the error that ended the run, unless an experiment has ended with it, and close the file."""
         if error is not None:
-            told = "terminated" if isinstance(error, SystemExit) else str(error) or type(error).__name__
-            nobody: list[str | None] = [] if any(error is one for one in self._errors) else [None]
-            for experiment in self._begun or nobody:
-                self._write("end", experiment, left, error=told)
+            text = "terminated" if isinstance(error, SystemExit) else str(error) or type(error).__name__
+            without: list[str | None] = [] if any(error is one for one in self._errors) else [None]
+            for experiment in self._begun or without:
+                self._write("end", experiment, left, error=text)
         self._file.close()
 
     def tell(self, event: Event, names: Mapping[str, str], left: float | None) -> None:
-        """Write what has happened."""
+        """Write an event."""
         if event.what == "expected":
             return
         facts: dict[str, Any] = {}
@@ -71,7 +71,7 @@ class EventLog:
         self._write(event.what, event.experiment, left, **facts)
 
     def _write(self, event: str, experiment: str | None, left: float | None, **facts: Any) -> None:
-        """Append a line; where that fails a warning says so and the run goes on, since the rows count."""
+        """Append a line; a failure is only a warning, since the run can go on without its log."""
         if self._file.closed:
             return
         now = datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,4 +1,4 @@
-"""What trials will take, in words."""
+"""Texts about the expected time and memory of trials."""
 
 from collections.abc import Collection, Iterable
 
@@ -14,10 +14,10 @@ def needs(one: Estimate) -> str:
 
 
 def in_all(whole: Collection[Estimate], left: Collection[Estimate]) -> str:
-    """Return the CPU time of all trials and of those that are left, and the most memory that one needs."""
+    """Return the CPU time of all trials and of the pending ones, and the most memory that a trial needs."""
     most = max(whole, key=lambda one: one.memory or 0, default=Estimate(None, 0))
     unknown = sum(one.seconds is None for one in whole)
-    without = f" ({unknown} not counted, whose data nobody has read yet)" if unknown else ""
+    without = f" ({unknown} not counted, since their data are not read yet)" if unknown else ""
     together = decimal(sum(one.memory or 0 for one in whole))
     return (
         f"estimated: {time(_sum(whole))} of CPU time in all{without}, {time(_sum(left))} of it pending; "

@@ -1,4 +1,4 @@
-"""`kfeat explain`: all about one row."""
+"""`kfeat explain`: show everything about one trial."""
 
 from pathlib import Path
 
@@ -16,11 +16,11 @@ from kfeat.saying import plain_lines
 @options.results
 @options.verbosity
 def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, quiet: bool) -> None:
-    """Show all about the trial with this ID, of which the beginning is enough.
+    """Show everything about the trial with this ID, or with an id that begins with it.
 
-    The configs that plan it (of CONFIGS, by default those in configs/), the cell of their tables that holds
-    it, the printed numbers and claims that rest on this cell with their verdicts; its numbers and seconds,
-    its parameters, what was learnt, its machine and commit; and the command that runs exactly this trial.
+    This includes the configs that plan the trial (among CONFIGS, by default those in configs/); its cell in
+    their tables; the printed numbers and claims that use this cell, with verdicts; its scores, seconds,
+    parameters, learnt values, machine and commit; and the command that runs exactly this trial.
     """
     from kfeat.analysis.explanation import explain as explained
     from kfeat.experiments.load import load_experiment
@@ -29,14 +29,14 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
 
     if not identity.strip():
         raise ConfigError("expected the beginning of a trial's id; `kfeat plan` and `kfeat rows` show ids")
-    there = configs or tuple(path for path in (Path("configs"),) if path.is_dir())
+    paths = configs or tuple(path for path in (Path("configs"),) if path.is_dir())
     experiments = []
-    for file in selection.config_files(there):
+    for file in selection.config_files(paths):
         try:
             experiments.append(load_experiment(file))
-        except ConfigError as error:  # a config that nobody asked for is no reason to say nothing
+        except ConfigError as error:  # a wrong config that was not named must not prevent the answer
             if configs:
                 raise
-            click.echo(plain_lines(f"kfeat: passed over: {error}"), err=True)
+            click.echo(plain_lines(f"kfeat: skipped: {error}"), err=True)
     found = explained(identity.strip(), experiments, out, results)
     click.echo(render_explanation(found, out, terminal_width()))

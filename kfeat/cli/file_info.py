@@ -1,4 +1,4 @@
-"""What `kfeat data info` says of a file of one's own, as text."""
+"""The text that `kfeat data info` prints about a file."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -8,8 +8,8 @@ from kfeat.saying import plain
 if TYPE_CHECKING:
     from kfeat.data.inspection import ColumnReport, FileReport
 
-SIGNS = ("delimiter", "decimal")  # options whose value is taken as it is, where YAML would want quotes
-MOST_COLUMNS = 40  # of a file that are shown; --format json has all
+SIGNS = ("delimiter", "decimal")  # options whose value is not parsed as YAML, which would need quotes
+MOST_COLUMNS = 40  # of a file that are shown; --format json shows all
 MOST_WORDS = 4  # of a column that are shown
 MOST_CLASSES = 12
 WIDEST = 36  # characters of a cell of the table
@@ -27,17 +27,17 @@ def report_of(path: str, target: str | None, options: Sequence[str]) -> "FileRep
 
 
 def said_of_reading(options: Sequence[str]) -> dict[str, Any]:
-    """Return KEY=VALUE options of a file's reading as a mapping, values in YAML."""
+    """Return the KEY=VALUE options for reading a file as a mapping, with values in YAML."""
     from kfeat.errors import ConfigError
     from kfeat.experiments.yaml_file import parse
 
-    said = {}
+    found = {}
     for option in options:
         key, equals, value = option.partition("=")
         if not equals or not key:
             raise ConfigError(f"--set {option}: expected KEY=VALUE, such as --set missing=mean")
-        said[key] = value if key in SIGNS else parse(value, f"--set {option}")
-    return said
+        found[key] = value if key in SIGNS else parse(value, f"--set {option}")
+    return found
 
 
 def number_or_name(target: str) -> int | str:

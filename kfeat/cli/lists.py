@@ -1,4 +1,4 @@
-"""`kfeat maps`, `kfeat kernels` and `kfeat solvers`: what a config can name, and what each is."""
+"""`kfeat maps`, `kfeat kernels` and `kfeat solvers`: list what a config can name."""
 
 from typing import TYPE_CHECKING
 
@@ -17,9 +17,9 @@ _KEYS = {"map": "maps:\n    - {}", "kernel": "kernel: {}", "mapped": "solvers:\n
 @click.command()
 @_name
 def maps(name: str | None) -> None:
-    """List the feature maps: what each is, the kernels it approximates, its cost and variance, its use.
+    """List the feature maps, with the kernels, cost, variance and use of each.
 
-    With the NAME of one: all about it, and its parameters.
+    With a NAME, show that map in full with its parameters.
     """
     from inspect import getdoc
 
@@ -42,7 +42,7 @@ def maps(name: str | None) -> None:
 def kernels(name: str | None) -> None:
     """List the kernels, and the maps that approximate each.
 
-    With the NAME of one: all about it, and its parameters.
+    With a NAME, show that kernel in full with its parameters.
     """
     from kfeat.experiments.explained import explained, explained_one
     from kfeat.kernels import KERNELS
@@ -59,9 +59,9 @@ def kernels(name: str | None) -> None:
 @click.command()
 @_name
 def solvers(name: str | None) -> None:
-    """List the solvers: of a linear machine on mapped features, or exact on the kernel.
+    """List the solvers: linear ones for mapped features, and exact ones for kernels.
 
-    With the NAME of one: all about it, and its parameters.
+    With a NAME, show that solver in full with its parameters.
     """
     from kfeat.experiments.explained import explained, explained_one
     from kfeat.solvers import SOLVERS
@@ -69,7 +69,7 @@ def solvers(name: str | None) -> None:
     for one in [explained_one("solver", name)] if name else explained("solver").values():
         cls = SOLVERS[one.name]
         role = "exact" if cls.needs_kernel else "mapped"
-        lines = [f"stands under: solvers, {role}", f"out of core: {cls.out_of_core}"]
+        lines = [f"key in a config: solvers.{role}", f"out of core: {cls.out_of_core}"]
         if name:
             _show(one, role, lines)
         else:
@@ -77,7 +77,7 @@ def solvers(name: str | None) -> None:
 
 
 def _show(one: "Explained", key: str, lines: list[str]) -> None:
-    """Print all about one kernel, map or solver."""
+    """Print everything about one kernel, map or solver."""
     from kfeat.render.terminal import paragraph, terminal_width
 
     width = terminal_width()

@@ -1,6 +1,6 @@
-"""The `kfeat` command: its commands, and what becomes of errors and signals.
+"""The `kfeat` command: its subcommands, and how it handles errors and signals.
 
-Everything heavy is imported inside the commands, so that `kfeat --help` answers at once.
+Slow imports are inside the commands, so that `kfeat --help` is fast.
 """
 
 import atexit
@@ -18,6 +18,7 @@ import click
 from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.compare import compare
+from kfeat.cli.configs import configs
 from kfeat.cli.data import data
 from kfeat.cli.explain import explain
 from kfeat.cli.lists import kernels, maps, solvers
@@ -36,25 +37,25 @@ from kfeat.saying import plain_lines
 
 COMMANDS: dict[str, tuple[click.Command, ...]] = {
     "Experiments": (plan, run, report, check, publish),
-    "What came out": (rows, explain, compare, protocol, site),
+    "Results": (rows, explain, compare, protocol, site),
     "Your own data": (new, tune, fit, predict, score, info),
-    "What there is": (data, maps, kernels, solvers, schema),
+    "Reference": (configs, data, maps, kernels, solvers, schema),
 }
 
 
 class _ToStderr(logging.Handler):
-    """Writes to what stderr is at that moment: while bars are shown, to the lines above them."""
+    """Writes to the current stderr; while bars are shown, the text appears above them."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        with suppress(OSError, ValueError):  # whoever read it may be gone
-            print(self.format(record), file=sys.stderr)  # click's echo goes past what rich puts there
+        with suppress(OSError, ValueError):  # the reader of a pipe may be gone
+            print(self.format(record), file=sys.stderr)  # click.echo would bypass rich's display
 
 
 class _Group(options.Group):
-    """Shows its commands by what they are for; what a user can correct is a sentence and exit code 2."""
+    """Groups its commands by purpose; an error that a user can correct prints a sentence and exits with 2."""
 
     def sections(self) -> Mapping[str, Iterable[click.Command]]:
-        """Return the commands by what they are for."""
+        """Return the commands by purpose."""
         return COMMANDS
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -62,7 +63,7 @@ class _Group(options.Group):
         logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING, handlers=[_ToStderr()])
         signal.signal(signal.SIGTERM, _terminated)
         postpone()
-        atexit.register(gc.freeze)  # else Python looks through all modules for cycles at its end, for 0.1 s
+        atexit.register(gc.freeze)  # otherwise Python searches for cycles at exit, for 0.1 s
         try:
             return super().invoke(ctx)
         except KfeatError as error:
@@ -79,7 +80,7 @@ class _Group(options.Group):
 
 
 class _Terminated(SystemExit):
-    """SIGTERM came: from `kill`, or from a queue at the end of a job."""
+    """Raised on SIGTERM, which `kill` sends, and a queue at the end of a job."""
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:

@@ -1,4 +1,4 @@
-"""What of experiments is still missing, from the rows alone."""
+"""Which trials of experiments are still missing, found from the rows alone."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -13,9 +13,9 @@ from kfeat.saying import plain
 
 
 def missing_lines(experiments: Sequence[Experiment], out: Path) -> Iterator[str]:
-    """Yield a line for each experiment of which trials, or times, are missing below `out`, and one for all.
+    """Yield a line for each experiment that lacks trials or times below `out`, and a line for the total.
 
-    Data are looked at only where rows do not tell which: trials on data that nobody has read yet have no row.
+    The data are looked up only where the rows do not identify them.
     """
     planned = absent = 0
     for experiment in experiments:
@@ -31,7 +31,7 @@ def missing_lines(experiments: Sequence[Experiment], out: Path) -> Iterator[str]
 
 
 def _reasons(lacking: Sequence[Trial], rows: dict[str, Row]) -> Iterator[str]:
-    """Yield how many trials have no row, and how many ended in which way."""
+    """Yield how many trials have no row, and how many ended in each way."""
     found = Counter(_reason(rows.get(trial.id)) for trial in lacking)
     for reason, number in found.most_common():
         yield f"{number} {'trial' if number == 1 else 'trials'} {reason}"
@@ -42,8 +42,8 @@ def _reason(row: Row | None) -> str:
 
 
 def _untimed(trials: Sequence[Trial], rows: dict[str, Row]) -> Iterator[str]:
-    """Yield how many of the cells with rows have no time that counts, where there are any."""
-    there = {trial.cell for trial in trials if trial.id in rows}
+    """Yield how many of the cells with rows have no time that counts, if there are any."""
+    with_rows = {trial.cell for trial in trials if trial.id in rows}
     timed = {trial.cell for trial in trials if trial.id in rows and counts_as_timed(rows[trial.id])}
-    if number := len(there - timed):
-        yield f"no time that counts for {number} of {len(there)} methods"
+    if number := len(with_rows - timed):
+        yield f"no time that counts for {number} of {len(with_rows)} methods"

@@ -1,4 +1,4 @@
-"""`kfeat fit`, `predict`, `score` and `info`: a config's method trained, kept in a file, and at work."""
+"""`kfeat fit`, `predict`, `score` and `info`: train a config's method, keep it in a file, and use it."""
 
 import io
 import json
@@ -17,7 +17,7 @@ from kfeat.saying import as_yaml, plain
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-ALONE = "most frequent class alone"  # what would be right if it were predicted for every row
+ALONE = "always the most frequent class"  # the accuracy of this prediction
 _FILE: Any = click.Path(path_type=Path)
 _model = click.option("--model", "file", type=_FILE, required=True, metavar="FILE",
                       help="The model's file, which `kfeat fit` writes.")  # fmt: skip
@@ -32,9 +32,9 @@ _threads = click.option(
 @click.argument("config", type=_FILE)
 @click.option("--model", "file", type=_FILE, required=True, metavar="FILE", help="The file to write.")
 @selection.chooses_method
-@click.option("--all-rows", is_flag=True, help="Train on all rows, test rows too; then there is no score.")
+@click.option("--all-rows", is_flag=True, help="Train on all rows, test rows included, without a score.")
 @click.option("--probabilities", is_flag=True,
-              help="Calibrate a classifier without probabilities of its own; five more fits.")  # fmt: skip
+              help="Calibrate a classifier that has no probabilities, with five more fits.")  # fmt: skip
 @_threads
 @options.access
 @options.verbosity
@@ -42,10 +42,10 @@ def fit(
     config: Path, file: Path, overrides: tuple[str, ...], maps: str | None, no_exact: bool, all_rows: bool,
     probabilities: bool, threads: int, mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Train the method of CONFIG and keep it in a model file, with the score on its test rows.
+    """Train the method of CONFIG, save it in a model file, and show the score on the test rows.
 
-    CONFIG has one dataset, kernel, map and solver; of a config with more, choose by --maps, --no-exact and
-    --set. It is trained as `kfeat run` trains its first repeat.
+    CONFIG has one dataset, kernel, map and solver; if it has more, choose with --maps, --no-exact and --set.
+    The model is the one that `kfeat run` trains in the first repeat.
     """
     from kfeat.errors import ModelError
     from kfeat.experiments.load import load_experiment
@@ -54,7 +54,7 @@ def fit(
 
     check_place(file, "the model")
     if file.is_file() and not is_model(file):
-        raise ModelError(f"{file}: is there, and is not a model; give another name with --model")
+        raise ModelError(f"{file}: exists and is not a model; give another name with --model")
     names = selection.map_names(maps)
     experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
@@ -69,7 +69,7 @@ def fit(
 
 @contextmanager
 def _working_with(threads: int) -> "Iterator[None]":
-    """Let maps and BLAS use so many threads within this context."""
+    """Let maps and BLAS use this many threads within this context."""
     from joblib import parallel_config
     from threadpoolctl import threadpool_limits
 
@@ -89,7 +89,7 @@ def _ended_by_ctrl_c() -> "Iterator[None]":
 
 @contextmanager
 def _warnings_as_sentences() -> "Iterator[None]":
-    """Print what maps and solvers warn of like everything else, and without the place in the source."""
+    """Print the warnings of maps and solvers as sentences, without their place in the source."""
     with warnings.catch_warnings(record=True, action="default") as met:
         yield
     about_data = [one for one in met if issubclass(one.category, RuntimeWarning | UserWarning)]
@@ -105,14 +105,14 @@ def _trained(about: "Mapping[str, Any]") -> str:
 
 
 def _scored(scores: "Mapping[str, float]") -> str:
-    told = _score_texts(scores)
-    alone = told.pop(ALONE, None)
-    shown = ", ".join(f"{title} {text}" for title, text in told.items())
-    return shown if alone is None else f"{shown} (the {ALONE}: {alone})"
+    texts = _score_texts(scores)
+    alone = texts.pop(ALONE, None)
+    shown = ", ".join(f"{title} {text}" for title, text in texts.items())
+    return shown if alone is None else f"{shown} ({ALONE}: {alone})"
 
 
 def _score_texts(scores: "Mapping[str, Any]") -> dict[str, str]:
-    """Return scores under their titles and as tables write them."""
+    """Return the scores by title, as text."""
     from kfeat.experiments.quantities import QUANTITIES
     from kfeat.render.text import with_unit
 
@@ -129,7 +129,7 @@ def _score_texts(scores: "Mapping[str, Any]") -> dict[str, str]:
 @click.command()
 @_model
 @_data
-@click.option("--out", type=_FILE, metavar="FILE", help="Write here, not to the standard output.")
+@click.option("--out", type=_FILE, metavar="FILE", help="Write to this file, not to standard output.")
 @click.option("--scores", is_flag=True, help="Add the decision values of a classifier.")
 @click.option("--probabilities", is_flag=True, help="Add the probabilities of the classes.")
 @_threads
@@ -137,10 +137,10 @@ def _score_texts(scores: "Mapping[str, Any]") -> dict[str, str]:
 def predict(
     file: Path, data: Path, out: Path | None, scores: bool, probabilities: bool, threads: int, quiet: bool
 ) -> None:
-    """Predict each row of the file DATA, as CSV with a header: a label, or a value, per line.
+    """Predict each row of the file DATA, and write CSV with a header and one label or value per line.
 
-    DATA has the columns of the training file, in any order, with or without the target. Rows are read,
-    predicted and written a block at a time, so that their number does not matter.
+    DATA has the columns of the training file, in any order, with or without the target. Rows are processed
+    in blocks, so DATA may be larger than memory.
     """
     from kfeat.errors import ModelError
     from kfeat.own import load_model
@@ -150,7 +150,7 @@ def predict(
     chosen = {"predict": True, "decision_function": scores, "predict_proba": probabilities}
     methods = [method for method, wanted in chosen.items() if wanted]
     if out is not None and out.exists() and any(one.exists() and out.samefile(one) for one in (data, file)):
-        raise ModelError(f"{out}: is what is read; give another name with --out")
+        raise ModelError(f"{out}: is an input file; give another name with --out")
     model = load_model(file)
     with _working_with(threads):
         if out is None:
@@ -171,7 +171,7 @@ def predict(
 @_threads
 @options.verbosity
 def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
-    """Compare predictions with the labels in the file DATA: the accuracy, or a regression's errors."""
+    """Compare predictions with the labels in the file DATA; show the accuracy or the regression errors."""
     from kfeat.own import load_model
     from kfeat.own.predicting import score_file
 
@@ -182,10 +182,10 @@ def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
 
 @click.command()
 @click.argument("file", type=_FILE)
-@click.option("--config", "as_config", is_flag=True, help="Print the config it was trained from, as YAML.")
+@click.option("--config", "as_config", is_flag=True, help="Print the config of the training, as YAML.")
 @_as
 def info(file: Path, as_config: bool, form: str) -> None:
-    """Show all about the model in FILE: config, data, map, kernel, solver, sizes, scores, versions."""
+    """Show everything about the model in FILE: config, data, map, kernel, solver, sizes, scores, versions."""
     from kfeat.errors import ModelError
     from kfeat.own import load_model
     from kfeat.own.predicting import describe
@@ -209,13 +209,13 @@ def info(file: Path, as_config: bool, form: str) -> None:
 
 
 def _json(found: Any, indent: int | None = None) -> str:
-    """Return JSON, which knows no number that is not finite: null stands for it."""
+    """Return JSON, with null for numbers that are not finite, since JSON has none."""
     finite = json.loads(json.dumps(found), parse_constant=lambda number: None)
     return json.dumps(finite, indent=indent)
 
 
 def _lines(key: str, value: Any, margin: str = "") -> list[str]:
-    """Return an entry as `key  value`, a mapping's entries below it."""
+    """Return an entry as `key  value`, with a mapping's entries below it."""
     title = f"{margin}{key.replace('_', ' ')}"
     if isinstance(value, dict):
         return [title, *(line for item in value.items() for line in _lines(*item, margin + "  "))]

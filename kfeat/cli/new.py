@@ -1,4 +1,4 @@
-"""The `kfeat new` command: a first config for data of one's own."""
+"""The `kfeat new` command: write a first config for your own data."""
 
 import re
 import sys
@@ -19,38 +19,38 @@ KERNELS = ("gaussian", "polynomial", "laplacian", "linear")
 @click.option(
     "--target", metavar="COLUMN", help="The column with the labels or targets, by name, or by number from 0."
 )
-@click.option("--test", metavar="FILE", help="A file with the test rows; else a fifth of the rows test.")
+@click.option("--test", metavar="FILE", help="A file with the test rows; by default a fifth of the rows.")
 @click.option("--task", type=click.Choice(["classification", "regression"]),
-              help="What to predict; words and up to 20 whole numbers are classes if left out.")  # fmt: skip
+              help="What to predict; by default words, or up to 20 whole numbers, are classes.")  # fmt: skip
 @click.option("--kernel", type=click.Choice(KERNELS), help="The kernel.  [default: gaussian]")
-@click.option("--set", "said", multiple=True, metavar="KEY=VALUE",
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
               help="How the file is read, as in a config's dataset: --set missing=drop, --set 'drop=[id]', "
               "--set header=false, --set delimiter=whitespace; repeatable.")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), metavar="CONFIG",
-              help="The config to write; by default the name of DATA with .yaml, here.")  # fmt: skip
+              help="The config to write; by default, in this folder, DATA's name with .yaml.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace a config that exists.")
 @options.access
 @options.verbosity
 def new(
     data: str | None, target: str | None, test: str | None, task: Any, kernel: str | None,
-    said: tuple[str, ...], out: Path | None, force: bool, mirror: str | None, offline: bool, quiet: bool,
+    settings: tuple[str, ...], out: Path | None, force: bool, mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Write a commented config for DATA: a file of yours, or the name of a dataset.
 
-    Looks at the file (columns, target, task, classes, missing values, size), chooses scaling, kernel, map, D
-    and solver, and says why in a line each. `kfeat run`, `kfeat tune` and `kfeat fit` take the config as it
-    is. On a terminal it asks for what is not given.
+    The file is inspected (columns, target, task, classes, missing values, size) to choose scaling, kernel,
+    map, D and solver, and a comment gives the reason for each choice. `kfeat run`, `kfeat tune` and `kfeat
+    fit` accept the config unchanged. On a terminal the command asks for options that are not given.
     """
     from kfeat.cli.file_info import said_of_reading
     from kfeat.data.reading import Reading
     from kfeat.data.sources import validated
     from kfeat.own.new_config import new_config, table_of
 
-    reading = validated(Reading, said_of_reading(said), "--set")
+    reading = validated(Reading, said_of_reading(settings), "--set")
     asking = sys.stdin.isatty() and sys.stdout.isatty()
     if data is None:
         if not asking:
-            raise ConfigError("no DATA: name a file of yours, or a dataset of `kfeat data list`")
+            raise ConfigError("no DATA: give a file of yours, or the name of a dataset in `kfeat data list`")
         data = click.prompt("File of data")
     table = table_of(data, reading)
     if table and asking and target is None and reading.target is None:
@@ -75,5 +75,5 @@ def new(
             if line.startswith(("# Left out", "# Look at")):
                 click.echo(plain(line.removeprefix("# ")))
         click.echo(
-            plain(f"{path}: `kfeat run {path}` computes it, `kfeat tune {path}` looks for better choices")
+            plain(f"{path}: `kfeat run {path}` runs it, `kfeat tune {path}` searches for better choices")
         )

@@ -1,4 +1,4 @@
-"""Options that several commands share; the heavy imports wait until a command runs."""
+"""Options that several commands share; slow imports happen only when a command runs."""
 
 import logging
 import re
@@ -14,14 +14,14 @@ from kfeat.errors import ConfigError
 
 Command = Callable[..., Any]
 
-WHOLE = 1000  # characters, which no sentence has
-MAX_SECONDS = 365 * 86400.0  # longer ones overflow what the system waits with
+WHOLE = 1000  # characters, more than any sentence has
+MAX_SECONDS = 365 * 86400.0  # longer times overflow the system's timers
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-KEPT = "kfeat.kept"  # where in a context's `meta` stands what is said when a signal ends the command
+KEPT = "kfeat.kept"  # the key in a context's `meta` of the text that a signal prints
 
 
 class Group(click.Group):
-    """A group of commands, whose help has the first sentence of each, whatever the terminal's width."""
+    """A group whose help shows the whole first sentence of each command at any terminal width."""
 
     def sections(self) -> Mapping[str, Iterable[click.Command]]:
         """Return the commands under the titles of the help."""
@@ -35,7 +35,7 @@ class Group(click.Group):
 
 
 def keeps(what: str) -> None:
-    """Have Ctrl-C and SIGTERM say what the command that runs keeps, and how to go on."""
+    """Set what Ctrl-C and SIGTERM print: what the command keeps, and how to continue."""
     click.get_current_context().meta[KEPT] = what
 
 
@@ -63,14 +63,14 @@ def _verbosity(ctx: click.Context, parameter: click.Parameter, value: bool) -> b
 access = options(
     click.option("--mirror", envvar="KFEAT_MIRROR", metavar="PATH|URL",
                  help="A folder or URL laid out as <dataset>/<file>, tried before the upstream."),
-    click.option("--offline", is_flag=True, help="Use what is cached or in a mirror folder; no network."),
+    click.option("--offline", is_flag=True, help="Use only the cache or a mirror folder, no network."),
 )  # fmt: skip
 
 verbosity = options(
     click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=_verbosity,
-                 help="Say more on the way."),
+                 help="Print more messages."),
     click.option("-q", "--quiet", is_flag=True, callback=_verbosity,
-                 help="Say nothing but errors and the result."),
+                 help="Print only errors and the result."),
     click.option("--debug", is_flag=True, expose_value=False, is_eager=True, callback=_debug,
                  help="Show the traceback of an error."),
 )  # fmt: skip
@@ -100,8 +100,8 @@ time_limit = click.option(
     "--time-limit",
     metavar="TIME",
     callback=seconds,
-    help="Stop a trial whose own work takes more CPU time (90s, 30m, 2h); a longer limit, or none, runs it "
-    "again.",
+    help="Stop a trial that takes more CPU time than this (90s, 30m, 2h); a later run with a longer limit, "
+    "or none, repeats it.",
 )
 
 _SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -122,21 +122,22 @@ memory = click.option(
     "--memory",
     metavar="SIZE",
     callback=_bytes,
-    help="The memory that all trials at once may take (800M, 12G); nine tenths of what is free if left out.",
+    help="The memory that all running trials may take together (800M, 12G); by default nine tenths of the "
+    "free memory.",
 )
 
 log = click.option(
     "--log",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Append what happens to a file, a JSON object per line.",
+    help="Append each event of the run to FILE as a line of JSON.",
 )
 
 _MOST_JOBS = 10_000  # each is a process
 
 
 def _number_of_jobs(ctx: click.Context, parameter: click.Parameter, value: str) -> int:
-    """Return the number; `auto` is the physical cores that this process may use."""
+    """Return the number; `auto` is the number of physical cores that this process may use."""
     if value == "auto":
         from kfeat.experiments.engine import physical_cores
 
@@ -153,17 +154,18 @@ jobs = click.option(
     callback=_number_of_jobs,
     default="1",
     show_default=True,
-    help="Trials at a time, auto for one per physical core; with more than one, their times do not count.",
+    help="The number of trials at a time; auto is one per physical core. With more than one, times do not "
+    "count.",
 )
 
 _engine = options(
     jobs,
     click.option("--engine", "name", type=click.Choice(["local", "dask"]), default="local",
-                 show_default=True, help="What trials run on: processes here, or the workers of Dask."),
+                 show_default=True, help="Where trials run: in processes here, or on Dask workers."),
     click.option("--scheduler", metavar="ADDRESS",
-                 help="The Dask scheduler, such as tcp://host:8786; without it, --jobs workers start here."),
+                 help="The Dask scheduler, such as tcp://host:8786; by default --jobs workers start here."),
     click.option("--exclusive", is_flag=True,
-                 help="One trial at a time on each machine that has Dask workers, so that times count."),
+                 help="Run one trial at a time on each machine with Dask workers, so that times count."),
 )  # fmt: skip
 
 
@@ -180,7 +182,7 @@ def chooses_engine(command: Command) -> Command:
         if name == "local" and (scheduler or exclusive):
             raise click.UsageError("--scheduler and --exclusive belong to --engine dask; add it")
         if scheduler and others.get("memory") is not None:
-            raise click.UsageError("--memory is of this machine; workers of --scheduler take what is free")
+            raise click.UsageError("--memory is for this machine; workers of --scheduler use what is free")
         source = click.get_current_context().get_parameter_source("jobs")
         if scheduler and source is click.core.ParameterSource.COMMANDLINE:
             raise click.UsageError("the workers of --scheduler decide how many trials run; leave --jobs out")
@@ -191,7 +193,7 @@ def chooses_engine(command: Command) -> Command:
 
 _FOLDER: Any = {"type": click.Path(path_type=Path), "show_default": True}
 out = click.option(
-    "--out", default=Path("runs"), help="The folder of your rows, one below it per config.", **_FOLDER
+    "--out", default=Path("runs"), help="The folder of your rows, with a folder for each config.", **_FOLDER
 )
 results = click.option(
     "--results", default=Path("results"), help="The folder of the published rows.", **_FOLDER

@@ -1,4 +1,4 @@
-"""`kfeat plan`: the trials of configs, what is done of them, and what each will take."""
+"""`kfeat plan`: list the trials of configs, which are done, and the time and memory of each."""
 
 from math import inf
 from pathlib import Path
@@ -25,15 +25,14 @@ Access = dict[str, Any]
 @options.out
 @options.results
 @options.memory
-@click.option("--missing", is_flag=True, help="Show only what is not done yet, and why: a line per config.")
+@click.option("--missing", is_flag=True, help="Show only what is not done yet and why, a line per config.")
 def plan(
     experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path,
     memory: int | None, missing: bool,
 ) -> None:  # fmt: skip
-    """Show the trials of CONFIGS with their identities, which of them are done, and what each will take.
+    """Show the trials of CONFIGS: their ids, which are done, and the CPU time and memory of each.
 
-    The CPU time and the memory of a trial are estimates, from rows in --out and --results where there are
-    any of its kind.
+    Time and memory are estimates. They use the rows of similar trials in --out and --results, if any.
     """
     if missing:
         from kfeat.cli.missing import missing_lines
@@ -48,11 +47,11 @@ def show_plans(
     experiments: "Sequence[Experiment]", out: Path, results: Path, access: Access, again: "Again" = "nothing",
     time_limit: float = inf, memory: int | None = None, only: "Collection[str] | None" = None,
 ) -> None:  # fmt: skip
-    """Show the trials of each experiment, or those with the ids in `only`, and what they take in all.
+    """Show the trials of each experiment, or those with the ids in `only`, and their total time and memory.
 
-    What several experiments take together counts a trial once that they share, as `run` runs it. One of
-    several whose data cannot be had is not counted, which standard error says; without any, the exit status
-    is 2.
+    The total counts a trial that several experiments share once, since `run` runs it once. If one of several
+    experiments has data that cannot be fetched, it is left out with a message on standard error. If none
+    remains, the exit status is 2.
     """
     from kfeat.cli.expected import in_all
     from kfeat.experiments.run import sharers_last
@@ -78,8 +77,8 @@ def show_plans(
     if not counted:
         click.get_current_context().exit(2)
     if len(experiments) > 1:
-        told = f" ({shared:,} of them shared)" if shared else ""
-        click.echo(f"{counted} config{'s' * (counted != 1)}: {len(whole) + shared:,} trials{told}")
+        of_them = f" ({shared:,} of them shared)" if shared else ""
+        click.echo(f"{counted} config{'s' * (counted != 1)}: {len(whole) + shared:,} trials{of_them}")
         click.echo(in_all(whole, left))
 
 
@@ -87,7 +86,7 @@ def _show_plan(
     experiment: "Experiment", out: Path, results: Path, access: Access, again: "Again", time_limit: float,
     memory: int | None, only: "Collection[str] | None",
 ) -> "tuple[dict[str, Estimate], set[str]]":  # fmt: skip
-    """Show an experiment's line and one per trial; return what each will take, and which are to run."""
+    """Show a line for the experiment and one per trial; return the estimates and the ids of trials to run."""
     from kfeat.cli.expected import in_all, needs
     from kfeat.cli.progress import names
     from kfeat.experiments.estimates import estimates

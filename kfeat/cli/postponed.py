@@ -1,8 +1,8 @@
-"""Libraries that a command imports in passing and seldom uses: they are loaded when something of them is.
+"""Loading slow libraries only when a command uses them.
 
-scikit-learn imports pandas and scipy.stats wherever one of its classes is used, and every kernel, map and
-solver is one. Commands that compute nothing, such as a second `kfeat run`, would wait for that half of their
-time. Workers import everything at once as ever, so that no import falls into a time that is measured.
+scikit-learn imports pandas and scipy.stats with any of its classes, and every kernel, map and solver is one.
+Commands that compute nothing, such as a second `kfeat run`, would spend half of their time on these imports.
+Workers import everything at the start, so that no import falls into a measured time.
 """
 
 import os
@@ -39,7 +39,7 @@ class _Finder:
     def find_spec(
         name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how the module is loaded; None for all others, which Python then looks for itself."""
+        """Return how the module is loaded; None for all others, which Python then finds itself."""
         spec = PathFinder.find_spec(name, path, target) if name in POSTPONED else None
         if spec is not None and spec.loader is not None:
             spec.loader = LazyLoader(spec.loader)
@@ -47,8 +47,8 @@ class _Finder:
 
 
 def postpone() -> None:
-    """Postpone what is not imported yet, in this process; a second call changes nothing."""
-    # pydantic reads the metadata of every installed package for plugins, of which kfeat needs none.
+    """Postpone the modules that this process has not imported yet; a second call changes nothing."""
+    # Pydantic would read the metadata of every installed package to find plugins, and kfeat needs none.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)

@@ -1,4 +1,4 @@
-"""Showing a run: bars (`bars`) on a terminal, plain lines elsewhere, nothing when quiet; all on stderr."""
+"""Showing a run on stderr: bars (`bars`) on a terminal, plain lines elsewhere, nothing when quiet."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -27,9 +27,10 @@ MINUTE = 60.0
 
 
 class Quiet:
-    """Watches a run without a word; `time` is what is left, and a log may have every event.
+    """Follows a run without showing it, and can write each event to a log.
 
-    `failed` has the ids of trials that failed in it, `told` of those whose end was shown.
+    `time` estimates the time left, `failed` has the ids of trials that failed, and `told` the ids of trials
+    whose result was shown.
     """
 
     def __init__(self, log: Path | None = None, several: bool = False) -> None:
@@ -49,20 +50,20 @@ class Quiet:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Write to the log what has ended the run."""
+        """Write the error that ended the run to the log."""
         if self._log:
             self._log.close(error, self.time.left)
 
     def downloads(self) -> "Progress | None":
-        """Return where downloads may show their bars, if anywhere."""
+        """Return the display for the bars of downloads, if there is one."""
         return None
 
     def aside(self) -> AbstractContextManager[None]:
-        """Leave the terminal to what is written within."""
+        """Hide the display while something else is written."""
         return nullcontext()
 
     def tell(self, event: Event) -> None:
-        """Take note of what has happened."""
+        """Process an event."""
         self.time.tell(event)
         if event.what == "begin":
             self._names |= names(event.trials)
@@ -72,7 +73,7 @@ class Quiet:
             self._log.tell(event, self._names, self.time.left)
 
     def _of(self, event: Event) -> str:
-        """Return how a line begins: with the experiment, if there are several."""
+        """Return the beginning of a line: the experiment, if there are several."""
         return f"{event.experiment}: " if self._several else ""
 
 
@@ -81,10 +82,10 @@ class Lines(Quiet):
 
     def __init__(self, log: Path | None = None, several: bool = False) -> None:
         super().__init__(log, several)
-        self._counts: dict[str, tuple[int, int]] = {}  # of each experiment: its trials that are done, and all
+        self._counts: dict[str, tuple[int, int]] = {}  # by experiment: trials done, all trials
 
     def tell(self, event: Event) -> None:
-        """Say how much there is to do, what came out, and what time is left, if a minute or more."""
+        """Print the number of trials, each result, and the time left if it is a minute or more."""
         super().tell(event)
         if event.what == "begin":
             done, to_run = event.done, len(event.trials)
@@ -102,22 +103,22 @@ class Lines(Quiet):
 
 
 def observer(quiet: bool, log: Path | None = None, several: bool = False) -> Quiet:
-    """Return what shows a run here: nothing, bars on a terminal, or lines; and writes it to a log."""
+    """Return the observer of a run: silent, with bars on a terminal, or with lines; each can write a log."""
     if quiet:
         return Quiet(log)
     if not sys.stderr.isatty():
         return Lines(log, several)
-    from kfeat.cli.bars import Bars  # which brings rich in: nobody waits for it who has no terminal
+    from kfeat.cli.bars import Bars  # here, since it imports rich, which only a terminal needs
 
     return Bars(log, several)
 
 
 def names(trials: Sequence[Trial]) -> dict[str, str]:
-    """Return a short line for each trial by id; data and kernel are named where the plan has several.
+    """Return a short name for each trial by id.
 
-    So is what the protocol does otherwise to the same data.
+    It has the data, the kernel and the switches of the protocol only where they differ in the plan.
     """
-    cells = {trial.cell: trial for trial in trials}  # a plan of many repeats is named quickly
+    cells = {trial.cell: trial for trial in trials}  # one name for all repeats, which is faster
     protocols = _protocols(list(cells.values()))
     data = _data(dict.fromkeys(trial.source for trial in cells.values()))
     settings = {
@@ -133,37 +134,37 @@ def names(trials: Sequence[Trial]) -> dict[str, str]:
 
 
 def _data(sources: Iterable[Source]) -> dict[Source, str]:
-    """Return each dataset's name, with what tells it from others of that name."""
-    said = {one: {} if isinstance(one, str) else one.model_dump(mode="json") for one in sources}
+    """Return each dataset's name, with the options in which it differs from others of the same name."""
+    options = {one: {} if isinstance(one, str) else one.model_dump(mode="json") for one in sources}
     namesakes: dict[str, list[dict[str, Any]]] = {}
-    for source, keys in said.items():
+    for source, keys in options.items():
         namesakes.setdefault(dataset_name(source), []).append(keys)
     found = {}
-    for source, keys in said.items():
+    for source, keys in options.items():
         others = namesakes[dataset_name(source)]
-        there = {key: value for key, value in keys.items() if value is not None}
-        apart = [key for key, value in there.items() if any(other.get(key) != value for other in others)]
+        given = {key: value for key, value in keys.items() if value is not None}
+        apart = [key for key, value in given.items() if any(other.get(key) != value for other in others)]
         found[source] = " ".join([dataset_name(source), *(f"{key}={keys[key]}" for key in apart)])
     return found
 
 
 def _protocols(trials: Sequence[Trial]) -> list[str]:
     """Return for each trial the switches of its protocol in which trials on the same data differ."""
-    said = [trial.protocol.model_dump(mode="json") for trial in trials]
+    protocols = [trial.protocol.model_dump(mode="json") for trial in trials]
     values: dict[tuple[str, str], set[str]] = {}
-    for trial, switches in zip(trials, said, strict=True):
+    for trial, switches in zip(trials, protocols, strict=True):
         for key, value in switches.items():
             values.setdefault((trial.data_key, key), set()).add(str(value))
     return [
         " ".join(
-            f"{key}={_said(value)}" for key, value in switches.items() if len(values[trial.data_key, key]) > 1
+            f"{key}={_text(value)}" for key, value in switches.items() if len(values[trial.data_key, key]) > 1
         )
-        for trial, switches in zip(trials, said, strict=True)
+        for trial, switches in zip(trials, protocols, strict=True)
     ]
 
 
-def _said(value: object) -> str:
-    """Return a switch's value in few words: of a mapping, what is not left out."""
+def _text(value: object) -> str:
+    """Return a switch's value as short text, a mapping without its missing values."""
     if not isinstance(value, dict):
         return str(value)
     return "(" + " ".join(f"{key}={each}" for key, each in value.items() if each is not None) + ")"
@@ -174,7 +175,7 @@ def _method(trial: Trial) -> str:
 
 
 def outcome(row: Row) -> str:
-    """Return what became of a trial, in a few words."""
+    """Return the result of a trial in a few words."""
     if row["status"] != "done":
         return plain(f"{row['status']}: {row['reason']}")
     return f"{_score(row)} in {wall_seconds(row):.2f} s"

@@ -27,7 +27,7 @@ SEARCHING = ("maps", "repeats", "jobs", "dry_run", "publish")  # options of a se
 @click.option("--repeats", type=click.IntRange(min=1), default=2, show_default=True,
               help="In a search, repeat each map this often.")  # fmt: skip
 @options.jobs
-@click.option("--dry-run", is_flag=True, help="Show what the search would try, run nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what the search would try, and run nothing.")
 @click.option("--publish", is_flag=True, help="Copy the search's ranking and rows to results/.")
 @options.out
 @options.results
@@ -45,15 +45,15 @@ def protocol(
     each, by its key: protocol.scale, kernel.gamma, map.degree_law, solver.C; or solver.libsvm.C for one
     component of several. What it does not state is shown as "not stated".
 
-    --search runs the experiment with every combination of the `alternatives` there, without exact
-    machines and only where the paper prints a number, and ranks the combinations by the mean over these
-    numbers of |difference| / max(slack, 2 sd), where slack is 1 point unless the config says otherwise.
+    --search runs the experiment with every combination of the `alternatives` there, without exact methods
+    and only where the paper prints a number. It ranks the combinations by the mean over these numbers of
+    absolute difference / max(slack, 2 sd), where slack is 1 point unless the config gives another.
     """
     by_hand = click.core.ParameterSource.COMMANDLINE
     given = [name for name in SEARCHING if ctx.get_parameter_source(name) is by_hand]
     if given and not search:
         named = ", ".join(f"--{name.replace('_', '-')}" for name in given)
-        raise ConfigError(f"{named}: only a search takes it; add --search")
+        raise ConfigError(f"{named}: only a search uses this; add --search")
     from kfeat.experiments.load import load_experiment
     from kfeat.experiments.worker import WorkerOptions
     from kfeat.render.protocol import render_switches
@@ -67,7 +67,7 @@ def protocol(
         return
     how = WorkerOptions(debug=bool(ctx.meta.get("kfeat.debug")), mirror=mirror, offline=offline)
     names = selection.map_names(maps)
-    # All of them before the first trial, so that nothing wrong is found only after hours.
+    # All of them before the first trial, so that no error appears only after hours.
     spaces = [
         _space(load_experiment(file, overrides, repeats=repeats, maps=names, exact=False), how)
         for file in files
@@ -76,7 +76,7 @@ def protocol(
         _show(spaces, out)
         return
     where = results if publish else None
-    options.keeps("finished trials are kept, the same command goes on")
+    options.keeps("finished trials are kept, and the same command continues")
     failed = [_search(space, out, where, how, jobs, quiet, markdown) for space in spaces]
     ctx.exit(int(any(failed)))
 

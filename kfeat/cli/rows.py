@@ -1,4 +1,4 @@
-"""`kfeat rows`: the rows of configs one by one, and rows of several folders put into one."""
+"""`kfeat rows`: show the rows of configs one by one, and merge the rows of several folders."""
 
 import sys
 from pathlib import Path
@@ -17,10 +17,10 @@ Access = dict[str, Any]
 
 
 class _Rows(options.Group):
-    """Takes `kfeat rows CONFIG` for `kfeat rows show CONFIG`; a config named merge is written ./merge."""
+    """Reads `kfeat rows CONFIG` as `kfeat rows show CONFIG`; a config named merge is given as ./merge."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put the name of the usual command before arguments that begin with no other."""
+        """Insert `show` unless the arguments begin with a command."""
         if args and args[0] not in (*self.commands, *ctx.help_option_names):
             args = ["show", *args]
         return super().parse_args(ctx, args)
@@ -30,7 +30,7 @@ class _Rows(options.Group):
 def rows() -> None:
     """Show the rows of CONFIGS one by one, or merge folders of rows.
 
-    `kfeat rows CONFIG` stands for `kfeat rows show CONFIG`.
+    `kfeat rows CONFIG` is short for `kfeat rows show CONFIG`.
     """
 
 
@@ -38,21 +38,21 @@ def rows() -> None:
 @selection.selects_experiments
 @options.out
 @options.results
-@click.option("--where", "wheres", multiple=True, metavar="KEY=VALUE",
-              help="Only rows with this value, or one of a list: --where map=tensor_sketch, --where "
+@click.option("--where", "conditions", multiple=True, metavar="KEY=VALUE",
+              help="Show only rows with this value, or one of a list: --where map=tensor_sketch, --where "
                    "'map.n_components=[200, 500]'; any column is a key; repeatable.")  # fmt: skip
 @click.option("--format", "form", type=click.Choice(["table", "csv", "parquet", "jsonl"]), default="table",
               show_default=True,
-              help="The table leaves out what all rows share; the others have every column.")  # fmt: skip
+              help="The table omits what all rows share; the others have every column.")  # fmt: skip
 def show(
     experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path,
-    wheres: tuple[str, ...], form: str,
+    conditions: tuple[str, ...], form: str,
 ) -> None:  # fmt: skip
     """Show the rows of CONFIGS, one line each: every parameter, every quantity, and how it was run.
 
     A config without rows of yours shows its published ones, and stderr says so. A row that several of CONFIGS
-    share stands there once, the better of two. Rows of trials that a config as it stands does not plan are
-    left out; --set and the other options that made them bring them in.
+    share is shown once. Rows of trials that a config does not plan are left out; give --set and the other
+    options with which they were run to include them.
     """
     from kfeat.analysis.at_hand import rows_at_hand
     from kfeat.analysis.records import record
@@ -63,32 +63,32 @@ def show(
 
     found: dict[str, Any] = {}
     for one in experiments:
-        there, place = rows_at_hand(one, out, results)
-        if there and place == results and not quiet:
+        its_rows, place = rows_at_hand(one, out, results)
+        if its_rows and place == results and not quiet:
             click.echo(f"kfeat: {one.name}: the published rows of {results}", err=True)
-        for row in there:
+        for row in its_rows:
             if row["id"] not in found or worth(row) > worth(found[row["id"]]):
                 found[row["id"]] = row
     if not found:
         names = selection.listed(experiments)
         raise StoreError(f"no rows of {names} in {out} and {results}; `kfeat run` makes them")
     if form == "parquet" and sys.stdout.isatty():
-        raise StoreError("Parquet is no text for a terminal; send it to a file with > rows.parquet")
-    records = chosen([record(row) for row in found.values()], wheres)
+        raise StoreError("Parquet is not text for a terminal; write it to a file with > rows.parquet")
+    records = chosen([record(row) for row in found.values()], conditions)
     click.echo(render_rows(records, form, terminal_width()), nl=False)
 
 
 @rows.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--into", required=True, type=click.Path(path_type=Path),
-              help="The folder that takes the rows, such as runs; what it has stays.")  # fmt: skip
+              help="The folder for the rows, such as runs; it keeps the rows it has.")  # fmt: skip
 @options.verbosity
 def merge(folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
     """Put the rows of FOLDERS, such as the runs/ of several machines, into one folder.
 
-    Rows of an experiment go to the folder of the same name. Of two rows of one trial, one that is done
-    counts, then one that was stopped; of these one that was timed, then the longer limit, then what is there
-    already. `kfeat report` draws the tables anew.
+    Rows of an experiment go to the folder of the same name. If a trial has two rows, a finished one is kept,
+    otherwise a stopped one; of two such rows, a timed one is kept, then the one with the longer limit, then
+    the one that is already in the folder. `kfeat report` updates the tables.
     """
     from kfeat.experiments.merging import merge as merge_rows
 

@@ -1,4 +1,4 @@
-"""The commands that make rows, draw them and publish them: run, report, publish."""
+"""The commands that run trials, draw tables and publish rows: run, report, publish."""
 
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -35,21 +35,25 @@ Access = dict[str, Any]
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
 )
-@click.option("--force", is_flag=True, help="Run again what is done already.")
+@click.option("--force", is_flag=True, help="Run finished trials again.")
 @click.option("--retime", is_flag=True,
-              help="Run again what is done but was not timed, since the machine was busy.")  # fmt: skip
+              help="Run again finished trials that have no times (the machine was busy).")  # fmt: skip
 @click.option("--timed-runs", type=click.IntRange(min=1), metavar="N",
-              help="Of what was not timed, run again as much as gives each method N timed runs, the first "
+              help="Run again as many trials without times as each method needs for N timed runs, the first "
               "repeats first.")  # fmt: skip
 @options.time_limit
-@click.option("--only", "prefixes", multiple=True, metavar="ID",
-              help="Run these trials only, named by the beginnings of their ids; repeatable. `kfeat plan` "
-              "shows ids.")  # fmt: skip
+@click.option(
+    "--only",
+    "prefixes",
+    multiple=True,
+    metavar="ID",
+    help="Run only trials whose id begins with ID; `kfeat plan` shows ids; repeatable.",
+)
 @options.log
-@click.option("--dry-run", is_flag=True, help="Show the plan, run nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the plan, and run nothing.")
 @click.option("--print-config", is_flag=True,
-              help="Show each config as it is run, run nothing: includes, options and defaults filled in, "
-              "grids laid out. It is a config of the same trials.")  # fmt: skip
+              help="Show each config with includes, options, defaults and grids filled in, and run nothing. "
+              "The output is a config of the same trials.")  # fmt: skip
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
@@ -59,7 +63,7 @@ def run(
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
-    Stop it whenever you like: finished trials are kept, and the same command goes on from there.
+    You can stop it at any time: finished trials are kept, and the same command continues from there.
     """
     from kfeat.cli.progress import observer
     from kfeat.experiments.run import sharers_last
@@ -83,15 +87,15 @@ def run(
         return
     debug = bool(ctx.meta.get("kfeat.debug"))
     how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)
-    goes_on = "--force begins anew" if force else "the same command goes on"
-    options.keeps(f"finished trials are kept, {goes_on}")
+    next_run = "but --force starts again" if force else "and the same command continues"
+    options.keeps(f"finished trials are kept, {next_run}")
     with engine(how) as ready:
         if (retime or timed_runs) and not ready.alone:
-            raise click.UsageError("times count where trials run one at a time: leave --jobs out, or add "
-                                   "--exclusive to --engine dask")  # fmt: skip
+            raise click.UsageError("times count only where trials run one at a time: leave --jobs out, or "
+                                   "add --exclusive to --engine dask")  # fmt: skip
         if len(experiments) > 1 and not quiet:
-            said = "all are planned, and their data fetched, before one runs"
-            click.echo(f"{len(experiments)} configs: {said}", err=True)
+            order = "all are planned and their data fetched before the first trial runs"
+            click.echo(f"{len(experiments)} configs: {order}", err=True)
         with observer(quiet, log, several=len(experiments) > 1) as watching:
             status = _run_all(experiments, out, results, ready, again, watching, only)
     ctx.exit(status)
@@ -108,8 +112,8 @@ def _run_all(
     status = 0
 
     @contextmanager
-    def told(experiment: "Experiment") -> "Iterator[None]":
-        """Say what is wrong with one experiment: it must not keep the others of a long list from running."""
+    def errors_shown(experiment: "Experiment") -> "Iterator[None]":
+        """Print the error of one experiment, so that the others can still run."""
         nonlocal status
         try:
             yield
@@ -122,7 +126,7 @@ def _run_all(
 
     checked = []
     for experiment in experiments:
-        with told(experiment):
+        with errors_shown(experiment):
             check_report(experiment)  # before hours of work, not after them
             if (whole := whole_of(experiment)) != experiment:
                 check_report(whole)
@@ -130,7 +134,7 @@ def _run_all(
     running = run_experiments(checked, out, engine, watching, again=again, only=only, published=results)
     with closing(running) as ended:
         for experiment, part in ended:
-            with told(experiment):
+            with errors_shown(experiment):
                 if part.error:
                     raise part.error
                 with watching.aside():
@@ -142,9 +146,9 @@ def _run_all(
 def _named(
     experiments: "list[Experiment]", prefixes: tuple[str, ...], access: Access
 ) -> "tuple[list[Experiment], set[str]]":
-    """Return the ids that the prefixes begin, and the experiments that plan one of them.
+    """Return the experiments that plan trials with these prefixes, and the ids of these trials.
 
-    Of several experiments those are passed over, with a line, whose data cannot be had.
+    If there are several experiments, those whose data cannot be fetched are skipped with a message.
     """
     from kfeat.experiments.by_id import ids_beginning
     from kfeat.experiments.run import planned
@@ -156,7 +160,7 @@ def _named(
         except (DataError, DownloadError) as error:
             if len(experiments) == 1:
                 raise
-            click.echo(f"kfeat: passed over: {plain_lines(f'{one.path}: {error}')}", err=True)
+            click.echo(f"kfeat: skipped: {plain_lines(f'{one.path}: {error}')}", err=True)
     known = set().union(*(ids for _, ids in plans))
     found = set(ids_beginning(prefixes, known, selection.listed(experiments)))
     return [one for one, ids in plans if ids & found], found
@@ -167,7 +171,7 @@ def _show(
 ) -> bool:
     """Write an experiment's report and show its table; return whether a trial failed, now or before.
 
-    With `only` some trials, the table has their cells, with all of their rows.
+    With `only`, the table has just the cells of these trials, with all of their rows.
     """
     from kfeat.render.files import cells_at_hand, update_report
     from kfeat.render.notes import closing_line, untold
@@ -186,7 +190,7 @@ def _show(
     if closing := closing_line(cells):
         click.echo(plain(closing))
     before = any(only is None or row["id"] in only for cell in cells for row in cell.failed)
-    # Of those that failed now one may have kept a better row from before.
+    # A trial that failed now may have a better row from before, which is kept.
     return before or any(trial.id in watching.failed for trial in trials)
 
 
@@ -194,9 +198,9 @@ def _show(
 @selection.selects_experiments
 @options.out
 def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
-    """Draw the tables and figures of CONFIGS anew from the rows there are; compute nothing.
+    """Draw the tables and figures of CONFIGS again from existing rows; run nothing.
 
-    They show the whole config. With --maps, --set, --repeats or --no-exact the terminal shows that part.
+    They show the whole config. With --maps, --set, --repeats or --no-exact the terminal shows only that part.
     """
     from kfeat.render.files import cells_at_hand, update_report
     from kfeat.render.table import render
@@ -217,11 +221,11 @@ def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Pa
 @selection.selects_whole_experiments
 @options.out
 @options.results
-@click.option("--partial", is_flag=True, help="Publish what is done, though trials are missing.")
+@click.option("--partial", is_flag=True, help="Publish what is done, even if trials are missing.")
 def publish(experiments: "list[Experiment]", quiet: bool, out: Path, results: Path, partial: bool) -> None:
     """Copy the rows of CONFIGS to results/, with their tables and figures; every trial must be done.
 
-    All of CONFIGS are published, or none of them, and each as its file has it.
+    Either all of CONFIGS are published or none of them.
     """
     from kfeat.experiments.fingerprints import plan_from_rows
     from kfeat.experiments.run import rows_of
@@ -234,6 +238,6 @@ def publish(experiments: "list[Experiment]", quiet: bool, out: Path, results: Pa
         if changed := sum(str(row["environment"]["commit"]).endswith("+") for row in rows):
             click.echo(
                 f"kfeat: {changed} of the rows of {experiment.name} come from a changed source tree (their "
-                "commit ends with +), so that nobody can run the same program; commit, and run them again",
+                "commit ends with +), so the same program cannot be run again; commit, and run them again",
                 err=True,
             )

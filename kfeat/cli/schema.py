@@ -1,4 +1,4 @@
-"""`kfeat schema`: the JSON Schema of a config, for editors; and a config as it is run."""
+"""`kfeat schema`: print the JSON Schema of a config. Also prints resolved configs for `kfeat run`."""
 
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @click.command()
 def schema() -> None:
-    """Print the JSON Schema of a config: an editor completes keys by it, and marks wrong ones."""
+    """Print the JSON Schema of a config, with which an editor completes keys and marks wrong ones."""
     import json
 
     from kfeat.experiments.json_schema import experiment_schema

@@ -1,4 +1,4 @@
-"""The configs that a command is given, and the options that change them or choose of them."""
+"""The arguments and options that choose configs, or parts of them, and change them."""
 
 from collections.abc import Callable, Iterable
 from functools import wraps
@@ -23,21 +23,21 @@ overrides = click.option(
     "overrides",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change any key of the config in every setting that has it: --set maps.0.n_components=500 of the "
-    "first map, maps.n_components=500 of all; repeatable.",
+    help="Change a key of the config in every setting that has it: maps.0.n_components=500 changes the first "
+    "map, maps.n_components=500 all maps; repeatable.",
 )
 configs = options(_configs(required=True), overrides)
 
 _maps = click.option(
     "--maps",
     metavar="A,B",
-    help="These maps only; `exact` among them is the exact kernel machine.",
+    help="Use only these maps; `exact` stands for the exact kernel method.",
 )
-_no_exact = click.option("--no-exact", is_flag=True, help="Leave the exact kernel machine out.")
+_no_exact = click.option("--no-exact", is_flag=True, help="Leave the exact kernel method out.")
 _changes = options(
     overrides,
     click.option("--repeats", type=click.IntRange(min=1),
-                 help="Repeat each map this often, and the exact kernel machine at most so often."),
+                 help="Repeat each map this often, and the exact kernel method at most this often."),
     _maps,
     _no_exact,
 )  # fmt: skip
@@ -53,7 +53,7 @@ def selects_experiments(command: Command) -> Command:
 
 
 def selects_whole_experiments(command: Command) -> Command:
-    """Give a command CONFIGS as their files have them; it receives the list `experiments`."""
+    """Give a command CONFIGS, without options that change them; it receives the list `experiments`."""
 
     @_configs(required=True)
     @verbosity
@@ -69,11 +69,11 @@ def selects_whole_experiments(command: Command) -> Command:
 
 
 def selects_experiments_or_all(command: Command) -> Command:
-    """Do the same with --all, which the command receives as `every`: CONFIGS are then configs/ by default."""
+    """Give a command the same and --all, received as `every`; with it CONFIGS are configs/ by default."""
     inner = _with_experiments(command)
 
     @_configs(required=False)
-    @click.option("--all", "every", is_flag=True, help="The scoreboard of CONFIGS, by default configs/.")
+    @click.option("--all", "every", is_flag=True, help="Show the scoreboard of CONFIGS, by default configs/.")
     @wraps(inner)
     def with_all(configs: tuple[Path, ...], every: bool, **others: Any) -> Any:
         if not configs and not every:
@@ -117,7 +117,8 @@ def _refuse_namesakes(experiments: "Iterable[Experiment]") -> None:
         other = paths.setdefault(one.name, one.path)
         if other.resolve() != one.path.resolve():
             raise ConfigError(
-                f"{one.path} has the name of {other}, {one.name}, and so would its folder of rows; rename it"
+                f"{one.path} and {other} have the same name, {one.name}, and would share a folder of rows; "
+                "rename one"
             )
 
 
@@ -127,13 +128,13 @@ def map_names(maps: str | None) -> list[str] | None:
 
 
 def listed(experiments: Iterable[Any]) -> str:
-    """Return the files of experiments on a line, no more than three of them."""
+    """Return the files of experiments on a line, at most three of them."""
     paths = [str(one.path) for one in experiments]
     return ", ".join(paths[:3]) + ", ..." * (len(paths) > 3)
 
 
 def _below(folder: Path) -> list[Path]:
-    """Return the configs below a folder, but for those whose name, or that of their folder, is hidden."""
+    """Return the configs below a folder, except hidden files and files in hidden folders."""
     from kfeat.experiments.yaml_file import SUFFIXES
 
     found = [path for suffix in SUFFIXES for path in folder.rglob(f"[!_]*{suffix}")]
@@ -142,12 +143,33 @@ def _below(folder: Path) -> list[Path]:
     )
 
 
+def known_configs() -> Path:
+    """Return the folder of the configs that come with kfeat: beside its modules, or in a clone above them."""
+    package = Path(__file__).parents[1]
+    return next((one for one in (package / "configs", package.parent / "configs") if one.is_dir()), package)
+
+
+def _found(path: Path) -> Path:
+    """Return a path that exists, or else the config or folder of this name that comes with kfeat.
+
+    The name may begin with `configs/` and leave out `.yaml`.
+    """
+    if path.exists():
+        return path
+    name = Path(*path.parts[1:]) if path.parts[:1] == ("configs",) else path
+    for known in (known_configs() / name, known_configs() / f"{name}.yaml"):
+        if known.exists() and not path.is_absolute():
+            return known
+    return path
+
+
 def config_files(configs: tuple[Path, ...]) -> list[Path]:
     """Return the experiment files named, and those below the folders named."""
     files: list[Path] = []
     for path in configs:
-        # A file whose name begins with _ is there for others to include.
+        # A file whose name begins with _ is only included by others.
         try:
+            path = _found(path)
             below = _below(path) if path.is_dir() else [path]
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None

@@ -12,15 +12,15 @@ from kfeat.cli import options, selection
 @click.option("--out", default=Path("site"), show_default=True, type=click.Path(path_type=Path),
               help="The folder for the pages.")  # fmt: skip
 @options.results
-@click.option("--serve", is_flag=True, help="Then show them at an address of this machine until Ctrl-C.")
+@click.option("--serve", is_flag=True, help="Then serve them on this machine until Ctrl-C.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
-              help="The port for --serve; 0 takes any that is free.")  # fmt: skip
+              help="The port for --serve; 0 takes any free port.")  # fmt: skip
 @options.verbosity
 def site(configs: tuple[Path, ...], out: Path, results: Path, serve: bool, port: int, quiet: bool) -> None:
     """Write the published results of CONFIGS, by default of configs/, as pages for a browser.
 
-    The pages open from the folder, without a server and without a network: open OUT/index.html. They say of
-    each paper what was reproduced, and show every map, data set and trial.
+    The pages need no server and no network: open OUT/index.html. They show what was reproduced of each paper,
+    and every map, dataset and trial.
     """
     from kfeat.experiments.load import load_experiment
     from kfeat.site import build as pages

@@ -1,4 +1,4 @@
-"""How long a run will still take: what is expected of its trials, corrected by those that have ended."""
+"""The time that a run has left: estimates of its trials, corrected by the trials that have ended."""
 
 from collections.abc import Callable
 from statistics import fmean
@@ -6,15 +6,15 @@ from time import monotonic
 
 from kfeat.experiments.schedule import Event
 
-AROUND = 0.5  # seconds around the work of a trial, such as for its data
-PRIOR = 1.0  # seconds that took as long as expected, before any trial has ended
+AROUND = 0.5  # seconds of a trial beside its work, such as for its data
+PRIOR = 1.0  # seconds that count as right estimates, before any trial has ended
 
 
 class TimeLeft:
-    """Tells the seconds that a run has left.
+    """Estimates the seconds that a run has left.
 
-    A trial takes its estimate and `AROUND`, times the ratio of what the trials that have ended took to what
-    was expected of them. A trial of which nothing is known counts as the mean of the others.
+    A trial counts as its estimate plus `AROUND`, times the ratio of the actual to the expected time of the
+    trials that have ended. A trial without an estimate counts as the mean of the others.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
@@ -26,7 +26,7 @@ class TimeLeft:
         self._mean: float | None = None
 
     def tell(self, event: Event) -> None:
-        """Take note of what has happened."""
+        """Process an event."""
         ids = [trial.id for trial in event.trials]
         if event.what in ("expected", "begin"):
             self._expected[event.experiment] = {key: event.expected[key].seconds for key in ids}
@@ -50,7 +50,7 @@ class TimeLeft:
 
     @property
     def left(self) -> float | None:
-        """The seconds until all trials have ended, as many at once as have run so far; None if unknown."""
+        """The seconds until all trials have ended, with as many at a time as so far; None if unknown."""
         trials = [item for each in self._expected.values() for item in each.items()]
         if trials and self._mean is None:
             return None

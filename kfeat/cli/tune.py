@@ -1,4 +1,4 @@
-"""The `kfeat tune` command: a better config within a budget of wall time."""
+"""The `kfeat tune` command: search for a better config within a budget of wall time."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,28 +16,28 @@ if TYPE_CHECKING:
 @click.argument("config", type=click.Path(path_type=Path))
 @selection.overrides
 @click.option("--budget", metavar="TIME", default="5m", show_default=True, callback=options.seconds,
-              help="The wall time of the search, once the data are read (30s, 10m, 2h).")  # fmt: skip
+              help="The wall time of the search, after the data are read (30s, 10m, 2h).")  # fmt: skip
 @click.option("--out", type=click.Path(path_type=Path), metavar="TUNED",
-              help="The config to write; CONFIG's name with _tuned, beside it, if left out.")  # fmt: skip
+              help="The config to write; by default, beside CONFIG, its name with _tuned.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0, max=2**31 - 1), default=0, show_default=True,
-              help="Of the order of rows, the folds and the candidates.")  # fmt: skip
-@click.option("--threads", type=click.IntRange(min=1), help="Threads; all physical cores if left out.")
+              help="The seed of the order of rows, the folds and the candidates.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(min=1), help="Threads; by default all physical cores.")
 @click.option("--runs", type=click.Path(path_type=Path), default=Path("runs"), show_default=True,
-              help="The folder in which the search is kept, below the config's name.")  # fmt: skip
+              help="The folder for the record of the search, in a folder for each config.")  # fmt: skip
 @click.option("--prefer", type=click.Choice(["accuracy", "speed"]), default="accuracy", show_default=True,
-              help="TUNED gets the most accurate, or the quickest within half a point.")  # fmt: skip
+              help="Write the most accurate method, or the fastest within half a point.")  # fmt: skip
 @options.access
 @options.verbosity
 def tune(
     config: Path, overrides: tuple[str, ...], budget: float, out: Path | None, seed: int, threads: int | None,
     runs: Path, prefer: str, mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
-    """Look for a better scaling, kernel, map, D, loss and C than CONFIG has; write a config with the best.
+    """Search for a better scaling, kernel, map, D, loss and C than CONFIG has; write a config with the best.
 
     The exact kernel method is a candidate wherever its time fits the budget. Candidates are scored by
-    cross-validation on subsamples of the training rows; the better third goes up to three times as many rows
-    (successive halving). The search ends at the budget, or earlier once nothing gets better; called again, it
-    goes on. Test rows choose nothing.
+    cross-validation on subsamples of the training rows, and the best third again on three times as many rows
+    (successive halving). The search ends with the budget, or earlier if nothing gets better; the same command
+    continues it. Test rows are not used to choose.
     """
     from kfeat.experiments.engine import physical_cores
     from kfeat.experiments.load import load_experiment
@@ -56,7 +56,7 @@ def tune(
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     setup = setup_of(load_experiment(config, overrides), seed, **access)
     folder = runs / setup.experiment.name / "tune"
-    options.keeps("what was tried is kept, the same command goes on")
+    options.keeps("scored candidates are kept, and the same command continues")
     assistant = Assistant(threads or physical_cores(), **setup.bench(seed, access))
     try:
         with Journal(folder, setup.identity) as journal:
@@ -64,19 +64,19 @@ def tune(
             found = search.run(setup.kernels, setup.maps, setup.loss)
     finally:
         assistant.end()
-    said = sentences(found)
+    summary = sentences(found)
     click.echo(terminal(found, terminal_width()))
     if found.tests:
         click.echo("\n" + tests(found, terminal_width()))
-    click.echo("\n" + plain(" ".join(said)))
+    click.echo("\n" + plain(" ".join(summary)))
     quickest = found.quickest if prefer == "speed" else None
-    text = tuned_config(setup, quickest.scored if quickest else found.best, said)
+    text = tuned_config(setup, quickest.scored if quickest else found.best, summary)
     with new_file(place, "the tuned config") as file:
         file.write(text.encode())
     write_report(found, f"{setup.experiment.title}: what was tried", folder)
     if found.n_kept and not quiet:
         click.echo(f"{found.n_kept} rows of earlier calls were used.")
-    click.echo(plain(f"{place}: the best; table and figure: {folder}/"))
+    click.echo(plain(f"{place}: the best config; table and figure: {folder}/"))
 
 
 def _ignore(one: "Scored", best: "Scored") -> None:

@@ -1,4 +1,4 @@
-"""Taking one file out of a .tar, .tgz or .zip archive, without ever writing where the archive says."""
+"""Extracting one file of a .tar, .tgz or .zip archive, never to a path that the archive chooses."""
 
 import shutil
 import tarfile
@@ -68,7 +68,7 @@ class Capped:
         return self.file.write(data)
 
     def flush(self) -> None:
-        """Hand what is written to the system."""
+        """Flush the file."""
         self.file.flush()
 
 

@@ -1,4 +1,4 @@
-"""Parsed parts on disk: memory-mappable .npy arrays in one folder, never written in part.
+"""Parsed parts on disk: .npy arrays in one folder, which can be mapped into memory.
 
 The notes beside the arrays hold the SHA-256 of every array, and their own. Arrays are checked against them
 when they are read, once per process, so that damaged or altered bytes never reach an experiment. An array
@@ -53,7 +53,7 @@ def save_matrix(folder: Path, stem: str, X: Matrix) -> bool:
 
 
 def save_array(path: Path, X: Matrix) -> None:
-    """Write a dense array as .npy, a memory map a block at a time, so that it is not resident as a whole."""
+    """Write a dense array as .npy; a memory map is written in blocks, so that it is never all resident."""
     if not isinstance(X, np.memmap):
         np.save(path, X)
         return
@@ -124,7 +124,7 @@ def whole_state(path: Path) -> tuple[int, ...]:
 
 
 def sha256_of(notes: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of notes, however their text is laid out."""
+    """Return the SHA-256 of notes, whatever the layout of their text."""
     return hashlib.sha256(json.dumps(notes, sort_keys=True).encode()).hexdigest()
 
 
@@ -144,7 +144,7 @@ def canonical(parts: Mapping[str, Part]) -> dict[str, Part]:
 
 
 def with_short_indices(X: Matrix) -> Matrix:
-    """Return a CSR matrix with 32-bit indices where they do: less to read, and faster products."""
+    """Return a CSR matrix with 32-bit indices if they suffice, which make it smaller and products faster."""
     from scipy.sparse import csr_array
 
     X = csr_array(X)

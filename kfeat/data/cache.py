@@ -1,4 +1,4 @@
-"""The cache: its folder, the hashes of its files, and the arrays of files parsed once.
+"""The cache: its folder, the hashes of its files, and the arrays parsed from them.
 
 Arrays are used for as long as the files that they were parsed from stay the same.
 """
@@ -28,10 +28,10 @@ logger = logging.getLogger("kfeat")
 
 Folder: TypeAlias = str | os.PathLike[str] | None
 OWN = "files"  # the folder of the cache for arrays of the user's own files
-GENERATED = "generated"  # and for large data that were generated
+GENERATED = "generated"  # the folder for large generated data
 CACHE_HINT = "set KFEAT_CACHE to a folder that can be read and written"
 READER_VERSION = 1  # raised when a reader's arrays change
-MOST_OF_A_NAME = 50  # characters; a file's name and what is put behind it may have 255 bytes
+MOST_OF_A_NAME = 50  # characters; a file's name may have 255 bytes with its suffixes
 LOCK_TIMEOUT_S = 3600
 
 
@@ -44,7 +44,7 @@ def cache_folder(cache: Folder = None) -> Path:
     try:
         is_folder = stat.S_ISDIR(path.stat().st_mode)
     except FileNotFoundError:
-        return path  # it is made when there is something to put into it
+        return path  # it is created when it is needed
     except OSError as error:
         raise DataError(f"{path}: cannot be the cache folder ({error.strerror}); {CACHE_HINT}") from None
     if not is_folder or not os.access(path, os.R_OK | os.X_OK):
@@ -53,7 +53,7 @@ def cache_folder(cache: Folder = None) -> Path:
 
 
 def default_cache() -> str:
-    """Return the platform's cache folder for kfeat, which may begin with an unknown home folder."""
+    """Return the platform's cache folder for kfeat; its home folder may be unknown."""
     from platformdirs import user_cache_dir
 
     try:
@@ -88,7 +88,7 @@ def recorded_sha256(path: Path) -> str | None:
 
 
 def content_sha256(path: Path, limit: int | None = None) -> str:
-    """Return the SHA-256 of a file's content: that recorded beside it, or computed where the file changed."""
+    """Return the SHA-256 of a file's content, recorded beside it or, where the file changed, computed."""
     known = recorded_sha256(path)
     if known is not None:
         return known
@@ -112,12 +112,12 @@ def stamp_path(path: Path) -> Path:
 
 
 def stamp_state(path: Path) -> list[int]:
-    """Return a file's state and the time of its last change, which nobody can set back."""
+    """Return a file's state and the time of its last change, which cannot be set back."""
     return [*file_state(path), path.stat().st_ctime_ns]
 
 
 def parsed_once(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw]) -> Raw:
-    """Return what `parse` makes of `files`, from the arrays kept of them where there are any.
+    """Return what `parse` makes of `files`, from the arrays kept for them if there are any.
 
     `parse` is called again only when a file has changed or an array is damaged. One process parses, others
     wait. Raises DataError when a file is missing or the folder is not writable.
@@ -155,9 +155,9 @@ def parse_and_keep(folder: Path, files: Mapping[str, Path], parse: Callable[[], 
 
 
 def load_kept(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw] | None = None) -> Raw | None:
-    """Return the data kept in a folder, or None when there are none for the files as they are.
+    """Return the data kept in a folder, or None when there are none for the current files.
 
-    Damaged arrays or notes count as none, and a warning says so.
+    Damaged arrays or notes give None and a warning.
     """
     try:
         return read_kept(folder, files, parse)
@@ -186,7 +186,7 @@ def read_kept(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw] 
 
 
 def coding_of(parse: Callable[[], Raw]) -> Coding:
-    """Return how the columns of a table became features, learnt anew from its files."""
+    """Return how the columns of a table became features, learnt again from its files."""
     coding = parse().coding
     assert coding is not None
     return coding
@@ -202,16 +202,16 @@ def known_fingerprint(folder: Path, files: Mapping[str, Path]) -> str | None:
 
 
 def states_of(files: Mapping[str, Path], folder: Path) -> dict[str, list[int] | None]:
-    """Return what changes when a file does, None for a missing one, of the files whose arrays `folder` keeps.
+    """Return the state of each file whose arrays `folder` keeps, None for a missing file.
 
-    Of those of a cache, which may be copied, it is size and modification time; of one's own the time of the
-    last change too, so that one which was put in the place of another of equal size and time is another.
+    For files of a cache, which may be copied, the state is size and modification time. For the user's own
+    files it includes the time of the last change, which reveals a replaced file of equal size and time.
     """
     state = stamp_state if folder.parent.name == OWN else file_state
     return {role: state(path) if os.path.isfile(path) else None for role, path in files.items()}
 
 
 def arrays_folder(parent: Path, stem: str, determined_by: Any) -> Path:
-    """Return the folder of arrays for what determines them: files, how they are read, reader version."""
+    """Return the folder of arrays from what determines them: files, reading options, reader version."""
     text = json.dumps([to_jsonable_python(determined_by), READER_VERSION], sort_keys=True)
     return parent / f"{stem[:MOST_OF_A_NAME]}-{hashlib.sha256(text.encode()).hexdigest()[:12]}"

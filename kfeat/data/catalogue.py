@@ -31,8 +31,8 @@ from kfeat.errors import DataError
 class Status:
     """One dataset: its registry entry, and what the cache has of it.
 
-    `fetched`: all files of one form are there; `parsed`: their arrays are too. `verified`: what is there
-    equals pinned hashes (None as long as nothing is parsed). `n_bytes` counts files and arrays.
+    `fetched`: all files of one form exist; `parsed`: their arrays exist too. `verified`: they equal pinned
+    hashes (None as long as nothing is parsed). `n_bytes` counts files and arrays.
     """
 
     name: str
@@ -77,7 +77,7 @@ def describe(name: str, cache: Folder = None) -> Status:
 
 
 def present_form(name: str, known: Entry, folder: Path) -> Form | None:
-    """Return the form in use: the first whose arrays are kept, else the first whose files are all there."""
+    """Return the form in use: the first whose arrays are kept, else the first whose files all exist."""
     whole = [form for form in known.forms if all(map(os.path.isfile, form.paths(folder).values()))]
     kept = (form for form in whole if os.path.isdir(form_folder(name, form, folder)))
     return next(kept, whole[0] if whole else None)
@@ -99,9 +99,9 @@ def fetch(
 
 
 def verify(name: str, cache: Folder = None) -> Status:
-    """Hash a fetched dataset's files and fingerprint its arrays, whatever is recorded of them.
+    """Hash a fetched dataset's files and fingerprint its arrays again.
 
-    Raises DataError when something is not what it was fetched or pinned as, or nothing has been fetched.
+    Raises DataError when a hash is not the recorded or pinned one, or nothing has been fetched.
     """
     folder, known = cache_folder(cache), entry(name)
     if not known.bundled:
@@ -145,8 +145,8 @@ def path(name: str, cache: Folder = None) -> Path:
 def clean(name: str | None = None, cache: Folder = None) -> int:
     """Remove a dataset's arrays, and its files that no other parsed dataset uses; return the bytes freed.
 
-    Without a name: remove every dataset, what was generated, and the arrays of the user's own files (never
-    these files).
+    Without a name, remove every dataset, generated data, and the arrays of the user's own files, but never
+    these files themselves.
     """
     folder = cache_folder(cache)
     chosen = registry() if name is None else {name: entry(name)}

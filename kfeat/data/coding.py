@@ -1,4 +1,4 @@
-"""How the columns of a table become features and labels, as training rows taught it, for any rows."""
+"""How the columns of a table become features and labels: learnt from training rows, applied to any rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,18 +26,18 @@ from kfeat.data.models import Matrix, Task
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
-RARE = 10  # rows that a word needs for a feature of its own; rarer ones share one
+RARE = 10  # rows that a word needs to get its own feature; rarer words share one
 DATE_PARTS = ("year", "month", "weekday", "days")
 FILL_IN = "; fill it in or leave the row out"
 NOT_LEARNT = (
-    f"{FILL_IN}: what stands for missing cells of this column was not learnt (`missing: mean` or "
-    "`most_frequent` does that)"
+    f"{FILL_IN}: no value for missing cells of this column was learnt (`missing: mean` or `most_frequent` "
+    "learns one)"
 )
 
 
 @dataclass(eq=False)
 class Coding:
-    """What reading made of a dataset's columns, so that the same can be made of rows met later.
+    """How the columns of a dataset became features and labels, so that later rows can be coded alike.
 
     `names` are the columns that become features, in order; empty where the format has none (svmlight, idx,
     mat, npz), where `width`, their number, is all that is known. `kinds` says how each is coded: `number`,
@@ -84,7 +84,7 @@ class Coding:
         return [*chain.from_iterable(self.features.values())]
 
     def matrix(self, X: Any, start: int = 0) -> Matrix:
-        """Return the features (n, d), float64, of n rows: what training did to the same cells.
+        """Return the features (n, d), float64, of n rows, coded as in training.
 
         X is a pandas frame, whose columns are matched by name, whatever their order (those that the file had
         beside the features may be missing), or an array (n, width) of the columns in the order of training,
@@ -135,7 +135,7 @@ class Coding:
         return X.set_axis(found, axis="columns")[self.names]
 
     def cells(self, frame: Any, start: int = 0) -> Any:
-        """Return a frame's cells as numbers, words and dates, missing where they are; raises for bad ones."""
+        """Return a frame's cells as numbers, words and dates; missing cells stay missing, bad ones raise."""
         import pandas as pd
 
         return pd.DataFrame({name: self._cells_of(frame[name], start) for name in self.names})
@@ -166,7 +166,7 @@ class Coding:
         import pandas as pd
 
         if self.target is None:
-            raise DataError("expected labels in a column, but those learnt from had a file of their own")
+            raise DataError("expected labels in a column, but in training they had a file of their own")
         frame = frame.set_axis([str(name) for name in frame.columns], axis="columns")
         if self.target not in frame:
             found = listed(list(frame.columns))
@@ -192,9 +192,9 @@ def learn_coding(
     """Return how the columns of a pandas frame of training rows become features.
 
     Numbers stay as they are; missing ones become what `reading.missing` says. Words become features of 0 and
-    1 (`one_hot`; a word of fewer rows than 10, or than a hundredth of all where that is less, shares one with
-    the other rare ones and with words met later), or their positions (`ordinal`), among the declared `levels`
-    where a column has some. A date becomes year, month, weekday and the days since 1970-01-01. Raises
+    1 (`one_hot`; words of fewer than 10 rows, or than a hundredth of all rows if that is less, share one
+    feature with unknown words), or their positions (`ordinal`), among the declared `levels` of a column if
+    there are any. A date becomes year, month, weekday and the days since 1970-01-01. Raises
     DataError for columns that cannot be coded, and where `strict`, for one without any value.
     """
     names, levels = [str(name) for name in frame.columns], reading.levels or {}
@@ -226,7 +226,7 @@ def learn_coding(
 
 
 def column_transformer(coding: Coding, n_rows: int) -> Any:
-    """Return what codes the cells, in the order of the columns; neighbours that are numbers go together."""
+    """Return the transformer of cells, in the order of the columns; adjacent columns of numbers share one."""
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
@@ -279,7 +279,7 @@ def features_of(coding: Coding) -> dict[str, list[str]]:
 
 
 def gaps_of(coding: Coding) -> dict[str, float | str]:
-    """Return what stands for a missing cell in each column of numbers or words."""
+    """Return the value that replaces a missing cell in each column of numbers or words."""
     found: dict[str, float | str] = {}
     for _, coder, run in coding.coder.transformers_ if coding.missing else ():
         if coding.kinds[run[0]] != "date":

@@ -13,13 +13,13 @@ from kfeat.saying import in_yaml
 
 Holds: TypeAlias = Literal["numbers", "words", "dates", "nothing"]
 MOST_LISTED = 12  # names, words or rows that a message lists
-LOOKED_AT = 1000  # words of a column that tell whether it holds dates, or numbers with a decimal comma
+LOOKED_AT = 1000  # words of a column that are checked for dates and for a decimal comma
 UNNAMED = "Unnamed: "  # what a column without a name is called, followed by its number
 _DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2}"
 _MONTH = r"\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
 _TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?"
 DATE = re.compile(rf"({_DAY}|{_MONTH})([T ]{_TIME})?")
-TWO_NUMBERS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\b")  # with which a date may begin
+TWO_NUMBERS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\b")  # the beginning of a date
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 COMMA_NUMBER = re.compile(r"[+-]?\d{1,3}(\.?\d{3})*,\d+|[+-]?\d+,\d+([eE][+-]?\d+)?|[+-]?\d+")
 
@@ -28,16 +28,16 @@ def holds(cells: Any) -> Holds:
     """Return what the cells of a column are; raises DataError for lists, which Parquet can hold."""
     import pandas as pd
 
-    there = cells.dropna()
-    if there.empty:
+    present = cells.dropna()
+    if present.empty:
         return "nothing"
-    if are_numbers(there):
+    if are_numbers(present):
         return "numbers"
     try:
-        some = there.unique()[:LOOKED_AT]
+        some = present.unique()[:LOOKED_AT]
     except TypeError:  # they have no hash
         raise DataError(
-            f"column {cells.name}: expected numbers or words, got {there.iloc[0]!r:.60}; leave the column "
+            f"column {cells.name}: expected numbers or words, got {present.iloc[0]!r:.60}; leave the column "
             f"out with {drop([cells.name])}"
         ) from None
     return "dates" if 2 * as_dates(pd.Series(some)).notna().sum() > len(some) else "words"
@@ -55,7 +55,7 @@ def are_numbers(cells: Any) -> bool:
 def as_numbers(cells: Any, decimal: str | None = None) -> NDArray[np.float64]:
     """Return cells as numbers, NaN where a cell is missing or is not a number.
 
-    With a decimal comma, text with a point is none: 3.992 may be 3992.
+    With a decimal comma, text with a point is not a number: 3.992 may be 3992.
     """
     import pandas as pd
 
@@ -90,7 +90,7 @@ def stray_words(cells: Any, decimal: str | None = None) -> Counter[str]:
 def comma_numbers(words: Iterable[str]) -> bool:
     """Return whether all words are numbers, some with a comma that can only be the decimal sign.
 
-    That of 1,234 may separate thousands.
+    The comma of 1,234 may separate thousands.
     """
     words = list(words)
     with_comma = [word for word in words if "," in word]
@@ -98,7 +98,7 @@ def comma_numbers(words: Iterable[str]) -> bool:
 
 
 def as_words(cells: Any, known: Iterable[str] = ()) -> Any:
-    """Return cells as text, NaN where one is missing; 1.0 also stands for the word 1 where that is known."""
+    """Return cells as text, NaN where one is missing; 1.0 becomes the word 1 if that is a known word."""
     import pandas as pd
 
     known = set(known)
@@ -163,17 +163,19 @@ def finite_numbers(cells: Any, decimal: str, start: int) -> NDArray[np.float64]:
     return values
 
 
-def check_columns(found: Sequence[str], wanted: Sequence[str], beside: set[str | None]) -> None:
-    """Raise DataError unless the wanted columns are there, once each, and no others but those beside them."""
+def check_columns(found: Sequence[str], expected: Sequence[str], beside: set[str | None]) -> None:
+    """Raise DataError unless each expected column is found once, and others only if they are in `beside`."""
     if several := repeated(found):
-        raise DataError(f"columns: expected each name once, got more of {listed(several)}")
-    known, there = set(wanted), set(found)
-    missing = [name for name in wanted if name not in there]
-    extra = [name for name in found if name not in known and name not in beside]
+        raise DataError(f"columns: expected each name once, got more than one column {listed(several)}")
+    present, allowed = set(found), {*expected, *beside}
+    missing = [name for name in expected if name not in present]
+    extra = [name for name in found if name not in allowed]
     if missing or extra:
-        told = [f"missing: {listed(missing)}"] if missing else []
-        told += [f"not known: {listed(extra)}; leave them out"] if extra else []
-        raise DataError(f"columns: expected those of the training rows, {listed(wanted)}; " + "; ".join(told))
+        problems = [f"missing: {listed(missing)}"] if missing else []
+        problems += [f"not known: {listed(extra)}; leave them out"] if extra else []
+        raise DataError(
+            f"columns: expected those of the training rows, {listed(expected)}; {'; '.join(problems)}"
+        )
 
 
 def listed(names: Sequence[str]) -> str:

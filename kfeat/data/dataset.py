@@ -85,7 +85,7 @@ class Raw:
         return not all(isinstance(part.X, np.ndarray) for part in self.parts.values())
 
     def lying(self, rows: Indices, dtype: str) -> Matrix | None:
-        """Return rising rows of a dense part as they lie there; None where they do not follow one another."""
+        """Return consecutive rows of a dense part without a copy; None where they are not consecutive."""
         start = 0
         for part in self.parts.values():
             stop = start + len(part.y)
@@ -100,7 +100,7 @@ class Raw:
     ) -> Iterator[Matrix]:
         """Yield the given rising rows and columns of X in blocks of rows of one dtype.
 
-        They are as small as one that is to be made `dense` must be.
+        With `dense`, the blocks are small enough to be made dense.
         """
         from scipy.sparse import csr_array
 
@@ -125,7 +125,7 @@ class Dataset:
     protocol's dtype. Class labels are integers (or floats) as the file has them, +1 and -1 once binarised;
     targets are float64. `verified` says that the files or the parsed arrays equal pinned hashes. `learn`
     returns how the files' columns became features, before the protocol; None where no file was read.
-    `preparation` makes of other raw rows what X_train is of those that train.
+    `preparation` turns other raw rows into rows like those of X_train.
     """
 
     name: str

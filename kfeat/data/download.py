@@ -1,4 +1,4 @@
-"""Fetching one upstream file into the cache: from a mirror or upstream, verified, once, and never in part."""
+"""Fetching one file into the cache, from a mirror or upstream; only verified, complete files enter it."""
 
 import logging
 import os
@@ -25,7 +25,7 @@ def chosen_mirror(mirror: Folder = None) -> str | None:
 def ensure_file(
     file: RemoteFile, cache: Path, mirror: str | None, offline: bool = False, progress: Any = None
 ) -> Path:
-    """Return the path of `file` in the cache, fetched from the mirror or upstream where it is not there yet.
+    """Return the path of `file` in the cache, fetched from the mirror or upstream if it is not there.
 
     The content is hashed before a file takes its place by an atomic rename, so a wrong file is never used
     and never replaces a good one; a lock lets several processes fetch it once. `offline` leaves only the
@@ -151,5 +151,5 @@ def verified_sha256(partial: Path, file: RemoteFile) -> str:
 
 
 def is_page(start: bytes) -> bool:
-    """Return whether a file's first bytes are those of an HTML or XML page, as no data file's are."""
+    """Return whether a file's first bytes are those of an HTML or XML page; no data file has them."""
     return start.startswith(b"<")

@@ -52,7 +52,7 @@ def check_regular(path: Path) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Name the file in what is raised about its content."""
+    """Add the file's name to errors about its content."""
     try:
         yield
     except DataError as error:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from kfeat.data.models import Matrix
 from kfeat.errors import DataError
 
-CHECKED_ROWS = 4096  # looked at together, so that a check costs no second copy of the data
+CHECKED_ROWS = 4096  # checked together, so that a check needs no second copy of the data
 ADVICE = "fill in or drop missing values before kfeat reads them"
 
 

@@ -17,7 +17,7 @@ MOST_VALUES = 2_000_000_000  # 16 GB
 
 
 class Generator(Model):
-    """n rows of d features, drawn from `seed`, with labels +1 and -1 unless said; no test rows."""
+    """n rows of d features, drawn from `seed`, with labels +1 and -1 by default and no test rows."""
 
     algorithm_version: ClassVar[int] = 1
 
@@ -27,7 +27,7 @@ class Generator(Model):
 
     @property
     def n_values(self) -> int:
-        """The numbers that are drawn of it at once."""
+        """How many numbers are drawn at once."""
         return self.n * self.d
 
     @model_validator(mode="after")
@@ -65,8 +65,8 @@ class Dense(Generator):
 class Quadric(Generator):
     """Points drawn uniformly from [-1/2, 1/2)^d, labelled by the side of a random quadric on which they lie.
 
-    A share `noise` of the labels, drawn at random, is wrong. A kernel of degree 2 can learn the others, a
-    linear machine cannot.
+    A share `noise` of the labels, drawn at random, is wrong. A kernel of degree 2 can learn the others; a
+    linear model cannot.
     """
 
     name: Literal["quadric"]
@@ -74,7 +74,7 @@ class Quadric(Generator):
 
     @property
     def n_values(self) -> int:
-        """The numbers that are drawn of it at once."""
+        """How many numbers are drawn at once."""
         return (self.n + self.d) * self.d
 
     @model_validator(mode="after")
@@ -122,7 +122,7 @@ def centred_cube(spec: Generator, rng: np.random.Generator) -> NDArray[np.float6
 
 
 def linear_labels(spec: Generator, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the signs of <w, x - mean> for one random direction w, which a linear machine can learn."""
+    """Return the signs of <w, x - mean> for one random direction w, which a linear model can learn."""
     centred = X - X.mean(axis=0)
     return np.where(centred @ rng.standard_normal(spec.d) >= 0, 1, -1)
 

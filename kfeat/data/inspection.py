@@ -1,4 +1,4 @@
-"""A look at a file before it is used: what its columns hold, what to set, and what reading makes of it."""
+"""Inspecting a file before it is used: what its columns hold and become, and which options to set."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,9 +32,9 @@ from kfeat.saying import printable
 
 MOST_WORDS = 10  # of a column that a report lists
 MOST_STRAYS = 3
-FEW_ROWS = 20  # that may hold the numbers from one to another by chance
-OWN_WORDS = 20  # a column of more words than this, and of more than half of the rows, names single rows
-COUNTS_ROWS = "numbers that count the rows"  # why a column tells nothing
+FEW_ROWS = 20  # that may hold consecutive numbers by chance
+OWN_WORDS = 20  # a column of more different words, and of more than half of the rows, names single rows
+COUNTS_ROWS = "numbers that count the rows"  # why a column is useless
 # Digits with signs that are not part of a number.
 NUMBER_LIKE = re.compile(r"[-+]?[$€£]?\s?[-+]?\d[\d,.' ]*\s?[%$€£]?")
 
@@ -42,11 +42,10 @@ NUMBER_LIKE = re.compile(r"[-+]?[$€£]?\s?[-+]?\d[\d,.' ]*\s?[%$€£]?")
 class ColumnReport(Model):
     """What one column of a table holds, in the rows of the training file.
 
-    `role` is its part in what is read, and `becomes` what its cells are coded as, where that is known;
-    `words` are the most frequent ones, with how often each is met. Where most cells of a column of words are
-    numbers, `n_strays` cells are not written as such, and `strays` are the most frequent of them. `copies`
-    are the other columns with the same cells, and `counts_rows` tells that it holds the whole numbers from
-    one to another, each once.
+    `role` is its role in the dataset, and `becomes` is how its cells are coded, where that is known; `words`
+    are the most frequent words with their counts. Where most cells of a column of words are numbers,
+    `n_strays` cells are not, and `strays` are the most frequent of them. `copies` are the other columns with
+    the same cells, and `counts_rows` is true if it holds consecutive whole numbers, each once.
     """
 
     name: str
@@ -68,9 +67,9 @@ class ColumnReport(Model):
 class FileReport(Model):
     """What a file holds and what reading makes of it.
 
-    `columns` is empty for formats without named columns. `problem` is the sentence with which reading fails,
-    and `advice` are sentences on what to set. The fields from `task` on are None or empty where the file was
-    not read as a whole: it cannot be, or no target is named. `classes` counts the rows of each class by part;
+    `columns` is empty for formats without named columns. `problem` is the error message if reading fails, and
+    `advice` are sentences on what to set. The fields from `task` on are None or empty if the file was not
+    read as a whole (it cannot be, or no target is named). `classes` counts the rows of each class by part;
     `stored` is the share of the features' values that are not zero, where they are kept sparse; `n_dropped`
     rows were left out.
     """
@@ -103,8 +102,8 @@ def inspect(source: FileSource, cache: Folder = None) -> FileReport:
         with naming(path):
             target, dropped = roles(list(frame.columns), reading)
             columns = reports(frame, target, dropped, reading.decimal)
-        said = tuple(advice(columns, reading, len(frame)))
-        known |= {"n_rows": {"train": len(frame)}, "target": target, "columns": columns, "advice": said}
+        notes = tuple(advice(columns, reading, len(frame)))
+        known |= {"n_rows": {"train": len(frame)}, "target": target, "columns": columns, "advice": notes}
         if target is None and source.labels is None:
             return FileReport(**known)
     try:
@@ -141,12 +140,12 @@ def with_coding(columns: tuple[ColumnReport, ...], coding: Coding | None) -> tup
     """Return reports with what each column becomes: the number of features, the kind, and what fills gaps."""
     if coding is None:
         return columns
-    gaps, said = gaps_of(coding), {}
+    gaps, becomes = gaps_of(coding), {}
     for name, kind in coding.kinds.items():
         n, gap = len(coding.features[name]), gaps.get(name)
         fill = "" if gap is None else f", missing: {gap:g}" if isinstance(gap, float) else f", missing: {gap}"
-        said[name] = f"{n} feature{'s' * (n != 1)} ({kind}{fill})"
-    return tuple(one.model_copy(update={"becomes": said.get(one.name)}) for one in columns)
+        becomes[name] = f"{n} feature{'s' * (n != 1)} ({kind}{fill})"
+    return tuple(one.model_copy(update={"becomes": becomes.get(one.name)}) for one in columns)
 
 
 def of_raw(raw: Raw) -> dict[str, Any]:
@@ -187,26 +186,26 @@ def contents_of(cells: Any, decimal: str | None, dropped: bool) -> dict[str, Any
 
     Raises DataError for a column of lists or mappings, which Parquet can hold, unless it is dropped.
     """
-    there, n_missing = cells.dropna(), int(cells.isna().sum())
+    present, n_missing = cells.dropna(), int(cells.isna().sum())
     try:
         kind = holds(cells)
     except DataError:
         if dropped:
             return {"n_missing": n_missing, "n_distinct": 0, "holds": "words"}
         raise
-    found: dict[str, Any] = {"n_missing": n_missing, "n_distinct": int(there.nunique()), "holds": kind}
+    found: dict[str, Any] = {"n_missing": n_missing, "n_distinct": int(present.nunique()), "holds": kind}
     if kind == "numbers":
-        values = np.sort(as_numbers(there))
+        values = np.sort(as_numbers(present))
         count = np.round(values[0]) + np.arange(len(values))
         found["counts_rows"] = not n_missing and len(values) > FEW_ROWS and bool((values == count).all())
         values = values[np.isfinite(values)]
         if len(values):
             found |= {"least": values[0], "mean": values.mean(), "greatest": values[-1]}
     elif kind != "nothing":
-        found["words"] = as_words(there).value_counts().head(MOST_WORDS).to_dict()
-        strays = stray_words(there, decimal)
+        found["words"] = as_words(present).value_counts().head(MOST_WORDS).to_dict()
+        strays = stray_words(present, decimal)
         no_numbers = sum(n for word, n in strays.items() if not NUMBER_LIKE.fullmatch(word))
-        if kind == "words" and 2 * no_numbers < len(there):
+        if kind == "words" and 2 * no_numbers < len(present):
             found |= {"n_strays": strays.total(), "strays": dict(strays.most_common(MOST_STRAYS))}
     return found
 
@@ -250,7 +249,7 @@ def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> It
         yield f"{listed(missing)}: missing cells; set `missing` to drop, mean or most_frequent"
     for one in read:
         if names_rows(one, n_rows) and one.name not in numbers:
-            what = "which are no classes" if one.name == target else f"set {drop([one.name])}"
+            what = "too many for classes" if one.name == target else f"set {drop([one.name])}"
             comma = "," if one.name == target else ";"
             yield f"{one.name}: a different word in almost every row{comma} {what}"
     for one in used:
@@ -266,26 +265,27 @@ def advice(columns: Sequence[ColumnReport], reading: Reading, n_rows: int) -> It
 
 
 def nearly_numbers(column: ColumnReport) -> str:
-    """Say of a column of words with strays what it is."""
+    """Return the description of a column of words that are mostly numbers."""
     shown = ", ".join(f"'{word}'" for word in column.strays)
     more = ", ..." * (sum(column.strays.values()) < column.n_strays)
-    told = "1 cell is" if column.n_strays == 1 else f"{column.n_strays:,} cells are"
-    return f"numbers, but {told} not written as such ({shown}{more})"
+    cells = "1 cell is" if column.n_strays == 1 else f"{column.n_strays:,} cells are"
+    return f"numbers, but {cells} not written as such ({shown}{more})"
 
 
 def names_rows(column: ColumnReport, n_rows: int) -> bool:
-    """Tell whether most rows have a word of their own in a column, as the names of persons are."""
+    """Return whether a column has a different word in almost every row, like the names of persons."""
     return column.holds == "words" and column.n_distinct > max(OWN_WORDS, n_rows // 2)
 
 
 def spelt_alike(column: ColumnReport) -> str | None:
-    """Say which words of a column, of those a report lists, differ in case or in blanks around them only."""
+    """Return a sentence on words of a report that differ only in case or blanks; None without such words."""
     groups: dict[str, list[str]] = {}
     for word in column.words:
         groups.setdefault(word.strip().casefold(), []).append(f"'{word}'")
     alike = [listed(group) for group in groups.values() if len(group) > 1]
-    told = f"{'; '.join(alike)} differ in case or blanks only, and count as different words"
-    return told if alike else None
+    if not alike:
+        return None
+    return f"{'; '.join(alike)} differ in case or blanks only, and count as different words"
 
 
 def tells_nothing(column: ColumnReport) -> str | None:
@@ -296,7 +296,7 @@ def tells_nothing(column: ColumnReport) -> str | None:
 
 
 def copies_of(columns: Sequence[ColumnReport], target: str | None) -> Iterator[tuple[str, str]]:
-    """Yield each of these columns that is a copy, and of which: the target, else the first of its kind."""
+    """Yield each of these columns that is a copy, and its original: the target, else the first one."""
     names = [column.name for column in columns]
     for column in columns:
         alike = [name for name in names if name == column.name or name in column.copies]

@@ -1,4 +1,4 @@
-"""How a column is to be coded, by what its cells hold and what the reading says, or why it cannot be."""
+"""How a column is coded, from its cells and the reading options, or why it cannot be."""
 
 import re
 from typing import Any
@@ -9,8 +9,8 @@ from kfeat.data.columns import LOOKED_AT, as_numbers, as_words, drop, holds, str
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
-MOST_CODES = 20  # words of a column, most of them numbers, that may be meant as words
-FEW_STRAYS = 5  # cells that may be mistakes in a short column; of a long one a hundredth
+MOST_CODES = 20  # different words that may be codes, even if most are numbers
+FEW_STRAYS = 5  # cells that may be mistakes; in a long column, a hundredth of the cells
 GROUPED = re.compile(r"[+-]?\d+([.,]\d+)+")  # a number with some decimal sign, or signs between thousands
 
 
@@ -42,7 +42,7 @@ def label_words(cells: Any, reading: Reading) -> tuple[str, ...]:
     if found == "dates":
         raise DataError(
             f"column {cells.name}: expected numbers or words as labels, got dates such as "
-            f"'{cells.dropna().iloc[0]}'; write what matters of them as numbers"
+            f"'{cells.dropna().iloc[0]}'; replace the dates by numbers"
         )
     if found != "words":
         return ()
@@ -53,7 +53,8 @@ def label_words(cells: Any, reading: Reading) -> tuple[str, ...]:
 def refuse_strays(cells: Any, decimal: str | None, advice: str = "") -> None:
     """Raise DataError where all but a few cells of a column are numbers.
 
-    Up to 20 words may be codes such as 1, 2 and X; of more, a few cells that spell no numbers are mistakes.
+    Up to 20 different words may be codes such as 1, 2 and X. With more, a few cells that are not numbers
+    count as mistakes.
     """
     strays, words = stray_words(cells, decimal), as_words(cells)
     n, of = strays.total(), len(cells)
@@ -67,7 +68,7 @@ def refuse_strays(cells: Any, decimal: str | None, advice: str = "") -> None:
 
 
 def words_error(cells: Any, decimal: str | None) -> DataError:
-    """Return the error for a column of words where nothing is said of them."""
+    """Return the error for a column of words where `categorical` is not set."""
     numbers = as_numbers(cells, decimal)
     row, n = int(np.argmax(np.isnan(numbers) & cells.notna())), int(np.sum(~np.isnan(numbers)))
     value, some = str(cells.iloc[row]), [word for word in cells.dropna().map(str)[:LOOKED_AT] if "," in word]
@@ -76,10 +77,8 @@ def words_error(cells: Any, decimal: str | None) -> DataError:
     advice += f"with {drop([cells.name])}"
     if decimal == "," and GROUPED.fullmatch(value):
         advice = (
-            "; the decimal sign is a comma (`decimal: ','`): take points between thousands out of the file"
+            "; the decimal sign is a comma (`decimal: ','`): remove points between thousands from the file"
         )
     elif decimal != "," and some and all(map(GROUPED.fullmatch, some)):
-        advice = (
-            "; set `decimal: ','` if the comma is the decimal sign; take it out if it separates thousands"
-        )
+        advice = "; set `decimal: ','` if the comma is the decimal sign; remove it if it separates thousands"
     return DataError(f"row {row + 1}, column {cells.name}: expected numbers, got '{value}'{advice}")

@@ -14,7 +14,7 @@ from kfeat.data.generators import Generator, check_quadric, generator_fingerprin
 from kfeat.data.models import Task
 from kfeat.mapped_files import release, unnamed_file
 
-BLOCK = 8192  # rows that one random stream draws: the first rows of more data are those of fewer
+BLOCK = 8192  # rows that one random stream draws, so that the first rows do not depend on n
 MOST_BYTES = 2**40
 
 
@@ -24,7 +24,7 @@ class LargeQuadric(Generator):
     v(x) = x'Ax + <w, x> - tr(A) / 12, has mean 0; A and w / 2 are standard normal. The label of a
     classification is the sign of v, and a share `noise` of the labels is wrong; the target of a regression
     is v over its standard deviation, with normal noise of the standard deviation `noise` added. The first
-    rows of data of any n are the same.
+    rows are the same for every n.
     """
 
     name: Literal["large_quadric"]
@@ -33,12 +33,12 @@ class LargeQuadric(Generator):
 
     @property
     def n_values(self) -> int:
-        """The numbers that are drawn of it at once: of two blocks, and of the form."""
+        """How many numbers are drawn at once: for two blocks and for the form."""
         return (2 * BLOCK + self.d) * self.d
 
     @model_validator(mode="after")
     def fits_into_memory(self) -> "LargeQuadric":
-        """Refuse more rows and features than a disk holds; memory is no limit."""
+        """Refuse more rows and features than a disk holds; memory is not a limit."""
         if 4 * self.n * self.d > MOST_BYTES:
             raise ValueError(f"expected n * d to be {MOST_BYTES // 4:,} at most")
         check_quadric(self.d)
@@ -46,14 +46,14 @@ class LargeQuadric(Generator):
 
 
 def load_large(spec: LargeQuadric, cache: Path) -> Raw:
-    """Return the data, mapped from the cache, which they are generated into where it has them not."""
+    """Return the data, mapped from the cache; they are generated there if the cache does not have them."""
     folder = arrays_folder(cache / GENERATED, spec.name, generator_fingerprint(spec))
     made = parsed_once(folder, {}, lambda: generate_large(spec, cache))
     return Raw(spec.name, spec.task, made.parts, recorded=made.fingerprint, verified=True)
 
 
 def generate_large(spec: LargeQuadric, scratch: Path) -> Raw:
-    """Return the generated rows as the part "train", X in a file of `scratch` that vanishes with it."""
+    """Return the generated rows as the part "train", with X in a temporary file of `scratch`."""
     X = unnamed_file((spec.n, spec.d), np.float32, scratch)
     y = np.empty(spec.n, np.int64 if spec.task == "classification" else np.float64)
     form = QuadraticForm(spec)
@@ -69,7 +69,7 @@ def generate_large(spec: LargeQuadric, scratch: Path) -> Raw:
 
 
 class QuadraticForm:
-    """v(x) = x'Ax + <w, x> - tr(A) / 12 of one specification, and what is observed of it."""
+    """v(x) = x'Ax + <w, x> - tr(A) / 12 of one specification, and the labels or targets from it."""
 
     def __init__(self, spec: LargeQuadric) -> None:
         rng = np.random.default_rng(spec.seed)

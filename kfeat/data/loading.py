@@ -1,4 +1,4 @@
-"""From a source to a dataset: fetched, parsed once, checked against what is known of it, under a protocol."""
+"""Loading a dataset from its source: it is fetched, parsed once, checked, and prepared by a protocol."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ from kfeat.data.sources import FileSource, PinnedSource, Source, validated
 from kfeat.errors import DataError, DownloadError
 from kfeat.saying import say_once
 
-OWN_READER = 4  # raised when the user's own files are read otherwise
+OWN_READER = 4  # raised when the user's own files are read in another way
 CODED = "columns"  # part of what determines arrays of tables: their notes name the columns
 
 
@@ -90,7 +90,7 @@ def load_raw(
 
 
 def is_kept(source: Any) -> bool:
-    """Tell whether a cache keeps the arrays of a source, so that a second load finds them there."""
+    """Return whether a cache keeps the arrays of a source, so that a second load finds them there."""
     return isinstance(source, LargeQuadric) or not isinstance(source, Generator)
 
 
@@ -120,10 +120,10 @@ def labels_of_test_alone(raw: Raw, source: FileSource) -> list[str]:
 
 
 def told_unlabelled(dropped: int, kept: int) -> str:
-    """Say that rows without a label are left out, and what to do where their label is a word."""
+    """Return the warning about rows without a label, and what to do if the label is such a word."""
     return (
         f"{dropped:,} of {dropped + kept:,} rows have no label and are left out (None, NA, null and ? count "
-        "as missing; `levels`, the words of the column, makes such a word one)"
+        "as missing, unless `levels` names them as words of the column)"
     )
 
 
@@ -142,7 +142,7 @@ def load_registered(
 ) -> Raw:
     """Return a registered dataset, checked against its entry; fetched and parsed where that is not yet done.
 
-    Of several forms the first that is parsed already is used, else the first whose files can all be fetched.
+    Of several forms, the first that is already parsed is used, else the first whose files can be fetched.
     Raises DownloadError when none can, DataError when the arrays are not what the registry says.
     """
     known = entry(name)
@@ -201,7 +201,7 @@ def removing_unpinned(form: Form, files: dict[str, Path]) -> Iterator[None]:
 
 
 def of_the_machine(error: BaseException | None) -> bool:
-    """Tell whether an error came of the system or of memory that ran out, not of what a file holds."""
+    """Return whether an error came from the system or from lack of memory, not from a file's content."""
     while error is not None:
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
             return True

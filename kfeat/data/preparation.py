@@ -1,4 +1,4 @@
-"""What a protocol learnt from training rows: it makes of any raw rows what maps and solvers are given."""
+"""What a protocol learns from training rows: it turns raw rows into the input of maps and solvers."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -21,8 +21,8 @@ class Preparation:
     """Columns chosen, then scaled by a chain of transformers, then converted to `dtype`.
 
     Raw rows have `n_features`; `columns` are the positions of those that stay (None: all). `sparse` says that
-    rows were sparse and stay so. Where labels were made binary, `classes` are those that there were and
-    `positive` those that became +1, while all others became -1.
+    rows were sparse and stay so. If labels were made binary, `classes` are the original classes, and
+    `positive` those that became +1; the others became -1.
     """
 
     n_features: int
@@ -34,7 +34,7 @@ class Preparation:
     positive: NDArray[Any] | None = None
 
     def rows(self, X: Matrix) -> Matrix:
-        """Return raw rows (n, d), dense or CSR, as training had them.
+        """Return raw rows (n, d), dense or CSR, prepared as in training.
 
         Raises DataError for another number of features, and for a value that is too large for `dtype`.
         """
@@ -56,7 +56,7 @@ class Preparation:
         return apply_chain(self.chain, X, dense=not self.sparse).astype(self.dtype, copy=False)
 
     def labels(self, y: NDArray[Any], start: int = 0) -> NDArray[Any]:
-        """Return labels +1 and -1 where training had them so, otherwise the labels as they are.
+        """Return labels as +1 and -1 if training made them so, otherwise unchanged.
 
         `start` is how many rows come before. Raises DataError, which names the row, for a label that the data
         did not have.

@@ -20,8 +20,8 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | Non
     """Return the dataset under a protocol; `random_state` draws what the protocol does not fix.
 
     Works in blocks of rows in float64 and writes the result once, so memory beyond the result stays small.
-    With a folder `scratch` dense results are not held in memory either: rows that the protocol leaves as they
-    are stay where they lie, and others are written into a file of that folder, which vanishes with them.
+    With a folder `scratch` dense results are not held in memory either: rows that the protocol does not
+    change stay in their files, and others are written to a temporary file of that folder.
     Raises DataError when the split asks for too many rows, the training rows hold a single class, or a value
     is too large for the protocol's dtype.
     """
@@ -136,7 +136,7 @@ def positive_classes(raw: Raw, protocol: Protocol) -> NDArray[Any] | None:
 
 
 def code_of(label: int | float | str, raw: Raw, classes: NDArray[Any]) -> Any:
-    """Return the code of a class given by its label; raises DataError for one that is not there.
+    """Return the code of a class given by its label; raises DataError for one that does not exist.
 
     Where labels are words, a number stands for the word that it spells, not for a code.
     """

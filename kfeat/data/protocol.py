@@ -1,4 +1,4 @@
-"""The protocol: what is done between a dataset's files and the arrays an experiment sees, one switch each."""
+"""The protocol: the steps from a dataset's files to the arrays of an experiment, with a switch for each."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -37,8 +37,7 @@ class Official(Split):
 class Dealt(Split):
     """A split of the train and test files merged, or of the rows of one `file` alone.
 
-    `file: train` leaves the test file out of it: for choices, such as of a bandwidth, that must not see its
-    rows.
+    `file: train` leaves out the test file, for choices (such as of a bandwidth) that must not use its rows.
     """
 
     file: Literal["train"] | None = None
@@ -108,7 +107,7 @@ class Validation(Model):
     """The training rows of another split `of`, cut in two: a random `share` of them tests, the others train.
 
     The test rows of that split are left out: choices, such as of C, that are made on the share have not seen
-    them. The cut is drawn like the split's rows: by `seed`, or anew for each repeat.
+    them. The cut is drawn like the split's rows: by `seed`, or again for each repeat.
     """
 
     kind: Literal["validation"]
@@ -122,12 +121,12 @@ class Validation(Model):
 
     @property
     def random(self) -> bool:
-        """Whether the random_state of a repeat has a part in it."""
+        """Whether the rows depend on the random_state of a repeat."""
         return self.seed is None or drawn(self.of)
 
 
 def drawn(split: "Official | All | Fraction | Sample | InOrder | KFold") -> bool:
-    """Tell whether the rows of a split depend on the random_state of a repeat."""
+    """Return whether the rows of a split depend on the random_state of a repeat."""
     if isinstance(split, InOrder):
         return False
     capped = split.max_train is not None or split.max_test is not None

@@ -41,9 +41,9 @@ OPTIONS: dict[str, frozenset[str]] = {
 
 
 def once_each(words: list[str]) -> list[str]:
-    """Return the words; raises ValueError for one that comes twice."""
+    """Return the words; raises ValueError for a repeated one."""
     if several := repeated(words):
-        raise ValueError(f"expected each word once, got more of {', '.join(several)}")
+        raise ValueError(f"expected each word once, got more than one {', '.join(several)}")
     return words
 
 
@@ -59,7 +59,7 @@ class Variables(Model):
 class Reading(Model):
     """A file format and its options; without `format`, the ending of the file's name decides.
 
-    svmlight: `n_features`, the width, where the highest index of the file falls short of it.
+    svmlight: `n_features`, the number of features, if the highest index of the file is smaller.
     csv, tsv, arff, parquet: `target`, the labels' column by name, or by number from 0 (-1: the last); `drop`,
     columns to leave out, named the same way; `categorical`, how columns of words are coded; `levels`, the
     words of a column in order (else sorted); `missing`, what to do about missing cells (see below). With
@@ -70,12 +70,12 @@ class Reading(Model):
     mat, npz: `variables`, the names of the arrays; mat: `samples_in_columns`.
     All: `n_train`, the number of a single file's first rows that train, while the others test.
 
-    `missing: drop` leaves out the rows with a missing cell, labels included. `mean` puts the mean of the
-    column in its place (of a date those of its parts), `most_frequent` the value that is met most (of
-    several, the least); words always get the most frequent word. Both are learnt from the rows of the
-    training file that have the cell (from the first `n_train` rows, where they are cut off), before a
-    protocol splits them: rows that the protocol draws from that file to test have their share in them.
-    Missing labels are never made up: such rows are left out.
+    `missing: drop` leaves out the rows with a missing cell, labels included. `mean` fills it with the mean of
+    the column (for a date, of its parts), `most_frequent` with the most frequent value (of several, the
+    smallest); words always get the most frequent word. Both are learnt from the rows of the training file
+    that have the cell (only from the first `n_train` rows, if given) before a protocol splits them, so rows
+    that the protocol draws from this file for testing are included. Missing labels are never filled: such
+    rows are left out.
     """
 
     format: Format | None = None
@@ -127,7 +127,7 @@ def format_of(path: Path, reading: Reading) -> str:
     endings = [ending for ending in path.suffixes if ending not in (".gz", ".bz2", ".xz")]
     if not endings or endings[-1].lower() not in ENDINGS:
         if endings and endings[-1].lower() in SHEETS:
-            raise DataError(f"{path}: spreadsheets are not read; save the sheet as `CSV UTF-8`")
+            raise DataError(f"{path}: spreadsheets cannot be read; save the sheet as `CSV UTF-8`")
         formats = ", ".join(get_args(Format))
         raise DataError(f"{path}: its ending does not tell the format; give `format`: {formats}")
     name = ENDINGS[endings[-1].lower()]

@@ -1,4 +1,4 @@
-"""Datasets that no file holds as they are: bundled with scikit-learn, or made from the files of others."""
+"""Datasets without files of their own: bundled with scikit-learn, or made from the files of others."""
 
 from collections.abc import Callable
 
@@ -80,7 +80,7 @@ def real_features(images: NDArray[np.uint8], rng: np.random.Generator) -> NDArra
 
 
 def probes(real: NDArray[np.int16], rng: np.random.Generator) -> NDArray[np.int16]:
-    """Return each real feature with its rows permuted: distributed alike, but of no use."""
+    """Return each real feature with its rows permuted: the same distribution, but no information."""
     return np.column_stack([column[shuffled(rng, len(column))] for column in real.T])
 
 

@@ -15,7 +15,7 @@ from kfeat.data.reading import Reading
 from kfeat.errors import ConfigError, DataError
 from kfeat.parameters import did_you_mean
 
-MARGIN = 16 << 20  # bytes beyond the known size that a place may send: it may pack what upstream does not
+MARGIN = 16 << 20  # bytes beyond the known size that a source may send, since it may compress otherwise
 UNKNOWN = 2 << 30  # the most bytes of a file whose size is not known
 
 
@@ -41,14 +41,14 @@ class RemoteFile(RegistryModel):
 
     @property
     def limit(self) -> int:
-        """The most bytes that are taken from any place, and the most that the content may have."""
+        """The most bytes that are taken from any source, and the most that the content may have."""
         return UNKNOWN if self.size is None else max(self.size, self.content_size or 0) + MARGIN
 
 
 class Form(RegistryModel):
     """One of the forms in which a dataset is distributed: its files by role, and how to read them.
 
-    `recipe` names what makes the dataset of those files where they hold another one.
+    `recipe` names the function that makes the dataset, if the files hold another one.
     """
 
     files: Mapping[Literal["train", "test", "train_labels", "test_labels"], RemoteFile]

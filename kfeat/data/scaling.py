@@ -59,7 +59,7 @@ class GlobalNorm:
 class OfNumbers:
     """A scaler of scikit-learn for the columns that hold other numbers than 0 and 1; those of 0 and 1 stay.
 
-    Columns of 0 and 1 are mostly words, and a z-score would make much of rare ones.
+    Columns of 0 and 1 are mostly words, and z-scores would give rare words large values.
     """
 
     scaler: Any

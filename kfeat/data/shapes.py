@@ -51,9 +51,9 @@ class Shape:
 
 
 def shape_of(source: Source, protocol: Protocol) -> Shape | None:
-    """Return the shape of a source under a protocol, or None where nobody knows it before it is loaded.
+    """Return the shape of a source under a protocol, or None if it is not known before loading.
 
-    The registry and the specification of generated data say it, and the arrays in the cache. Columns that
+    It comes from the registry, the specification of generated data, or the arrays in the cache. Columns that
     the protocol drops as constant count as if they stayed. A split that asks for too many rows has the shape
     that it asks for.
     """
@@ -95,7 +95,7 @@ def split_sizes(split: AnySplit, n_train: int, n_test: int) -> tuple[int, int]:
 def class_shares(name: str, protocol: Protocol | Mapping[str, Any]) -> tuple[float, ...]:
     """Return the share of the rows of each class of a registered dataset, falling; () where unknown.
 
-    Two classes made of others are taken for equally large.
+    Two classes made by a protocol are assumed to be equally large.
     """
     binarise = protocol.binarise if isinstance(protocol, Protocol) else protocol.get("binarise", "none")
     if binarise != "none":
@@ -125,7 +125,7 @@ def _of_files(source: Source) -> Shape | None:
 
 
 def _kept(folder: Path, files: Mapping[str, Path]) -> Shape | None:
-    """Return what the notes of kept arrays say, or None where there are none for the files as they are."""
+    """Return what the notes of kept arrays say, or None where there are none for the current files."""
     try:
         notes = load_notes(folder)
     except DataError:

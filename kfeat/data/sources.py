@@ -1,4 +1,4 @@
-"""What a config's `dataset:` may be: a registered name, pinned or not, files of one's own, generated data."""
+"""What a config's `dataset:` may be: a registered name, pinned or not, your own files, or generated data."""
 
 from functools import cache
 from pathlib import Path
@@ -105,7 +105,7 @@ def validated(kind: Any, value: Any, name: str) -> Any:
 
 @cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Return what validates values of this kind; to make one takes longer than a small trial does."""
+    """Return the validator of this kind, kept since making one takes longer than a small trial."""
     return TypeAdapter(kind)
 
 

@@ -10,8 +10,8 @@ from kfeat.errors import DataError
 def shuffled(rng: np.random.Generator, n: int) -> Indices:
     """Return a random order of 0 .. n-1 that is the same on every platform and with every NumPy.
 
-    It ranks uniform numbers: the streams of NumPy's bit generators and their uniform doubles are kept fixed,
-    those of `permutation` and `choice` are not promised to be.
+    It ranks uniform numbers, since NumPy keeps the uniform doubles of its bit generators fixed, but not the
+    results of `permutation` and `choice`.
     """
     return np.argsort(rng.random(n), kind="stable")
 
@@ -42,7 +42,7 @@ def split_indices(split: AnySplit, raw: Raw, random_state: int) -> tuple[Indices
 
 def validation(split: Validation, train: Indices, random_state: int, name: str) -> tuple[Indices, Indices]:
     """Return the training rows of another split without a random share of them, and that share."""
-    # A stream of its own: what the other split draws from the same seed is independent of it.
+    # A separate stream, independent of what the other split draws from the same seed.
     rng = np.random.default_rng([random_state if split.seed is None else split.seed, 1])
     n_test = validation_size(split, len(train))
     if not 0 < n_test < len(train):

@@ -55,12 +55,12 @@ def is_passing(error: Exception) -> bool:
 
 
 def cause(error: Exception) -> Any:
-    """Return what requests wrapped: it reports a connection that was cut or that stalls as no connection."""
+    """Return the error that requests wrapped: it reports cut and stalled connections as no connection."""
     return error.args[0] if error.args else None
 
 
 def reason(error: Exception) -> str:
-    """Return what went wrong with a request in a few words, none from the URL, which may hold a password."""
+    """Return what went wrong with a request in a few words, without the URL, which may hold a password."""
     import requests
     from urllib3.exceptions import ProtocolError, TimeoutError
 

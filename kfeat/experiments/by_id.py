@@ -1,4 +1,4 @@
-"""Trials by the beginnings of their ids, as one copies them from a plan."""
+"""Selecting trials by the first characters of their ids."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,9 +8,9 @@ SHOWN = 10
 
 
 def ids_beginning(prefixes: Sequence[str], ids: Iterable[str], where: str) -> list[str]:
-    """Return the id that each prefix begins, which must be one; `where` says what was looked through.
+    """Return the id that begins with each prefix; `where` names the searched trials in messages.
 
-    Raises ConfigError for a prefix that begins none, or several.
+    Raises ConfigError for a prefix that matches no id, or several.
     """
     known = sorted(set(ids))
     return list(dict.fromkeys(_only_one(prefix, known, where) for prefix in prefixes))
@@ -22,7 +22,7 @@ def _only_one(prefix: str, known: Sequence[str], where: str) -> str:
         return prefix
     if not found:
         raise ConfigError(
-            f"no trial of {where} has an id that begins with '{prefix}'; `kfeat plan` shows them"
+            f"no trial of {where} has an id that begins with '{prefix}'; `kfeat plan` shows the ids"
         )
     if len(found) > 1:
         shown = ", ".join(found[:SHOWN]) + ", ..." * (len(found) > SHOWN)

@@ -1,6 +1,6 @@
-"""The clock of a trial: wall and CPU seconds of its phases, and whether they may be compared with others.
+"""The clock of a trial: wall and CPU seconds of its phases, and whether they may be compared.
 
-They may where the rest of the machine was idle: other processes used less than a tenth of a core.
+Times may be compared if the rest of the machine was idle: other processes used less than a tenth of a core.
 """
 
 import os
@@ -14,16 +14,16 @@ import psutil
 
 from kfeat.experiments.row import within_threads
 
-# On test rows: these phases are no part of what a table shows as the time of mapping and training.
+# Phases on the test rows: tables do not count them as time of mapping and training.
 TEST_PHASES = frozenset({"map_test", "predict"})
-ENOUGH = 0.5  # seconds over which even ticks of 10 ms tell a busy core from an idle one
-LATELY = 5.0  # seconds over which a core that was busy for the last of them still shows
+ENOUGH = 0.5  # seconds after which ticks of 10 ms distinguish a busy core from an idle one
+LATELY = 5.0  # seconds: over a longer time, a core that became busy at its end could go unnoticed
 
 
 class Phase(NamedTuple):
-    """A phase that begins: its name, and CPU seconds of the trial before it and of the process so far.
+    """A phase that begins: its name, the CPU seconds of the trial before it, and those of the process so far.
 
-    Before a phase on training rows, those on test rows do not count.
+    `before` leaves out phases on test rows if the phase works on training rows.
     """
 
     name: str
@@ -32,11 +32,11 @@ class Phase(NamedTuple):
 
 
 def silent(phase: Phase | None) -> None:
-    """Tell nobody which phase begins."""
+    """Ignore the phase."""
 
 
 class Clock:
-    """Wall and CPU seconds of named phases, and how busy the rest of the machine was meanwhile.
+    """Wall and CPU seconds of named phases, and how busy the rest of the machine was during them.
 
     `announce` is called with each phase before it begins, and with None after it.
     """
@@ -66,9 +66,9 @@ class Clock:
         return sum(self.seconds[name]["cpu"] for name in counted)
 
     def counts(self) -> bool:
-        """Tell whether, over all phases, the rest of the machine was idle and the cap on threads held.
+        """Return whether, over all phases, the rest of the machine was idle and the cap on threads held.
 
-        Phases that are too short to tell count if it was idle for some time before them, too.
+        If the phases are too short to decide this, the machine must also have been idle shortly before them.
         """
         idle = was_idle(self._others, self._wall) and (self._wall >= ENOUGH or _watch.was_idle())
         return idle and within_threads(self.seconds, self._threads)
@@ -81,15 +81,15 @@ def busy_seconds() -> float:
 
 
 def was_idle(others: float, wall: float) -> bool:
-    """Tell whether other processes used less than a tenth of a core: `others` CPU seconds in `wall` seconds.
+    """Return whether `others`, the CPU seconds of other processes, are below a tenth of the `wall` seconds.
 
-    The system counts in ticks of about 10 ms, so half a tenth of a second is beyond what it can tell.
+    The system counts in ticks of about 10 ms, so the first 0.05 seconds are not counted.
     """
     return max(0.0, others - 0.05) < 0.1 * max(wall, 1e-9)
 
 
 class _Look(NamedTuple):
-    """When somebody looked, and the CPU seconds by then: of all processes, and of our own by their number."""
+    """A measurement: its time, and the CPU seconds so far of all processes, and of our own by process id."""
 
     at: float
     busy: float
@@ -97,23 +97,23 @@ class _Look(NamedTuple):
 
 
 class Watch:
-    """Tells whether the machine was idle lately, for what is too short to tell it by itself.
+    """Decides whether the machine was idle shortly before now, for trials that are too short to decide it.
 
-    In a few hundredths of a second a busy core leaves no more ticks than an idle one may. So this goes back
-    to the last look that is half a second old; where the machine was not looked at for long, it stays for
-    half a second and judges that. Not counted are this process and the two above it, which hand it work and
-    wait for it: kfeat itself, or a worker of Dask and what started that.
+    In a few hundredths of a second a busy core may show no more ticks than an idle one. So this compares with
+    the last measurement that is half a second old. If the last measurement is too old, it waits for half a
+    second and uses that time. This process and the two above it do not count, since these only start it and
+    wait for it: kfeat itself, or a Dask worker and the process that started it.
     """
 
     def __init__(self) -> None:
         self._ours = [psutil.Process()]
-        with suppress(psutil.Error):  # those that may not be seen
+        with suppress(psutil.Error):  # this process may not be allowed to see them
             while len(self._ours) < 3 and (above := self._ours[-1].parent()):
                 self._ours.append(above)
         self._looks = deque([self._look()])
 
     def was_idle(self) -> bool:
-        """Look, and tell whether others used less than a tenth of a core since the look before."""
+        """Measure, and return whether others used less than a tenth of a core since the last measurement."""
         now = self._look()
         while len(self._looks) > 1 and now.at - self._looks[1].at >= ENOUGH:
             self._looks.popleft()
@@ -127,7 +127,7 @@ class Watch:
         return was_idle(now.busy - then.busy - ours, now.at - then.at)
 
     def _look(self) -> _Look:
-        ours = {os.getpid(): sum(os.times()[:4])}  # with what it started, as git for the commit in a row
+        ours = {os.getpid(): sum(os.times()[:4])}  # includes processes that it started, such as git
         for process in self._ours[1:]:
             with suppress(psutil.Error):  # it has ended
                 times = process.cpu_times()
@@ -135,4 +135,4 @@ class Watch:
         return _Look(perf_counter(), busy_seconds(), ours)
 
 
-_watch = Watch()  # one for the process, since it remembers what was before a trial
+_watch = Watch()  # one for the process: it keeps measurements from before a trial

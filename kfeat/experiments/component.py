@@ -19,10 +19,10 @@ from kfeat.parameters import HANDED_IN, parameter_model
 class Component:
     """One kernel, map, solver or measure: its class and the parameters of its constructor.
 
-    `given` holds what differs from the defaults, so that naming a default or leaving it out is the same
-    component; `parameters` holds them all. Identities leave out the defaults that the version began with: a
-    class of which one has changed since says so in `identity_defaults`. A parameter may be a component
-    itself, or a list of some: the terms of a sum of kernels, the maps that are stacked.
+    `given` holds the parameters that differ from the defaults, so that a default that is written out gives
+    the same component; `parameters` holds all of them. Identities leave out the defaults of the version's
+    first release: a class that has changed one since lists the old value in `identity_defaults`. A parameter
+    may be a component or a list of components: the terms of a sum of kernels, the maps that are stacked.
     """
 
     name: str
@@ -41,11 +41,11 @@ class Component:
         return cls(name, kind, given, values, model.label)
 
     def changed(self, parameter: str, value: Any) -> "Component":
-        """Return the same with one parameter changed; raises pydantic's ValidationError."""
+        """Return a copy with one parameter changed; raises pydantic's ValidationError."""
         return Component.of(self.name, self.cls, {**self.given, parameter: value}, self.label)
 
     def build(self, **handed_in: Any) -> Any:
-        """Return an instance; it takes what it can use of `handed_in` (kernel, random_state, n_jobs)."""
+        """Return an instance; it gets those of `handed_in` (kernel, random_state, n_jobs) that it accepts."""
         own = {key: each(value, Component.build) for key, value in self.parameters.items()}
         return self.cls(**own, **{name: handed_in[name] for name in taken(self.cls) if name in handed_in})
 
@@ -63,7 +63,7 @@ class Component:
         return {**self.draws(), "version": self.cls.algorithm_version} | self._numbers(Component.identity)
 
     def draws(self) -> dict[str, Any]:
-        """Return what its random numbers depend on, as plain JSON: all but the versions."""
+        """Return what its random numbers depend on, as plain JSON: everything except the versions."""
         return {"name": self.name, **self._numbers(Component.draws)}
 
     def _numbers(self, plain: Callable[["Component"], Any]) -> dict[str, Any]:
@@ -89,7 +89,7 @@ class Component:
         return {"name": self.name, **values}
 
     def numeric(self) -> list[str]:
-        """Return the parameters that its numbers depend on: not, say, the size of a cache."""
+        """Return the parameters that its numbers depend on; the size of a cache, for example, is not one."""
         resources: frozenset[str] = getattr(self.cls, "resource_parameters", frozenset())
         return [key for key in self.parameters if key not in resources]
 
@@ -106,17 +106,17 @@ def parameters_of(cls: Any) -> list[str]:
 
 
 def each(value: Any, do: Callable[[Component], Any]) -> Any:
-    """Return a parameter's value with `do` in place of every component in it."""
+    """Return a parameter's value with every component in it replaced by `do(component)`."""
     if isinstance(value, list):
         return [each(item, do) for item in value]
     return do(value) if isinstance(value, Component) else value
 
 
 def flat_entry(part: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the name and the parameters of an entry, of a config or of a row, by flat keys.
+    """Return the name and the parameters of an entry of a config or a row, by flat keys.
 
-    A component within is its name, with its own parameters below: map.inner, map.inner.n_components.
-    A list such as kernel.kernels is the names joined by ` + `, and its items are kernel.kernels.0, ...
+    An inner component is given by its name, and its parameters follow: map.inner, map.inner.n_components.
+    A list such as kernel.kernels is given by the names joined by ` + `; its items are kernel.kernels.0, ...
     """
     found: dict[str, Any] = {part: entry["name"]}
     for key, value in entry.items():
@@ -130,7 +130,7 @@ def flat_entry(part: str, entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_words(value: Any) -> str:
-    """Return a parameter's value as one writes it on a line; components by name and what was given."""
+    """Return a parameter's value as text; a component by its label, or its name and given parameters."""
     if isinstance(value, list):
         return " + ".join(in_words(item) for item in value)
     if not isinstance(value, Component):
@@ -141,9 +141,9 @@ def in_words(value: Any) -> str:
 
 @cache
 def entry_model(cls: Any) -> type[BaseModel]:
-    """Return the strict model of a config's entry for this class: its constructor's, a name and a label.
+    """Return the strict model of a config's entry for this class: constructor parameters, name and label.
 
-    Where the constructor takes a kernel or a map, the entry has its name and parameters.
+    Where the constructor takes a kernel or a map, the entry has the name and parameters of that.
     """
     model = parameter_model(cls)
     fields: dict[str, Any] = {"name": (str, ...), "label": (Line | None, None)}
@@ -155,7 +155,7 @@ def entry_model(cls: Any) -> type[BaseModel]:
 
 
 def _read_within(annotation: Any) -> Any:
-    """Return the annotation with the reader of an entry in place of each class of kernels and of maps."""
+    """Return the annotation with each kernel or map class replaced by the reader of its entry."""
     from kfeat.kernels import Kernel
     from kfeat.maps import FeatureMap
 
@@ -173,7 +173,7 @@ def _read_within(annotation: Any) -> Any:
 
 def registries() -> dict[str, Mapping[str, Any]]:
     """Return the classes by their names in a config, for each part of a trial."""
-    # Imported here: they bring scikit-learn in, which a file with a YAML error need not wait for.
+    # Imported here: they load scikit-learn, which would delay the report of a YAML error.
     from kfeat.experiments.measures import MEASURES
     from kfeat.kernels import KERNELS
     from kfeat.maps import MAPS
@@ -183,9 +183,9 @@ def registries() -> dict[str, Mapping[str, Any]]:
 
 
 def read_component(entry: Any, part: str, kind: type = object) -> Component:
-    """Return the component that a config's entry without grids stands for; `name` tells which class.
+    """Return the component of a config's entry without grids; its `name` selects the class.
 
-    The class must be one of `kind`. Raises pydantic's ValidationError.
+    The class must be a subclass of `kind`. Raises pydantic's ValidationError.
     """
     if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
         such = f", as in {{name: {entry}}}" if isinstance(entry, str) else ""
@@ -204,10 +204,10 @@ def read_component(entry: Any, part: str, kind: type = object) -> Component:
 
 @dataclass(frozen=True)
 class Entry:
-    """How a config's entry is validated as a component of a part: as a kernel, map, solver or measure.
+    """How a config's entry is validated as a kernel, map, solver or measure (`part`).
 
-    The class must be one of `kind`, and a solver may have a role: `mapped` ones train on features, `exact`
-    ones on a kernel.
+    The class must be a subclass of `kind`. A solver may have a role: `mapped` solvers train on features,
+    `exact` solvers on a kernel.
     """
 
     part: str
@@ -215,13 +215,13 @@ class Entry:
     kind: type = object
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        """Return pydantic's schema: the model of an entry is made once its `name` tells which it is."""
+        """Return pydantic's schema; the entry's `name` selects its model at validation."""
         return core_schema.no_info_plain_validator_function(self._read)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         """Return the JSON Schema: one alternative per class, by its name, or a list of names.
 
-        What is within another component may be anything.
+        Inner components are not checked.
         """
         if self.kind is not object:
             return {}

@@ -1,4 +1,4 @@
-"""A client of a Dask scheduler: of one that runs somewhere, or of one that is started here."""
+"""A client of a Dask scheduler, which runs elsewhere or is started here."""
 
 import asyncio
 import logging
@@ -12,8 +12,8 @@ from distributed.comm.core import connect
 from kfeat.errors import EngineError
 from kfeat.experiments.worker import interrupts_held_back
 
-ANSWER_SECONDS = 10.0  # in which a scheduler or a worker has to answer
-# What Dask's processes do while trials run, a tenth of the cores in all, to tell a dashboard that nobody has.
+ANSWER_SECONDS = 10.0  # a scheduler or a worker has to answer within this time
+# Turns off what Dask's processes do for a dashboard that does not run: it used a tenth of the cores.
 UNWATCHED = {"distributed.worker.profile.enabled": False, "distributed.admin.tick.interval": "1s"}
 
 
@@ -24,7 +24,7 @@ def dask_client(address: str | None, jobs: int) -> Iterator[Client]:
     Raises EngineError where no scheduler answers.
     """
     for name in ("distributed", *logging.root.manager.loggerDict):
-        if name.partition(".")[0] == "distributed":  # the user learns what there is to know in kfeat's words
+        if name.partition(".")[0] == "distributed":  # kfeat's own messages say what the user needs
             logging.getLogger(name).setLevel(logging.CRITICAL)
     with _started(jobs) if address is None else _connected(address) as client:
         yield client
@@ -32,7 +32,7 @@ def dask_client(address: str | None, jobs: int) -> Iterator[Client]:
 
 @contextmanager
 def _started(jobs: int) -> Iterator[Client]:
-    """Start a scheduler and workers here; they end with the run, without a traceback of Ctrl-C."""
+    """Start a scheduler and workers here; they end with the run and show no traceback after Ctrl-C."""
     with interrupts_held_back(), dask.config.set(UNWATCHED):
         cluster = LocalCluster(
             n_workers=jobs,
@@ -52,8 +52,8 @@ def _connected(address: str) -> Iterator[Client]:
     try:
         asyncio.run(_greet(address))
         client = Client(address, timeout=ANSWER_SECONDS)
-    except Exception as error:  # a TypeError, too, where another of Dask's servers answers
-        why = str(error) or "what listens there does not speak as Dask does; its dashboard has another port"
+    except Exception as error:  # also a TypeError, if another kind of Dask server answers
+        why = str(error) or "the server there is not a Dask scheduler; its dashboard has another port"
         raise EngineError(
             f"no Dask scheduler answers at {address} ({why}); `dask scheduler` starts one and prints its "
             "address"
@@ -66,7 +66,7 @@ def _connected(address: str) -> Iterator[Client]:
 
 
 async def _greet(address: str) -> None:
-    """Raise where nothing greets as Dask does, which a client would wait for without end."""
+    """Raise if no Dask server answers: a client would wait for it forever."""
     found = connect(address, timeout=ANSWER_SECONDS, **Security().get_connection_args("client"))
-    comm = await asyncio.wait_for(found, 1.5 * ANSWER_SECONDS)  # before, `connect` says why it cannot
+    comm = await asyncio.wait_for(found, 1.5 * ANSWER_SECONDS)  # `connect` fails earlier and gives the reason
     await comm.close()

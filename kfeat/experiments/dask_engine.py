@@ -1,8 +1,8 @@
 """The Dask engine: trials on the workers of a Dask scheduler, on this machine or on others.
 
-Dask carries trials to its workers and rows back, and says which workers there are. Which worker takes which
-trial is decided here, one per thread of a worker or one per machine: so it is known when each begins, and one
-whose worker is lost, or cannot have the data, begins again on another.
+Dask sends trials to its workers and rows back, and lists the workers. This module decides which worker runs
+which trial: one trial per thread of a worker, or one per machine. So it is known when each trial begins. If a
+worker is lost or cannot load the data, its trial begins again on another one.
 """
 
 import logging
@@ -29,11 +29,11 @@ from kfeat.experiments.row import Row
 from kfeat.experiments.trial import header
 from kfeat.experiments.worker import WorkerOptions
 
-RETRIES = 3  # of a trial whose worker was lost
-LOOK_SECONDS = 1.0  # between two looks at which workers there are
-SILENCE_SECONDS = 60.0  # after which a scheduler that was there is taken for lost: it may be busy for a while
-# A child without a trial for so long ends: its run may be gone. On the machine of the run that is known
-# otherwise, but other trials may wait for the memory that the child holds.
+RETRIES = 3  # how often a trial is tried again after its worker was lost
+LOOK_SECONDS = 1.0  # between two updates of the list of workers
+SILENCE_SECONDS = 60.0  # a busy scheduler may not answer for a while; after this time it counts as lost
+# A child process ends if it has had no trial for so long: its run may have ended. On the machine of the run
+# this is known in another way, but other trials may need the memory that the child holds.
 REST_SECONDS, REST_SECONDS_HERE = 60.0, 1.0
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def dask_engine(address: str | None, jobs: int, exclusive: bool, options: WorkerOptions) -> Iterator["Dask"]:
-    """Make an engine of the scheduler at `address`, or of one here with `jobs` workers of one thread each.
+    """Make an engine for the scheduler at `address`, or for one here with `jobs` workers of one thread each.
 
     Raises EngineError where no scheduler answers, or a worker cannot run trials.
     """
@@ -53,11 +53,11 @@ def dask_engine(address: str | None, jobs: int, exclusive: bool, options: Worker
 
 
 class _Call:
-    """A trial on its way to a worker: unpickling it there runs the trial, and gives its row.
+    """A trial that is sent to a worker: unpickling it there runs the trial and returns its row.
 
-    The scheduler unpickles every task, whose function is `pickle.loads` and whose argument the bytes of this:
-    so it needs no kfeat and does not import it, which took it seconds in which no worker got a trial. The
-    trial within is pickled once more, for the worker's child in which it runs.
+    The scheduler unpickles every task. Here the task's function is `pickle.loads` and its argument the bytes
+    of this object, so that the scheduler does not import kfeat. That import took seconds in which no worker
+    got a trial. The trial inside is pickled separately, for the worker's child process that runs it.
     """
 
     def __init__(self, children: str, key: str, trial: Trial) -> None:
@@ -69,7 +69,7 @@ class _Call:
 
 @dataclass(eq=False)
 class _Attempt:
-    """A trial, the workers that were lost under it or have no data for it, and where it runs now."""
+    """A trial, the workers that were lost while they ran it or that lack its data, and where it runs now."""
 
     trial: Trial
     lost: list[str] = field(default_factory=list)
@@ -79,7 +79,7 @@ class _Attempt:
 
 
 class Dask:
-    """Runs trials on the workers of a scheduler; their times count where each machine has one at a time."""
+    """Runs trials on the workers of a scheduler; times count only if a machine runs one trial at a time."""
 
     def __init__(self, client: Client, options: WorkerOptions, *, here: bool, exclusive: bool) -> None:
         self.here, self.alone = here, exclusive
@@ -94,25 +94,25 @@ class Dask:
 
     @contextmanager
     def registered(self) -> Iterator[None]:
-        """Give every worker, also one that joins later, child processes for this run."""
+        """Give every worker child processes for this run, including workers that join later."""
         try:
             with self._answering():
                 self._client.register_plugin(Children(self.options, self.here), name=self._children)
         except EngineError:
             raise
-        except Exception as error:  # whatever a worker raises that cannot import what is here
+        except Exception as error:  # whatever a worker raises that cannot import kfeat
             raise EngineError(
-                f"a Dask worker cannot run trials ({error}); each needs the same kfeat as there is here"
+                f"a Dask worker cannot run trials ({error}); it needs the same kfeat as this machine"
             ) from None
         try:
             yield
         finally:
-            with suppress(Exception), self._answering():  # the run is over, whatever a worker says against it
-                self._connected(ANSWER_SECONDS)  # or what follows would wait for ever
+            with suppress(Exception), self._answering():  # the run is over, even if a worker reports an error
+                self._connected(ANSWER_SECONDS)  # without an answer the next line would wait forever
                 self._client.unregister_worker_plugin(self._children)
 
     def has_room(self) -> bool:
-        """Tell whether a worker is free."""
+        """Return whether a worker is free."""
         return self._place(()) is not None
 
     def submit(self, trial: Trial) -> None:
@@ -121,7 +121,7 @@ class Dask:
         self._send()
 
     def events(self) -> list[tuple[Trial, Row | KfeatError]]:
-        """Wait for a moment for trials to end, and return those that have; send again what was lost."""
+        """Wait briefly for trials to end, and return those that have; send lost trials again."""
         self._look()
         found: list[tuple[Trial, Row | KfeatError]] = []
         for key in self._over():
@@ -131,23 +131,23 @@ class Dask:
             else:
                 found.append((attempt.trial, row))
         self._send()
-        for attempt in [one for one in self._unsent if self._nobody_can(one)]:
+        for attempt in [one for one in self._unsent if self._all_lack_data(one)]:
             self._unsent.remove(attempt)
             found.append((attempt.trial, list(attempt.lacking.values())[-1]))
         return found
 
     def cancel(self, identities: Collection[str]) -> None:
-        """End trials, whose children end with them."""
+        """End trials and the child processes that run them."""
         self._unsent = [one for one in self._unsent if one.trial.id not in identities]
         keys = [key for key, one in self._sent.items() if one.trial.id in identities]
         futures = [self._sent.pop(key).future for key in keys]
         if futures:
-            with suppress(Exception), self._answering():  # a run that ends says why, whatever happens here
+            with suppress(Exception), self._answering():  # the run reports its own reason for ending
                 self._connected(ANSWER_SECONDS)
                 self._client.cancel(futures)
 
     def _look(self) -> None:
-        """See which workers there are, from time to time."""
+        """Update the list of workers, at most once in LOOK_SECONDS."""
         if monotonic() - self._looked < LOOK_SECONDS:
             return
         with self._answering():
@@ -163,7 +163,7 @@ class Dask:
         return threads
 
     def _place(self, lost: Collection[str], lacking: Collection[str] = ()) -> str | None:
-        """Return the address of a free worker, if possible on no machine where one was lost."""
+        """Return the address of a free worker, if possible on a machine where no worker was lost."""
         threads = {address: n for address, n in self._threads.items() if address not in lacking}
         return free_worker(threads, [one.address for one in self._sent.values()], lost, self.alone)
 
@@ -182,7 +182,7 @@ class Dask:
             future.add_done_callback(lambda _, key=key: self._ended.put(key))
 
     def _over(self) -> list[str]:
-        """Return the keys of what has ended, or whose worker is lost; wait for some time for the first."""
+        """Return the keys of trials that have ended or lost their worker; wait for a while for the first."""
         if lost := [key for key, attempt in self._sent.items() if attempt.address not in self._threads]:
             return lost
         if not self._sent:
@@ -195,18 +195,18 @@ class Dask:
         return []
 
     def _row(self, attempt: _Attempt) -> Row | None:
-        """Return the row of an attempt that is over; None where its trial is to begin again.
+        """Return the row of an attempt that is over; None if its trial has to begin again.
 
-        Raises EngineError where the worker cannot run trials.
+        Raises EngineError if the worker cannot run trials.
         """
         future, address = attempt.future, attempt.address
         with self._answering():
-            if future.status == "cancelled":  # not by us, so that Dask has lost its scheduler
+            if future.status == "cancelled":  # not by us: Dask has lost its scheduler
                 raise self._gone()
             error = future.exception(timeout=ANSWER_SECONDS) if future.status == "error" else None
             row = None
             if future.status == "finished":
-                with suppress(TimeoutError):  # its worker is gone before it was fetched
+                with suppress(TimeoutError):  # its worker was lost before the row was fetched
                     row = future.result(timeout=ANSWER_SECONDS)
             if row is None:
                 self._client.cancel([future])
@@ -220,24 +220,24 @@ class Dask:
             return None
         if not isinstance(error, KfeatError):
             raise EngineError(
-                f"the Dask worker at {address} cannot run trials ({type(error).__name__}: {error}); each "
-                "needs the same kfeat as there is here"
+                f"the Dask worker at {address} cannot run trials ({type(error).__name__}: {error}); it "
+                "needs the same kfeat as this machine"
             )
-        said = type(error)(f"{error} (on the Dask worker at {address})")
-        if isinstance(said, EngineError):
-            raise said
-        attempt.lacking[address] = said
-        if not self._nobody_can(attempt):
-            log.warning("%s; its trial goes to another worker", said)
+        located = type(error)(f"{error} (on the Dask worker at {address})")
+        if isinstance(located, EngineError):
+            raise located
+        attempt.lacking[address] = located
+        if not self._all_lack_data(attempt):
+            log.warning("%s; its trial goes to another worker", located)
         return None
 
-    def _nobody_can(self, attempt: _Attempt) -> bool:
-        """Tell whether all workers lack the data of a trial."""
+    def _all_lack_data(self, attempt: _Attempt) -> bool:
+        """Return whether all workers lack the data of a trial."""
         return bool(self._threads) and attempt.lacking.keys() >= self._threads.keys()
 
     @contextmanager
     def _answering(self) -> Iterator[None]:
-        """Turn whatever fails within since there is no scheduler any more into an EngineError."""
+        """Turn an error in this context into an EngineError if the scheduler has been lost."""
         if self._client.status != "running":
             raise self._gone()
         try:
@@ -249,8 +249,8 @@ class Dask:
 
     def _gone(self) -> EngineError:
         return EngineError(
-            "the Dask scheduler was lost, and with it what ran on its workers; finished trials are kept, and "
-            "the same command goes on from there once a scheduler is up"
+            "the Dask scheduler was lost, and so were the running trials; finished trials are kept: start a "
+            "scheduler and run the same command again to continue"
         )
 
 
@@ -259,9 +259,9 @@ def free_worker(
 ) -> str | None:
     """Return the address of the worker that takes the next trial; None where none is free.
 
-    `threads` are the workers' threads by address, each for one trial, and `taken` is the address of each
-    trial that runs. With `exclusive` a machine has one trial at a time; all addresses with the same host are
-    one machine. Machines with an address that is to be `avoided` come last, then workers with less room.
+    `threads` is the number of threads of each worker by address, one per trial; `taken` has the address of
+    each running trial. With `exclusive` a machine, that is a host, runs one trial at a time. Hosts of the
+    addresses in `avoided` come last. Otherwise the least busy worker is chosen.
     """
     load, bad = Counter(taken), set(map(_host, avoided))
     busy = set(map(_host, taken)) if exclusive else set()
@@ -277,7 +277,7 @@ def _host(address: str) -> str:
 def checked(row: Row, trial: Trial, address: str) -> Row:
     """Return the row that the worker at `address` made of `trial`.
 
-    Raises EngineError where it is not a row of this trial, since another version of kfeat runs there, whose
+    Raises EngineError if it is not a row of this trial: then another version of kfeat runs there, whose
     maps, kernels or solvers have other versions or defaults and give other numbers.
     """
     ours = header(trial)
@@ -285,15 +285,15 @@ def checked(row: Row, trial: Trial, address: str) -> Row:
     if wrong:
         raise EngineError(
             f"the worker at {address} runs another version of kfeat: its row differs from the trial in "
-            f"{', '.join(sorted(wrong))}; install there what is installed here"
+            f"{', '.join(sorted(wrong))}; install the same version there"
         )
     return row
 
 
 def _lost(trial: Trial, workers: Sequence[str]) -> Row:
-    """Return the row of a trial under which workers were lost as often as it may be tried."""
+    """Return the row of a trial that has lost as many workers as it may."""
     return header(trial) | {
         "status": "failed",
         "reason": f"each of the {len(workers)} Dask workers that took it was lost ({', '.join(workers)}): "
-        "killed, perhaps for want of memory, or cut off",
+        "perhaps killed because memory ran out, or disconnected",
     }

@@ -1,7 +1,7 @@
-"""The part of the Dask engine that runs on a Dask worker: it drives killable processes in which trials run.
+"""The part of the Dask engine that runs on a Dask worker: it runs trials in processes that can be killed.
 
-A thread of Dask cannot be stopped, and a solve in C holds it for hours; so each trial runs in a child process
-of the Dask worker, with the cap on threads and the time limit that it has anywhere.
+A thread of Dask cannot be stopped, and a solver in C may run for hours. So each trial runs in a child process
+of the Dask worker, with the same cap on threads and time limit as elsewhere.
 """
 
 import multiprocessing
@@ -15,13 +15,13 @@ from distributed import WorkerPlugin, get_worker
 from kfeat.experiments.row import Row
 from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
 
-# With this limit of free memory, which Dask's nanny sets, glibc maps each large array anew, and maps took 2.7
-# times as long as anywhere else.
+# Dask's nanny sets this limit. With it glibc maps each large array anew, which made feature maps 2.7 times
+# slower.
 TRIM, TRIM_OF_DASK = "MALLOC_TRIM_THRESHOLD_", "65536"
 
 
 def run_on_worker(plugin: str, key: str, pickled: bytes) -> Row | None:
-    """Return the row of a pickled trial from a child of this Dask worker; None where the trial was cancelled.
+    """Return the row of a pickled trial from a child of this Dask worker; None if the trial was cancelled.
 
     Raises the KfeatError of data that cannot be loaded, or of a trial that cannot be unpickled.
     """
@@ -33,7 +33,7 @@ def run_on_worker(plugin: str, key: str, pickled: bytes) -> Row | None:
 class Children(WorkerPlugin):
     """The child processes of one Dask worker; they end with a cancelled trial, the run, or the Dask worker.
 
-    Unless the worker was started `here`, by the run itself, its own KFEAT_MIRROR counts before the run's.
+    The worker's own KFEAT_MIRROR has priority over the run's, unless the run started the worker (`here`).
     """
 
     def __init__(self, options: WorkerOptions, here: bool) -> None:
@@ -48,19 +48,19 @@ class Children(WorkerPlugin):
         return replace(self._options, mirror=own or self._options.mirror)
 
     def setup(self, worker: Any) -> None:
-        """Make ready on a Dask worker, whether it was there before the run or joined later."""
+        """Prepare a Dask worker, whether it existed before the run or joined later."""
         self._lock = Lock()
         self._idle: list[Worker] = []
         self._busy: dict[str, Worker] = {}
         self._cancelled: set[str] = set()
-        if os.environ.get(TRIM) == TRIM_OF_DASK:  # a limit of another size is someone's wish
+        if os.environ.get(TRIM) == TRIM_OF_DASK:  # another value was set on purpose
             del os.environ[TRIM]
         # Dask's nanny marks its workers as daemons, which may not have children; ours end with them anyway.
         if multiprocessing.current_process().daemon:
             multiprocessing.current_process().daemon = False
 
     def row(self, key: str, pickled: bytes) -> Row | None:
-        """Return the row of a pickled trial, which is Dask's task `key`; None where that was cancelled."""
+        """Return the row of a pickled trial, which is Dask's task `key`; None if that was cancelled."""
         with self._lock:
             if key in self._cancelled:
                 return None
@@ -71,17 +71,17 @@ class Children(WorkerPlugin):
         finally:
             with self._lock:
                 del self._busy[key]
-                self._idle.append(child)  # one that has ended is found out when it is to take the next
+                self._idle.append(child)  # if it has ended, this is noticed when it gets the next trial
         return None if key in self._cancelled else row
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
-        """End the child whose trial is cancelled: by Ctrl-C in the run, or since the run is gone."""
+        """End the child whose trial is cancelled, by Ctrl-C in the run or because the run is gone."""
         if (start, finish) == ("executing", "released"):
             with self._lock:
                 self._cancel(str(key))
 
     def teardown(self, worker: Any) -> None:
-        """End all children, since the run or the Dask worker ends."""
+        """End all children when the run or the Dask worker ends."""
         with self._lock:
             for key in self._busy:
                 self._cancel(key)

@@ -1,4 +1,4 @@
-"""Where trials run: engines behind one small contract, and the local one, of child processes."""
+"""Where trials run: the interface of engines, and the local engine, which uses child processes."""
 
 import pickle
 import typing
@@ -16,10 +16,10 @@ from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
 
 
 class Engine(typing.Protocol):
-    """Carries out trials in processes of its own; its `options` say how. It writes no rows.
+    """Runs trials in its own processes, as its `options` say. It writes no rows.
 
-    `here` says that trials run on this machine, so that data which the parent fetches serve them; `alone`
-    that each trial has its machine to itself, so that its times count.
+    `here` says that trials run on this machine and can use data that the parent fetched. `alone` says that
+    each trial has its machine to itself, so that its times count.
     """
 
     options: WorkerOptions
@@ -27,23 +27,23 @@ class Engine(typing.Protocol):
     alone: bool
 
     def has_room(self) -> bool:
-        """Tell whether a trial could start now."""
+        """Return whether a trial could start now."""
 
     def submit(self, trial: Trial) -> None:
-        """Start a trial, where there is room."""
+        """Start a trial; there must be room."""
 
     def events(self) -> Sequence[tuple[Trial, Row | KfeatError]]:
-        """Wait for some time for trials to end, and return each with its row, or the error of its data.
+        """Wait for a while for trials to end, and return each with its row, or the error of its data.
 
-        Raises EngineError where the engine itself is lost.
+        Raises EngineError if the engine itself is lost.
         """
 
     def cancel(self, identities: Collection[str]) -> None:
-        """End the trials with these ids, of which no event comes."""
+        """End the trials with these ids; they cause no event."""
 
 
 class Local:
-    """Runs `jobs` trials at a time on this machine; their times count only where that is one."""
+    """Runs `jobs` trials at a time on this machine; their times count only if `jobs` is 1."""
 
     here = True
 
@@ -63,18 +63,16 @@ class Local:
             worker.kill()
 
     def has_room(self) -> bool:
-        """Tell whether fewer trials run than may."""
+        """Return whether fewer than `jobs` trials run."""
         return len(self._busy) < self._jobs
 
     def submit(self, trial: Trial) -> None:
-        """Start a trial in a process that has just ended another, or in a new one."""
+        """Start a trial in an idle process or in a new one."""
         self._busy[handed_over(pickle.dumps(trial), self._idle, self.options)] = trial
 
     def events(self) -> list[tuple[Trial, Row | KfeatError]]:
         """Wait until a trial has ended, and return all that have."""
-        while (
-            self._idle
-        ):  # they hold memory, which the trials that wait need, or they would have been started
+        while self._idle:  # they hold memory, and waiting trials may need it
             self._idle.pop().kill()
         ended: list[tuple[Trial, Row | KfeatError]] = []
         while self._busy and not ended:
@@ -93,7 +91,7 @@ class Local:
 
 
 def _outcome(worker: Worker) -> Row | KfeatError | None:
-    """Return the row of a worker's trial, or the error of its data; None while it goes on."""
+    """Return the row of a worker's trial, or the error of its data; None while the trial runs."""
     try:
         return worker.row()
     except EngineError:
@@ -106,11 +104,11 @@ def _outcome(worker: Worker) -> Row | KfeatError | None:
 def opened_engine(
     name: str, jobs: int, scheduler: str | None, exclusive: bool, options: WorkerOptions
 ) -> Iterator[Engine]:
-    """Make the engine of this name, `local` or `dask`, ready, and end what it has started.
+    """Start the engine of this name, `local` or `dask`, and stop its processes at the end.
 
     `jobs` trials run at a time on this machine; with the address of a Dask `scheduler`, as many as its
-    workers have threads. `exclusive` gives each machine of Dask's one trial at a time. Raises EngineError
-    where the package that an engine needs is not installed, or where no scheduler answers.
+    workers have threads. With `exclusive` each machine of Dask runs one trial at a time. Raises EngineError
+    if a package that the engine needs is not installed, or if no scheduler answers.
     """
     if name == "local":
         with Local(options, jobs) as local:
@@ -122,7 +120,7 @@ def opened_engine(
         if (error.name or "").split(".")[0] not in ("dask", "distributed", "tornado"):
             raise
         raise EngineError(
-            "--engine dask needs the package distributed; pip install distributed adds it"
+            "--engine dask needs the package distributed; install it with `pip install distributed`"
         ) from None
     with dask_engine(scheduler, jobs, exclusive, options) as engine:
         yield engine

@@ -1,4 +1,4 @@
-"""What each trial of a run will take, before it starts: as past rows say, else by a formula of its sizes."""
+"""Estimates of a trial's time and memory before it starts, from past rows or from a formula of its sizes."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -15,17 +15,17 @@ from kfeat.experiments.row import Row
 from kfeat.memory import available_memory
 
 BASE = 250_000_000  # bytes of Python with NumPy, SciPy and scikit-learn loaded: 172 to 230 MB
-CACHE_SHARE = 0.5  # of the memory that there is goes to LIBSVM's kernel cache at most
-TRIAL = 0.05  # seconds of a trial in which nothing is to do
-LIBSVM_ROWS = 50_000  # with so many at most LIBSVM computes kernel values again and again
+CACHE_SHARE = 0.5  # LIBSVM's kernel cache takes at most this share of the memory
+TRIAL = 0.05  # seconds of a trial that does nothing
+LIBSVM_ROWS = 50_000  # the estimate of LIBSVM's time grows only linearly beyond so many rows
 DEFAULT_COLUMNS = 100
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds on one core and bytes at the peak; None where they are unknown before the data are loaded.
+    """Seconds on one core and bytes at the peak; None if they are unknown before the data are loaded.
 
-    What is not known counts as nothing: such a trial runs as a small one.
+    An unknown number counts as zero: such a trial is treated as a small one.
     """
 
     seconds: float | None
@@ -35,10 +35,10 @@ class Estimate:
 class Work(NamedTuple):
     """The sizes that a trial's time and memory depend on.
 
-    n of all `rows` train, with d features, of which a share is `stored`. A map makes D columns of them; D is
-    None for a kernel machine, whose largest problem of two classes has `pair` rows. A measure draws its map
-    `draws` times, and keeps Gram matrices of the n rows where `gram` says so. `kind` names the data, kernel,
-    map and solver or measure.
+    n of all `rows` are for training, with d features, of which a share is `stored`. A map makes D columns. D
+    is None for an exact kernel solver, whose largest problem of two classes has `pair` rows. A measure draws
+    its map `draws` times, and keeps Gram matrices of the n rows if `gram` is true. `kind` names the data,
+    kernel, map and solver or measure.
     """
 
     kind: tuple[str, ...]
@@ -60,14 +60,14 @@ def estimates(
 ) -> dict[str, Estimate]:
     """Return the estimate of each trial by its id, the same for all repeats of a cell.
 
-    `past` are rows to learn from, `memory` the bytes that there are (None: what is available), of which
-    LIBSVM takes a share; no trial goes on beyond `time_limit` seconds.
+    `past` are rows to learn from. `memory` is the number of bytes (None: what is available), of which LIBSVM
+    takes a share. No trial runs longer than `time_limit` seconds.
     """
-    learnt, there = Past(past), memory or available_memory()
+    learnt, available = Past(past), memory or available_memory()
     shapes: dict[tuple[int, int], Shape | None] = {}
 
     def shape(source: Source, protocol: Protocol) -> Shape | None:
-        key = id(source), id(protocol)  # the trials of a plan share them, and their hash reads all of them
+        key = id(source), id(protocol)  # the trials of a plan share these objects, and hashing them is slow
         if key not in shapes:
             shapes[key] = shape_of(source, protocol)
         return shapes[key]
@@ -80,7 +80,7 @@ def estimates(
             seconds = learnt.seconds(trial.cell, work)
             found[trial.cell] = Estimate(
                 None if seconds is None else min(seconds, time_limit),
-                learnt.peaks.get(trial.cell) or (None if work is None else peak_bytes(work, there)),
+                learnt.peaks.get(trial.cell) or (None if work is None else peak_bytes(work, available)),
             )
     return {trial.id: found[trial.cell] for trial in trials}
 
@@ -93,7 +93,7 @@ def _described(trial: Trial) -> Row:
 
 
 def work_of(row: Row, shape: Shape | None = None) -> Work:
-    """Return the work of a trial that a row describes; without a shape of its data, as the row has it."""
+    """Return the work of the trial of a row; without a `shape`, the shape of the data is that in the row."""
     shape = shape or _shape_in(row)
     solver, measure = row.get("solver") or {}, row.get("measure") or {}
     method = row["map"]["name"] if row["map"] else "exact", (solver or measure)["name"]
@@ -115,41 +115,39 @@ def work_of(row: Row, shape: Shape | None = None) -> Work:
 
 
 def _shape_in(row: Row) -> Shape:
-    """Return the shape that a row has; its data count as dense, since it does not say."""
+    """Return the shape of a row's data; they count as dense, since the row does not say."""
     source, sizes = row["source"] or {}, (row["n_train"], row["n_test"], row["n_features"])
     generated = 0 if source.get("name") == "large_quadric" else source.get("n", 0) * source.get("d", 0)
     return Shape(*sizes, classes=class_shares(row["dataset"], row["protocol"]), generated=generated)
 
 
 def _columns(feature_map: dict[str, Any], d: int) -> int:
-    """Return how many columns a map makes of rows of d features, at most."""
+    """Return the largest number of columns that a map makes from d features."""
     if "maps" in feature_map:
         return sum(_columns(one, d) for one in feature_map["maps"])
     components = int(feature_map.get("n_components") or DEFAULT_COLUMNS)
     return min(feature_map.get("rank") or components, components) + (1 + d if feature_map.get("h01") else 0)
 
 
-def peak_bytes(work: Work, there: float) -> int:
-    """Return the bytes that a trial takes at its peak, in double precision beside `BASE`.
+def peak_bytes(work: Work, available: float) -> int:
+    """Return the bytes that a trial takes at its peak: `BASE`, and these numbers in double precision.
 
     A map: 2 d D, 2.5 D for the features of a row and a solver's copy of them, and D^2 / 2 per class.
-    A kernel machine: 2 n d, and a Gram matrix, of which it caches half of what is `there` at most. A measure
-    that samples rows keeps five Gram matrices.
+    An exact kernel solver: 2 n d, and a Gram matrix, whose cache takes at most half of the `available` bytes.
+    A measure that samples rows keeps five Gram matrices.
     """
     n, d, D, k = work.n, work.d, work.D, work.k
-    if (
-        work.on_disk and D is not None
-    ):  # vectors over the rows stay in memory: Newton takes 126 bytes for each
+    if work.on_disk and D is not None:  # vectors over the rows stay in memory: 126 bytes per row in Newton
         return int(BASE + 64 * (2 + k) * n + 8 * k * D**2)
     values = work.rows * d * work.stored + 2 * work.generated
     if D is None:
-        return int(BASE + 16 * values + min(8 * n * work.pair, CACHE_SHARE * there))
+        return int(BASE + 16 * values + min(8 * n * work.pair, CACHE_SHARE * available))
     columns = 2.5 * (n if work.draws else work.rows) * D + 2 * d * D + (1 + k / 2) * D**2
     return int(BASE + 8 * (values + columns + (5 * n**2 if work.gram else 0)))
 
 
 def formula(work: Work) -> float:
-    """Return the seconds on one core by the sizes alone, right to a factor of ten; past rows say more."""
+    """Return the seconds on one core from the sizes alone, correct to a factor of ten."""
     n, d, D = work.n, work.d, work.D
     if D is None:
         return TRIAL + 7e-10 * d * n * min(n, LIBSVM_ROWS)
@@ -160,12 +158,13 @@ def formula(work: Work) -> float:
 
 
 class Past:
-    """What past rows say of the seconds and the memory of trials.
+    """The seconds and the memory of trials, estimated from past rows.
 
-    A trial whose cell has rows takes the mean of their seconds, and the least of their peaks, but for kernel
-    machines, whose cache is larger where there is more memory. One of a kind that has rows, or else of the
-    same map and solver on any data, takes its formula times the median ratio of their seconds to their
-    formulas; any other its formula. A cell that has only rows that were stopped takes their limit at least.
+    If the trial's cell has rows, the estimates are the mean of their seconds and the smallest of their memory
+    peaks. (Exact kernel solvers get no peak from rows: their cache grows with the memory.) Otherwise the
+    formula is multiplied by the median ratio of seconds to formula, over rows of the same kind, or else of
+    the same map and solver on any data. Without such rows the formula alone is used. If all rows of a cell
+    were stopped, the estimate is at least their limit.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
@@ -180,7 +179,7 @@ class Past:
                 self._learn(row)
 
     def _learn(self, row: Row) -> None:
-        """Take note of a row; what other versions of kfeat may describe tells of its own cell alone."""
+        """Learn from a row; a row that this version cannot interpret serves its own cell only."""
         seconds, cell = cpu_seconds(row), row["cell"]
         self._cells[cell].append(seconds)
         if (peak := row.get("peak_memory_mb")) and row["map"]:
@@ -192,7 +191,7 @@ class Past:
                     self._ratios[key].append(ratio)
 
     def seconds(self, cell: str, work: Work | None) -> float | None:
-        """Return the seconds of a trial of this cell; None where neither its work nor a past run is known."""
+        """Return the seconds of a trial of this cell; None if neither its work nor a past run is known."""
         if cell in self._cells:
             return fmean(self._cells[cell])
         if work is None:
@@ -202,7 +201,7 @@ class Past:
 
 
 def cpu_seconds(row: Row) -> float:
-    """Return the CPU seconds of all phases of a row, which other trials beside it do not stretch."""
+    """Return the CPU seconds of all phases of a row; unlike wall time, they do not depend on other trials."""
     return float(sum(phase["cpu"] for phase in row["seconds"].values()))
 
 

@@ -1,4 +1,4 @@
-"""Kernels, maps and solvers explained: what each is, its parameters, and the YAML that writes it."""
+"""Explanations of kernels, maps and solvers: a summary, the parameters, and the YAML of an entry."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from kfeat.parameters import HANDED_IN, did_you_mean, parameter_model
 
 @dataclass(frozen=True)
 class Parameter:
-    """Parameters that a docstring explains together: their type and default in words, and what they mean."""
+    """Parameters that a docstring explains together: their type and default as text, and their meaning."""
 
     names: tuple[str, ...]
     kind: str
@@ -23,9 +23,9 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Explained:
-    """A class that a config names: `summary` is one sentence, `text` all that stands before its parameters.
+    """A class that a config can name: `summary` is one sentence, `text` the docstring before its parameters.
 
-    `entry` is what a config writes for it, with the defaults that are not null.
+    `entry` is its entry in a config, with the defaults that are not null.
     """
 
     name: str
@@ -37,12 +37,12 @@ class Explained:
 
 @cache
 def explained(part: str) -> dict[str, Explained]:
-    """Return the kernels, maps, solvers or measures (`part`: kernel, map, ...) by name, in their order."""
+    """Return the kernels, maps, solvers or measures (`part`: kernel, map, ...) by name."""
     return {name: _explained(name, cls) for name, cls in registries()[part].items()}
 
 
 def explained_one(part: str, name: str) -> Explained:
-    """Return the one of this name; raises ConfigError with the nearest name for an unknown one."""
+    """Return the explanation of one name; raises ConfigError with the nearest name for an unknown one."""
     known = explained(part)
     if name not in known:
         near = did_you_mean(name, list(known))
@@ -66,7 +66,7 @@ def _explained(name: str, cls: Any) -> Explained:
 
 
 def _parameters(section: str) -> Iterator[Parameter]:
-    """Yield the parameters of a docstring's section; those that the experiment hands in are left out."""
+    """Yield the parameters of a docstring's section, without those that the experiment sets itself."""
     for block in re.split(r"\n(?=\w)", section):
         heading, _, meaning = block.partition("\n")
         names, _, kind = heading.partition(" : ")

@@ -1,4 +1,4 @@
-"""The features that a trial's solver sees: in memory, in a file, or mapped while the solver asks for them."""
+"""The features that a trial's solver gets: in memory, in a file, or mapped batch by batch on demand."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,12 +8,12 @@ from kfeat.batches import ArrayBatches, MappedBatches, stored
 from kfeat.data import Dataset
 from kfeat.experiments.clock import Clock
 
-# How a trial is carried out, which is no part of its identity: its numbers are the same to rounding.
+# How a trial runs. This is not part of its identity: its numbers are the same up to rounding.
 Memory = Literal["in_core", "out_of_core"]
 
 
 class Features(NamedTuple):
-    """Features of the training and of the test rows; `columns` counts those of the former once trained on."""
+    """Features of the training and the test rows; call `columns` after training for the column counts."""
 
     train: Any
     test: Any
@@ -21,7 +21,7 @@ class Features(NamedTuple):
 
 
 def fit_map(feature_map: Any, X: Any, memory: Memory) -> None:
-    """Fit a map; rows on disk are not all read to see whether they are finite, since mapping them tells."""
+    """Fit a map; rows on disk are not checked for finite values here, since mapping checks them."""
     from sklearn import config_context
 
     with config_context(assume_finite=memory == "out_of_core"):
@@ -41,12 +41,12 @@ def in_core(feature_map: Any, data: Dataset, clock: Clock) -> Features:
 
 
 def out_of_core(feature_map: Any, data: Dataset, clock: Clock, solver: type, folder: Path) -> Features:
-    """Return the features as the solver can take them where memory does not hold them.
+    """Return features that need not fit into memory, in the form that the solver takes.
 
-    One that passes over them once gets batches that are mapped meanwhile, in phases `train` and `predict`.
-    One that passes again and again, or reads an array, gets them from a file of `folder` that vanishes with
-    them: to read 100,000 x 500 random Fourier features back took a sixth of the time of mapping them again
-    (from the page cache), or as much (from a disk of 1 GB/s).
+    A solver that passes over the features once gets batches that are mapped during the phases `train` and
+    `predict`. Other solvers get the features from a temporary file in `folder`. Reading 100,000 x 500 random
+    Fourier features back took a sixth of the time of mapping them again (from the page cache), or the same
+    time (from a disk of 1 GB/s).
     """
     from kfeat.diagnostics import ColumnCounter
 

@@ -1,4 +1,4 @@
-"""The hash of each dataset's content: from the data for a run; for a report from rows, if these tell it."""
+"""The hash of each dataset's content: from the data for a run, and if possible from rows for a report."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -16,9 +16,9 @@ from kfeat.saying import say_once
 
 
 def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
-    """Return the content hash of each dataset; data that nobody has pinned are fetched and read for that.
+    """Return the content hash of each dataset; data without a pinned hash are fetched and read.
 
-    Raises ConfigError where a solver is for another task than the data.
+    Raises ConfigError if a solver is for another task than the data.
     """
     check_tasks(experiment.settings, lambda source: known_task(source) or load_raw(source, **access).task)
     return {
@@ -30,12 +30,11 @@ def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
 def plan_from_rows(
     experiment: Experiment, rows: Iterable[Row], known: Mapping[Source, str] | None = None
 ) -> list[Trial]:
-    """Return the experiment's trials without a look at any data, but where rows alone do not tell which.
+    """Return the experiment's trials; data are read only if the rows name several contents of a file.
 
-    A dataset's content hash is the one in `known`, else the one that is pinned, else that of one's own file
-    as it lies there if the cache knows it, else the one that its rows name. Where these name several, one's
-    own file is read for that; if it cannot be, the latest rows decide, which come last. Where there is none,
-    no row can belong to the dataset, and its trials have no hash.
+    A dataset's content hash is taken from `known`, else from the registry or config, else from the cache (for
+    a user's own file), else from the rows. If the rows name several hashes, the user's file is read; if that
+    fails, the last rows decide. Without any hash no row can belong to the dataset, and its trials have none.
     """
     named: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -50,40 +49,40 @@ def plan_from_rows(
 
 
 def _known(source: Source) -> str | None:
-    """Return the content hash that needs no rows: stated, or of data to be generated or of a file's own."""
+    """Return the content hash that needs no rows: a pinned one, or that of generated data or a known file."""
     if isinstance(source, str):
         return entry(source).fingerprint
     try:
         return fingerprint(source)
-    except DataError:  # no cache can be read: rows tell then
+    except DataError:  # no cache can be read: the rows decide
         return None
 
 
 def _named(name: str, source: dict[str, Any] | None) -> str:
-    """Return a key of the source; an option that is not set, and may be of a newer kfeat, does not count."""
+    """Return a key of the source without options that are not set, since newer versions may add some."""
     return f"{name} {source and {key: value for key, value in source.items() if value is not None}}"
 
 
 def _key(row: Row) -> str:
-    """Return the key of a row's source; rows of an older schema, without a seed, know its name alone."""
+    """Return the key of a row's source; rows of schema 1, which have no seed, have only its name."""
     return f"{row['dataset']} of schema 1" if row["seed"] is None else _named(row["dataset"], row["source"])
 
 
 def _named_by(named: Mapping[str, Iterable[str]], source: Source) -> str | None:
-    """Return the hash that the last rows name, with a warning where others name another."""
+    """Return the hash in the last rows, with a warning if other rows have another hash."""
     name = dataset_name(source)
     contents = [*(named.get(_named(name, described(source))) or named.get(f"{name} of schema 1") or ())]
     if len(contents) < 2:
         return contents[0] if contents else None
-    why = "nobody has pinned which is meant"
+    why = "no hash is pinned"
     if isinstance(source, FileSource):
         try:
             return load_raw(source).fingerprint
         except DataError as error:
-            why = f"the file that tells which is meant cannot be read ({error})"
+            why = f"the file itself cannot be read ({error})"
     say_once(
         logging.WARNING,
-        f"{name}: its rows are of {len(contents)} different contents, and {why}; those of the content that "
-        "ran last are taken",
+        f"{name}: its rows come from {len(contents)} different versions of the data, and {why}; the rows of "
+        "the version that ran last are used",
     )
     return contents[-1]

@@ -1,4 +1,4 @@
-"""One writer at a time in an experiment's folder: whoever comes second says so, and waits."""
+"""A lock on an experiment's folder: one process writes at a time, and others say so and wait."""
 
 import logging
 import os
@@ -11,22 +11,22 @@ from filelock import FileLock, Timeout
 from kfeat.saying import plain
 
 LOCK, HOLDER = ".lock", ".lock.holder"
-TOLD_AGAIN = 600.0  # seconds after which who waits says so again
+TOLD_AGAIN = 600.0  # seconds after which a waiting process repeats its message
 
 log = logging.getLogger(__name__)
 
 
 class FolderLock:
-    """The lock on a folder; beside it, while it is held, a file says which process holds it."""
+    """The lock on a folder; while it is held, a second file says which process holds it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock = FileLock(folder / LOCK)
 
     def acquire(self, waits: bool = True) -> bool:
-        """Take the lock, and tell whether that could be done.
+        """Take the lock, and return whether that succeeded.
 
-        Where another process has it, say so on stderr and wait, if this `waits`; Ctrl-C ends the waiting.
+        If another process has it and `waits` is true, say so on stderr and wait; Ctrl-C ends the waiting.
         """
         patience = 0.0
         while True:
@@ -49,17 +49,17 @@ class FolderLock:
         return True
 
     def release(self) -> None:
-        """Give the lock back, if it is held."""
+        """Release the lock, if it is held."""
         if not self._lock.is_locked:
             return
-        with suppress(OSError):  # the folder may have become one that nobody can write to
+        with suppress(OSError):  # the folder may have become read-only
             (self._folder / HOLDER).unlink()
         self._lock.release()
 
     def _holder(self) -> str:
-        """Return who holds the lock, as far as that is known."""
+        """Return the process that holds the lock, if it is known."""
         try:
-            # A process that was killed leaves its name, which the next holder writes over.
+            # The name of a killed process stays until the next holder overwrites it.
             text = (self._folder / HOLDER).read_text(errors="replace")
         except OSError:
             text = ""

@@ -1,4 +1,4 @@
-"""Grids: a list where one value is expected; their points are counted before they are laid out."""
+"""Grids: a list where one value is expected; their points are counted before they are generated."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,29 +16,29 @@ CHAINS = frozenset({"scale", "kernels", "weights", "maps"})  # the parameters th
 
 
 def one_or_many(value: Any) -> Any:
-    """Return a list: the value where it is one, else the value alone in one."""
+    """Return the value if it is a list, else a list of the value alone."""
     return value if isinstance(value, list) else [value]
 
 
 class OneOrMany:
-    """How a key is validated that has a list of values, or one alone."""
+    """How a key is validated that takes a list of values or a single value."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        """Return pydantic's schema of the list, which takes one value too."""
+        """Return pydantic's schema of the list, which also accepts one value."""
         return core_schema.no_info_before_validator_function(one_or_many, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        """Return the JSON Schema of one value or a list of some."""
+        """Return the JSON Schema of one value or a list of values."""
         several = handler(schema)
         return {"anyOf": [several["items"], several]}
 
 
 @dataclass(frozen=True)
 class Grids:
-    """How a key is validated that has entries, each of them a grid: as the list of all their points.
+    """How a key is validated whose entries are grids: the result is the list of all their points.
 
-    One entry may stand alone, but where the key always has a list (`listed`). At least `least` are needed;
-    where that is none, null is none too. `check` has the points of one entry, and what the keys above hold.
+    A single entry needs no list, unless `listed` is true. At least `least` entries are needed; if that is 0,
+    null means no entry. `check` gets the points of one entry, and the values of the keys above.
     """
 
     least: int = 0
@@ -46,7 +46,7 @@ class Grids:
     check: Callable[[list[Any], ValidationInfo], list[Any]] | None = None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
-        """Return pydantic's schema of a list of points, for entries that are laid out."""
+        """Return pydantic's schema of the list of points."""
         entry: core_schema.CoreSchema
         entry = core_schema.no_info_before_validator_function(laid_out, handler(source))
         if self.check is not None:
@@ -57,7 +57,7 @@ class Grids:
         return core_schema.no_info_after_validator_function(_all_points, entries)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        """Return the JSON Schema of one entry or a list of some."""
+        """Return the JSON Schema of one entry or a list of entries."""
         entries = handler(schema)
         entries["items"] = entries["items"]["items"]
         return entries if self.listed else {"anyOf": [entries["items"], entries]}
@@ -94,10 +94,10 @@ def count(value: Any, key: Any = None) -> int:
 
 
 def laid_out(entry: Any) -> list[Any]:
-    """Return the points of a config's entry: each a protocol, or each a component.
+    """Return the points of a config's entry: each is a protocol or a component.
 
-    Some lists are no axes but values, each item of which may have axes: the steps of a protocol's `scale`,
-    the kernels of a sum, the maps that are stacked. Raises pydantic's ValidationError for an empty axis.
+    Some lists are values, not axes, but their items may have axes: the steps of a protocol's `scale`, the
+    kernels of a sum, the maps that are stacked. Raises pydantic's ValidationError for an empty axis.
     """
     if empty := list(_empty_axes(entry)):
         raise refuse((path, "an empty list is a grid without points") for path in empty)
@@ -113,14 +113,14 @@ def _empty_axes(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[KeyPat
 
 
 def count_trials(setting: Mapping[str, Any], repeats: int | None) -> int:
-    """Return how many trials a setting as read has at most; what is no grid at all counts once."""
+    """Return the largest number of trials that a setting can have; a value that is not a grid counts once."""
     solvers = setting.get("solvers")
     solvers = solvers if isinstance(solvers, dict) else {}
     mapped, exact = (_count_all(solvers.get(role)) for role in ("mapped", "exact"))
     maps, measures = _count_all(setting.get("maps")), _count_all(setting.get("measure"))
     drawn = _given(setting, "repeats") if repeats is None else repeats
     exact_runs = max(drawn, _given(setting, "exact_repeats") if repeats is None else 1)
-    # A method of which there is none leaves the others to be laid out.
+    # Without maps (or mapped solvers and measures) the other lists are still generated, so each counts once.
     methods = drawn * max(maps, 1) * max(mapped + measures, 1) + exact_runs * exact
     data = len(one_or_many(setting.get("dataset")))
     counts = [data, _count_all(setting.get("protocol")), _count_all(setting.get("kernel")), methods]

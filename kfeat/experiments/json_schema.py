@@ -1,6 +1,6 @@
-"""The JSON Schema of an experiment file, by which an editor completes keys and marks wrong ones.
+"""The JSON Schema of an experiment file, with which an editor completes keys and marks wrong ones.
 
-A schema says less than `kfeat plan` checks: not which map suits which kernel, nor what the data are.
+`kfeat plan` checks more than the schema: for example, which map suits which kernel.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ Schema = dict[str, Any]
 
 
 class _WithGrids(GenerateJsonSchema):
-    """The schema of the models, in which a list may stand for one value of a protocol or of a component."""
+    """The schema of the models, in which a list may replace one value of a protocol or of a component."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -28,16 +28,16 @@ class _WithGrids(GenerateJsonSchema):
         }
 
     def handle_invalid_for_json_schema(self, schema: Any, error_info: str) -> Schema:
-        """Return that what JSON cannot say, such as an array of numbers as landmarks, may be anything."""
+        """Return a schema that accepts anything, for what JSON cannot express, as an array of landmarks."""
         return {}
 
     def model_schema(self, schema: Any) -> Schema:
-        """Return the schema of a model, each of whose properties may be a grid if it is one of a trial's."""
+        """Return the schema of a model; each property may be a grid if the model is a part of a trial."""
         made, model = super().model_schema(schema), schema["cls"]
         if model not in self.entries and model.__module__ != Protocol.__module__:
             return made
         for key, each in made["properties"].items():
-            if "discriminator" in each:  # a split without options is its kind alone
+            if "discriminator" in each:  # a split without options may be written as its kind
                 each = {"anyOf": [{"enum": sorted(each["discriminator"]["mapping"])}, each]}
             if key == "scale":  # a single step needs no list
                 each = {"anyOf": [{"const": "none"}, each["items"]]}
@@ -58,8 +58,8 @@ def experiment_schema() -> Schema:
     """Return the JSON Schema (draft 2020-12) of an experiment file."""
     made = ExperimentFile.model_json_schema(schema_generator=_WithGrids)
     defs = made["$defs"]
-    del defs["Setting"]["required"]  # a setting, and a file with settings, leave keys to the other
-    del defs["Reported"]["required"]  # a file that it includes may have the rest
+    del defs["Setting"]["required"]  # a key may be in a setting or at the top of the file
+    del defs["Reported"]["required"]  # an included file may have the other keys
     include = {"type": "string", "description": "A file beside this one that completes it."}
     return {
         "$schema": GenerateJsonSchema.schema_dialect,

@@ -1,4 +1,4 @@
-"""What an experiment file says of its table and its figure."""
+"""The keys `table` and `figure` of an experiment file."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -24,9 +24,9 @@ Axes = Annotated[
 class Column(Strict):
     """A column of a paper's table: the cell of the line's setting, or with `over` the ratio over / for.
 
-    With `quickest`, `over` may speak of several cells: it is the one that maps and trains in the least time.
-    `show` is the quantity of this column alone, or a list of several. `printed` has the paper's words for a
-    ratio, by line: one for each quantity that the column shows, in their order.
+    With `quickest`, `over` may select several cells: the one that maps and trains in the least time is used.
+    `show` is the quantity or the list of quantities of this column. `printed` has the paper's text for a
+    ratio, by line: one text for each quantity that the column shows, in the same order.
     """
 
     title: Line
@@ -40,26 +40,26 @@ class Column(Strict):
     def _printed_ratios(self) -> "Column":
         if self.printed and self.over is None:
             raise ValueError(
-                "`printed` is for a column with `over`; other columns print what stands in `reported`"
+                "`printed` is for a column with `over`; other columns take printed numbers from `reported`"
             )
         if self.quickest and self.over is None:
-            raise ValueError("`quickest` chooses among the cells of `over`, and there is none")
+            raise ValueError("`quickest` chooses among the cells of `over`, so the column needs `over`")
         return self
 
     def quantities(self, lines: Sequence[str]) -> Sequence[str]:
-        """Return what the column shows in a table with these quantities on its lines."""
+        """Return the column's own quantities, or else those of the table's lines."""
         return self.show or lines
 
     def printed_ratio(self, name: str, quantity: str, lines: Sequence[str]) -> str | None:
-        """Return the paper's words for the ratio of a quantity on the line of this name; None without any."""
+        """Return the paper's text for the ratio of a quantity on the line `name`; None if there is none."""
         shown = list(self.quantities(lines))
         return self.printed[name][shown.index(quantity)] if name in self.printed else None
 
 
 class TableLayout(Strict):
-    """A table as the paper prints it: a line per setting, named by `lines`, and the columns of methods.
+    """A table in the form of the paper's: a line per setting, named by `lines`, and columns of methods.
 
-    `show` has the quantities of a setting, each on a line of its own.
+    `show` has the quantities of a setting; each has its own line.
     """
 
     lines: Literal["dataset", "kernel"]
@@ -86,7 +86,7 @@ class TableLayout(Strict):
 
 
 class ReferenceLine(Strict):
-    """A line across a figure at a value of a quantity, such as an error of 1, and its words in the legend."""
+    """A line across a figure at a value of a quantity, such as an error of 1, and its label in the legend."""
 
     of: QuantityName = SCORE
     at: float
@@ -96,15 +96,15 @@ class ReferenceLine(Strict):
 class FigureLayout(Strict):
     """A figure: `methods` (a line per method), `curves` of `y` against `x`, or the `ratios` of the table.
 
-    Of curves, settings that differ in what `rows` and `columns` name get a panel each; what they do not name
-    goes into the legend. With `y` among the rows the quantities stand below each other, else side by side.
-    The points of a curve differ in `x`, or in the parameter `along` where x is
-    measured: errors against `x: sample`, the seconds, `along: n_components`. A figure of methods shows the
-    score and the seconds of each phase, or the quantities `y` where they are given; one of ratios shows the
+    A figure of curves has one panel for each value of the keys in `rows` and `columns`; other differences are
+    in the legend. With `y` among the rows, the quantities are below each other, else side by side.
+    The points of a curve differ in `x`. If x is measured, they differ in the parameter `along`: for example,
+    errors against the seconds (`x: sample`) with `along: n_components`. A figure of methods shows the
+    score and the seconds of each phase, or the quantities `y` if they are given. A figure of ratios shows the
     columns of the table that have `over`.
     `log` names the logarithmic axes: x, y (or `true`), or some of the quantities `y`. `lines` are drawn
-    across. `numbers_from` names experiments whose printed numbers are marked beside the cells that they are
-    of, as the experiment's own numbers always are; no verdict counts them here.
+    across. `numbers_from` names experiments whose printed numbers are marked beside the same cells, as the
+    experiment's own printed numbers always are; verdicts do not count them here.
     """
 
     kind: Literal["methods", "curves", "ratios"]
@@ -127,16 +127,16 @@ class FigureLayout(Strict):
 
     @property
     def abreast(self) -> int:
-        """Return how many panels of a setting stand side by side: one for each quantity, or one."""
+        """Return how many panels of a setting are side by side: one for each quantity, or one."""
         return 1 if "y" in self.rows else len(self.y)
 
     def in_decades(self, name: str) -> bool:
-        """Tell whether the axis of a quantity of `y` is logarithmic."""
+        """Return whether the axis of a quantity of `y` is logarithmic."""
         return "y" in self.log or name in self.log
 
 
 def as_figure(value: Any) -> Any:
-    """Return a figure given by its kind alone as a mapping."""
+    """Return a figure as a mapping, if it is given by its kind alone."""
     return {"kind": value} if isinstance(value, str) else value
 
 

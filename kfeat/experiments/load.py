@@ -1,4 +1,4 @@
-"""An experiment file: YAML -> typed, every problem of the file reported at once with its line and path."""
+"""Reading an experiment file: from YAML to typed objects; all problems are reported with line and path."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -24,15 +24,15 @@ from kfeat.experiments.switches import Switch, checked_switches
 from kfeat.experiments.yaml_file import SUFFIXES, Document
 from kfeat.parameters import did_you_mean
 
-EXACT = "exact"  # what `map` is called where there is none, in `for:` and in --maps
+EXACT = "exact"  # the value of `map` for a method without a map, in `for:` and in --maps
 SHARED = [each.alias or name for name, each in Setting.model_fields.items()]  # keys that settings share
 
 
 class ExperimentFile(Strict):
-    """All that an experiment file says, once its shared keys have been handed to each of its settings.
+    """The content of an experiment file, after its shared keys have been copied to each of its settings.
 
-    `stand_ins` says of a dataset which one it stands in for, such as `gisette_mnist: Gisette`: figures say so
-    where they name it, and tables below.
+    `stand_ins` says which dataset another one replaces, such as `gisette_mnist: Gisette`. Figures say so
+    where they name it; tables say so below.
     """
 
     settings: Annotated[list[Setting], MinLen(1)]
@@ -49,17 +49,17 @@ class ExperimentFile(Strict):
     @field_validator("settings")
     @classmethod
     def _can_run(cls, settings: list[Setting]) -> list[Setting]:
-        """Refuse settings none of which has what its maps, or its `mapped` solvers, need to run.
+        """Refuse settings if no setting combines maps with a `mapped` solver or a measure.
 
-        What is left out on purpose, as in `mapped: null` or `maps: []`, is not missed.
+        Something that is left out explicitly, as in `mapped: null` or `maps: []`, is allowed.
         """
         if any(one.maps and (one.mapped_solvers or one.measures) for one in settings):
             return settings
         problems: list[tuple[KeyPath, str]] = []
         for i, one in enumerate(settings):
             if one.maps and "mapped" not in one.solvers.model_fields_set:
-                what = "nothing is done with the features: add a `mapped` solver to `solvers`, or a `measure`"
-                problems.append(((i, "maps"), f"{what}; `mapped: null` says that this is meant"))
+                what = "nothing uses the features: add a `mapped` solver to `solvers`, or a `measure`"
+                problems.append(((i, "maps"), f"{what}; write `mapped: null` if this is intended"))
             if one.mapped_solvers and "maps" not in one.model_fields_set:
                 problems.append(((i, "solvers"), "`mapped` solvers need features: add `maps`"))
         if problems:
@@ -69,7 +69,7 @@ class ExperimentFile(Strict):
     @field_validator("rows_from")
     @classmethod
     def _exist(cls, names: list[str], info: ValidationInfo) -> list[str]:
-        """Refuse the name of no config, where it is known where these are."""
+        """Refuse names without a config, if the folder of configs is known."""
         root = configs_above(info.context) if info.context else None
         if root is None:
             return names
@@ -87,7 +87,7 @@ class ExperimentFile(Strict):
     @field_validator("stand_ins")
     @classmethod
     def _known_data(cls, stand_ins: dict[str, str], info: ValidationInfo) -> dict[str, str]:
-        if "settings" not in info.data:  # which have a problem of their own, and may name the data
+        if "settings" not in info.data:  # they have an error, and might name the data
             return stand_ins
         here = [source for setting in info.data["settings"] for source in setting.datasets]
         known = {*registry(), *(one if isinstance(one, str) else one.name for one in here)}
@@ -101,17 +101,17 @@ class ExperimentFile(Strict):
         table = info.data.get("table")
         has_ratios = table is not None and any(column.over for column in table.columns)
         if figure is not None and figure.kind == "ratios" and "table" in info.data and not has_ratios:
-            raise ValueError("ratios are those of a `table` with columns that have `over`, and there is none")
+            raise ValueError("ratios need a `table` with columns that have `over`")
         return figure
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment: its settings, how its report looks, and what the paper printed."""
+    """One experiment: its settings, the form of its report, and what the paper printed."""
 
     name: str
     path: Path
-    keys: Mapping[str, Any] = field(compare=False, repr=False)  # of the file as read
+    keys: Mapping[str, Any] = field(compare=False, repr=False)  # of the file, before validation
     settings: Sequence[Setting]
     title: str
     seed: int
@@ -122,7 +122,7 @@ class Experiment:
     stand_ins: Mapping[str, str]
     table: TableLayout | None
     figure: FigureLayout | None
-    changed: bool = False  # by the command line: the plan may lack what claims speak of
+    changed: bool = False  # by the command line: cells of the claims may be missing
 
     @property
     def datasets(self) -> list[Source]:
@@ -130,10 +130,10 @@ class Experiment:
         return list(dict.fromkeys(source for setting in self.settings for source in setting.datasets))
 
     def resolved(self) -> dict[str, Any]:
-        """Return a config's keys with nothing left to be filled in; it is a config too, of the same trials.
+        """Return the keys of a config of the same trials in which all grids and defaults are written out.
 
-        Each point of a grid is an item of its own, and each kernel, map and solver has all of its parameters.
-        `reported`, `claims`, `switches`, `table` and `figure` are as the file and what it includes have them.
+        Each point of a grid is its own item, and each kernel, map and solver has all of its parameters.
+        `reported`, `claims`, `switches`, `table` and `figure` are taken from the file and its include.
         """
         settings = []
         for setting in self.settings:
@@ -147,7 +147,7 @@ class Experiment:
 
 
 def _as_keys(value: Any) -> Any:
-    """Return a part of a setting as a config writes it, without what is null."""
+    """Return a part of a setting as keys of a config, without null values."""
     if isinstance(value, list | tuple):
         return [_as_keys(item) for item in value]
     if isinstance(value, Component):
@@ -170,7 +170,7 @@ def load_experiment(
 ) -> Experiment:
     """Return the experiment in `path`, with `key=value` overrides and the command line's choices.
 
-    Raises ConfigError that lists every problem of the file with its line and path.
+    Raises ConfigError, which lists every problem of the file with its line and path.
     """
     file = read_file(path)
 
@@ -187,7 +187,7 @@ def load_experiment(
 
 
 def _handed_down(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the file with its shared keys in each of its settings, which may replace them."""
+    """Return the file with its shared keys copied to each setting that does not replace them."""
     shared = {key: value for key, value in raw.items() if key in SHARED}
     settings = raw.get("settings")
     if settings is None:
@@ -198,7 +198,7 @@ def _handed_down(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_giant(keys: Mapping[str, Any], path: Path, repeats: int | None) -> None:
-    """Raise ConfigError where the file's grids have too many points, before they are laid out."""
+    """Raise ConfigError if the file's grids have too many points, before they are generated."""
     trials = sum(count_trials(part, repeats) for part in settings_of(keys).values())
     if trials > MAX_TRIALS:
         raise ConfigError(
@@ -220,19 +220,19 @@ def _typed(file: Document, path: Path, repeats: int | None) -> Experiment:
 def _selected(
     experiment: Experiment, names: Sequence[str] | None, exact: bool, repeats: int | None
 ) -> Experiment:
-    """Return what of the experiment is run: the methods named (all for None), and the exact ones if `exact`.
+    """Return the part of the experiment to run: the named maps (None: all), and exact solvers if `exact`.
 
-    `repeats` replaces that of every setting; exact machines, which may be slow, then run so often at most.
-    Raises ConfigError for a name that the experiment does not have, and where nothing is left.
+    `repeats` replaces that of every setting; exact solvers, which may be slow, then run at most so often.
+    Raises ConfigError for a name that the experiment does not have, and if nothing remains to run.
     """
-    there = list(dict.fromkeys(item.name for setting in experiment.settings for item in setting.maps))
+    known = list(dict.fromkeys(item.name for setting in experiment.settings for item in setting.maps))
     if any(setting.exact_solvers for setting in experiment.settings):
-        there.append(EXACT)
-    names = there if names is None else names
-    if unknown := [name for name in names if name not in there]:
+        known.append(EXACT)
+    names = known if names is None else names
+    if unknown := [name for name in names if name not in known]:
         raise ConfigError(
-            f"--maps: '{unknown[0]}' is not in {experiment.path}{did_you_mean(unknown[0], there)}; "
-            f"there are: {', '.join(there) or 'none'}"
+            f"--maps: '{unknown[0]}' is not in {experiment.path}{did_you_mean(unknown[0], known)}; "
+            f"there are: {', '.join(known) or 'none'}"
         )
     settings = [_of_setting(setting, names, exact and EXACT in names) for setting in experiment.settings]
     running = [setting for setting in settings if setting.maps or setting.exact_solvers]
@@ -252,7 +252,7 @@ def _selected(
 
 
 def _of_setting(setting: Setting, names: Sequence[str], exact: bool) -> Setting:
-    """Return the setting with what it runs of these methods, and nothing else."""
+    """Return the setting reduced to these methods."""
     maps = [item for item in setting.maps if item.name in names]
     if not maps or not (setting.mapped_solvers or setting.measures):
         setting = setting.model_copy(update={"measures": []})

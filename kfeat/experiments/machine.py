@@ -1,4 +1,4 @@
-"""What a row says of the machine and the software that made it."""
+"""The machine and the software that a row records."""
 
 import ctypes
 import hashlib
@@ -11,16 +11,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-# What a row's environment says beside the packages.
+# The keys of a row's environment beside the packages.
 MACHINE = ("processor", "cores", "host", "system", "python", "commit")
 PACKAGES = ("kfeat", "numpy", "scipy", "scikit-learn", "liblinear-official", "libsvm-official")
 
 
 @cache
 def environment() -> dict[str, Any]:
-    """Return versions, processor, cores, host and commit of kfeat's source tree (`+` where it was changed).
+    """Return versions, processor, cores, host and commit of kfeat's source tree (with `+` if it was changed).
 
-    The host is a hash of the machine's name, by which machines of one kind can be told apart.
+    The host is a hash of the machine's name, which distinguishes machines of the same kind.
     """
     return {
         "python": platform.python_version(),
@@ -56,13 +56,13 @@ def _commit() -> str | None:
 
 
 def give_memory_back() -> None:
-    """Give the system what this process has freed: glibc keeps it, LIBSVM's 700 MB for instance."""
+    """Return freed memory to the system; glibc would keep it, for instance 700 MB of LIBSVM."""
     with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def reset_peak_memory() -> None:
-    """Make `peak_memory_mb` count from now on, where the system can (Linux)."""
+    """Make `peak_memory_mb` count from now on, if the system supports it (Linux)."""
     give_memory_back()
     try:
         Path("/proc/self/clear_refs").write_text("5")
@@ -71,7 +71,7 @@ def reset_peak_memory() -> None:
 
 
 def peak_memory_mb() -> float | None:
-    """Return the largest resident size of this process since the reset, in MB; None where unknown."""
+    """Return the largest resident size of this process since the reset, in MB; None if unknown."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Rows that several machines made, put into one folder that has, as runs/ has, a folder per experiment."""
+"""Merging the rows of several machines into one folder, which has a folder per experiment, as runs/ does."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from kfeat.experiments.store import ROWS, Store, folders_with_rows, gathered_row
 
 @dataclass(frozen=True)
 class Merged:
-    """What came of one experiment's rows: how many there are now, and how many of them are new or better."""
+    """The result for one experiment: how many rows it has now, and how many of them are new or better."""
 
     rows: int
     new: int
     better: int
 
     def __str__(self) -> str:
-        return f"{self.rows} rows, {self.new} new, {self.better} better than those there were"
+        return f"{self.rows} rows, {self.new} new, {self.better} better than before"
 
 
 def merge(folders: Sequence[Path], into: Path) -> dict[str, Merged]:
-    """Put the rows below `folders` into `into`; return what came of each experiment, by its name.
+    """Copy the rows below `folders` to `into`; return the result of each experiment by its name.
 
-    A file of rows keeps its place below its folder, so that the configs need not be known. Of two rows with
-    one id the better counts, as `gathered_rows` has it; one no better than that in `into` changes nothing.
-    No row is removed. All rows are read before any is written; each experiment's come in one step.
-    Raises StoreError where a row is not valid, or a folder has none.
+    A file of rows keeps its path below its folder, so the configs are not needed. Of two rows with the same
+    id the better one is kept, as in `gathered_rows`; a row that is no better than the one in `into` changes
+    nothing. No row is removed. All rows are read before any is written; an experiment's rows are written in
+    one step. Raises StoreError if a row is not valid, or a folder has no rows.
     """
     for folder in folders:
         if folder.resolve() in into.resolve().parents:
@@ -43,7 +43,7 @@ def merge(folders: Sequence[Path], into: Path) -> dict[str, Merged]:
                 f"name the folder above it, or --into {into / one.resolve().name}"
             )
     for name in names:
-        read_rows(into / name)  # an invalid row there, too, is found before anything is written
+        read_rows(into / name)  # finds an invalid row there before anything is written
     return {name: _merge_one(into / name, rows[name]) for name in names}
 
 
@@ -52,7 +52,7 @@ def _experiments(folder: Path) -> list[str]:
     names = [path.relative_to(folder).as_posix() for path in folders_with_rows(folder)]
     if not names:
         raise StoreError(
-            f"{folder}: expected rows, {ROWS} in a folder per experiment, as below runs/; there are none"
+            f"{folder}: expected rows ({ROWS} in a folder per experiment, as below runs/), found none"
         )
     return names
 
@@ -64,9 +64,9 @@ def _best(name: str, folders: Sequence[Path]) -> dict[str, Row]:
 
 def _merge_one(folder: Path, rows: dict[str, Row]) -> Merged:
     with Store(folder) as store:
-        there = read_rows(folder)
-        new = {key: row for key, row in rows.items() if key not in there}
-        better = {key: row for key, row in rows.items() if key in there and worth(row) > worth(there[key])}
+        old = read_rows(folder)
+        new = {key: row for key, row in rows.items() if key not in old}
+        better = {key: row for key, row in rows.items() if key in old and worth(row) > worth(old[key])}
         if new or better:
             store.append_together([*new.values(), *better.values()])
-    return Merged(len(there) + len(new), len(new), len(better))
+    return Merged(len(old) + len(new), len(new), len(better))

@@ -1,4 +1,4 @@
-"""What the models of a config share: strictness, names, which are folders too, titles, and quantities."""
+"""Types that the models of a config share: strict mappings, names (also of folders), titles, quantities."""
 
 import re
 from pathlib import Path
@@ -18,32 +18,32 @@ _ALLOWED = (
 
 
 def experiment_name(path: Path) -> str:
-    """Return the folder of an experiment below runs/ and results/: its path below `configs`, or its stem.
+    """Return an experiment's folder below runs/ and results/: the config's path below `configs`, or its stem.
 
-    Raises ConfigError for a name outside of the safe alphabet.
+    Raises ConfigError for a name with other characters than `_ALLOWED`.
     """
     *folders, stem = path.with_suffix("").parts or ("",)
     below = folders[len(folders) - folders[::-1].index("configs") :] if "configs" in folders else []
     try:
         return safe_name("/".join([*below, stem]))
     except ValueError as error:
-        raise ConfigError(f"{path}: its name is that of a folder of rows; {error}; rename it") from None
+        raise ConfigError(f"{path}: its name is that of its folder of rows; {error}; rename it") from None
 
 
 def configs_above(path: Path) -> Path | None:
-    """Return the folder `configs` below which a config has its name; None where it is in none."""
+    """Return the folder `configs` that contains a config; None if there is none."""
     return next((folder for folder in path.parents if folder.name == "configs"), None)
 
 
 def safe_name(name: str) -> str:
-    """Return the name of an experiment; raises ValueError if it could lead out of the folder of rows."""
+    """Return the name of an experiment; raises ValueError if it could point outside the folder of rows."""
     if not all(_PART.fullmatch(part) for part in name.split("/")):
         raise ValueError(f"expected {_ALLOWED} (got {name!r})")
     return name
 
 
 def one_line(text: str) -> str:
-    """Return the text; raises ValueError unless it is one line, whose mathematics (`$...$`) can be drawn."""
+    """Return the text; raises ValueError unless it is one line and its mathematics `$...$` can be drawn."""
     if re.search("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]", text):
         raise ValueError("expected one line of text, without tabs and control characters")
     if len(text) > MAX_LENGTH:
@@ -54,7 +54,7 @@ def one_line(text: str) -> str:
 
 
 def _check_mathematics(text: str) -> None:
-    """Raise ValueError where the figure could not be drawn; a single `$` is a dollar to matplotlib too."""
+    """Raise ValueError if a figure could not draw the text; matplotlib takes a single `$` as a dollar."""
     # Imported here: it takes a fifth of a second, and few texts have mathematics.
     from matplotlib.cbook import is_math_text
     from matplotlib.mathtext import MathTextParser
@@ -72,7 +72,7 @@ def _check_mathematics(text: str) -> None:
 
 def known_quantity(name: str) -> str:
     """Return a quantity's name, or raise ValueError with the nearest one."""
-    # The measures declare quantities of their own; they bring scikit-learn in, so only those who ask wait.
+    # The measures declare their own quantities. Imported here, since they load scikit-learn.
     import kfeat.experiments.measures  # noqa: F401
 
     return name if name == SCORE else quantity_named(name).name
@@ -80,7 +80,7 @@ def known_quantity(name: str) -> str:
 
 Name = Annotated[str, AfterValidator(safe_name)]
 Line = Annotated[str, AfterValidator(one_line)]
-# A declared quantity, a parameter such as kernel.gamma, or `score`: that by which a row is judged.
+# A declared quantity, a parameter such as kernel.gamma, or `score`: the quantity by which a row is judged.
 QuantityName = Annotated[str, AfterValidator(known_quantity)]
 
 

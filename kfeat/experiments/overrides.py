@@ -1,4 +1,4 @@
-"""The keys of a config before they are checked: its own, those of the file that it includes, and --set."""
+"""The keys of a config before validation: its own, those of the file that it includes, and --set."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -8,15 +8,15 @@ from typing import Any
 from kfeat.errors import ConfigError
 from kfeat.experiments.yaml_file import Document, Lines, read_mapping, read_text
 
-Target = tuple[Any, Lines, Any]  # a mapping or list, its lines, and the key or position that is to be set
+Target = tuple[Any, Lines, Any]  # a mapping or list, its lines, and the key or position to set
 COMPLETED: dict[str, type] = {"reported": dict, "solvers": dict, "switches": list}
 
 
 def read_file(path: Path) -> Document:
     """Return the keys of an experiment file, completed by the file that it includes.
 
-    Keys of the file come first. What both hold as a mapping (`reported`, `solvers`) is completed key by
-    key, and `switches` by the keys that they speak of.
+    Keys of the file have priority over included ones. The mappings `reported` and `solvers` are merged key by
+    key, and `switches` by their `key`.
     """
     own = read_mapping(path)
     if "include" not in own.value:
@@ -37,7 +37,7 @@ def read_file(path: Path) -> Document:
 
 
 def _complete(mine: Any, my_lines: Lines, others: Any, other_lines: Lines) -> None:
-    """Add to a mapping the keys that it lacks, to a list the switches whose key none of its own has."""
+    """Add to a mapping the keys that it lacks, or to a list the switches with other keys."""
     if isinstance(mine, dict):
         for values, more in ((mine, others), (my_lines, other_lines)):
             values.update({**more, **values})
@@ -50,9 +50,9 @@ def _complete(mine: Any, my_lines: Lines, others: Any, other_lines: Lines) -> No
 
 
 def _beside(path: Path, include: Any) -> Path:
-    """Return the included file; raises ConfigError unless it lies in the config's folder or below it.
+    """Return the included file; raises ConfigError unless it is in the config's folder or below it.
 
-    A config may come from others: it must not show what else lies on this machine.
+    A config may come from someone else: it must not read other files of this machine.
     """
     if isinstance(include, str):
         name, folder = PurePath(include), path.parent
@@ -66,10 +66,10 @@ def _beside(path: Path, include: Any) -> Path:
 
 
 def apply_override(document: Document, override: str, shared: Collection[str] = ()) -> None:
-    """Set one `a.b.0.c=value` in a config's keys; raises ConfigError where they have no such place.
+    """Set one `a.b.0.c=value` in a config's keys; raises ConfigError if they have no such place.
 
     A key that settings share (`shared`) is set in every setting that replaces it, and at the top of the
-    file where a setting takes it from there. A word below a list means each of its items.
+    file if a setting takes it from there. A key after a list is set in each item of the list.
     """
     key, equals, text = override.partition("=")
     if not equals or not key:
@@ -88,23 +88,23 @@ def apply_override(document: Document, override: str, shared: Collection[str] = 
 
 
 def settings_of(keys: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
-    """Return the settings of a file by their positions, without what is no mapping."""
+    """Return the settings of a file that are mappings, by position."""
     settings = keys.get("settings")
     items = enumerate(settings if isinstance(settings, list) else [])
     return {i: part for i, part in items if isinstance(part, dict)}
 
 
 def refuse_idle(overrides: Sequence[str], typed: Callable[[Sequence[str]], tuple[Any, Any]]) -> None:
-    """Raise ConfigError for an override whose effect other options of the command line undo.
+    """Raise ConfigError for an override that other options of the command line make useless.
 
-    `typed` returns the experiment with some of the overrides: as the file has it, and what of that is run.
-    Setting a key to the value that it has is no error.
+    `typed` returns the experiment with some of the overrides: the whole, and the part of it that is run.
+    Setting a key to its present value is not an error.
     """
 
     def result(some: Sequence[str]) -> Any:
         try:
             return typed(some)
-        except ConfigError:  # overrides that are valid only together with others change something
+        except ConfigError:  # an override that is valid only together with others has an effect
             return None
 
     for i, override in enumerate(overrides):
@@ -120,7 +120,7 @@ def refuse_idle(overrides: Sequence[str], typed: Callable[[Sequence[str]], tuple
 
 
 def _holders(keys: dict[str, Any], lines: Lines, key: str) -> list[tuple[dict[str, Any], Lines]]:
-    """Return the settings that replace `key`, and the top of the file unless all of them do."""
+    """Return the settings that replace `key`, and the top of the file unless every setting replaces it."""
     settings = settings_of(keys)
     replacing = [(part, lines["settings"][1][i][1]) for i, part in settings.items() if key in part]
     return replacing if replacing and len(replacing) == len(settings) else [(keys, lines), *replacing]
@@ -134,10 +134,10 @@ def _targets(value: Any, lines: Lines, parts: Sequence[str]) -> Iterator[Target]
             yield from _targets(item, lines[i][1], parts)
         return
     key = int(first) if isinstance(value, list) else first
-    there = key in value if isinstance(value, dict) else isinstance(value, list) and int(key) < len(value)
-    if rest and there:
+    exists = key in value if isinstance(value, dict) else isinstance(value, list) and int(key) < len(value)
+    if rest and exists:
         yield from _targets(value[key], lines[key][1], rest)
-    elif not rest and (there or isinstance(value, dict)):
+    elif not rest and (exists or isinstance(value, dict)):
         yield value, lines, key
 
 
@@ -146,7 +146,7 @@ def _is_position(part: str) -> bool:
 
 
 def _obstacle(target: Any, parts: Sequence[str]) -> str:
-    """Return why `parts` lead nowhere: the first of them that is not there."""
+    """Return why `parts` lead nowhere: the first of them that does not exist."""
     for i, part in enumerate(parts):
         place = ".".join(parts[:i])
         if isinstance(target, list) and _is_position(part) and int(part) < len(target):

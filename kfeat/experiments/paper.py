@@ -1,4 +1,4 @@
-"""What a paper prints and claims, as the `reported` and `claims` of an experiment file."""
+"""What a paper prints and claims: the keys `reported` and `claims` of an experiment file."""
 
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
@@ -27,10 +27,10 @@ _UNITS = {"ms": 0.001} | {
 
 
 def seconds_printed(text: str) -> tuple[float, float]:
-    """Return the least and the most seconds that a printed time may stand for.
+    """Return the smallest and the largest number of seconds that a printed time can mean.
 
     The last digit is taken as rounded: `1.6 mins` is 93 to 99 seconds; `< 1 sec` is 0 to 1. Raises ValueError
-    for what is not a time.
+    if the text is not a time.
     """
     found = _TIME.fullmatch(text.strip())
     if found is None or found["unit"] not in _UNITS or not float(found["number"]):
@@ -43,7 +43,7 @@ def seconds_printed(text: str) -> tuple[float, float]:
 
 
 def time_text(text: str) -> str:
-    """Return a time as printed; raises ValueError for what is none."""
+    """Return a printed time; raises ValueError if the text is not a time."""
     seconds_printed(text)
     return text
 
@@ -59,11 +59,11 @@ class PrintedTime(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Return what a column of this printed time is called: `paper's test time`."""
+        """Return the title of a column of this printed time: `paper's test time`."""
         return f"paper's {self.key.replace('_', ' ')}"
 
 
-# The times that stand beside a printed score, by the quantity with which each is compared.
+# The times that are printed beside a score, by the quantity with which each is compared.
 PRINTED_TIMES = {"fit": PrintedTime("time", "map + train"), "test": PrintedTime("test_time", "test")}
 
 
@@ -86,10 +86,10 @@ def citation(text: Any) -> Citation:
 
 
 class Explained(Strict):
-    """What a config says of a number or a claim that does not stand as printed.
+    """What a config says about a printed number or claim that is not reproduced.
 
-    `evidence` cites the claims on which an `explanation` rests: each has to be reproduced on its rows, else
-    nothing is explained. `unexplained` says of a difference that nobody can explain yet what was tried.
+    `evidence` cites the claims on which an `explanation` rests: each must be reproduced on its rows, else the
+    explanation does not count. `unexplained` says what was tried on a difference without an explanation.
     """
 
     explanation: str | None = None
@@ -99,14 +99,14 @@ class Explained(Strict):
     @model_validator(mode="after")
     def _one_or_the_other(self) -> Self:
         if self.evidence and not self.explanation:
-            raise ValueError("evidence: lacks the explanation that rests on it")
+            raise ValueError("evidence: needs an explanation that rests on it")
         if self.explanation and self.unexplained:
             raise ValueError("needs explanation or unexplained, not both")
         return self
 
 
 class ReportedNumber(Explained):
-    """A number that the paper prints: the cell it belongs to, its mean and spread, and where it stands.
+    """A number that the paper prints: its cell, its mean and spread, and where the paper prints it.
 
     `for` names the cell by the keys of `Trial.describe`, `of` the quantity: by default the score. The mean is
     in the unit in which tables print the quantity, such as per cent of accuracy. `time` is the time printed
@@ -134,9 +134,8 @@ class ReportedNumber(Explained):
 class Reported(Strict):
     """What the paper prints: means over `runs` runs, on the `machine`.
 
-    Ours count as reproduced within `slack` of them, or within two of the printed standard deviations.
-    `lost` names what is printed and cannot be read, such as the curves of a figure that a scan has lost: it
-    counts as missing.
+    A number is reproduced if ours differs by at most `slack`, or by two of the printed standard deviations.
+    `lost` names what is printed but cannot be read, such as curves that a scan has lost; this is missing.
     """
 
     source: str
@@ -154,39 +153,39 @@ class Reported(Strict):
         return self
 
     def slack_of(self, number: ReportedNumber) -> float:
-        """Return how far off ours may be: the slack, or two of the printed standard deviations."""
+        """Return how far ours may differ: the slack, or two of the printed standard deviations."""
         return max(number.slack or self.slack, 2 * (number.sd or 0.0))
 
 
 def reported_number(reported: Reported | None, trial: "Trial") -> ReportedNumber | None:
-    """Return the printed score of the trial's cell; raises ConfigError if several speak of it."""
+    """Return the printed score of the trial's cell; raises ConfigError if there are several."""
     return reported_numbers(reported, trial).get(SCORE)
 
 
 def reported_numbers(reported: Reported | None, trial: "Trial") -> dict[str, ReportedNumber]:
-    """Return the printed numbers of the trial's cell by quantity; raises ConfigError if two are of one."""
+    """Return the printed numbers of the trial's cell by quantity; raises ConfigError if two have the same."""
     found: dict[str, ReportedNumber] = {}
     for number in reported.numbers if reported else []:
         if matches(number.cell, trial) and found.setdefault(number.of, number) is not number:
             places = f"{found[number.of].where} and {number.where}"
-            raise ConfigError(f"reported.numbers: {places} speak of the same cell; make their `for` differ")
+            raise ConfigError(f"reported.numbers: {places} are for the same cell; make their `for` differ")
     return found
 
 
 class Claim(Explained):
-    """A sentence of the paper as an assertion over cells.
+    """A sentence of the paper as an assertion about cells.
 
-    `kind` says whose it is: the paper's (`paper`), the paper's but judged on data that stand in for its own
-    (`stand_in`), or kfeat's own (`own`). `id` is the name by which explanations cite it. `bound_before` marks
-    a bound that was set after the rows were seen, and says which one it replaced.
+    `kind` says whose claim it is: the paper's (`paper`), the paper's judged on other data (`stand_in`), or
+    kfeat's own (`own`). Explanations cite it by its `id`. `bound_before` marks a bound that was set after the
+    rows were seen, and has the earlier bound.
 
-    `of` is read off the cells that `value`, or both sides of `difference` (A - B) or `ratio` (A / B),
-    select by the keys of `Trial.describe` (a list means one of its values): once in every setting that
-    `for` selects, or, with `across`, once over all of them. Where both sides have maps of several sizes,
-    equal sizes are compared. `growth` is the exponent e of quantity ~ x^e, with x the key `against` (or
-    `n_features`, that of the data), fitted over the upper half of its values. The direction holds if the
-    number is above (below) the bound, in all cases or, for "up to", in any. `size` is the interval that
-    counts as what the paper says, `printed` its words.
+    `of` is the quantity. Cells are selected by the keys of `Trial.describe`, where a list means any of its
+    values: by `value`, or by the two sides of `difference` (A - B) or `ratio` (A / B). This is done once in
+    every setting that `for` selects, or, with `across`, once over all of them. If both sides have maps of
+    several sizes, equal sizes are compared. `growth` is the exponent e of quantity ~ x^e, with x the key
+    `against` (or `n_features` of the data), fitted over the upper half of its values. The direction holds if
+    the number is above (below) the bound in all cases, or in any case with `cases: any`. `size` is the
+    interval that agrees with the paper, `printed` the paper's text.
     """
 
     id: Name | None = None
@@ -215,7 +214,7 @@ class Claim(Explained):
         if self.above is None and self.below is None:
             raise ValueError("needs a bound: above or below")
         if self.growth is None and "against" in self.model_fields_set:
-            raise ValueError("against: only growth has it")
+            raise ValueError("against: only growth takes it")
         if self.growth is not None and self.against == "n_features" and not self.across:
             raise ValueError("growth against n_features needs `across: true`: a setting has one n_features")
         ends = [end for end in self.size or [] if end is not None]

@@ -22,7 +22,7 @@ from kfeat.experiments.store import ended
 if TYPE_CHECKING:
     from kfeat.experiments.load import Experiment
 
-# What to run again of what is done; a number N: what was not timed, until each cell has N timed runs.
+# Which finished trials run again; a number N: untimed ones, until each cell has N timed runs.
 Again = Literal["nothing", "untimed", "everything"] | int
 
 
@@ -47,15 +47,15 @@ def _joined(items: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Trial:
-    """One map (or none: the exact kernel machine) and one solver or measure of the map, on one split, once.
+    """One map (or none: an exact method) and one solver or measure of the map, on one split, once.
 
     Its `id` is a hash over what determines its numbers. Seeds are derived so that comparisons are paired:
     all methods of a repeat share the split, all solvers of a map share the features, and neither loop
     order nor the other trials of the plan matter.
 
-    `fingerprint` is None where nobody knows the content of the data: such a trial can be counted and named,
-    but it has no row, and it is told from others by its source. `memory` is how the trial is carried out, and
-    no part of its identity.
+    `fingerprint` is None if the content of the data is not known: such a trial can be counted and named, but
+    it has no row, and its source distinguishes it from others. `memory` is how the trial runs; it is not
+    part of its identity.
     """
 
     source: Source
@@ -75,7 +75,7 @@ class Trial:
 
     @property
     def data_key(self) -> str:
-        """Return what tells the data from others: the hash of their content, else what the config says."""
+        """Return what identifies the data: the hash of their content, else what the config says."""
         return self.fingerprint or f"unknown content: {self.source!r}"
 
     @property
@@ -99,7 +99,7 @@ class Trial:
         return _hash(_joined(self._parts))[:16]
 
     def at_repeat(self, repeat: int) -> "Trial":
-        """Return the same trial in another repeat; what repeats have in common is derived once for all."""
+        """Return the same trial in another repeat; what repeats have in common is computed only once."""
         common = {"cell": self.cell, **vars(self), "repeat": repeat}
         other = object.__new__(Trial)
         vars(other).update({key: value for key, value in common.items() if key not in ("id", "seeds")})
@@ -118,14 +118,14 @@ class Trial:
 
     @property
     def components(self) -> dict[str, Component | None]:
-        """Return what works on the data: the map (None: exact), and the solver or the measure."""
+        """Return the map (None: exact), and the solver or the measure."""
         if self.measure is not None:
             return {"map": self.map, "measure": self.measure}
         return {"map": self.map, "solver": self.solver}
 
     @cached_property
     def seeds(self) -> dict[str, int]:
-        """Return the seeds of the split, of the map's draw and of the solver, each below 2^31."""
+        """Return the seeds of the split, the map and the solver, each below 2^31."""
         drawn = {**self._data, "repeat": self.repeat}
         drawn |= {"kernel": self.kernel.draws(), "map": self.map and self.map.draws()}
         return {
@@ -135,7 +135,7 @@ class Trial:
         }
 
     def describe(self) -> Mapping[str, Any]:
-        """Return the flat keys that a config's `for:` and a table's columns speak of."""
+        """Return the flat keys by which a config's `for:` and a table's columns select trials."""
         return self._flat
 
     @cached_property
@@ -158,21 +158,21 @@ def dataset_name(source: Source) -> str:
 
 
 def described(source: Source) -> dict[str, Any] | None:
-    """Return what a row says of data that a name alone does not tell; None for a registered dataset."""
+    """Return the source's parameters as in a row; None for a registered dataset, which has only a name."""
     return None if isinstance(source, str) else dict(source.model_dump(mode="json"))
 
 
 def plan(experiment: "Experiment", fingerprints: Mapping[Source, str]) -> list[Trial]:
-    """Return the trials in the order they run: repeat by repeat, then the exact machines, which are slow.
+    """Return the trials in the order they run: repeat by repeat, then the exact solvers, which are slow.
 
-    `fingerprints` maps each dataset to the hash of its content; one that it lacks has trials without rows.
+    `fingerprints` maps each dataset to the hash of its content; trials of other datasets have no rows.
     """
     trials = {trial.id: trial for trial in every_trial(experiment, fingerprints)}
     return list(trials.values())
 
 
 def every_trial(experiment: "Experiment", fingerprints: Mapping[Source, str]) -> Iterator[Trial]:
-    """Yield the trial of each point of the settings' grids in order, with those that are equal to others."""
+    """Yield the trial of each point of the settings' grids in order; equal trials may occur several times."""
     for here in experiment.settings:
         for source, protocol, kernel in product(here.datasets, here.protocols, here.kernels):
             common = (source, fingerprints.get(source), protocol, kernel)
@@ -186,7 +186,7 @@ def every_trial(experiment: "Experiment", fingerprints: Mapping[Source, str]) ->
                 for item, measure in product(here.maps, here.measures)
             ]
             exact = [Trial(*common, None, solver, 0, seed) for solver in here.exact_solvers]
-            # The exact machine has no draw: it repeats for its times, or once per split where these differ.
+            # An exact solver is not random: it repeats to measure times, or runs once on each random split.
             exact_repeats = here.repeats if protocol.random else here.exact_repeats
             for group, repeats in ((methods, here.repeats), (exact, exact_repeats)):
                 for repeat, trial in product(range(repeats), group):
@@ -198,9 +198,9 @@ def _seed(value: Any) -> int:
 
 
 def drawn(row: Mapping[str, Any]) -> bool:
-    """Tell whether a row's trial might have had another score: by the draw of a map or of the split.
+    """Return whether a row's score is random, through its map or its split.
 
-    So it is taken to be where the row has a protocol that this version does not know.
+    It counts as random if this version does not know the row's protocol.
     """
     protocol = {name: value for name, value in row["protocol"].items() if name != "version"}
     try:
@@ -212,25 +212,25 @@ def drawn(row: Mapping[str, Any]) -> bool:
 def pending(
     trials: Sequence[Trial], rows: dict[str, Row], again: Again = "nothing", time_limit: float = inf
 ) -> list[Trial]:
-    """Return the trials without a row of status `done`, and those that are to run again.
+    """Return the trials without a row of status `done`, and those that have to run again.
 
-    One that was stopped is to run again if it may take longer now. Where `again` is a number of timed runs,
-    the first repeats of a cell come first, and those that run anyway are taken for timed ones, but for those
-    that failed before.
+    A stopped trial runs again if the time limit is longer now. If `again` is a number of timed runs, the
+    first repeats of a cell are chosen first. Trials that run anyway count as timed, unless they failed
+    before.
     """
     if again == "everything":
         return list(trials)
-    wanted = again if isinstance(again, int) else inf if again == "untimed" else 0
-    there = {trial.id: rows[trial.id] for trial in trials if trial.id in rows}
+    needed = again if isinstance(again, int) else inf if again == "untimed" else 0
+    known = {trial.id: rows[trial.id] for trial in trials if trial.id in rows}
     over = {
-        key for key, row in there.items() if ended(row) >= ended({"status": "stopped", "limit_s": time_limit})
+        key for key, row in known.items() if ended(row) >= ended({"status": "stopped", "limit_s": time_limit})
     }
-    untimed = {identity for identity in over if not counts_as_timed(there[identity])}
-    failed = {identity for identity, row in there.items() if row["status"] == "failed"}
+    untimed = {identity for identity in over if not counts_as_timed(known[identity])}
+    failed = {identity for identity, row in known.items() if row["status"] == "failed"}
     timed = Counter(trial.cell for trial in trials if trial.id not in untimed | failed)
     todo = []
     for trial in trials:
-        more = trial.id in untimed and timed[trial.cell] < wanted
+        more = trial.id in untimed and timed[trial.cell] < needed
         timed[trial.cell] += more
         if more or trial.id not in over:
             todo.append(trial)

@@ -1,4 +1,4 @@
-"""Problems of an experiment file as sentences: where it stands, what was met, what would be right."""
+"""Problems of an experiment file as sentences: the place, the value found, and what was expected."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, get_args
@@ -29,7 +29,7 @@ def refuse(problems: Iterable[tuple[KeyPath, str]]) -> ValidationError:
 def problems_of(error: ValidationError, value: Any, known: Collection[str] = ()) -> list[tuple[KeyPath, str]]:
     """Return the problems of a value, each with its path in the value and its text without the path.
 
-    Where a value may be of several kinds, what each of them asks for is one problem. `known` are its keys.
+    If a value may have several kinds, their problems are joined to one. `known` has the allowed keys.
     """
     found: dict[tuple[str | int, ...], list[str]] = {}
     for problem in error.errors():
@@ -42,12 +42,12 @@ def problems_of(error: ValidationError, value: Any, known: Collection[str] = ())
 
 
 def instead(word: str, known: Collection[str]) -> str:
-    """Return what to write for an unknown word: the nearest of the known ones, and all of them."""
+    """Return advice on an unknown word: the nearest known word, and all known words."""
     return f"{did_you_mean(word, list(known))}; known: {', '.join(known)}"
 
 
 def _alternatives(texts: Sequence[str]) -> str:
-    """Return several answers to one value as one, with the value met at the end."""
+    """Return several texts about one value as one text, with the value at the end."""
     *others, last = dict.fromkeys(texts)
     first, *more = [*(text.rpartition(" (got ")[0] or text for text in others), last]
     return ", or ".join([first, *(text.removeprefix("expected ") for text in more)])
@@ -56,7 +56,7 @@ def _alternatives(texts: Sequence[str]) -> str:
 def config_error(error: ValidationError, model: type[BaseModel], file: Document, path: object) -> ConfigError:
     """Return the error that lists every problem of a file once, each with its line and its path.
 
-    For an unknown key the known ones are named, by the fields of the `model`.
+    For an unknown key the message lists the fields of the `model`.
     """
     sentences = []
     for problem in error.errors():
@@ -74,7 +74,7 @@ def config_error(error: ValidationError, model: type[BaseModel], file: Document,
 
 
 def _within_file(raw: Any, location: KeyPath) -> KeyPath:
-    """Return a location without the setting that it is in, where the setting has the value from the file."""
+    """Return a location without its setting, if the value comes from the top of the file."""
     if location[0] != "settings" or len(location) < 3:
         return location
     given = raw.get("settings")
@@ -83,9 +83,9 @@ def _within_file(raw: Any, location: KeyPath) -> KeyPath:
 
 
 def path_in(raw: Any, location: KeyPath, missing: bool = False) -> list[str | int]:
-    """Return pydantic's location without what the file does not have: union branches, lists of one.
+    """Return pydantic's location without parts that the file does not have: union branches, lists of one.
 
-    The last key of one that is `missing` is kept.
+    If the value is `missing`, the last key is kept.
     """
     path: list[str | int] = []
     value = raw
@@ -101,7 +101,7 @@ def path_in(raw: Any, location: KeyPath, missing: bool = False) -> list[str | in
 
 
 def _known_keys(model: type[BaseModel], location: KeyPath) -> list[str]:
-    """Return the keys of the model at a location; none where it is one of several models."""
+    """Return the keys of the model at a location; an empty list if several models are possible."""
     models = [model]
     for name in location:
         if isinstance(name, str):
@@ -109,7 +109,7 @@ def _known_keys(model: type[BaseModel], location: KeyPath) -> list[str]:
             models = list(_models_in(fields[name].annotation)) if name in fields else []
             if len(models) != 1:
                 return []
-    if not location and "settings" in model.model_fields:  # whose keys a file may have at its top
+    if not location and "settings" in model.model_fields:  # a file may have their keys at its top
         models += _models_in(model.model_fields["settings"].annotation)
     return [field.alias or key for one in models for key, field in one.model_fields.items()]
 

@@ -1,7 +1,7 @@
-"""The quantities of a trial, each declared once: what it is called, how a row holds it, how it is written.
+"""The quantities of a trial, each declared once: its title, how to read it from a row, and its format.
 
-Tables, figures, claims and printed numbers take any of them by name. A measure declares its own beside its
-class, so that a new measure is one file.
+Tables, figures, claims and printed numbers name them. A measure declares its own quantities in its class, so
+that a new measure is one file.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,14 +14,14 @@ Row = Mapping[str, Any]
 Read = Callable[[Row], float | None]
 
 SCORE = "score"  # stands for the quantity by which a row's trial is judged
-# What a sum of phases is called. Mapping the training rows counts as training time, as the papers have it.
+# The names of sums of phases. As in the papers, mapping the training rows counts as training time.
 PHASES = {
     "map": ("map_fit", "map_train"),
     "train": ("train",),
     "fit": ("map_fit", "map_train", "train"),
     "test": ("map_test", "predict"),
 }
-# The phases that a trial's clock tells apart, beside `train`.
+# The phases that a trial's clock distinguishes, beside `train`.
 SINGLE = ("map_fit", "map_train", "map_test", "predict")
 PARTS = ("kernel", "map", "solver", "measure")
 CLOCKS = {"cpu": "", "wall": "_wall"}
@@ -32,16 +32,16 @@ MANY_DIGITS = 1e7  # from here on a value is written with an exponent
 class Quantity:
     """One number of a trial.
 
-    title: its name, for a column, an axis or a sentence. note: what it is, in words for below a table, where
-    `{spread}` stands for what follows the mean.
-    read: takes it from a row, in the unit that is printed; None where the row has none. derive: takes it
+    title: its name, for a column, an axis or a sentence. note: its explanation below a table, in which
+    `{spread}` is replaced by the kind of spread that follows the mean.
+    read: reads it from a row, in the unit that is printed; None if the row has none. derive: computes it
     from the other quantities of a cell instead (by name, as `kfeat.analysis.statistics.Summary`).
-    spec: the format of one value. unit: in which it is, empty for a pure number.
-    better: the direction of progress. timed: only rows whose trial ran alone on an idle machine count.
-    measured: it is not the same in each run, even where nothing is drawn.
-    solved: it depends on how far the solver came, so that it means less where this did not converge.
-    score: trials are judged by it, so that the name `score` stands for it where a row has it.
-    draws: of a share, in per cent, of how many draws a row has it.
+    spec: the format of one value. unit: its unit, empty for a pure number.
+    better: the better direction. timed: only rows whose trial ran alone on an idle machine count.
+    measured: it differs between runs even if nothing is random.
+    solved: it depends on the solver's convergence, and means less if the solver did not converge.
+    score: trials are judged by it, and the name `score` means it for rows that have it.
+    draws: for a share in per cent, the number of draws in a row.
     of_rows: it is a share of the test rows, in per cent.
     """
 
@@ -66,7 +66,7 @@ class Quantity:
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
     def text(self, mean: float, sd: float | None = None) -> str:
-        """Return `mean ± sd`, or the mean alone where no spread is known; without the unit."""
+        """Return `mean ± sd`, or the mean alone if no spread is known; without the unit."""
         return self._number(mean) + ("" if sd is None else f" ± {self._number(sd)}")
 
     def change(self, difference: float) -> str:
@@ -80,12 +80,12 @@ class Quantity:
 
     @property
     def decimals(self) -> int | None:
-        """Return how many decimals are printed, or None where their number is not fixed."""
+        """Return how many decimals are printed, or None if their number is not fixed."""
         return int(self.spec[1:-1]) if self.spec.endswith("f") else None
 
     @property
     def rounding(self) -> float:
-        """Return half a unit of the last printed decimal, or 0 where their number is not fixed."""
+        """Return half a unit of the last printed decimal, or 0 if their number is not fixed."""
         return 0.0 if self.decimals is None else 0.5 * 10.0**-self.decimals
 
 
@@ -93,7 +93,7 @@ QUANTITIES: dict[str, Quantity] = {}
 
 
 def declare(*quantities: Quantity) -> None:
-    """Enter quantities under their names; a name that is taken is an error of the program."""
+    """Register quantities under their names; raises ValueError if a name is taken."""
     for quantity in quantities:
         if quantity.name in (*QUANTITIES, SCORE):
             raise ValueError(f"the quantity '{quantity.name}' is declared twice")
@@ -144,7 +144,7 @@ def at(*path: str, factor: float = 1.0) -> Read:
 
 
 def _number(value: Any, factor: float = 1.0) -> float | None:
-    """Return a value of a row as a number; None where it is none, or beyond what a float holds."""
+    """Return a value of a row as a number; None if it is not a number or too large for a float."""
     try:
         return factor * float(value) if isinstance(value, int | float) else None
     except OverflowError:
@@ -152,7 +152,7 @@ def _number(value: Any, factor: float = 1.0) -> float | None:
 
 
 def parameter_of(part: str, parameter: str) -> Read:
-    """Return a reader of a component's parameter: what was learnt where it was learnt, else what was set."""
+    """Return a reader of a component's parameter: the learnt value if there is one, else the given value."""
     learnt, given = at("learnt", part, parameter), at(part, parameter)
 
     def read(row: Row) -> float | None:
@@ -163,13 +163,13 @@ def parameter_of(part: str, parameter: str) -> Read:
 
 
 def seconds_of(phases: Iterable[str], clock: str = "cpu", last: str | None = None) -> Read:
-    """Return a reader of the seconds of some phases together; None without any, or without the `last`."""
+    """Return a reader of the total seconds of some phases; None if all are missing, or the `last` one is."""
     names = tuple(phases)
 
     def read(row: Row) -> float | None:
         seconds = row["seconds"]
-        there = [seconds[name][clock] for name in names if name in seconds]
-        return sum(there) if there and (last is None or last in seconds) else None
+        found = [seconds[name][clock] for name in names if name in seconds]
+        return sum(found) if found and (last is None or last in seconds) else None
 
     return read
 
@@ -227,7 +227,7 @@ declare(
     Quantity("objective", "objective", at("solve", "objective"), spec=".6g", solved=True),
 )  # fmt: skip
 
-# What the papers and textbooks call a parameter; of others the key itself is the title.
+# The titles of parameters; for others the key itself is the title.
 TITLES = {
     "kernel.degree": "degree p of the kernel",
     "kernel.gamma": "γ of the kernel",

@@ -1,10 +1,10 @@
-"""A row: what one trial gave, one JSON object on a line of trials.jsonl; read, checked and written here only.
+"""A row: the result of one trial, a JSON object on a line of trials.jsonl; its format, reading and checks.
 
-A row explains itself: it holds every parameter of protocol, kernel, map, and solver or measure, defaults
-included, and under `learnt` what took their place while it was made: a bandwidth, a regularisation.
-Everything that reads rows may rely on the fields and types below: whatever comes from a file or from a
-trial has passed `check_row`. Fields that are not listed are kept as they are. Rows of schema 1, which left
-defaults out, are completed as they are read.
+A row is complete: it has every parameter of protocol, kernel, map, and solver or measure, also the defaults.
+Under `learnt` it has the values that were computed for parameters, such as a bandwidth or a regularisation.
+Every row from a file or a trial has passed `check_row`, so that other code can rely on the fields and types
+below. Fields that are not listed are kept as they are. Rows of schema 1, which left defaults out, are
+completed when they are read.
 """
 
 import json
@@ -25,14 +25,14 @@ from kfeat.parameters import describe
 
 SCHEMA = 2
 PARTS = ("kernel", "map", "solver", "measure")
-MAX_SHOWN = 200  # characters of a message about a field, whose value may be of any length
+MAX_SHOWN = 200  # the longest message about a field, whose value may have any length
 
 Row = dict[str, Any]
 
 Text = Annotated[str, MinLen(1)]
 Count = Annotated[int, Ge(0), Lt(2**63)]
 Seconds = Annotated[float, Ge(0), Lt(1e12)]
-# Beyond any score that means something, and small enough for means, squares and differences of scores.
+# Larger than any meaningful score, and small enough for means, squares and differences of scores.
 Score = Annotated[float, Ge(-1e100), Le(1e100)]
 
 
@@ -41,7 +41,7 @@ class DamagedLineError(ValueError):
 
 
 class _Part(BaseModel):
-    """A part of a row; keys beside the ones named are allowed, conversions are not."""
+    """A part of a row; other keys are allowed, conversions of types are not."""
 
     model_config = ConfigDict(strict=True, extra="allow", frozen=True, defer_build=True)
 
@@ -62,7 +62,7 @@ class _Environment(_Part):
     processor: str
     cores: Count | None
     commit: str | None
-    host: str | None = None  # rows before it have none
+    host: str | None = None  # missing in older rows
     packages: _Packages
 
 
@@ -108,7 +108,7 @@ class _Header(_Part):
 
 
 class _Done(_Header):
-    """A trial that ended; the scores have no value that stands for a missing one, so that null is refused."""
+    """A trial that ended; a score may be missing, but must not be null."""
 
     verified: bool
     n_train: Count
@@ -138,7 +138,7 @@ class _Stopped(_Header):
     limit_s: Seconds
     threads: Count
     timed: bool
-    phase: str | None = None  # in which it was stopped; rows from before do not say it
+    phase: str | None = None  # in which it was stopped; missing in older rows
 
 
 _MODELS: dict[str, type[_Header]] = {"done": _Done, "failed": _Failed, "stopped": _Stopped}
@@ -153,7 +153,7 @@ def to_line(row: Row) -> bytes:
 def from_line(line: bytes) -> Row:
     """Return the row on a line.
 
-    Raises DamagedLineError where the line is not a JSON object, and StoreError where the object is not a row.
+    Raises DamagedLineError if the line is not a JSON object, and StoreError if the object is not a row.
     """
     try:
         row = from_json(line)
@@ -168,9 +168,9 @@ def from_line(line: bytes) -> Row:
 
 
 def completed(row: Row) -> Row:
-    """Return a row of schema 1 as one of this schema: with the defaults that it left out.
+    """Return a row of schema 1 as one of this schema, with the defaults that it left out.
 
-    What only a config says stays unknown: the seed, and what of data that were generated or one's own files.
+    The seed and the source of generated data or a user's own files stay unknown: only the config has them.
     """
     parts = {part: _completed(part, row[part]) for part in PARTS if isinstance(row.get(part), dict)}
     protocol = row.get("protocol")
@@ -181,7 +181,7 @@ def completed(row: Row) -> Row:
 
 
 def _tolerance(solver: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """Return as learnt the tolerance that LIBLINEAR has for its solver, where a row left it to LIBLINEAR."""
+    """Return LIBLINEAR's default tolerance as learnt, if a row of LIBLINEAR has none."""
     from kfeat.solvers.liblinear import DEFAULT_EPS
 
     kind = solver.get("solver_type")
@@ -191,7 +191,7 @@ def _tolerance(solver: dict[str, Any]) -> dict[str, dict[str, float]]:
 
 
 def _completed(part: str, component: dict[str, Any]) -> dict[str, Any]:
-    """Return a component with the defaults that its version had; one nobody knows stays as it is."""
+    """Return a component with the defaults that its version had; an unknown one stays as it is."""
     name, version = component.get("name"), component.get("version")
     known = defaults()[part].get(name, {}) if isinstance(name, str) else {}
     given = known.get(version, {}) if isinstance(version, int) else {}
@@ -236,7 +236,7 @@ def _problems(row: Row) -> Iterator[str]:
 
 
 def _score_problems(row: Row) -> Iterator[str]:
-    """Yield what is wrong with a row's score: it has one, that of its measure or of its solver's task."""
+    """Yield what is wrong with a row's score, which must be that of its measure or of its solver's task."""
     from kfeat.experiments.measures import MEASURES
 
     measure = row.get("measure")
@@ -259,7 +259,7 @@ def _score_problems(row: Row) -> Iterator[str]:
 
 
 def _is_finite(row: Row) -> bool:
-    """Tell whether all numbers of a row are finite, which the encoder sees sooner than a walk does."""
+    """Return whether all numbers of a row are finite; the JSON encoder checks this faster than a loop."""
     try:
         json.dumps(row, allow_nan=False)
     except (TypeError, ValueError):
@@ -280,15 +280,15 @@ def _not_finite(value: Any, place: str = "") -> Iterator[str]:
 
 
 def counts_as_timed(row: Row) -> bool:
-    """Tell whether the seconds of a row may be compared: those of a trial alone, on the threads it says."""
+    """Return whether the seconds of a row may be compared: the trial ran alone and kept to its threads."""
     if row["status"] == "done":
         return bool(row["timed"]) and within_threads(row["seconds"], row["threads"])
     return row["status"] == "stopped" and bool(row["timed"])
 
 
 def within_threads(seconds: dict[str, dict[str, float]], threads: int) -> bool:
-    """Tell whether no phase used more CPU seconds than so many threads can, by more than rounding.
+    """Return whether, up to rounding, every phase used at most the CPU seconds of so many threads.
 
-    One that did ran on threads that the cap did not reach: its time is not that of `threads` threads.
+    A phase with more CPU seconds used threads that the cap did not reach.
     """
     return all(phase["cpu"] <= 1.05 * threads * phase["wall"] + 0.01 for phase in seconds.values())

@@ -1,4 +1,4 @@
-"""Experiments that are run: their plans, the rows there are of them, and running what is pending."""
+"""Running experiments: their plans, their rows, and running pending trials."""
 
 from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import closing
@@ -17,36 +17,35 @@ from kfeat.experiments.store import gathered_rows, read_rows
 
 
 def planned(experiment: Experiment, **access: Any) -> list[Trial]:
-    """Return the experiment's trials; data that nobody has pinned are fetched and read for that."""
+    """Return the experiment's trials; data without a pinned hash are fetched and read."""
     return plan(experiment, fingerprints(experiment, **access))
 
 
 def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
-    """Return the rows that an experiment finds below `root`: its own, and those it shares with others."""
+    """Return the rows of an experiment below `root`: its own, and those of `rows_from`."""
     return gathered_rows(root, [experiment.name, *experiment.rows_from])
 
 
 def neighbour(experiment: Experiment, name: str) -> Experiment:
-    """Return the experiment of this name, such as one of the same paper, from its file beside `experiment`'s.
+    """Return the experiment of this name from the same folder of configs.
 
-    Raises ConfigError where there is no such file, or a problem in it.
+    Raises ConfigError if the file does not exist or has a problem.
     """
     depth = experiment.name.count("/") + 1
     path = experiment.path.resolve().parents[depth - 1] / f"{name}.yaml"
     if not path.is_file():
-        raise ConfigError(f"{experiment.path}: it names the experiment {name}, and there is no {path}")
+        raise ConfigError(f"{experiment.path}: it names the experiment {name}, but {path} does not exist")
     return load_experiment(path)
 
 
 def sharers_last(experiments: Sequence[Experiment]) -> list[Experiment]:
-    """Return experiments in an order in which those whose rows others share come first, else as they were.
+    """Return experiments in an order in which an experiment comes after those of its `rows_from`.
 
-    Run so, no trial that several of them share runs twice; of two that share each other's rows the second
-    begins.
+    In this order no shared trial runs twice. If two experiments name each other, the second comes first.
     """
     named = {one.name: one for one in experiments}
     arranged: list[Experiment] = []
-    begun: set[int] = set()  # by identity, as files in two folders may have one name
+    begun: set[int] = set()  # by identity, since files in two folders may have the same name
 
     def put(one: Experiment) -> None:
         if id(one) not in begun:
@@ -71,11 +70,11 @@ def run_experiments(
     only: Collection[str] | None = None,
     published: Path | None = None,
 ) -> Generator[tuple[Experiment, Part], None, None]:
-    """Run what is pending of experiments, or `only` of the trials with these ids; yield each that has ended.
+    """Run the pending trials of experiments, or `only` those with these ids; yield experiments as they end.
 
-    New rows go to each one's own folder below `root`. What trials will take is learnt from the rows there and
-    from those below `published`. An error ends the experiment that met it, and the others go on, but for
-    EngineError, which is raised.
+    New rows go to each experiment's own folder below `root`. Times and memory are estimated from the rows
+    there and below `published`. An error ends its experiment, and the others continue; an EngineError is
+    raised.
     """
     access = {"mirror": engine.options.mirror, "offline": engine.options.offline}
 
@@ -106,9 +105,9 @@ def run_trials(
     observer: Observer,
     rows: Callable[[], dict[str, Row]] | None = None,
 ) -> dict[str, Row]:
-    """Run those of `trials` that are pending, and return the rows of `folder`, to which theirs go.
+    """Run those of `trials` that are pending, write their rows to `folder`, and return its rows.
 
-    `rows` is asked for the rows there are once the folder is locked: those of the folder, if it is left out.
+    `rows` returns the existing rows and is called after the folder is locked; by default it reads the folder.
     """
     part = Part("", folder, lambda: list(trials), rows or partial(read_rows, folder))
     with closing(Scheduler([part], engine, observer).run()) as running:

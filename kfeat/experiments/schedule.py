@@ -1,7 +1,7 @@
-"""The scheduler: parts of a run in their order, each trial on an engine, each row saved as it comes.
+"""The scheduler: runs the trials of each part on an engine, in order, and saves each row at once.
 
 All parts are planned, and their data fetched, before the first trial runs. A part begins when no trial waits
-any more: on many cores its trials take what the last ones of the part before leave free.
+any more: its trials use the cores that the last trials of the part before leave free.
 """
 
 import logging
@@ -27,11 +27,11 @@ log = logging.getLogger(__name__)
 
 
 class Event(NamedTuple):
-    """What happens in a run.
+    """An event of a run.
 
-    An experiment is "expected" to begin later, or its "begin" has come: `trials` are to run, `expected` says
-    what each will take, and `done` others are done. A trial has "started", or "finished" and its `row` is
-    saved. An experiment has come to its "end", by an `error` where `trials` are left.
+    "expected": an experiment will begin later. "begin": it begins; `trials` will run, `expected` has their
+    estimates, and `done` others are done. "started": a trial has started. "finished": it has ended and its
+    `row` is saved. "end": an experiment has ended; if `trials` are left, by an `error`.
     """
 
     what: Literal["expected", "begin", "started", "finished", "end"]
@@ -44,22 +44,22 @@ class Event(NamedTuple):
 
 
 class Observer(Protocol):
-    """Whoever watches a run."""
+    """An object that is informed about a run."""
 
     def downloads(self) -> Any:
         """Return a `rich.progress.Progress` for downloads, or None."""
 
     def tell(self, event: Event) -> None:
-        """Take note of what has happened."""
+        """Handle an event."""
 
 
 @dataclass(eq=False)
 class Part:
-    """An experiment in a run: its plan, the rows there are, and the folder of new ones.
+    """An experiment in a run: its plan, its existing rows, and the folder of new rows.
 
-    The `rows` are read once the folder is locked, so that nothing runs twice that another process did
-    meanwhile. These, and the rows of the `past`, tell what trials will take. `rows_from` names the parts
-    whose rows it shares.
+    The `rows` are read after the folder is locked, so that no trial runs twice if another process has just
+    run it. They and the `past` rows serve to estimate times. `rows_from` names the parts whose rows it
+    shares.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Part:
     error: KfeatError | None = field(default=None, init=False)
     trials: list[Trial] = field(default_factory=list, init=False)
     expected: dict[str, Estimate] = field(default_factory=dict, init=False)
-    earlier: dict[str, Row] = field(default_factory=dict, init=False)  # of the trials that are to run
+    earlier: dict[str, Row] = field(default_factory=dict, init=False)  # of the trials that will run
     left: dict[str, Trial] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -84,10 +84,10 @@ class Part:
 
 
 class Scheduler:
-    """Runs what is pending of each part on an engine.
+    """Runs the pending trials of each part on an engine.
 
-    On this machine trials run together that fit into memory together. A trial that came further before, done
-    or stopped at a longer limit, keeps its row, unless everything is to run again.
+    On this machine trials run at the same time if they fit into memory together. A better earlier row, done
+    or stopped at a longer limit, is kept, unless everything runs again.
     """
 
     def __init__(
@@ -95,8 +95,8 @@ class Scheduler:
     ) -> None:
         self._parts, self._engine, self._tell, self._again = list(parts), engine, observer.tell, again
         self._downloads = observer.downloads()
-        self._there = engine.options.memory or available_memory()  # while no trial takes any
-        self._memory = engine.options.memory or int(USABLE * self._there)
+        self._available = engine.options.memory or available_memory()  # before any trial runs
+        self._memory = engine.options.memory or int(USABLE * self._available)
         self._coming: deque[Part] = deque()
         self._blocked: set[str] = set()  # trials that have to end before the next part can begin
         self._ended: list[Part] = []
@@ -104,42 +104,42 @@ class Scheduler:
         self._waiting: dict[str, Trial] = {}
         self._needs: dict[str, int] = {}  # bytes of each trial that waits
         self._running: dict[str, int] = {}  # bytes of each trial that runs
-        self._passed: set[str] = set()  # those of them that passed the first that waits
+        self._passed: set[str] = set()  # running trials that overtook the first waiting one
         self._finished: set[tuple[str, str]] = set()  # names of parts, ids of trials
 
     def run(self) -> Generator[Part, None, None]:
-        """Run all parts; yield each when its last row is saved, or an error has ended it."""
+        """Run all parts; yield each when its last row is saved or an error has ended it."""
         try:
             for part in self._parts:
                 self._prepare(part)
-                yield from self._told()
+                yield from self._take_ended()
             while self._coming or self._owner:
                 if not (self._start_next() or self._begin_next()):
                     for trial, outcome in self._engine.events():
                         self._take(trial, outcome)
-                yield from self._told()
+                yield from self._take_ended()
         finally:
             self._engine.cancel(self._running)
             for part in self._parts:
                 part.store.close()
 
-    def _told(self) -> Iterable[Part]:
-        told, self._ended = self._ended, []
-        return told
+    def _take_ended(self) -> Iterable[Part]:
+        parts, self._ended = self._ended, []
+        return parts
 
     def _prepare(self, part: Part) -> None:
-        """Plan a part and fetch its data; where nothing of it is to run, it begins and ends at once."""
+        """Plan a part and fetch its data; a part without pending trials begins and ends at once."""
         try:
             part.trials, rows = part.plan(), part.rows()
             todo = self._pending(part, rows)
             if not todo:
-                part.store.open()  # which repairs what a killed process left
+                part.store.open()  # opening repairs what a killed process left
                 self._begin(part, rows, todo)
                 return
             if self._engine.here:
                 self._fetch(todo)
-            there = [*_readable(part.past), *rows.values()]
-            part.expected = estimates(part.trials, there, self._there, self._engine.options.time_limit)
+            past = [*_readable(part.past), *rows.values()]
+            part.expected = estimates(part.trials, past, self._available, self._engine.options.time_limit)
             before = [other for other in self._coming if other.name in part.sharers]
             theirs = {trial.id for other in before for trial in other.trials}
             own = [trial for trial in todo if trial.id not in theirs]
@@ -149,7 +149,7 @@ class Scheduler:
             self._end(part, error)
 
     def _fetch(self, trials: Sequence[Trial]) -> None:
-        """Download and parse the data of trials, once; what no cache keeps is made where it is used."""
+        """Download and parse the data of trials once; data that are not cached are made when used."""
         how = self._engine.options
         for source in {trial.source: None for trial in trials if is_kept(trial.source)}:
             load_raw(source, mirror=how.mirror, offline=how.offline, progress=self._downloads)
@@ -158,7 +158,7 @@ class Scheduler:
         return pending(part.trials, rows, self._again, self._engine.options.time_limit)
 
     def _begin_next(self) -> bool:
-        """Begin the next part if it can begin now, and tell whether it has begun, or ended in an error."""
+        """Begin the next part if it can begin now; return whether it has begun or ended in an error."""
         if (
             not self._coming
             or self._waiting
@@ -168,7 +168,7 @@ class Scheduler:
             return False
         part = self._coming[0]
         try:
-            # While trials run nothing is waited for: who is in that folder may wait for one of ours.
+            # While trials run, do not wait for the folder: its process may wait for one of our folders.
             if not part.store.open(waits=not self._running):
                 return False
             rows = part.rows()
@@ -185,10 +185,10 @@ class Scheduler:
         return True
 
     def _begin(self, part: Part, rows: dict[str, Row], todo: list[Trial]) -> None:
-        """Let trials of a part wait for their turn; one that needs more memory than there is has failed.
+        """Queue the trials of a part; a trial that needs more memory than available fails.
 
-        Where several run at a time the longest comes first, so that no long one is left over at the end; one
-        at a time they keep the order of the plan. Trials on other machines have the memory there.
+        If several run at a time, the longest comes first, so that no long trial is left at the end. One at a
+        time they keep the order of the plan. The memory of other machines is not checked.
         """
         part.left = {trial.id: trial for trial in todo}
         part.earlier = {identity: rows[identity] for identity in part.left if identity in rows}
@@ -209,7 +209,7 @@ class Scheduler:
             self._end(part)
 
     def _start_next(self) -> bool:
-        """Start the next trial, and tell whether there is one that can start now."""
+        """Start the next trial if one can start now, and return whether it was started."""
         found = self._next() if self._waiting and self._engine.has_room() else None
         if found is None:
             return False
@@ -219,10 +219,10 @@ class Scheduler:
         return True
 
     def _next(self) -> str | None:
-        """Return the id of the trial that starts now.
+        """Return the id of the trial that starts now; None if none can.
 
-        While the first one waits for memory, others pass it only if they fit beside it, too, so that it
-        starts once those end that ran before. Where nothing runs the first one starts, whatever it needs.
+        While the first trial waits for memory, others may overtake it only if they also fit beside it, so
+        that they do not delay it. If nothing runs, the first trial starts, whatever memory it needs.
         """
         used = sum(self._running.values())
         first = next(iter(self._waiting))
@@ -237,7 +237,7 @@ class Scheduler:
         return found
 
     def _take(self, trial: Trial, outcome: Row | KfeatError) -> None:
-        """Take what came out of a trial: a row is on the disk before another trial starts."""
+        """Handle the result of a trial: a row is on the disk before another trial starts."""
         part = self._owner.get(trial.id)
         if part is None:
             return  # an error has ended its part
@@ -253,7 +253,7 @@ class Scheduler:
                 self._end(part, error)
                 return
         else:
-            log.warning("%s: %s (%s); its earlier row, which is %s, stays", trial.id, outcome["status"],
+            log.warning("%s: %s (%s); its earlier row, which is %s, is kept", trial.id, outcome["status"],
                         outcome["reason"], before["status"])  # fmt: skip
         del part.left[trial.id], self._owner[trial.id]
         self._finished.add((part.name, trial.id))
@@ -262,7 +262,7 @@ class Scheduler:
             self._end(part)
 
     def _end(self, part: Part, error: KfeatError | None = None) -> None:
-        """Give a part's folder back, and take out what is left of it."""
+        """Unlock a part's folder and remove its remaining trials."""
         left, part.left, part.earlier, part.error = part.left, {}, {}, error
         self._engine.cancel(left.keys() & self._running.keys())
         for identity in left:
@@ -274,7 +274,7 @@ class Scheduler:
 
 
 def _readable(past: Callable[[], dict[str, Row]]) -> Iterable[Row]:
-    """Return rows that only serve estimates, so that one which cannot be read stops nothing."""
+    """Return rows for estimates; if they cannot be read, return none and warn."""
     try:
         return past().values()
     except StoreError as error:
@@ -283,9 +283,9 @@ def _readable(past: Callable[[], dict[str, Row]]) -> Iterable[Row]:
 
 
 def _refusal(trial: Trial, need: int, memory: float) -> Row:
-    """Return the row of a trial that is too big: failed, with the bytes it would need and those there are."""
+    """Return the failed row of a trial that needs more memory than available."""
     return header(trial) | {
         "status": "failed",
-        "reason": f"it needs about {need:,} bytes of memory, more than the {memory:,.0f} there are: run it "
+        "reason": f"it needs about {need:,} bytes of memory, more than the {memory:,.0f} available: run it "
         "with more (--memory SIZE, or another machine), or take fewer rows or components",
     }

@@ -1,10 +1,10 @@
-"""A search over the open switches: the experiment's grid once more, with every combination of alternatives.
+"""A search over the open switches: the experiment's grid with every combination of alternatives.
 
-Only cells that a printed number speaks of are run, and no exact machine, which is slow. A printed number's
-`for:` is matched on the experiment as its file has it: turning a switch replaces values in place, so that
-the k-th trial of a combination is the k-th of the file's own with the switches turned, and stands for
-the same number, whatever its keys say now. Each trial is an ordinary one, with the identity it would have in
-an experiment written so: rows are found again, those of `kfeat run` too.
+Only cells with a printed number run, and no exact solvers, which are slow. A printed number's `for:` selects
+trials of the experiment in its file. Turning a switch keeps the order of the trials: the k-th trial of a
+combination is the k-th trial of the file with other values, and belongs to the same printed number. Each
+trial has the same identity as in an experiment file with these values, so that existing rows are found,
+including those of `kfeat run`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,9 +39,9 @@ class Combination:
 
 @dataclass(frozen=True)
 class Search:
-    """All combinations that differ, the present setting first; a printed number for each of their cells.
+    """All different combinations, the present setting first, and the printed number of each cell.
 
-    `left_out` counts those that have the trials of another; `switches` has the alternatives that are tried.
+    `left_out` counts combinations with the same trials as an earlier one; `switches` has the alternatives.
     """
 
     experiment: Experiment
@@ -58,10 +58,10 @@ class Search:
 
 
 def search_space(experiment: Experiment, fingerprints: Mapping[Source, str]) -> Search:
-    """Return what there is to try: every combination of the switches' alternatives and present values.
+    """Return the search over every combination of the switches' alternatives and present values.
 
-    One whose trials are those of an earlier one is left out. Raises ConfigError if no switch has
-    alternatives or no printed number speaks of a map's cell.
+    A combination with the same trials as an earlier one is left out. Raises ConfigError if no switch has
+    alternatives or no printed number is for a cell with a map.
     """
     offered = {switch.key: switch.alternatives for switch in experiment.switches if switch.alternatives}
     if not offered:
@@ -75,7 +75,7 @@ def search_space(experiment: Experiment, fingerprints: Mapping[Source, str]) -> 
     printed = list(_printed_cells(experiment, trials_with({})))
     if not printed:
         raise ConfigError(
-            f"{experiment.path}: nothing to search by: `reported.numbers` has none for a map's cell"
+            f"{experiment.path}: nothing to search for: `reported.numbers` has none for a cell with a map"
         )
     found: dict[tuple[str, ...], Combination] = {}
     points = list(product(*([{}, *({key: value} for value in offered[key])] for key in offered)))
@@ -95,7 +95,7 @@ def search_space(experiment: Experiment, fingerprints: Mapping[Source, str]) -> 
 def _printed_cells(
     experiment: Experiment, trials: Sequence[Trial]
 ) -> Iterator[tuple[ReportedNumber, list[int]]]:
-    """Yield each printed number that speaks of one of the trials' cells, and the positions of its trials."""
+    """Yield the printed number of each of the trials' cells that has one, and the positions of its trials."""
     cells: dict[str, list[int]] = {}
     for position, trial in enumerate(trials):
         cells.setdefault(trial.cell, []).append(position)
@@ -106,14 +106,14 @@ def _printed_cells(
 
 
 def search_rows(experiment: Experiment, root: Path) -> dict[str, Row]:
-    """Return the rows that a search finds below `root`: its own, its experiment's, and the shared ones."""
+    """Return the rows of a search below `root`: its own, its experiment's, and those of `rows_from`."""
     names = [experiment.name, *experiment.rows_from]
     return gathered_rows(root, [*(f"{name}/{FOLDER}" for name in names), *names])
 
 
 def run_search(search: Search, root: Path, engine: Engine, observer: Observer) -> dict[str, Row]:
     """Run the trials that have no row yet, and return the rows; new ones go to the search's own folder."""
-    there = partial(search_rows, search.experiment, root)
+    rows = partial(search_rows, search.experiment, root)
     folder = root / search.experiment.name / FOLDER
-    run_trials(search.trials, folder, engine, observer, there)
-    return there()
+    run_trials(search.trials, folder, engine, observer, rows)
+    return rows()

@@ -24,7 +24,7 @@ Record = Mapping[str, Any]
 
 
 def known_keys() -> list[str]:
-    """Return every key that a trial can have, but for those within a split or within another component."""
+    """Return every key that a trial can have, except those of a split or of an inner component."""
     parameters = (f"{part}.{parameter}" for part, _, parameter in _parameters())
     kinds: list[type[Generator]] = [Generator, *Generator.__subclasses__()]
     generated = (f"dataset.{name}" for model in kinds for name in model.model_fields)
@@ -33,7 +33,7 @@ def known_keys() -> list[str]:
 
 
 def switch_keys() -> list[str]:
-    """Return every key that a switch can have; of a parameter also with its component's name between."""
+    """Return every key that a switch can have; parameters also with their component's name in the key."""
     named = [f"{part}.{name}.{parameter}" for part, name, parameter in _parameters()]
     return [*(key for key in known_keys() if not key.startswith("dataset.")), "repeats", *named]
 
@@ -48,7 +48,7 @@ def _parameters() -> Iterator[tuple[str, str, str]]:
 def check_keys(selector: dict[str, Any]) -> dict[str, Any]:
     """Return a selector; raises ValidationError for a key that no trial can have.
 
-    A value that no trial of the config has may be meant: printed numbers and tables are shared by configs.
+    Values are not checked, since several configs may share printed numbers and tables.
     """
     known = known_keys() if selector else []
     unknown = [key for key in selector if ".".join(key.split(".")[:2]) not in known]
@@ -61,24 +61,24 @@ Selector = Annotated[dict[str, Any], AfterValidator(check_keys)]
 
 
 def matches(selector: Record, trial: "Trial") -> bool:
-    """Tell whether the trial has these values under the keys of `Trial.describe`; a list means one of its."""
+    """Return whether the trial has these values at the keys of `Trial.describe`; a list means any of them."""
     return agrees(selector, trial.describe())
 
 
 def agrees(selector: Record, flat: Record) -> bool:
-    """Tell whether `flat` has the selector's values under its keys; a list means one of its values."""
-    return all(key in flat and _is(flat[key], wanted) for key, wanted in selector.items())
+    """Return whether `flat` has the selector's values at its keys; a list means any of its values."""
+    return all(key in flat and _is(flat[key], expected) for key, expected in selector.items())
 
 
-def _is(value: Any, wanted: Any) -> bool:
-    return bool(value == wanted) or (isinstance(wanted, list) and value in wanted)
+def _is(value: Any, expected: Any) -> bool:
+    return bool(value == expected) or (isinstance(expected, list) and value in expected)
 
 
 def flat(row: Record) -> dict[str, Any]:
     """Return the dataset, the protocol and every parameter of a row's components by their flat keys.
 
-    As in `map.n_components` or `protocol.split.kind`. A component within is its name, with its own parameters
-    below; the version of each stands beside its parameters, as in `map.version`.
+    Keys are such as `map.n_components` or `protocol.split.kind`. An inner component is given by its name, and
+    its parameters follow; the version of a component is a key beside its parameters, as `map.version`.
     """
     found: dict[str, Any] = {"dataset": row["dataset"]}
     source = row["source"] or {}
@@ -96,18 +96,18 @@ def flat(row: Record) -> dict[str, Any]:
 
 
 def learnt(row: Record) -> Iterator[tuple[str, float]]:
-    """Yield what took the place of parameters that were left to the data, as `learnt.kernel.gamma`."""
+    """Yield the parameter values that were learnt from the data, by keys such as `learnt.kernel.gamma`."""
     for part, numbers in row.get("learnt", {}).items():
         for name, number in numbers.items():
             yield f"learnt.{part}.{name}", number
 
 
 def chosen(records: Sequence[dict[str, Any]], conditions: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the records that have all the values of `key=value`, each a value in YAML or a list of some.
+    """Return the records that meet all conditions `key=value`; a value is YAML, and a list means any of it.
 
-    A value that is written so counts too: host=12e45678 is a text where the hosts are texts.
+    A value also matches as text: host=12e45678 matches the text "12e45678".
 
-    Raises ConfigError for text without `=`, and for a key or a value that no record has.
+    Raises ConfigError for a condition without `=`, and for a key or a value that no record has.
     """
     selector: dict[str, Any] = {}
     for condition in conditions:
@@ -129,7 +129,7 @@ def chosen(records: Sequence[dict[str, Any]], conditions: Sequence[str]) -> list
 
 
 def _values(condition: str, text: str, met: Sequence[Any]) -> list[Any]:
-    """Return the values that are meant: what the text is in YAML, its items, and those written like it."""
+    """Return the values that a text means: its value in YAML, the items of that, and values of this text."""
     written = [value for value in met if str(value) == text][:1]
     try:
         value = parse(text, f"--where {condition}")

@@ -1,4 +1,4 @@
-"""One setting of an experiment: the data, and what is run on them, and what of it does not go together."""
+"""One setting of an experiment: the data and what runs on them, and checks that these fit together."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Annotated, Any, get_args, get_type_hints
@@ -21,7 +21,7 @@ TaskOf = Callable[[Source], Task | None]
 
 
 def drawable(source: Source) -> Source:
-    """Return data whose name tables and figures can show; raises ValueError for others."""
+    """Return data whose name tables and figures can show; raises ValidationError for others."""
     if isinstance(source, FileSource):
         try:
             one_line(source.name)
@@ -32,7 +32,7 @@ def drawable(source: Source) -> Source:
 
 
 def approximating(maps: list[Component], info: ValidationInfo) -> list[Component]:
-    """Return the points of an entry of `maps`; raises ValidationError if a kernel is not for them."""
+    """Return the points of an entry of `maps`; raises ValidationError if they do not support a kernel."""
     kinds = {point.name: point for point in maps}  # `name` may be an axis
     kernels = info.data.get("kernels", [])
     if wrong := [text for one in kinds.values() for text in unsupported(one, kernels)]:
@@ -41,7 +41,7 @@ def approximating(maps: list[Component], info: ValidationInfo) -> list[Component
 
 
 def unsupported(item: Component, kernels: Sequence[Component]) -> Iterator[str]:
-    """Yield what is wrong with a map for each kernel that it cannot approximate."""
+    """Yield a message for each kernel that a map cannot approximate."""
     from kfeat.maps import maps_for
 
     for kernel in kernels:
@@ -52,31 +52,29 @@ def unsupported(item: Component, kernels: Sequence[Component]) -> Iterator[str]:
             continue
         try:
             instance.check()
-            item.build().check_kernel(instance)  # which looks at the maps within, too
+            item.build().check_kernel(instance)  # also checks inner maps
         except KfeatError as error:
             yield str(error)
 
 
 class Solvers(Strict):
-    """The solvers: linear machines on mapped features, and exact kernel machines."""
+    """The solvers: linear ones on mapped features, and exact ones on the kernel."""
 
     mapped: Annotated[list[Annotated[Component, Entry("solver", "mapped")]], Grids()] = []
     exact: Annotated[list[Annotated[Component, Entry("solver", "exact")]], Grids()] = []
 
 
 class Setting(Strict):
-    """What one setting of an experiment says: the data, and what is run on them.
+    """One setting of an experiment: the data, and what runs on them.
 
-    `repeats` is how often each map is drawn. `exact_repeats` is how often the exact kernel machine runs where
-    nothing is drawn: for the spread of its seconds alone, since its score is the same each time. Where the
-    split is drawn anew for every repeat it has no part: the exact machine then runs once on each of the
-    `repeats` splits, as the maps do.
+    `repeats` is how often each map is drawn. `exact_repeats` is how often an exact solver runs on a fixed
+    split: this gives only the spread of its seconds, since its score is the same each time. On random splits
+    an exact solver runs once on each of the `repeats` splits, as the maps do.
 
-    `memory: out_of_core` says that features and dense rows stay on the disk and reach the solver in batches;
-    numbers agree with those in memory to rounding.
+    With `memory: out_of_core` features and dense rows stay on the disk and reach the solver in batches;
+    numbers agree with those in memory up to rounding.
 
-    A check of a field against others sees those above it that are valid, so that one problem does not hide
-    another.
+    The check of a field sees only the valid fields above it, so that one problem does not hide another.
     """
 
     datasets: Annotated[list[Annotated[Source, AfterValidator(drawable)]], MinLen(1), OneOrMany()] = Field(
@@ -116,7 +114,7 @@ class Setting(Strict):
     def _alone(cls, measures: list[Component], info: ValidationInfo) -> list[Component]:
         solvers = info.data.get("solvers", Solvers())
         if measures and (solvers.mapped or solvers.exact):
-            raise refuse([((), "stands in the place of `solvers`, not beside them")])
+            raise refuse([((), "replaces `solvers`; use only one of the two")])
         return measures
 
     @field_validator("memory")
@@ -129,18 +127,18 @@ class Setting(Strict):
         if memory == "in_core":
             return memory
         if whole:
-            text = f"{whole} needs all rows in memory: give it a setting of its own"
+            text = f"{whole} needs all rows in memory: give it its own setting"
             raise ValueError(f"{text}, without `memory: out_of_core`")
         able = [name for name, kind in SOLVERS.items() if kind.out_of_core != "no"]
         for solver in solvers.mapped:
             if solver.cls.out_of_core == "no":
                 text = f"{solver.name} needs all features in memory"
-                raise ValueError(f"{text}; those that do not: {', '.join(able)}")
+                raise ValueError(f"{text}; solvers that do not: {', '.join(able)}")
         return memory
 
 
 def known_task(source: Source) -> Task | None:
-    """Return what data are for, or None for files of one's own, where only their labels tell it."""
+    """Return the task of data, or None for a user's own file whose task is only known from its labels."""
     if isinstance(source, FileSource):
         return source.task
     if isinstance(source, str | PinnedSource):
@@ -151,7 +149,7 @@ def known_task(source: Source) -> Task | None:
 def wrong_tasks(
     sources: Sequence[Source], solvers: Sequence[Component], task_of: TaskOf = known_task
 ) -> list[str]:
-    """Return which solver is for classification and which data for regression, or the other way."""
+    """Return a message for each solver and data of different tasks (classification, regression)."""
     tasks = {source: task_of(source) for source in sources} if solvers else {}
     return [
         f"{solver.name} with these parameters is for {solver.build().task}, "
@@ -175,7 +173,7 @@ def check_tasks(settings: Iterable[Setting], task_of: TaskOf) -> None:
 
 
 def _fitting(task: Any, needs_kernel: bool) -> Iterator[str]:
-    """Yield the solvers for a task, with the solver_type that makes them so if it is not the default."""
+    """Yield the solvers for a task, with the solver_type that is needed if the default does not fit."""
     from kfeat.solvers import SOLVERS
 
     for name, cls in SOLVERS.items():

@@ -1,7 +1,7 @@
 """Rows on disk: the lines of trials.jsonl, each appended once and never changed.
 
-A line that is not a row because it was cut, glued or overwritten costs itself only: readers warn and go on,
-and the next writer moves it to trials.jsonl.damaged.
+A line may be damaged: cut, joined to another or overwritten. Readers warn and skip it, and the next writer
+moves it to trials.jsonl.damaged.
 """
 
 import logging
@@ -21,16 +21,16 @@ __all__ = ["DAMAGED", "ROWS", "Row", "Store", "gathered_rows", "read_rows", "wri
 
 ROWS = "trials.jsonl"
 DAMAGED = f"{ROWS}.damaged"
-ROW_START = b'{"schema": '  # how each row begins: where one was glued to the part of another, it can be told
+ROW_START = b'{"schema": '  # each row begins so: this finds the rows in a line of joined rows
 
 log = logging.getLogger(__name__)
 
 
 def read_rows(folder: Path) -> dict[str, Row]:
-    """Return the rows below `folder` by id, the latest of each; a part of a row at the end does not count.
+    """Return the rows below `folder` by id, the latest of each; an incomplete row at the end is ignored.
 
     Damaged lines are left out with a warning. Raises StoreError if the file cannot be read, or if a line
-    misses a field of a row, has one of a wrong type, or was written by an incompatible version.
+    lacks a field of a row, has a field of a wrong type, or was written by an incompatible version.
     """
     rows: dict[str, Row] = {}
     damaged: list[int] = []
@@ -49,7 +49,7 @@ def read_rows(folder: Path) -> dict[str, Row]:
 
 @cache
 def _warn(path: Path, numbers: tuple[int, ...]) -> None:
-    """Warn of damaged lines, once, however often they are read."""
+    """Warn of damaged lines, once, even if they are read several times."""
     shown = ", ".join(map(str, numbers[:5])) + (" and others" if len(numbers) > 5 else "")
     log.warning(
         "%s: damaged lines are left out (%s); a run that writes there moves them to %s", path, shown, DAMAGED
@@ -57,9 +57,10 @@ def _warn(path: Path, numbers: tuple[int, ...]) -> None:
 
 
 def gathered_rows(root: Path, names: Iterable[str]) -> dict[str, Row]:
-    """Return the rows below several experiments' folders by id; of two, one that is done, then one timed.
+    """Return the rows of several experiments' folders by id; of two rows with the same id, the better one.
 
-    Where both are worth the same, the folder named first counts. Its rows come last.
+    A done row is better than others, then a timed row. If both are equally good, the folder named first
+    counts. Its rows come last.
     """
     rows: dict[str, Row] = {}
     for name in reversed(list(names)):
@@ -71,37 +72,38 @@ def gathered_rows(root: Path, names: Iterable[str]) -> dict[str, Row]:
 
 
 def folders_with_rows(root: Path) -> list[Path]:
-    """Return the folders with rows below a folder, it included, in order; links to others are followed."""
+    """Return the folder itself and the folders below it that have rows, sorted; links are followed."""
     found, top = [], root.resolve()
     seen = {top, *top.parents}
     for folder, inner, files in os.walk(root, followlinks=True):
-        inner[:] = [name for name in inner if not name.startswith(".")]  # of a publication that was killed
+        # A publication that was killed leaves a hidden folder.
+        inner[:] = [name for name in inner if not name.startswith(".")]
         if ROWS in files:
             found.append(Path(folder))
         for name in [name for name in inner if Path(folder, name).is_symlink()]:
             real = Path(folder, name).resolve()
             if real in seen or real.is_relative_to(top):
-                inner.remove(name)  # it was met, or will be, without the link
+                inner.remove(name)  # it is also reached without the link
             seen.add(real)
     return sorted(found)
 
 
 def worth(row: Row) -> tuple[int, float, bool]:
-    """Return what tells the better of two rows: how it ended, and whether it was timed."""
+    """Return the value by which two rows are compared: how it ended, and whether it was timed."""
     return *ended(row), counts_as_timed(row)
 
 
 def ended(row: Row) -> tuple[int, float]:
-    """Return how far a trial came: it failed, was stopped, the later the better, or is done."""
+    """Return how far a trial came, as a sortable value: failed, stopped (with its limit), or done."""
     return ("failed", "stopped", "done").index(row["status"]), row.get("limit_s", 0.0)
 
 
 def _lines(path: Path) -> list[bytes]:
-    """Return the lines of a file of rows, without a part of a row at its end; none where there is no file."""
+    """Return the lines of a file of rows, without an incomplete row at the end; none if there is no file."""
     try:
-        # A pipe or a device could be read for ever.
+        # Reading a pipe or a device might never end.
         if path.exists() and not path.is_file():
-            raise StoreError(f"{path}: expected a file of rows; move what is there away")
+            raise StoreError(f"{path}: expected a file of rows; move it to another place")
         *lines, last = path.read_bytes().split(b"\n")
         return [*lines, last] if _is_whole(last) else lines
     except FileNotFoundError:
@@ -111,17 +113,17 @@ def _lines(path: Path) -> list[bytes]:
 
 
 def _is_whole(last: bytes) -> bool:
-    """Tell whether a line without its end, which an editor may have taken away, has all of a row."""
+    """Return whether a last line without a newline, which an editor may have removed, is a complete row."""
     try:
         return bool(from_line(last))
     except DamagedLineError:
         return False
     except StoreError:
-        return True  # of which readers say what is wrong
+        return True  # readers report what is wrong
 
 
 def _parse(line: bytes, path: Path, number: int) -> list[tuple[bytes, Row | None]]:
-    """Return the parts of a line, rows that were glued, each with its row: None where it is damaged."""
+    """Return the parts of a line, which may be joined rows, each with its row: None if it is damaged."""
     if not line.strip():
         return []
     row = _row(line, path, number)
@@ -131,7 +133,7 @@ def _parse(line: bytes, path: Path, number: int) -> list[tuple[bytes, Row | None
 
 
 def _row(line: bytes, path: Path, number: int) -> Row | None:
-    """Return the row of a line; None where it is damaged."""
+    """Return the row of a line; None if it is damaged."""
     try:
         return from_line(line)
     except DamagedLineError:
@@ -159,31 +161,31 @@ class Store:
         self.close()
 
     def open(self, waits: bool = True) -> bool:
-        """Lock and mend the folder; return False where another process has it, unless this `waits`."""
+        """Lock and repair the folder; return False if another process has it and `waits` is false."""
         with _written(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             if not self._lock.acquire(waits):
                 return False
         try:
-            self._mend()
+            self._repair()
             with _written(self.path), self.path.open("ab"):
-                pass  # that rows cannot be saved is found here, before hours of work
+                pass  # fails now, before hours of work, if rows cannot be saved
         except BaseException:
             self._lock.release()
             raise
         return True
 
     def close(self) -> None:
-        """Give the folder back, if it is open."""
+        """Unlock the folder, if it is open."""
         self._lock.release()
 
     def append(self, row: Row) -> None:
-        """Write one row and bring it to the disk before returning; of one that does not fit nothing stays."""
+        """Write one row and flush it to the disk; if this fails, no part of the row stays in the file."""
         with _written(self.path), self.path.open("ab", buffering=0) as file:
             end = file.tell()
             left = memoryview(to_line(row))
             try:
-                while left:  # a full disk or a limit on the file's size may take a part only
+                while left:  # on a full disk a write may be partial
                     left = left[file.write(left) :]
                 os.fsync(file.fileno())
             except BaseException:
@@ -195,10 +197,10 @@ class Store:
         with _written(self.path):
             _replace(self.folder, [self.path.read_bytes(), *map(to_line, rows)])
 
-    def _mend(self) -> None:
-        """Move damaged lines to a file of their own; remove the part of a row that a killed process left.
+    def _repair(self) -> None:
+        """Move damaged lines to their own file; remove an incomplete row that a killed process left.
 
-        Rows that were glued get a line each, and the last one its end where an editor took it away.
+        Joined rows get their own lines, and a missing newline at the end is added.
         """
         lines = _lines(self.path)
         parsed = [_parse(line, self.path, number) for number, line in enumerate(lines, start=1)]
@@ -235,13 +237,13 @@ def _replace(folder: Path, lines: Iterable[bytes]) -> None:
             os.fsync(file.fileno())
         partial.replace(folder / ROWS)
     except BaseException:
-        partial.unlink(missing_ok=True)  # of a full disk
+        partial.unlink(missing_ok=True)  # the disk may be full
         raise
 
 
 @contextmanager
 def _written(path: Path) -> Iterator[None]:
-    """Turn what the system says against writing into a StoreError."""
+    """Turn an error of the system on writing into a StoreError."""
     try:
         yield
     except OSError as error:

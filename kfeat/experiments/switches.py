@@ -1,8 +1,8 @@
-"""The switches of an experiment: each choice that its numbers depend on, by key, and the same turned.
+"""The switches of an experiment: the choices that its numbers depend on, and settings with other choices.
 
 Keys are those of `Trial.describe`: `protocol.scale`, `kernel.gamma`, `map.degree_law`, `solver.C`. Such a key
-speaks of every component that has the parameter; with a name between (`solver.libsvm.C`) of that one only.
-`dataset`, `kernel`, `map`, `solver`, `measure` and `repeats` are switches too, which cannot be turned.
+means every component that has the parameter; with a name in the key (`solver.libsvm.C`), only that component.
+`dataset`, `kernel`, `map`, `solver`, `measure` and `repeats` are also switches, but cannot be turned.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,10 +28,10 @@ Place = tuple[str, str, str]  # the component (or ""), the dataset, the kernel (
 
 
 class Switch(Strict):
-    """A choice of the protocol: how well it is known, and by what evidence; `value` where no key holds it.
+    """A choice of the protocol: how well it is known, and by what evidence; `value` if no key holds it.
 
-    `key` is one of `Trial.describe` (solver.C), or names one component's (solver.libsvm.C). `alternatives`
-    are values to try in place of the present one.
+    `key` is a key of `Trial.describe` (solver.C), or that of one component (solver.libsvm.C). `alternatives`
+    are values to try instead of the present one.
     """
 
     key: str
@@ -70,7 +70,7 @@ def _formula(kernel: Component) -> str:
 
 
 def _values(setting: Setting, kernel: Component) -> Iterator[tuple[str, str, Any, bool]]:
-    """Yield key, component, value and whether it is the default, of what the setting runs on `kernel`."""
+    """Yield key, component, value and whether it is the default, for each choice of a setting on `kernel`."""
     for protocol in setting.protocols:
         for key, value in protocol.model_dump(mode="json").items():
             default = getattr(protocol, key) == Protocol.model_fields[key].default
@@ -94,7 +94,7 @@ def general(key: str) -> tuple[str, str | None]:
 
 
 def checked_switches(switches: list[Switch], info: ValidationInfo) -> list[Switch]:
-    """Return the switches; raises ValidationError for unknown keys, and for values that cannot be."""
+    """Return the switches; raises ValidationError for unknown keys and impossible values."""
     if problems := list(_problems(switches, info.data.get("settings", []))):
         raise refuse(problems)
     return switches
@@ -104,13 +104,13 @@ def _problems(switches: Sequence[Switch], settings: Sequence[Setting]) -> Iterat
     known = switch_keys() if switches else []
     for i, switch in enumerate(switches):
         if switch.key in [other.key for other in switches[:i]]:
-            yield (i, "key"), f"'{switch.key}' stands there twice"
+            yield (i, "key"), f"'{switch.key}' is listed twice"
         if switch.value is not None and switch.key in known:
             yield (i, "value"), f"the config itself holds the value of {switch.key}; leave it out"
         if switch.value is None and switch.key not in known:
             near = did_you_mean(switch.key, known)
-            needed = "a choice that no key holds needs a `value`"
-            yield (i, "key"), f"'{switch.key}' is no key of an experiment{near}; {needed}"
+            needed = "a choice without a key needs a `value`"
+            yield (i, "key"), f"'{switch.key}' is not a key of an experiment{near}; {needed}"
         elif switch.alternatives and (switch.value is not None or "." not in switch.key):
             can = "only keys of the protocol and parameters of kernels, maps and solvers can"
             yield (i, "alternatives"), f"{switch.key} cannot be turned; {can}"
@@ -135,7 +135,7 @@ def _wrong_alternative(settings: Sequence[Setting], key: str, value: Any) -> Ite
 def turn(settings: Sequence[Setting], values: Mapping[str, Any]) -> list[Setting]:
     """Return settings with switches at these values, in every setting and every component that has them.
 
-    Exact machines keep their parameters: a search runs none. Raises pydantic's ValidationError.
+    Exact solvers keep their parameters, since a search runs none. Raises pydantic's ValidationError.
     """
     turned = list(settings)
     for key, value in values.items():
@@ -160,5 +160,5 @@ def _turned(setting: Setting, key: str, value: Any) -> Setting:
 def _changed(item: Component, key: str, value: Any) -> Component:
     whole, name = general(key)
     parameter = whole.partition(".")[2]
-    meant = parameter in item.parameters and name in (None, item.name)
-    return item.changed(parameter, value) if meant else item
+    applies = parameter in item.parameters and name in (None, item.name)
+    return item.changed(parameter, value) if applies else item

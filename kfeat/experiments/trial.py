@@ -1,7 +1,7 @@
-"""Carrying out one trial: data, map, solver -> one row of numbers.
+"""Running one trial: data, map, solver -> one row of numbers.
 
-Only the work is inside the clocks: fitting the map, mapping the training rows, training, mapping the
-test rows, predicting; wall and CPU seconds of each, CPU summed over threads.
+The clock times fitting the map, mapping the training rows, training, mapping the test rows and predicting:
+wall and CPU seconds of each, CPU seconds summed over threads.
 """
 
 import hashlib
@@ -36,11 +36,11 @@ def run_trial(
     offline: bool,
     announce: Callable[[Phase | None], None] = silent,
 ) -> Row:
-    """Return the row of `trial`; one whose work fails, or whose score is not finite, has status `failed`.
+    """Return the row of `trial`; its status is `failed` if its work fails or its score is not finite.
 
-    `alone` says that this process runs no other trial at the same time; the row is `timed` if, beside
-    that, the rest of the machine was idle and the cap on threads held. Bad data raises, since no row could
-    be right, except where the split is drawn anew for each repeat: the next one may be good.
+    `alone` says that no other trial runs at the same time. The row is `timed` if, in addition, the rest of
+    the machine was idle and the cap on threads held. Bad data raise DataError, since all rows would be wrong;
+    but with random splits only this row fails, since the next split may be good.
     """
     try:
         data = load(
@@ -54,7 +54,7 @@ def run_trial(
     except DataError as error:
         if not trial.protocol.random:
             raise
-        load_raw(trial.source, mirror=mirror, offline=offline)  # raises, if it was not the split that failed
+        load_raw(trial.source, mirror=mirror, offline=offline)  # raises if the data themselves are bad
         return header(trial) | failure(error)
     _refuse_other_data(trial, data)
     row = {
@@ -85,23 +85,23 @@ def run_trial(
 
 
 def _refuse_other_data(trial: Trial, data: Dataset) -> None:
-    """Raise DataError where the data are not those that the trial was planned with."""
+    """Raise DataError if the data are not those with which the trial was planned."""
     if data.fingerprint != trial.fingerprint:
         raise DataError(
-            f"{data.name} is not what this run began with: expected the fingerprint "
-            f"{trial.fingerprint}, got {data.fingerprint}; if it changed, run the command again, "
-            "and if it lies on another machine, copy the data there"
+            f"{data.name} differs from the data with which this run began: expected the fingerprint "
+            f"{trial.fingerprint}, got {data.fingerprint}; if the data changed, run the command again; "
+            "if this is another machine, copy the data there"
         )
 
 
 def failure(error: Exception) -> dict[str, Any]:
-    """Return what a row says of an error that ended its trial; the log has the traceback."""
+    """Return the fields of a row for an error that ended its trial; the log has the traceback."""
     log.debug("a trial failed", exc_info=error)
     return {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
 
 
 def header(trial: Trial) -> dict[str, Any]:
-    """Return what a row says of its trial before anything is computed."""
+    """Return the fields of a row that are known before anything is computed."""
     return {
         "schema": SCHEMA,
         "id": trial.id,
@@ -130,9 +130,8 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
     feature_map = trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=threads)
     if trial.measure is not None:
         found = trial.measure.build().of(feature_map, data.X_train, clock, trial.seeds["data"])
-        fitted = (
-            {"map": feature_map} if hasattr(feature_map, "kernel_") else {}
-        )  # some fit clones, many times
+        # Some measures fit clones of the map only.
+        fitted = {"map": feature_map} if hasattr(feature_map, "kernel_") else {}
         return {**found, "learnt": _learnt(trial, kernel, **fitted)}
     with clock("map_fit"):
         fit_map(feature_map, data.X_train, trial.memory)
@@ -149,7 +148,7 @@ def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, 
 def _train(
     trial: Trial, data: Dataset, clock: Clock, kernel: Any, Z_train: Any, Z_test: Any
 ) -> dict[str, Any]:
-    """Return how well the solver does on the test rows, and how it ended."""
+    """Train the solver; return its scores on the test rows, and how it ended."""
     assert trial.solver is not None
     solver = trial.solver.build(kernel=kernel, random_state=trial.seeds["solver"])
     solver = with_codes(solver, data.label_names)
@@ -168,9 +167,9 @@ def _train(
 
 
 def _learnt(trial: Trial, kernel: Any, **fitted: Any) -> dict[str, dict[str, float]]:
-    """Return by part what took the place of parameters that were left to the data or to a library.
+    """Return by part the values of parameters that the data or a library determined.
 
-    `fitted` are the map and the solver, by part.
+    `fitted` has the map and the solver, by part.
     """
     found = {"kernel": dict(_bandwidths(trial.kernel, kernel))}
     found |= {part: estimator.learnt_parameters() for part, estimator in fitted.items()}
@@ -178,7 +177,7 @@ def _learnt(trial: Trial, kernel: Any, **fitted: Any) -> dict[str, dict[str, flo
 
 
 def _bandwidths(component: Component, kernel: Any, place: str = "") -> Iterator[tuple[str, float]]:
-    """Yield each parameter that a rule stands for and its number on the data, of kernels within too."""
+    """Yield each parameter that is given by a rule and its value on the data, also of inner kernels."""
     for name, value in sorted(component.parameters.items()):
         found = getattr(kernel, name)
         if isinstance(value, str):
@@ -206,7 +205,7 @@ def _scores(data: Dataset, predicted: NDArray[Any]) -> dict[str, Any]:
 
 
 def _solve(solver: Any) -> dict[str, Any]:
-    """Return what the solver says of how it ended."""
+    """Return what the solver reports about its end."""
     names = ("finished_by", "n_iter", "objective", "converged", "stop_reason", "n_support", "cache_mb")
     found = {name: np.asarray(getattr(solver, f"{name}_", None)).tolist() for name in names}
     # JSON has no infinity: an objective that overflowed is left out.

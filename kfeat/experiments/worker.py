@@ -1,11 +1,10 @@
-"""A child process that carries out trials, so that a solve in C can be ended at any moment.
+"""A child process that runs trials, so that a solver in C can be ended at any moment.
 
-Ctrl-C in the parent kills the child at once (a solve in C would swallow it), and a child whose parent is
-gone, even by kill -9, ends by itself. At the time limit the system ends the child, by a timer of its CPU
-seconds.
+Ctrl-C in the parent kills the child at once (a solver in C would ignore it). A child whose parent is gone,
+even by kill -9, ends by itself. At the time limit the system ends the child, by a timer of its CPU seconds.
 
-A trial comes pickled, and is unpickled in the child alone: that imports the libraries of its map and its
-solver, and in a Dask worker too this took seconds before its first child began.
+A trial is pickled and only the child unpickles it, since that imports the libraries of its map and its
+solver. In a Dask worker this import took seconds before the first child began.
 """
 
 import logging
@@ -33,10 +32,10 @@ from kfeat.experiments.row import Row
 from kfeat.memory import limit_memory
 
 UNREADABLE = (
-    "the process that is to run a trial cannot read it ({}); it needs the same kfeat as there is here"
+    "the process that should run a trial cannot read it ({}); it needs the same kfeat as this machine"
 )
 
-# Each library reads its own when it is loaded; NumPy's and SciPy's wheels bring two different OpenBLAS.
+# Each library reads its own variable when it is loaded. NumPy and SciPy each bring their own OpenBLAS.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -53,13 +52,13 @@ _environment = Lock()
 class WorkerOptions:
     """How a worker runs its trials; nothing here changes a trial's numbers.
 
-    `time_limit` is in CPU seconds, summed over threads as in the tables, of what the trial's clock times:
-    mapping, training, predicting. The start of the process, the loading of the data, and time in which the
-    process was suspended or waited for a core do not count. `folder` is where relative paths of one's own
-    files start; None is where this process was started.
+    `time_limit` is in CPU seconds, summed over threads as in the tables, of the phases that the trial's clock
+    times: mapping, training, predicting. Starting the process, loading the data, and time in which the
+    process was suspended or waited for a core do not count. Relative paths of a user's own files start at
+    `folder`; None means the current folder of this process.
 
-    `memory` is the bytes that all trials which run at once on a machine may take; None: nine tenths of what
-    is available when they begin. A process that has no trial for `rest` seconds ends; None: it never does.
+    `memory` is the number of bytes that all trials at the same time on a machine may take; None: nine tenths
+    of what is available when they begin. A process without a trial for `rest` seconds ends; None: never.
     """
 
     threads: int = 1
@@ -74,7 +73,7 @@ class WorkerOptions:
 
 
 class Worker:
-    """One child process that takes a trial at a time and ends it with a row or an error."""
+    """One child process that runs one trial at a time and returns a row or an error."""
 
     def __init__(self, options: WorkerOptions) -> None:
         self._options = options
@@ -88,13 +87,13 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Tell whether the process can take another trial."""
+        """Return whether the process can take another trial."""
         return self._process.is_alive()
 
     def start(self, pickled: bytes) -> bool:
-        """Hand over a pickled trial, and tell whether there still was a process to take it.
+        """Send a pickled trial, and return whether the process still exists.
 
-        What happens next can be waited for on `connection`.
+        Wait for the result on `connection`.
         """
         self._pickled = pickled
         self._phase: Phase | None = None
@@ -106,9 +105,9 @@ class Worker:
         return self.alive
 
     def row(self) -> Row | None:
-        """Wait for the next message of the process; return the row of its trial, None while that goes on.
+        """Wait for the next message of the process; return the row of its trial, or None while it runs.
 
-        Raises the KfeatError of data that cannot be loaded, and EngineError where the child cannot unpickle
+        Raises the KfeatError of data that cannot be loaded, and EngineError if the child cannot unpickle
         the trial.
         """
         try:
@@ -131,16 +130,16 @@ class Worker:
         if code == -signal.SIGPROF and self._phase:
             return self._stopped(self._phase)
         if code == -signal.SIGKILL:
-            reason = "the process was killed (signal 9), most likely for want of memory"
+            reason = "the process was killed (signal 9), most likely because memory ran out"
         else:
             how = f"signal {-code}" if code and code < 0 else f"exit status {code}"
             reason = f"the process died ({how})"
         return {**self._header(), "status": "failed", "reason": reason}
 
     def _stopped(self, phase: Phase) -> Row:
-        """Return the row of a trial that was out of time.
+        """Return the row of a trial that was stopped at the time limit.
 
-        The limit is a lower bound of what mapping and training take if it was stopped there.
+        If it was stopped in mapping or training, the limit is a lower bound of their time.
         """
         limit = self._options.time_limit
         own = phase.began + limit - phase.before - self._cpu_before
@@ -164,11 +163,11 @@ class Worker:
         try:
             times = psutil.Process(self._process.pid).cpu_times()
         except psutil.Error:
-            return 0.0  # it has died, which `row` finds out
+            return 0.0  # it has died, which `row` will notice
         return float(times.user + times.system)
 
     def interrupt(self) -> None:
-        """End the process while another thread waits for the row, which then is one that nobody keeps."""
+        """End the process while another thread waits for the row; that row is not used."""
         self._interrupted = True
         self._process.kill()
 
@@ -180,7 +179,7 @@ class Worker:
 
 
 def handed_over(pickled: bytes, idle: list[Worker], options: WorkerOptions) -> Worker:
-    """Return the worker that has taken a pickled trial: an idle one that is still alive, or a new one."""
+    """Give a pickled trial to an idle worker that is still alive, or to a new one; return the worker."""
     while idle:
         worker = idle.pop()
         if worker.alive and worker.start(pickled):
@@ -190,7 +189,7 @@ def handed_over(pickled: bytes, idle: list[Worker], options: WorkerOptions) -> W
         worker = Worker(options)
     except OSError as error:
         raise EngineError(
-            f"no process for trials can be started ({error.strerror}); take fewer --jobs, or raise the limit"
+            f"cannot start a process for trials ({error.strerror}); use fewer --jobs, or raise the limit"
         ) from None
     worker.start(pickled)
     return worker
@@ -203,7 +202,7 @@ def _serve(connection: Connection, options: WorkerOptions) -> None:
     from kfeat.experiments.trial import failure, header, run_trial
 
     if options.folder and os.path.isdir(options.folder):
-        if cache := os.environ.get("KFEAT_CACHE"):  # a Dask worker's starts in its own folder
+        if cache := os.environ.get("KFEAT_CACHE"):  # relative to the folder of a Dask worker
             os.environ["KFEAT_CACHE"] = os.path.abspath(os.path.expanduser(cache))
         os.chdir(options.folder)
     logging.basicConfig(level=logging.DEBUG if options.debug else logging.ERROR)
@@ -246,12 +245,12 @@ def _serve(connection: Connection, options: WorkerOptions) -> None:
                 connection.send(("error", error))
             except Exception as error:
                 connection.send(("row", header(trial) | failure(error)))
-            give_memory_back()  # trials beside this process may need it before its next one begins
+            give_memory_back()  # other processes may need it now
 
 
 @contextmanager
 def threads_capped(threads: int) -> Iterator[None]:
-    """Cap the threads of all numerical libraries that a process started within will ever load."""
+    """Cap the threads of all numerical libraries of processes that are started in this context."""
     with _environment:
         before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
         os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
@@ -267,11 +266,11 @@ def threads_capped(threads: int) -> Iterator[None]:
 
 @contextmanager
 def interrupts_held_back() -> Iterator[None]:
-    """Hold Ctrl-C back: a process started within never gets it, this one gets it afterwards.
+    """Block Ctrl-C: a process started in this context never gets it, and this process gets it afterwards.
 
-    A terminal sends it to the child too, which would answer with a traceback while Python still starts.
+    A terminal also sends it to the child, which would print a traceback while Python starts.
     """
-    resource_tracker.ensure_running()  # starting it later, within, would let Ctrl-C through again
+    resource_tracker.ensure_running()  # if it were started later, it would unblock Ctrl-C
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -280,7 +279,7 @@ def interrupts_held_back() -> Iterator[None]:
 
 
 def end_with_parent() -> None:
-    """Let this process end by itself once its parent is gone, even by kill -9."""
+    """Make this process end when its parent is gone, even by kill -9."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

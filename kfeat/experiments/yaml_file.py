@@ -1,4 +1,4 @@
-"""Reading YAML strictly: plain values only, within limits, and beside them the line of each."""
+"""Reading YAML strictly: plain values only, within limits, with the line of each value."""
 
 import os
 import re
@@ -16,13 +16,13 @@ from kfeat.saying import EXPONENT, EXPONENT_BEGINS
 
 MAX_BYTES = 1_000_000
 SUFFIXES = (".yaml", ".yml")
-MAX_VALUES = 20_000  # with every alias counted as what it stands for
+MAX_VALUES = 20_000  # an alias counts as the values that it stands for
 MAX_DEPTH = 50
 
-# C0 but tab and newline, C1, surrogates: they garble a terminal, or no file can hold them.
+# C0 except tab and newline, C1, surrogates: they disturb a terminal or cannot be encoded.
 _NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
-# By key or position: where a value was written (`configs/x.yaml, line 12`), and the same for what is in it.
+# By key or position: where a value was written (`configs/x.yaml, line 12`), and the same for inner values.
 Lines: TypeAlias = dict[Any, tuple[str, "Lines"]]
 
 
@@ -34,7 +34,7 @@ class Document:
     lines: Lines
 
     def place_of(self, path: Sequence[str | int]) -> str | None:
-        """Return where the value at `path` was written, or else the nearest value around it."""
+        """Return where the value at `path`, or else the nearest value around it, was written."""
         found, lines = None, self.lines
         for part in path:
             if part not in lines:
@@ -48,7 +48,7 @@ if TYPE_CHECKING or not yaml.__with_libyaml__:
 else:
 
     class _Loader(Composer, yaml.CSafeLoader):
-        """PyYAML's parser in C, a sixth of the time, under its composer in Python, which counts nodes."""
+        """PyYAML's parser in C (6 times faster) with its composer in Python, which counts nodes."""
 
         def __init__(self, text: str) -> None:
             yaml.CSafeLoader.__init__(self, text)
@@ -56,10 +56,10 @@ else:
 
 
 class _StrictLoader(_Loader):
-    """YAML as people write it: `1e-3` is a number, and a key that stands twice is an error.
+    """A strict loader: `1e-3` is a number, and a repeated key is an error.
 
     Values are texts, finite numbers, booleans, null, lists and mappings, as in JSON; an alias is a copy.
-    `origin` is what the text comes from, which begins the place of each value.
+    `origin` names the source of the text; the place of each value begins with it.
     """
 
     def __init__(self, text: str, origin: str) -> None:
@@ -69,7 +69,7 @@ class _StrictLoader(_Loader):
         self.sizes: dict[yaml.Node, int] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Return the next node, within the limits; it is told from its size whether aliases multiply it."""
+        """Return the next node within the limits; its size counts the values of all aliases in it."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         self.depth, self.count = self.depth + 1, self.count + 1
         if self.depth > MAX_DEPTH:
@@ -80,7 +80,7 @@ class _StrictLoader(_Loader):
         if not isinstance(event, yaml.AliasEvent):
             self.sizes[node] = 1 + sum(self.sizes[child] for child in _children(node))
         elif node not in self.sizes:
-            _refuse(event, f"*{event.anchor} stands inside of what it stands for")
+            _refuse(event, f"the alias *{event.anchor} is inside the value that it stands for")
         if max(self.count, self.sizes[node]) > MAX_VALUES:
             _refuse(event, f"more than {MAX_VALUES:,} values")
         self.depth -= 1
@@ -96,7 +96,7 @@ class _StrictLoader(_Loader):
                 if not isinstance(key, str):
                     _refuse(key_node, f"key {key!r} is not a word")
                 if key in found:
-                    _refuse(key_node, f"key '{key}' stands twice")
+                    _refuse(key_node, f"key '{key}' occurs twice")
                 found[key], below = self.read(value_node)
                 lines[key] = (self._place(key_node), below)
             return found, lines
@@ -112,12 +112,12 @@ class _StrictLoader(_Loader):
     def _scalar(self, node: yaml.ScalarNode) -> Any:
         kind, text = node.tag.removeprefix("tag:yaml.org,2002:"), node.value
         if kind == "timestamp":
-            _refuse(node, f"{text} is a date; put it in quotes to have it as a text")
+            _refuse(node, f"{text} is a date; put it in quotes if it is a text")
         if kind == "int" and re.fullmatch(r"[-+]?0[0-9_]+|.*:.*", text):  # octal, and to the base of 60
-            _refuse(node, f"{text} is an integer of YAML's old forms; write it in decimal, or quote a text")
+            _refuse(node, f"{text} is an old form of an integer in YAML; write it in decimal, or in quotes")
         value = self.construct_object(node)
         if isinstance(value, str) and (found := _NO_TEXT.search(value)):
-            _refuse(node, f"the character U+{ord(found[0]):04X} has no place in a text")
+            _refuse(node, f"the character U+{ord(found[0]):04X} is not allowed in a text")
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             _refuse(node, "an integer of more than 64 bits")
         if isinstance(value, float) and not abs(value) < float("inf"):
@@ -174,9 +174,9 @@ def read_mapping(path: Path) -> Document:
         text = _content(path).decode("utf-8")
     except FileNotFoundError:
         where = (
-            "`ls configs` shows" if Path("configs").is_dir() else "the folder configs of the repository has"
+            "`ls configs` lists" if Path("configs").is_dir() else "the folder configs of the repository has"
         )
-        raise ConfigError(f"{path}: no such file; {where} the experiments there are") from None
+        raise ConfigError(f"{path}: no such file; {where} the experiments") from None
     except UnicodeDecodeError as error:
         raise ConfigError(
             f"{path}: not a text file (byte {error.start} is not UTF-8){_advice(path)}"
@@ -196,7 +196,7 @@ def read_mapping(path: Path) -> Document:
 
 
 def _advice(path: Path) -> str:
-    """Return what to do where a file of data seems to have been named in place of a config."""
+    """Return advice if the path seems to be a file of data instead of a config."""
     return (
         ""
         if path.suffix in SUFFIXES
@@ -207,16 +207,16 @@ def _advice(path: Path) -> str:
 def _content(path: Path) -> bytes:
     try:
         mode = path.stat().st_mode
-    except ValueError as error:  # a null character, or what the file system has no bytes for
+    except ValueError as error:  # a null character, or one that the file system cannot encode
         raise ConfigError(f"{str(path)!r}: not the path of a file ({error})") from None
     if S_ISDIR(mode):
-        raise ConfigError(f"{path}: a folder, where a YAML file is expected")
+        raise ConfigError(f"{path}: expected a YAML file, found a folder")
     if not S_ISREG(mode):
         # Opening a pipe waits for its other end, and a device may have no end.
-        raise ConfigError(f"{path}: a pipe or a device, where a YAML file is expected")
-    # Some files of the kernel look regular, and reading them waits too.
+        raise ConfigError(f"{path}: expected a YAML file, found a pipe or a device")
+    # Some files of the operating system look regular, but reading them waits too.
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
         content = file.read(MAX_BYTES + 1) or b""
     if len(content) > MAX_BYTES:
-        raise ConfigError(f"{path}: larger than {MAX_BYTES:,} bytes, which no config is{_advice(path)}")
+        raise ConfigError(f"{path}: larger than {MAX_BYTES:,} bytes, the limit for a config{_advice(path)}")
     return content

@@ -1,4 +1,4 @@
-"""Exact kernels: vectorised, and knowing their Maclaurin series or their spectrum."""
+"""Exact kernels, vectorised, with their Maclaurin series or their spectrum."""
 
 from kfeat.kernels.base import Kernel
 from kfeat.kernels.composed import Compositional, Sum

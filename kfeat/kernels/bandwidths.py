@@ -1,4 +1,4 @@
-"""Distances between rows, and bandwidths as their mean or their median."""
+"""Distances between rows, and bandwidths as the mean or median distance."""
 
 import os
 from math import isnan
@@ -16,10 +16,10 @@ from kfeat.kernels.operands import as_operand, generator
 
 BandwidthRule = Literal["mean_distance", "median"]
 CLOSE = 1e-6  # ||x - y||^2 / (||x||^2 + ||y||^2) below which the difference of the norms cancels too much
-SOME = 32  # rows that tell where most rows lie
-FAR = 100  # times the size of most rows: a mean so far from them was pulled there by few others
+SOME = 32  # number of rows that are used to find where most rows lie
+FAR = 100  # a mean that is more than so many times the size of most rows away from them is due to outliers
 IMPORTED_BY = os.getpid()
-MAX_ROWS = 2000  # two million pairs; beyond it the heuristic is computed on rows drawn at random
+MAX_ROWS = 2000  # two million pairs; with more rows the heuristic uses a random sample of them
 
 
 def euclidean_bandwidth(X: Any, rule: str, random_state: Any) -> float:
@@ -27,7 +27,7 @@ def euclidean_bandwidth(X: Any, rule: str, random_state: Any) -> float:
     A = sampled(X, random_state)
     found = bandwidth(np.sqrt(squared_distances(A, A)), rule)
     norms = squared_norms(A if issparse(A) else A - centre_of(A))
-    # Where most rows are the same, their distance is rounding so far.
+    # If most rows are equal, these distances are only rounding errors.
     return bandwidth(exact_distances(A, A), rule) if found**2 < 2 * CLOSE * norms.max() else found
 
 
@@ -38,15 +38,15 @@ def bandwidth(distances: NDArray[Any], rule: str) -> float:
     if not value > 0:
         if isnan(value):
             raise DataError(
-                f"the {rule} bandwidth is no number: squares of the rows' values overflow; scale them"
+                f"the {rule} bandwidth is not a number: squares of the rows' values overflow; scale the rows"
             )
         if rule == "median" and pairs.any():
             raise DataError(
-                "the median distance is 0, since half of the pairs of rows or more are equal: set the "
+                "the median distance is 0, since at least half of the pairs of rows are equal: set the "
                 "kernel's bandwidth to mean_distance, or to a number"
             )
         raise DataError(
-            f"the {rule} bandwidth of rows that do not differ is 0: set the kernel's bandwidth to a number"
+            f"the {rule} bandwidth is 0, since all rows are equal: set the kernel's bandwidth to a number"
         )
     return value
 
@@ -62,10 +62,10 @@ def sampled(X: Any, random_state: Any) -> Any:
 
 
 def centre_of(Y: NDArray[Any]) -> NDArray[Any]:
-    """Return the mean of rows Y (m, d), or the median of some where the mean is far from most of them.
+    """Return the mean of rows Y (m, d), or the median of some rows if the mean is far from most of them.
 
-    A shift changes no distance, and keeps the terms of ||x||^2 + ||y||^2 - 2 <x, y> small, so that less
-    cancels. One row far outside would pull the mean, and the shifted rows, away from all others.
+    Subtracting it changes no distance and keeps the terms of ||x||^2 + ||y||^2 - 2 <x, y> small, so that less
+    cancels. One outlier could move the mean far away from all other rows.
     """
     if not len(Y):
         return np.zeros(Y.shape[1], Y.dtype)
@@ -80,7 +80,7 @@ def centre_of(Y: NDArray[Any]) -> NDArray[Any]:
 
 def squared_distances(X: Any, Y: Any) -> NDArray[Any]:
     """Return ||X[i] - Y[j]||^2 = ||x||^2 + ||y||^2 - 2 <x, y>, dense operands shifted by `centre_of(Y)`."""
-    same = X is Y  # then the distances come out exactly symmetric
+    same = X is Y  # then the distances are exactly symmetric
     if not (issparse(X) or issparse(Y)):
         centre = centre_of(Y)
         Y = Y - centre
@@ -93,9 +93,9 @@ def squared_distances(X: Any, Y: Any) -> NDArray[Any]:
 
 
 def exact_distances(X: Any, Y: Any) -> NDArray[np.float64]:
-    """Return ||X[i] - Y[j]||, from the differences where rows are so close that the norms would cancel."""
+    """Return ||X[i] - Y[j]||, computed from the differences for close rows, whose norms would cancel."""
     distances: NDArray[np.float64] = squared_distances(X, Y)
-    centre = 0 if issparse(X) or issparse(Y) else centre_of(Y)  # as there
+    centre = 0 if issparse(X) or issparse(Y) else centre_of(Y)  # as in squared_distances
     norms = (squared_norms(rows if issparse(rows) else rows - centre) for rows in (X, Y))
     close = distances < CLOSE * np.add.outer(*norms)
     i, j = np.nonzero(close)
@@ -106,7 +106,7 @@ def exact_distances(X: Any, Y: Any) -> NDArray[np.float64]:
 
 
 def is_forked() -> bool:
-    """Tell whether this is a forked child, where OpenMP would wait for the parent's threads for ever."""
+    """Return whether this is a forked child, where OpenMP would wait forever for the parent's threads."""
     return os.getpid() != IMPORTED_BY
 
 
@@ -119,7 +119,7 @@ def manhattan_distances(X: Any, Y: Any) -> NDArray[np.float64]:
 
 
 def number(kernel: Any, name: str) -> float:
-    """Return the kernel's bandwidth, or raise UnsupportedKernelError while it still is a heuristic's name."""
+    """Return the kernel's bandwidth; raises UnsupportedKernelError if it is still a heuristic's name."""
     value = getattr(kernel, name)
     if isinstance(value, str):
         raise UnsupportedKernelError(

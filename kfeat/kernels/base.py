@@ -1,4 +1,4 @@
-"""What every exact kernel shares: Gram blocks computed tile by tile, in the precision of the data."""
+"""The base class of exact kernels: Gram blocks, computed tile by tile in the precision of the data."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -17,8 +17,8 @@ from kfeat.errors import DataError
 from kfeat.kernels.operands import as_operand, check_finite
 from kfeat.parameters import check_parameters
 
-TILE = 1024  # rows and columns; a float64 tile is 8 MB, all the memory a Gram block needs beyond itself
-DENSE_FROM = 0.05  # at this share of non-zeros a dense tile multiplies faster than a sparse one
+TILE = 1024  # rows and columns of a tile; a float64 tile takes 8 MB, the only extra memory of a Gram block
+DENSE_FROM = 0.05  # from this share of non-zeros on, a dense tile multiplies faster than a sparse one
 
 Positive = Annotated[float, Gt(0), Lt(inf)]
 
@@ -46,9 +46,9 @@ class Kernel(BaseEstimator):
     def __call__(self, X: Any, Y: Any = None) -> NDArray[Any]:
         """Return the Gram block K[i, j] = k(X[i], Y[j]), with Y = X by default.
 
-        X (n, d) and Y (m, d) are dense or sparse; the block (n, m) is dense, and float32 where both are.
-        Raises ParameterError, and DataError for data with different numbers of features and for values that
-        are not finite.
+        X (n, d) and Y (m, d) are dense or sparse; the block (n, m) is dense, and float32 if both are.
+        Raises ParameterError for invalid parameters, and DataError for data with different numbers of
+        features or if kernel values are not finite.
         """
         self.check()
         A = as_operand(X)
@@ -56,7 +56,7 @@ class Kernel(BaseEstimator):
         if A.shape[1] != B.shape[1]:
             raise DataError(f"X has {A.shape[1]} features and Y has {B.shape[1]}: give both the same")
         try:
-            with np.errstate(all="ignore"):  # what overflows is seen in the values
+            with np.errstate(all="ignore"):  # check_finite finds overflows
                 K = self._block(A, B, symmetric=Y is None)
         except MemoryError as error:
             raise DataError(f"{self!r}: {error}: give fewer rows or features at once") from None
@@ -66,8 +66,8 @@ class Kernel(BaseEstimator):
     def against(self, Y: Any) -> Callable[[Any], NDArray[Any]]:
         """Return the function X -> k(X, Y), for many blocks of rows X in Y's precision.
 
-        What depends on Y alone is done once, here. The blocks should be small enough for temporaries, and
-        their values are not checked to be finite.
+        Work that depends only on Y is done once. The blocks should be small, since there are temporaries of
+        their size. The kernel values are not checked to be finite.
         """
         self.check()
         Y = dense_if_quicker(as_operand(Y))
@@ -75,17 +75,17 @@ class Kernel(BaseEstimator):
         return lambda X: self._tile(X, Y)
 
     def parts(self) -> Sequence["Kernel"]:
-        """Return the kernels that this one is made of."""
+        """Return the kernels of which this kernel consists."""
         return ()
 
     def check(self) -> None:
-        """Raise ParameterError where a parameter is not valid, of this kernel or of one of its parts."""
+        """Raise ParameterError if a parameter of this kernel or of one of its parts is not valid."""
         check_parameters(self)
         for part in self.parts():
             part.check()
 
     def _block(self, A: Any, B: Any, symmetric: bool) -> NDArray[Any]:
-        """Return the block tile by tile; half of the tiles where it is `symmetric`."""
+        """Return the block tile by tile; if it is `symmetric`, only half of the tiles are computed."""
         if not symmetric and 0 < min(A.shape[0], B.shape[0]) <= max(A.shape[0], B.shape[0]) <= TILE:
             return self._tile(A, B)
         K: NDArray[Any] = np.empty((A.shape[0], B.shape[0]), dtype=np.result_type(A.dtype, B.dtype))
@@ -99,7 +99,7 @@ class Kernel(BaseEstimator):
                     tile = A[rows]
                     K[rows, rows] = self._tile(tile, tile)
                     np.fill_diagonal(K[rows, rows], self.diagonal(tile))
-                else:  # the tile above the diagonal was computed before: the Gram matrix is symmetric
+                else:  # its transpose above the diagonal is already known
                     K[rows, columns] = K[columns, rows].T
         return K
 
@@ -121,7 +121,7 @@ class Kernel(BaseEstimator):
 
     @abstractmethod
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
-        """Return k(X[i], Y[j]) of two operands that are small enough for temporaries."""
+        """Return k(X[i], Y[j]) of two operands of at most TILE rows."""
 
     @abstractmethod
     def _diagonal(self, X: Any) -> NDArray[Any]:
@@ -138,12 +138,12 @@ class Kernel(BaseEstimator):
         return resolved
 
     def _learnt(self, X: Any, rule: str, random_state: Any) -> float:
-        """Return the number that a heuristic stands for on X."""
+        """Return the bandwidth that a heuristic gives on X."""
         raise NotImplementedError
 
 
 def dense_if_quicker(Y: Any) -> Any:
-    """Return a CSR operand as a dense one where it is not sparse enough to gain anything."""
+    """Return a CSR operand as a dense array if it is not sparse enough to be faster."""
     return Y.toarray() if issparse(Y) and Y.nnz >= DENSE_FROM * Y.shape[0] * Y.shape[1] else Y
 
 

@@ -1,4 +1,4 @@
-"""Kernels made of kernels: weighted sums, and dot-product kernels of others (Kar & Karnick 2012)."""
+"""Kernels made of kernels: weighted sums, and compositions with dot-product kernels (Kar & Karnick 2012)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class Sum(Kernel):
         return " + ".join(("" if w == 1 else f"{w:g} ") + f"[{kernel.formula}]" for w, kernel in self.terms())
 
     def terms(self) -> list[tuple[float, Kernel]]:
-        """Return the pairs (w_i, k_i), or raise ParameterError where they do not match."""
+        """Return the pairs (w_i, k_i); raises ParameterError if weights and kernels do not match."""
         kernels = [Polynomial(), Gaussian()] if self.kernels is None else self.kernels
         if not isinstance(kernels, list | tuple) or not isinstance(self.weights, list | tuple | None):
             raise ParameterError(f"Sum: expected a list of kernels and one of weights, got {self!r:.200}")
@@ -84,12 +84,12 @@ class Sum(Kernel):
 class Compositional(Kernel):
     """The kernel f(K(x, y)), with f the series of a dot-product kernel and K any kernel.
 
-    It is positive definite, since powers and sums with non-negative weights of positive definite kernels are.
+    It is positive definite, since powers and non-negative sums of positive definite kernels are.
 
     Parameters
     ----------
     outer : DotProductKernel, optional
-        The kernel f(<x, y>), whose bandwidth, where it has one, is a number; None is exp(<x, y>).
+        The kernel f(<x, y>); if it has a bandwidth, this must be a number. None is exp(<x, y>).
     inner : Kernel, optional
         The kernel K; None is exp(-||x - y||^2).
 
@@ -108,7 +108,7 @@ class Compositional(Kernel):
 
     @property
     def formula(self) -> str:
-        """The outer kernel's formula, with the inner one's in the place of the inner product."""
+        """The outer kernel's formula, with the inner product replaced by the inner kernel's formula."""
         outer, inner = self.parts()
         return outer.formula.replace("<x, y>", f"[{inner.formula}]")
 
@@ -118,13 +118,13 @@ class Compositional(Kernel):
         return outer, Gaussian() if self.inner is None else self.inner
 
     def check(self) -> None:
-        """Raise ParameterError where a parameter is not valid, or the outer bandwidth is no number yet."""
+        """Raise ParameterError if a parameter is not valid or the outer bandwidth is not a number."""
         super().check()
         outer, _ = self.parts()
         if any(isinstance(value, str) for value in outer.get_params().values()):
             raise ParameterError(
                 f"Compositional: outer: expected a kernel whose bandwidth is a number, got {outer!r}: the "
-                "heuristics look at rows, and the outer kernel sees values of the inner one"
+                "heuristics need rows, but the outer kernel gets values of the inner one"
             )
 
     def resolve(self, X: Any, random_state: Any = None) -> Self:
@@ -145,6 +145,6 @@ class Compositional(Kernel):
         if t.size and not (largest := np.abs(t).max()) < outer.radius:
             raise DataError(
                 f"Compositional: the series of {outer!r} needs values below {outer.radius:g}, got "
-                f"{largest:.6g} of {inner!r}: take another inner kernel, or data on which it is smaller"
+                f"{largest:.6g} of {inner!r}: use another inner kernel, or data on which it is smaller"
             )
         return outer._f(t)

@@ -19,11 +19,11 @@ from kfeat.parameters import Degree
 class DotProductKernel(Kernel):
     """A kernel of the inner product alone; subclasses define f, its coefficients and its last degree."""
 
-    radius: ClassVar[float] = inf  # of convergence, of the series in t = <x, y>
+    radius: ClassVar[float] = inf  # radius of convergence of the series in t = <x, y>
 
     @property
     def last_degree(self) -> int | None:
-        """The largest n with a_n != 0, or None for a series that does not end."""
+        """The largest n with a_n != 0, or None for an infinite series."""
         return None
 
     @abstractmethod
@@ -45,12 +45,12 @@ class DotProductKernel(Kernel):
         return self._f(t)
 
     def check_rows(self, X: Any) -> None:
-        """Raise DataError where the series does not converge at <X[i], X[i]>: where a row is too long."""
+        """Raise DataError if the series does not converge at some <X[i], X[i]>, so that a row is too long."""
         if self.radius < inf:
             self.check_radius(squared_norms(X))
 
     def check_radius(self, t: NDArray[Any]) -> None:
-        """Raise DataError where the series of f does not converge at an inner product in t."""
+        """Raise DataError if the series of f does not converge at an inner product in t."""
         if self.radius < inf and t.size and not (largest := np.abs(t).max()) < self.radius:
             raise DataError(
                 f"{type(self).__name__} needs |<x, y>| < {self.radius:g}, got {largest:.6g}: "
@@ -72,7 +72,7 @@ class Linear(DotProductKernel):
     last_degree = 1
 
     def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
-        """Return 0, 1, 0, 0, ... (n_terms of them)."""
+        """Return 0, 1, 0, 0, ... (n_terms numbers)."""
         return (np.arange(n_terms) == 1).astype(np.float64)
 
     def _f(self, t: NDArray[Any]) -> NDArray[Any]:
@@ -110,7 +110,7 @@ class Polynomial(DotProductKernel):
 
     @property
     def formula(self) -> str:
-        """The kernel as tables and figures print it, such as (1 + <x, y>)^4."""
+        """The kernel as tables and figures show it, such as (1 + <x, y>)^4."""
         inner = "<x, y>" if self.gamma == 1 else f"{self.gamma:g} <x, y>"
         base = inner if self.coef0 == 0 else f"{self.coef0:g} + {inner}"
         if self.degree == 1:
@@ -125,9 +125,9 @@ class Polynomial(DotProductKernel):
     def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
         """Return a_n = C(degree, n) gamma^n coef0^(degree - n)."""
         p, n = self.degree, np.arange(min(n_terms, self.degree + 1))
-        with np.errstate(over="ignore", invalid="ignore"):  # an infinite coefficient says so itself
+        with np.errstate(over="ignore", invalid="ignore"):  # infinite coefficients are handled below
             a = special.comb(p, n) * float(self.gamma) ** n * float(self.coef0) ** (p - n)
-            if not np.isfinite(a).all():  # a factor overflows, the product may not
+            if not np.isfinite(a).all():  # a factor overflowed, but the product may be finite
                 logs = special.gammaln(p + 1) - special.gammaln(n + 1) - special.gammaln(p - n + 1)
                 logs += special.xlogy(n, self.gamma) + special.xlogy(p - n, self.coef0)
                 a = np.where(np.isfinite(a), a, np.exp(logs))
@@ -172,7 +172,7 @@ class Exponential(DotProductKernel):
         return np.exp(-special.gammaln(n + 1) - 2 * n * np.log(number(self, "sigma")))
 
     def _f(self, t: NDArray[Any]) -> NDArray[Any]:
-        t /= np.float64(number(self, "sigma")) ** 2  # which may overflow, and Python's own would raise
+        t /= np.float64(number(self, "sigma")) ** 2  # NumPy's float may overflow; Python's would raise
         return np.exp(t, out=t)
 
 
@@ -202,7 +202,7 @@ class VovkReal(DotProductKernel):
         return self.degree - 1
 
     def maclaurin(self, n_terms: int) -> NDArray[np.float64]:
-        """Return a_n = 1 for n < degree, and 0 from there on."""
+        """Return a_n = 1 for n < degree, and 0 for larger n."""
         return (np.arange(n_terms) < self.degree).astype(np.float64)
 
     def _f(self, t: NDArray[Any]) -> NDArray[Any]:
@@ -237,7 +237,7 @@ class VovkInfinite(DotProductKernel):
 
 
 def power(t: NDArray[Any], exponent: int) -> NDArray[Any]:
-    """Return t^exponent by repeated squaring in place, a few products instead of a logarithm."""
+    """Return t^exponent by repeated squaring in place, which is faster than the general power."""
     if exponent == 1:
         return t
     odd = t.copy() if exponent % 2 else None

@@ -1,4 +1,4 @@
-"""The edge where data come in: matrices and random sources are checked and brought into one form."""
+"""Checks of matrices and random states that come from outside, and their conversion to one form."""
 
 from typing import Any
 
@@ -10,13 +10,13 @@ from kfeat.errors import DataError, ParameterError
 
 
 def as_operand(X: Any) -> Any:
-    """Return X as a dense or canonical CSR array of float32 or float64; a view where it is one already.
+    """Return X as a dense or canonical CSR array of float32 or float64; without a copy if it already is one.
 
-    Raises DataError where X is not a matrix of real numbers.
+    Raises DataError if X is not a matrix of real numbers.
     """
     try:
         A = canonical(X) if issparse(X) else np.asarray(X)
-        if A.dtype == object and hasattr(X, "iloc"):  # a frame's columns of several types
+        if A.dtype == object and hasattr(X, "iloc"):  # a data frame with columns of several types
             A = X.to_numpy(np.float64)
     except (ValueError, TypeError) as error:  # rows of different lengths, missing cells, words
         raise DataError(f"expected rows of real numbers, shape (n, d): {error}") from None
@@ -26,10 +26,10 @@ def as_operand(X: Any) -> Any:
 
 
 def canonical(X: Any) -> Any:
-    """Return a sparse matrix as CSR with sorted short indices and duplicates summed; anything else as it is.
+    """Return a sparse matrix as CSR with sorted 32-bit indices and duplicates summed; other X unchanged.
 
-    X itself is never changed, and its arrays are shared where they are in this form. Raises DataError where
-    they contradict each other: the C code of all libraries trusts them, and would read outside.
+    X itself is never changed; its arrays are shared if they are in this form. Raises DataError if its arrays
+    contradict each other: C code does not check them and would read outside of them.
     """
     if not issparse(X):
         return X
@@ -45,7 +45,7 @@ def canonical(X: Any) -> Any:
     native = (
         np.dtype(np.float64) if rows.dtype in (np.float16, np.longdouble) else rows.dtype.newbyteorder("=")
     )
-    rows = rows.astype(native, copy=False)  # SciPy's own code takes no other
+    rows = rows.astype(native, copy=False)  # SciPy's compiled code supports only these
     if not rows.has_canonical_format:
         rows = rows.copy()
         rows.sum_duplicates()
@@ -56,20 +56,20 @@ def canonical(X: Any) -> Any:
 
 
 def check_finite(values: NDArray[Any], what: str) -> None:
-    """Raise DataError where `values` hold NaN or infinity; a finite sum tells that they do not."""
+    """Raise DataError if `values` contain NaN or infinity; with a finite sum they cannot."""
     with np.errstate(over="ignore", invalid="ignore"):
         total = values.sum()
     if not np.isfinite(total) and not np.isfinite(values).all():
         raise DataError(
-            f"{what} are not finite in {values.dtype}: the rows hold NaN or infinity, or are so large that "
+            f"{what} are not finite in {values.dtype}: the rows have NaN or infinity, or are so large that "
             "numbers overflow; scale them down"
         )
 
 
 def _check_indices(X: Any) -> None:
-    """Raise DataError where the indices of a CSR, CSC, BSR or COO matrix do not fit its shape and data."""
+    """Raise DataError if the indices of a CSR, CSC, BSR or COO matrix do not fit its shape and data."""
     if X.format == "coo":
-        sound = all(
+        valid = all(
             _within(index, bound) and len(index) == len(X.data)
             for index, bound in zip(X.coords, X.shape, strict=True)
         )
@@ -78,7 +78,7 @@ def _check_indices(X: Any) -> None:
         rows, columns = (n // size for n, size in zip(X.shape, block, strict=True))
         major, minor = (columns, rows) if X.format == "csc" else (rows, columns)
         pointers = np.asarray(X.indptr)
-        sound = (
+        valid = (
             _within(pointers, len(X.indices) + 1)
             and len(pointers) == major + 1
             and pointers[0] == 0
@@ -88,15 +88,15 @@ def _check_indices(X: Any) -> None:
         )
     else:
         return
-    if not sound:
+    if not valid:
         raise DataError(
             f"the {X.format} matrix of shape {X.shape} is damaged: its indices are not integers within that "
-            "shape, or do not match its data (SciPy's X.check_format() tells more); build it anew"
+            "shape, or do not match its data (see SciPy's X.check_format()); build it again"
         )
 
 
 def _within(index: Any, bound: int) -> bool:
-    """Tell whether `index` is a vector of integers, all of them in range(bound)."""
+    """Return whether `index` is a vector of integers in range(bound)."""
     index = np.asarray(index)
     if index.ndim != 1 or index.dtype.kind not in "iu":
         return False
@@ -106,7 +106,7 @@ def _within(index: Any, bound: int) -> bool:
 def generator(random_state: Any) -> np.random.Generator:
     """Return a Generator for None, an int, a SeedSequence, a Generator (itself) or a RandomState.
 
-    A RandomState gives one number, the seed, so that it moves on between calls as scikit-learn expects.
+    A RandomState gives a seed, so that its state advances with each call as in scikit-learn.
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
@@ -114,6 +114,6 @@ def generator(random_state: Any) -> np.random.Generator:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
         raise ParameterError(
-            f"random_state: expected None, an integer of at least 0 or a random generator of NumPy's "
+            f"random_state: expected None, an integer of at least 0 or a random generator of NumPy "
             f"(got {random_state!r}): {error}"
         ) from None

@@ -1,4 +1,4 @@
-"""Shift-invariant kernels k(x - y), and the spectra they are Fourier transforms of (Bochner's theorem)."""
+"""Shift-invariant kernels k(x - y) and their spectra: a kernel is the Fourier transform of its spectrum."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -27,16 +27,16 @@ from kfeat.kernels.bandwidths import (
 from kfeat.kernels.base import Kernel, Positive, dense_if_quicker, squared_norms
 from kfeat.kernels.operands import as_operand
 
-# Largest gamma ||y||^2 for which the rounding of a float32 distance moves a kernel value by 1e-4 at most.
+# Largest gamma ||y||^2 for which the rounding of a float32 distance changes a kernel value by at most 1e-4.
 FLOAT32_REACH = 256.0
-# Below a quarter the largest frequencies overflow single precision; at 100 the Gaussian is within 0.0025.
+# Below 0.25 the largest frequencies overflow single precision; at 100 the Gaussian kernel is within 0.0025.
 Smoothness = Annotated[float, Ge(0.25), Le(100)]
-FAR = 1e4  # exp(-s) is 0 long before; from 1e9 on SciPy's Bessel function gives up
+FAR = 1e4  # exp(-s) is 0 for smaller s already; from 1e9 on SciPy's Bessel function fails
 
 
 @dataclass(eq=False, repr=False)
 class ShiftInvariantKernel(Kernel):
-    """A kernel of x - y alone with k(x, x) = 1; gamma may be a heuristic's name."""
+    """A kernel of x - y alone with k(x, x) = 1 (Bochner's theorem); gamma may be a heuristic's name."""
 
     gamma: Positive | BandwidthRule = 1.0
     bandwidth = "gamma"
@@ -49,12 +49,12 @@ class ShiftInvariantKernel(Kernel):
     def frequencies_at(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the frequencies at points of the open unit cube, shape (d, number of frequencies).
 
-        U has shape (number of frequencies, n_uniforms(d)). By inverse distribution functions: uniform points
-        give frequencies that have the kernel's spectrum as their law, and evenly spread points spread them.
+        U has shape (number of frequencies, n_uniforms(d)). Inverse distribution functions map uniform points
+        to frequencies with the kernel's spectrum as their distribution.
         """
 
     def n_uniforms(self, d: int) -> int:
-        """Return the number of coordinates of U that a frequency in d dimensions takes."""
+        """Return the number of coordinates of U for a frequency in d dimensions."""
         return d
 
     def _learnt(self, X: Any, rule: str, random_state: Any) -> float:
@@ -85,17 +85,17 @@ class Gaussian(ShiftInvariantKernel):
     template = "exp(-gamma ||x - y||^2), gamma = {gamma}"
 
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Return draws of N(0, 2 gamma) (Rahimi & Recht 2007, Figure 1)."""
+        """Return samples of N(0, 2 gamma) (Rahimi & Recht 2007, Figure 1)."""
         return rng.standard_normal(shape) * np.sqrt(2 * number(self, "gamma"))
 
     def frequencies_at(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return sqrt(2 gamma) times the normal quantiles of U, a coordinate each."""
+        """Return sqrt(2 gamma) times the normal quantiles of each coordinate of U."""
         return np.ascontiguousarray(special.ndtri(U).T) * np.sqrt(2 * number(self, "gamma"))
 
     def against(self, Y: Any) -> Callable[[Any], NDArray[Any]]:
-        """Return the function X -> k(X, Y), exp of a product with 2 gamma Y less the norms times gamma.
+        """Return the function X -> k(X, Y) = exp(2 gamma <x, y> - gamma ||x||^2 - gamma ||y||^2).
 
-        As in `squared_distances`, dense rows are shifted by `centre_of(Y)`.
+        As in `squared_distances`, `centre_of(Y)` is subtracted from dense rows.
         """
         self.check()
         gamma, Y = number(self, "gamma"), dense_if_quicker(as_operand(Y))
@@ -124,8 +124,8 @@ class Gaussian(ShiftInvariantKernel):
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
         gamma = number(self, "gamma")
         dtype = np.result_type(X.dtype, Y.dtype)
-        # Only Y decides, so that a row's values do not depend on the rows beside it; and where ||x|| is much
-        # larger than ||y|| the kernel vanishes, whatever the rounding.
+        # This depends only on Y, so that a row's values do not depend on other rows of X. If ||x|| is much
+        # larger than ||y||, the kernel is 0 despite rounding.
         if dtype == np.float32 and gamma * squared_norms(Y).max(initial=0) > FLOAT32_REACH:
             X, Y = X.astype(np.float64), Y.astype(np.float64)
         squares = squared_distances(X, Y)
@@ -152,11 +152,11 @@ class Laplacian(ShiftInvariantKernel):
     template = "exp(-gamma ||x - y||_1), gamma = {gamma}"
 
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Return draws of the Cauchy distribution with scale gamma (Rahimi & Recht 2007, Figure 1)."""
+        """Return samples of the Cauchy distribution with scale gamma (Rahimi & Recht 2007, Figure 1)."""
         return rng.standard_cauchy(shape) * number(self, "gamma")
 
     def frequencies_at(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return gamma times the Cauchy quantiles tan(pi (u - 1/2)) of U, a coordinate each."""
+        """Return gamma times the Cauchy quantiles tan(pi (u - 1/2)) of each coordinate u of U."""
         return np.ascontiguousarray(np.tan(np.pi * (U - 0.5)).T) * number(self, "gamma")
 
     def _learnt(self, X: Any, rule: str, random_state: Any) -> float:
@@ -175,10 +175,11 @@ class Laplacian(ShiftInvariantKernel):
 class Matern(ShiftInvariantKernel):
     """The Matern kernel 2^(1 - nu) / Gamma(nu) s^nu K_nu(s), s = 2 sqrt(nu gamma) ||x - y||.
 
-    K_nu is the modified Bessel function: exp(-s) at nu = 1/2, (1 + s) exp(-s) at 3/2, (1 + s + s^2 / 3)
-    exp(-s) at 5/2, and the Gaussian kernel of the same gamma as nu grows. The length scale l of Rasmussen &
-    Williams (2006, 4.14) and scikit-learn is 1 / sqrt(2 gamma). Its spectrum is the multivariate t
-    distribution with 2 nu degrees of freedom: N(0, 2 gamma I) over the square root of chi-square / (2 nu).
+    K_nu is the modified Bessel function. The kernel is exp(-s) at nu = 1/2, (1 + s) exp(-s) at 3/2 and
+    (1 + s + s^2 / 3) exp(-s) at 5/2, and tends to the Gaussian kernel of the same gamma as nu grows. The
+    length scale l of Rasmussen & Williams (2006, 4.14) and scikit-learn is 1 / sqrt(2 gamma). The spectrum is
+    the multivariate t distribution with 2 nu degrees of freedom: N(0, 2 gamma I) over the square root of
+    chi-square / (2 nu).
 
     Parameters
     ----------
@@ -187,7 +188,7 @@ class Matern(ShiftInvariantKernel):
         is the mean or the median distance between rows of the data.
     nu : float, default 1.5
         The smoothness, from 0.25 to 100: a Gaussian process with this covariance has ceil(nu) - 1
-        derivatives. 1/2, 3/2 and 5/2 are quick; the Bessel function of any other costs some 25 times as much.
+        derivatives. 1/2, 3/2 and 5/2 are about 25 times faster than others, which need the Bessel function.
 
     Examples
     --------
@@ -201,16 +202,16 @@ class Matern(ShiftInvariantKernel):
     template = "Matern(||x - y||), nu = {nu}, gamma = {gamma}"
 
     def sample_frequencies(self, rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.float64]:
-        """Return draws of N(0, 2 gamma I), each over the root of its own chi-square / (2 nu)."""
+        """Return samples of N(0, 2 gamma I), each over the root of its own chi-square / (2 nu)."""
         normal = rng.standard_normal(shape)
         return self._scaled(normal, rng.standard_gamma(self.nu, shape[1]))
 
     def n_uniforms(self, d: int) -> int:
-        """Return d + 1: the last one is the chi-square's."""
+        """Return d + 1: the last coordinate is for the chi-square."""
         return d + 1
 
     def frequencies_at(self, U: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the normal quantiles of the first d coordinates over the chi-square's of the last."""
+        """Return the normal quantiles of the first d coordinates, scaled by the chi-square of the last."""
         return self._scaled(
             np.ascontiguousarray(special.ndtri(U[:, :-1]).T), special.gammaincinv(self.nu, U[:, -1])
         )
@@ -219,7 +220,7 @@ class Matern(ShiftInvariantKernel):
         return normal * np.sqrt(2 * number(self, "gamma") * self.nu / half_chi2)
 
     def _tile(self, X: Any, Y: Any) -> NDArray[Any]:
-        # In double precision: near 0 the square root magnifies the rounding of the squared distance.
+        # In double precision, since the square root magnifies the rounding of squared distances near 0.
         same, dtype = X is Y, np.result_type(X.dtype, Y.dtype)
         Y = Y.astype(np.float64, copy=False)
         X = Y if same else X.astype(np.float64, copy=False)
@@ -241,7 +242,7 @@ class Matern(ShiftInvariantKernel):
 def bessel_profile(s: NDArray[np.float64], nu: float) -> NDArray[np.float64]:
     """Return 2^(1 - nu) / Gamma(nu) s^nu K_nu(s), by logarithms, since the factors overflow.
 
-    Where K_nu itself does, s is so small that the first terms of the series in s^2 are exact.
+    If K_nu itself overflows, s is so small that the first terms of the series in s^2 are exact.
     """
     s = np.minimum(s, FAR)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Explicit random feature maps: scikit-learn transformers that hold the kernel they approximate."""
+"""Explicit random feature maps: scikit-learn transformers with the kernel that they approximate."""
 
 from kfeat.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
 from kfeat.maps.base import MAPS, FeatureMap, kernels_of, maps_for

@@ -1,7 +1,7 @@
-"""What every feature map shares: checks, the random source, and the walk over blocks of rows in threads.
+"""The base class of feature maps: checks, the random generator, and mapping of row blocks in threads.
 
-A new map names its parameters as the fields of a dataclass, draws what it needs in `_draw`, returns from
-`_block_mapper` the function that maps one block, and enters its name by `register`.
+A new map has its parameters as the fields of a dataclass and is registered by `register`. It draws its random
+numbers in `_draw`, and its `_block_mapper` returns the function that maps one block.
 """
 
 from abc import abstractmethod
@@ -32,10 +32,10 @@ BlockMapper = Callable[[Any, Array], None]  # (rows of X, rows of the output to 
 
 
 class Facts(NamedTuple):
-    """What `kfeat maps` and the README say of a map, a line each; d features of a row, D columns of the map.
+    """What `kfeat maps` and the README say about a map, one line each; d features of a row, D columns.
 
-    `cost` is of mapping one dense row, in operations; `variance` that of <z(x), z(y)>, or for a map that is
-    not random its error; `source` where it was published; `use` when to take it, and when another.
+    `cost`: operations for mapping one dense row; `variance`: that of <z(x), z(y)>, or the error of a map that
+    is not random; `source`: the publication; `use`: when to use it, and when another map.
     """
 
     cost: str
@@ -55,14 +55,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     random_state : int, Generator, RandomState or None, default None
         The source of the random numbers; an int makes the map reproducible.
     n_jobs : int, optional
-        The number of threads of `transform`, as joblib counts them: None is one, -1 is all cores.
+        The number of threads of `transform`, as in joblib: None is one, -1 is all cores.
 
     Attributes
     ----------
     kernel_ : Kernel
-        The kernel that is approximated, its bandwidth a number.
+        The approximated kernel, with its bandwidth as a number.
     kernel_offset_ : float
-        What a map without its constant column leaves out, otherwise 0.
+        The constant that a map without its constant column leaves out, otherwise 0.
     n_features_in_ : int
         The number of features of the data that the map was fitted to.
     """
@@ -71,12 +71,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     approximates: ClassVar[type[Kernel] | UnionType]
     default_kernel: ClassVar[Kernel]
     algorithm_version: ClassVar[int] = 1
-    min_rows: ClassVar[int] = 64  # of a block: with fewer, the overhead per call costs more than cache misses
+    min_rows: ClassVar[int] = 64  # of a block: with fewer, calls cost more than cache misses
 
     kernel: Any = None
     random_state: Any = field(default=None, kw_only=True)
     n_jobs: Jobs = field(default=None, kw_only=True)
-    _n_features_out: int = field(init=False)  # there once the map is fitted
+    _n_features_out: int = field(init=False)  # set when the map is fitted
 
     @classmethod
     def supports(cls, kernel: Kernel) -> bool:
@@ -85,7 +85,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        return core_schema.is_instance_schema(cls)  # a parameter that is a map takes no mapping of its fields
+        return core_schema.is_instance_schema(cls)  # a mapping of its fields is not accepted
 
     @abstractmethod
     def _draw(self, X: Any, rng: Generator) -> int:
@@ -96,7 +96,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """Return the function that maps a dense or CSR block of this dtype into the rows of the output."""
 
     def _check_memory(self, what: str, needed: int) -> None:
-        """Raise ParameterError where `needed` bytes are not free for a map of `what`."""
+        """Raise ParameterError if `needed` bytes are not free for a map of `what`."""
         check_memory(f"a map of {what}", needed, "take fewer components", ParameterError)
 
     def _row_bytes(self, itemsize: int) -> int:
@@ -117,7 +117,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.kernel_offset_ = 0.0
         self.kernel_ = self._kernel_for(X, rng)
         try:
-            with np.errstate(all="ignore"):  # what overflows is seen in the features
+            with np.errstate(all="ignore"):  # an overflow shows in the features
                 self._n_features_out = self._draw(X, rng)
         except MemoryError as error:
             name = type(self).__name__
@@ -130,11 +130,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         kernel = self.default_kernel if self.kernel is None else self.kernel
         self.check_kernel(kernel)
         kernel.check()
-        resolved: Kernel = clone(kernel).resolve(X, rng)  # which may be changed and fitted with again
+        resolved: Kernel = clone(kernel).resolve(X, rng)  # the caller may change the given kernel
         return resolved
 
     def check_kernel(self, kernel: object) -> None:
-        """Raise UnsupportedKernelError, naming the maps that can, where this map cannot approximate it."""
+        """Raise UnsupportedKernelError if this map cannot approximate the kernel; it names maps that can."""
         cls = type(self)
         if not isinstance(kernel, Kernel):
             raise UnsupportedKernelError(
@@ -147,10 +147,11 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             )
 
     def transform(self, X: Any, out: Array | None = None) -> Any:
-        """Return the features of X (n, d), shape (n, n_features_out); float32 where X is, else float64.
+        """Return the features of X (n, d), shape (n, n_features_out); float32 if X is, else float64.
 
-        They are written block by block into `out` where given (any array of that shape and dtype, such as a
-        memory map), so neither X nor the features need fit in memory. Integer data convert block by block.
+        If `out` is given (any array of that shape and dtype, such as a memory map), they are written into it
+        block by block, so neither X nor the features need to fit in memory. Integer data are converted block
+        by block.
         """
         check_is_fitted(self)
         X = validate_data(self, canonical(X), accept_sparse="csr", reset=False)
@@ -169,15 +170,15 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @property
     def has_features(self) -> bool:
-        """Whether `transform` gives features; otherwise there is `approximate_kernel` alone."""
+        """Whether `transform` gives features; otherwise the map has only `approximate_kernel`."""
         return True
 
     def learnt_parameters(self) -> dict[str, float]:
-        """Return what took the place of parameters that were left to the data, by name."""
+        """Return the values of parameters that were determined from the data, by name."""
         return {}
 
     def diagnose(self, X: Any, n_rows: int = 1000, random_state: Any = 0) -> Diagnosis:
-        """Return what the columns are worth and how far the kernel is off, on up to `n_rows` rows of X."""
+        """Return statistics of the columns and the error of the kernel on up to `n_rows` rows of X."""
         return diagnose(self, X, n_rows, random_state)
 
     def __sklearn_tags__(self) -> Any:
@@ -193,7 +194,7 @@ M = TypeVar("M", bound=type[FeatureMap])
 
 @dataclass_transform(eq_default=False)
 def register(name: str) -> Callable[[M], M]:
-    """Return a class decorator that enters a map under its name in MAPS, its fields as its parameters."""
+    """Return a class decorator that registers a map in MAPS and makes its fields its parameters."""
 
     def enter(cls: M) -> M:
         MAPS[name] = dataclass(eq=False, repr=False)(cls)
@@ -213,12 +214,12 @@ def maps_for(kernel: Kernel) -> list[str]:
 
 
 def checked_output(out: Array, shape: tuple[int, int], dtype: DTypeLike, X: Any) -> Array:
-    """Return `out`, or raise DataError where the features do not fit it, or X lies in it."""
+    """Return `out`; raises DataError if the features do not fit into it, or if it shares memory with X."""
     if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
-        met = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-        raise DataError(f"out: expected a writeable array of {dtype} {shape}, got {met}")
+        found = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+        raise DataError(f"out: expected a writeable array of {dtype} {shape}, got {found}")
     if np.shares_memory(out, X.data if issparse(X) else X):
-        raise DataError("out: expected an array of its own, got one in which X lies, which is still read")
+        raise DataError("out: expected a separate array, got one that shares memory with X")
     return out
 
 

@@ -23,24 +23,24 @@ from kfeat.maps.weighted_fourier import (
     weights_by,
 )
 
-LENGTHS = [2.0 ** (step / 2) for step in range(-2, 5)]  # that are tried, in units of sqrt(d): 0.5 to 4
-IDENTITY = 1e-3  # a prior whose largest correlation is below it says nothing
-SINGULAR = 1e-13  # reciprocal condition number below which the weights are rounding
+LENGTHS = [2.0 ** (step / 2) for step in range(-2, 5)]  # lengths to try, in units of sqrt(d): 0.5 to 4
+IDENTITY = 1e-3  # if the prior's largest correlation is below it, the prior has no information
+SINGULAR = 1e-13  # below this reciprocal condition number the weights are only rounding errors
 
 
 @register("bayesian_quadrature")
 class BayesianQuadrature(WeightedFourier):
     """Fourier features of the Gaussian kernel with the weights of Bayesian quadrature (Chang et al., sec. 3).
 
-    k(x, y) is the integral of f(v) = cos <v, x - y> / s over v ~ N(0, I), with s = 1 / sqrt(2 gamma). Where f
-    is a draw from the Gaussian process of mean 0 and covariance exp(-||v - v'||^2 / (2 L^2)), the posterior
-    mean of the integral is sum_i w_i f(v_i) with w = (K + jitter I)^-1 z, K the covariance of the f(v_i) and
+    k(x, y) is the integral of f(v) = cos <v, x - y> / s over v ~ N(0, I), with s = 1 / sqrt(2 gamma). Let f
+    be a Gaussian process of mean 0 and covariance exp(-||v - v'||^2 / (2 L^2)). Then the posterior mean of
+    the integral is sum_i w_i f(v_i) with w = (K + jitter I)^-1 z, where K is the covariance of the f(v_i) and
 
-    z_i = (L^2 / (1 + L^2))^(d/2) exp(-||v_i||^2 / (2 (1 + L^2))),
+    z_i = (L^2 / (1 + L^2))^(d/2) exp(-||v_i||^2 / (2 (1 + L^2)))
 
-    their covariance with the integral. As cosines are even, K is that of even functions,
-    (exp(-||v - v'||^2 / (2 L^2)) + exp(-||v + v'||^2 / (2 L^2))) / 2, which leaves z as it is. The same
-    weights serve all x and y. They are biased: the prior's mean 0 makes their sum less than 1.
+    their covariance with the integral. Since cosines are even, K is the covariance of even functions,
+    (exp(-||v - v'||^2 / (2 L^2)) + exp(-||v + v'||^2 / (2 L^2))) / 2, which does not change z. The same
+    weights are used for all x and y. They are biased: the prior's mean 0 makes their sum less than 1.
 
     Parameters
     ----------
@@ -50,21 +50,21 @@ class BayesianQuadrature(WeightedFourier):
     sequence, scrambling : as in RandomFourier, defaults "mc" and "published"
         How the frequencies are drawn.
     length : float or {"pairs", "marginal_likelihood"}, default "pairs"
-        L / sqrt(d), which is useful from about 0.7 to 2. "pairs" takes, of 0.5 to 4 in steps of sqrt(2), the
-        one whose weights have the least squared error on `n_pairs` pairs of rows. "marginal_likelihood" takes
-        that under which the values cos <v_i, (x - y) / s> of these pairs, as independent draws from the prior
-        times a common variance, are most likely.
+        L / sqrt(d), which is useful from about 0.7 to 2. "pairs" chooses, from 0.5 to 4 in steps of sqrt(2),
+        the one whose weights have the least squared error on `n_pairs` pairs of rows. "marginal_likelihood"
+        chooses the one with the largest likelihood of the values cos <v_i, (x - y) / s> of these pairs, as
+        independent draws from the prior times a common variance.
     jitter : float, default 0.001
-        What is added to the diagonal of K; it limits what long lengths make of rounding.
+        This is added to the diagonal of K; it limits rounding errors at long lengths.
     sign : {"nonnegative", "clipped", "absolute", "signed"}, default "nonnegative"
-        Features need square roots of the weights: "nonnegative" minimises the posterior variance over weights
-        of at least 0, "clipped" and "absolute" change the weights w afterwards, which can ruin them, and
-        "signed" leaves them as they are, for `approximate_kernel` alone.
+        Features need square roots of the weights. "nonnegative" minimises the posterior variance over weights
+        of at least 0. "clipped" and "absolute" change the weights w afterwards, which can make them useless.
+        "signed" does not change them, but allows only `approximate_kernel`.
     n_pairs : int, optional
-        The number of pairs, drawn in proportion to the norms of their cosines; None: 1000, or as many as
-        there are where there are fewer.
+        The number of pairs, drawn in proportion to the norms of their cosines; None: 1000, or all pairs if
+        there are fewer.
     n_rows : int, default 2000
-        The number of rows of X from which pairs are drawn; all, where X has fewer.
+        The number of rows of X from which pairs are drawn; all rows if X has fewer.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -103,7 +103,7 @@ class BayesianQuadrature(WeightedFourier):
     n_rows: Annotated[int, Ge(2)] = 2000
 
     def learnt_parameters(self) -> dict[str, float]:
-        """Return the length in units of sqrt(d), and what all weights have."""
+        """Return the length in units of sqrt(d), and the statistics of the weights."""
         return {"length": self.length_, **super().learnt_parameters()}
 
     def _learn(self, X: Any, rng: Generator) -> Array:
@@ -119,7 +119,7 @@ class BayesianQuadrature(WeightedFourier):
         return self._by_data(v, pairs)
 
     def _by_data(self, v: Array, pairs: PairEquations) -> Array:
-        """Return the weights of the length that suits these pairs best, and set length_."""
+        """Return the weights of the best length for these pairs, and set length_."""
         losses, refusals = {}, []
         for length in LENGTHS:
             try:
@@ -141,9 +141,9 @@ class BayesianQuadrature(WeightedFourier):
         return weights_by(self.sign, K, z)
 
     def _prior(self, v: Array, length: float) -> tuple[Array, Array, Array]:
-        """Return K + jitter I, z, and the Cholesky factor of the first, for frequencies v (d, n).
+        """Return K + jitter I, z, and the Cholesky factor of K + jitter I, for frequencies v (d, n).
 
-        Raises ParameterError for a prior under which the values are independent, or the equations singular.
+        Raises ParameterError if the values are independent under the prior, or if K + jitter I is singular.
         """
         K = even_covariance(v, length**2 * len(v))
         deviations = np.sqrt(K.diagonal())
@@ -151,8 +151,8 @@ class BayesianQuadrature(WeightedFourier):
         np.fill_diagonal(correlations, 0)
         if K.size > 1 and correlations.max() < IDENTITY:
             raise ParameterError(
-                f"BayesianQuadrature: at length={length:g} no two of the {len(K):,} frequencies tell of each "
-                "other, and the weights vanish: take a longer one, about 1"
+                f"BayesianQuadrature: at length={length:g} no two of the {len(K):,} frequencies are "
+                "correlated, and the weights vanish: use a larger length, about 1"
             )
         K.flat[:: len(K) + 1] += self.jitter
         try:
@@ -169,12 +169,12 @@ class BayesianQuadrature(WeightedFourier):
 
 
 def _warn_of_constant_columns(rows: Any) -> None:
-    """Warn where columns of the rows do not vary: nothing depends on them, yet the prior counts them in d."""
+    """Warn if columns of the rows are constant: they carry no information, but the prior counts them in d."""
     constant = rows.shape[1] - column_counts(rows).live
     if constant:
         warnings.warn(
-            f"BayesianQuadrature: {constant:,} of the {rows.shape[1]:,} columns do not vary in the rows, and "
-            "as dimensions of the prior they only make the frequencies tell less of each other: drop them "
+            f"BayesianQuadrature: {constant:,} of the {rows.shape[1]:,} columns do not vary in the rows; as "
+            "dimensions of the prior they only reduce the correlation of the frequencies: drop them "
             "(constant_features: drop in a config's protocol)",
             UserWarning,
             stacklevel=5,  # of the call to fit
@@ -182,7 +182,7 @@ def _warn_of_constant_columns(rows: Any) -> None:
 
 
 def even_covariance(v: Array, L2: float) -> Array:
-    """Return the covariance of f(v_i) and f(v_j), f even, for v of shape (d, n) and L2 = L^2."""
+    """Return the covariance of f(v_i) and f(v_j) for even f, v of shape (d, n) and L2 = L^2."""
     products = v.T @ v
     squares = np.add.outer(products.diagonal(), products.diagonal())
     products *= 2
@@ -197,10 +197,10 @@ def kernel_mean(v: Array, L2: float) -> Array:
 
 
 def negative_log_likelihood(L: Array, A: Array) -> float:
-    """Return (log det K + n log tr(K^-1 A)) / n, K = L L^T: -2 / n times the log likelihood, but a constant.
+    """Return (log det K + n log tr(K^-1 A)) / n, K = L L^T: log likelihood times -2 / n, plus a constant.
 
-    A is the mean of f f^T over functions f ~ N(0, s^2 K) that are known at n places, and s^2 is at its most
-    likely value, tr(K^-1 A) / n.
+    A is the mean of f f^T over functions f ~ N(0, s^2 K) that are known at n places, and s^2 has its maximum
+    likelihood value, tr(K^-1 A) / n.
     """
     inverse = np.tril(dpotri(L, lower=1)[0])
     trace = 2 * np.vdot(inverse, A) - inverse.diagonal() @ A.diagonal()

@@ -1,4 +1,4 @@
-"""The walk over blocks of rows: small enough for the cache, each of a thread's own, written in place."""
+"""Mapping blocks of rows: small enough for the cache, in threads, with the output written in place."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -17,12 +17,12 @@ from threadpoolctl import ThreadpoolController
 
 from kfeat.kernels.operands import check_finite
 
-CACHE_BYTES = 2**21  # of working memory per block: measured best where a core has 1 MB of second-level cache
-MAX_BYTES = 2**24  # where even the fewest rows that are worth a block are large
+CACHE_BYTES = 2**21  # working memory of a block: measured best on a core with 1 MB of second-level cache
+MAX_BYTES = 2**24  # largest working memory of a block with the minimum number of rows
 
 
 def rows_per_block(row_bytes: int, min_rows: int) -> int:
-    """Return how many rows of this working size make a block that is quick to map."""
+    """Return the number of rows of a block, for this working memory per row."""
     return max(CACHE_BYTES // row_bytes, min(min_rows, MAX_BYTES // row_bytes), 1)
 
 
@@ -31,9 +31,9 @@ def map_in_blocks(
 ) -> None:
     """Call `mapper(rows of X, rows of out)` for every `step` rows, in `n_jobs` threads.
 
-    Blocks reach the mapper in out's dtype, dense blocks C-contiguous and sparse ones as CSR. `n_jobs` follows
+    The mapper gets blocks in out's dtype, dense blocks C-contiguous and sparse ones as CSR. `n_jobs` is as in
     joblib: None is one thread unless `joblib.parallel_config` says otherwise, -1 all cores. Raises DataError
-    where a feature is not finite.
+    if a feature is not finite.
     """
     blocks = list(gen_batches(X.shape[0], step))
     threads = min(effective_n_jobs(n_jobs), len(blocks))
@@ -47,7 +47,7 @@ def map_in_blocks(
         for rows in blocks:
             map_one(rows)
         return
-    # Threads that multiply matrices must not each start BLAS's own.
+    # With several threads, each must not start further threads of BLAS.
     with one_blas_thread():
         pool = ThreadPoolExecutor(threads)
         try:
@@ -58,7 +58,7 @@ def map_in_blocks(
 
 
 def block_of(X: Any, rows: slice, dtype: np.dtype[Any]) -> Any:
-    """Return these rows of X, a view where X is C-ordered and of this dtype."""
+    """Return these rows of X; a view if X is C-ordered and has this dtype."""
     if not issparse(X):
         return np.ascontiguousarray(X[rows], dtype=dtype)
     start, stop = X.indptr[rows.start], X.indptr[rows.stop]
@@ -71,7 +71,7 @@ def block_of(X: Any, rows: slice, dtype: np.dtype[Any]) -> Any:
 
 
 class _Within:
-    """How many calls hold BLAS to one thread, and what gives it back its threads."""
+    """The number of calls that limit BLAS to one thread, and the limit."""
 
     def __init__(self) -> None:
         self.lock, self.calls, self.limit = Lock(), 0, ExitStack()
@@ -80,20 +80,20 @@ class _Within:
 _within = _Within()
 
 
-def _nobody_is_within() -> None:
+def _reset_within() -> None:
     global _within
     _within = _Within()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_nobody_is_within)  # another thread may have held the lock
+    os.register_at_fork(after_in_child=_reset_within)  # another thread may have held the lock
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Hold BLAS to one thread until the last call that is within has left.
+    """Limit BLAS to one thread until the last of overlapping calls has ended.
 
-    Each with a limit of its own, the second of two calls that overlap would find one thread, and leave that.
+    With separate limits, the second of two overlapping calls would restore one thread as the old limit.
     """
     within = _within
     with within.lock:
@@ -111,5 +111,5 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def blas() -> ThreadpoolController:
-    """Return the controller of the BLAS libraries in this process; finding them takes milliseconds."""
+    """Return the controller of the BLAS libraries in this process, cached since finding them takes time."""
     return ThreadpoolController()

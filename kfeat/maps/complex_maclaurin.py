@@ -25,7 +25,7 @@ class ComplexProducts(MaclaurinProducts):
     ) -> None:
         """Draw the vectors of complex features of these degrees and squared scales.
 
-        Where n_columns is odd, any one feature loses its imaginary part: each column of a degree, real or
+        If n_columns is odd, one random feature loses its imaginary part: each column of a degree, real or
         imaginary, estimates half of its term.
         """
         self.degrees_, self.n_factors_, order = in_order(degrees, squares > 0)
@@ -71,7 +71,7 @@ class ComplexProducts(MaclaurinProducts):
         return parts.reshape(len(exponents), 2 * exponents.shape[1])
 
     def _write_columns(self, columns: Array, out: Array, n_zero: int) -> None:
-        """Write the columns behind the zero ones, without the imaginary part that is dropped."""
+        """Write the columns after the zero columns, without the dropped imaginary part."""
         dropped = len(self.scales_) * 2 if self.dropped_ is None else 2 * self.dropped_ + 1
         kept = max(dropped - n_zero, 0)
         out[:, n_zero : n_zero + kept] = columns[:, :kept]
@@ -88,25 +88,27 @@ class ComplexMaclaurin(ComplexProducts, RandomMaclaurin):
 
     The columns 2i and 2i + 1 are the real and the imaginary part of sqrt(2 a_N / (D P(N))) prod_{j <= N}
     <w_j, x>, N >= 1. Unbiased. With t = <x, y>, q = sum_i x_i^2 y_i^2 and s = ||x||^2 ||y||^2, D columns for
-    t^p have the variance ((s + t^2 - q)^p + (2 t^2 - q)^p - 2 t^2p) / D, at most (2^(p+1) - 2) s^p / D, where
-    real signs have ((s + 2 t^2 - 2 q)^p - t^2p) / D, at most (3^p - 1) s^p / D. They are equal for p = 1; for
-    larger p complex signs have less where t^2 > q, such as on rows without negative entries, and else more.
+    t^p have the variance ((s + t^2 - q)^p + (2 t^2 - q)^p - 2 t^2p) / D, at most (2^(p+1) - 2) s^p / D. Real
+    signs have ((s + 2 t^2 - 2 q)^p - t^2p) / D, at most (3^p - 1) s^p / D. They are equal for p = 1. For
+    larger p complex signs have less variance if t^2 > q, as on rows without negative entries, else more.
 
-    The term of degree 0 would leave imaginary parts of 0: it is one exact column, sqrt(a_0). Half as many
-    degrees as columns would double the variance of the degrees, so they are drawn by systematic sampling.
+    The imaginary parts of the term of degree 0 would be 0, so it is one exact column, sqrt(a_0). There are
+    half as many degrees as columns, which would double the variance of the degrees, so they are drawn by
+    systematic sampling.
 
-    Cost: the matrix products of X with sum(n_factors_) complex vectors, those of Random Maclaurin at this D.
+    Cost: the matrix products of X with sum(n_factors_) complex vectors, as in Random Maclaurin at this D.
 
     Parameters
     ----------
     kernel : any dot-product kernel or Gaussian, default (1 + <x, y>)^2
     n_components : int, default 100
-        The number D of columns; from 2 on the column sqrt(a_0) is one of them. An odd number of random
-        columns leaves the imaginary part of one feature out.
+        The number D of columns; from 2 on the column sqrt(a_0) is one of them. With an odd number of random
+        columns, the imaginary part of one feature is left out.
     degree_law : {"proportional", "geometric", "truncated"}, default "proportional"
         The distribution of the degrees, as in RandomMaclaurin, given N >= 1.
-    base, h01, constant : as in RandomMaclaurin, defaults 2.0, False and True
-        The geometric distribution's p, exact columns for degrees 0 and 1, and whether degree 0 is there.
+    base, h01, constant, h01_law : as in RandomMaclaurin, defaults 2.0, False, True and "conditional"
+        The geometric distribution's p, exact columns for degrees 0 and 1, whether degree 0 is included, and
+        the distribution of the degrees with H0/1.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -140,12 +142,12 @@ class ComplexMaclaurin(ComplexProducts, RandomMaclaurin):
     def _draw(self, X: Any, rng: Generator) -> int:
         self._take_series(X)
         self.linear_ = self.h01
-        # A column for the constant alone would leave a map of one column without any other term.
+        # A map of one column would have only the constant if it had a column for it.
         self.constant_ = bool(self.exact_[0] > 0 and (self.h01 or self.n_components > 1))
         first = 2 if self.h01 else 1 if self.constant_ or not self.constant else 0
         n_random = self.n_components - (self.constant_ and not self.h01)
         self._check_memory(f"{self.n_components:,} degrees", 32 * n_random)
-        degrees, weights = self._draw_degrees(rng, (n_random + 1) // 2, X, first, even=True)
+        degrees, weights = self._random_degrees(rng, (n_random + 1) // 2, X, first, even=True)
         squares = np.where(degrees > 0, 2, 1) * weights / n_random  # a constant has no imaginary part
         self._draw_products(X, rng, degrees, squares, n_random)
         return self._n_exact() + n_random

@@ -33,17 +33,17 @@ class ComplexTensorSketch(PolynomialSketch):
     real and imaginary parts of c(x), so that <z(x), z(y)> = Re <c(x), c(y)>. Unbiased. With a = <x, y>^2 and
     q = sum x_i^2 y_i^2 (with the constant feature), and an even D,
     Var <z(x), z(y)> = ((||x||^2 ||y||^2 + a - q)^p + (2 a - q)^p - 2 a^p) / D,
-    at most (2^(p+1) - 2) ||x||^2p ||y||^2p / D. TensorSketch has this variance too and adds a term of order
-    3^p / D^2, since all but one or two of its frequencies are complex already. That counts where p is large.
+    at most (2^(p+1) - 2) ||x||^2p ||y||^2p / D. TensorSketch has this variance plus a term of order
+    3^p / D^2, since all but one or two of its frequencies are already complex. It matters for large p.
 
-    Cost: p + 1 complex FFTs of length D / 2 per row are the floor; choose D / 2 without large prime factors.
+    Cost: at least p + 1 complex FFTs of length D / 2 per row; choose D / 2 without large prime factors.
 
     Parameters
     ----------
     kernel : Polynomial or Linear (then the map is a count sketch), default <x, y>^2
     n_components : int, default 100
-        The number D of features. An odd D has (D + 1) / 2 buckets, and of the last entry sqrt(2) times the
-        real part alone, which leaves the map unbiased.
+        The number D of features. An odd D has (D + 1) / 2 buckets; its last feature is sqrt(2) times the real
+        part of the last entry, so that the map is unbiased.
     domain : {"real", "frequency"}, default "real"
         "frequency" leaves the last FFT out; by Parseval's theorem the inner products are the same (for an
         even D).
@@ -54,7 +54,7 @@ class ComplexTensorSketch(PolynomialSketch):
     Attributes
     ----------
     buckets_, exponents_ : ndarray of shape (p, d + 1)
-        The hashes of each count sketch, and the exponents j of its signs i^j; the last column is that of the
+        The hashes of each count sketch, and the exponents j of its signs i^j; the last column is for the
         constant feature.
 
     Examples
@@ -80,7 +80,7 @@ class ComplexTensorSketch(PolynomialSketch):
     fft: Library = "scipy"
 
     def _draw(self, X: Any, rng: Generator) -> int:
-        ffts(self.fft)  # a library that is missing is told before anything is mapped
+        ffts(self.fft)  # raises now if the library is missing
         shape = (self.kernel_.degree, X.shape[1] + 1)
         self.buckets_ = rng.integers(self._n_buckets(), size=shape)
         self.exponents_ = random_fourth_roots(rng, shape)
@@ -125,7 +125,7 @@ class ComplexTensorSketch(PolynomialSketch):
 class ComplexCountSketch:
     """The sketch (Cx)_j = sum of i^e(k) x_k over the features k with h(k) = j, plus one constant feature.
 
-    An entry of a real row is real or imaginary after its sign, so that real sums are all that is needed.
+    A real entry times its sign is real or imaginary, so only real sums are needed.
     """
 
     def __init__(
@@ -154,9 +154,9 @@ class ComplexCountSketch:
 
 
 def doubled(X: Any) -> Any:
-    """Return a dense block as (features x rows) twice, x + 0 i and 0 + i x; CSR as it is.
+    """Return a dense block as (features x rows) twice, x + 0 i and 0 + i x; CSR unchanged.
 
-    One real sparse product on it adds up complex sketches in place.
+    One real sparse product on it gives complex sketches.
     """
     if issparse(X):
         return X

@@ -1,4 +1,4 @@
-"""Random features of compositional kernels by those of the inner kernel (Kar & Karnick 2012, section 5)."""
+"""Random features of compositional kernels from those of the inner kernel (Kar & Karnick 2012, section 5)."""
 
 from itertools import pairwise
 from math import inf
@@ -26,18 +26,18 @@ class CompositionalMaclaurin(FeatureMap):
     features W_j of the inner kernel per feature, E[W(x) W(y)] = K(x, y). Unbiased, and
     Var <z(x), z(y)> = (sum_n a_n^2 E[(W(x) W(y))^2]^n / P(n) - k(x, y)^2) / D.
 
-    One inner map with a column for each W_j supplies them: columns that are independent and identically
-    distributed are such features, times the root of their number. Those of RandomFourier(features="offset")
-    and of RandomMaclaurin and CompositionalMaclaurin without exact columns are; the latter two come sorted by
-    degree, so that each feature takes its columns at random. Theorem 9 of the paper asks in addition that K
-    and W are bounded and Lipschitz, W in the mean; the Laplacian kernel's W is not.
+    The W_j are the columns of one inner map times the square root of their number. The columns must be
+    independent and identically distributed, as in RandomFourier(features="offset"), and in RandomMaclaurin
+    and CompositionalMaclaurin without exact columns. The columns of the latter two are sorted by degree, so
+    each feature takes its columns at random. Theorem 9 of the paper also assumes that K and W are bounded and
+    Lipschitz, W in the mean; the Laplacian kernel's W is not.
 
     Parameters
     ----------
     kernel : Compositional, default exp(exp(-||x - y||^2))
     inner : FeatureMap, optional
-        An unfitted map of the inner kernel, whose `kernel` and `n_components` are set here; None is a map
-        that can: RandomFourier(features="offset") where it is shift-invariant.
+        An unfitted map of the inner kernel, whose `kernel` and `n_components` are set here; None is a
+        suitable map: RandomFourier(features="offset") for a shift-invariant kernel.
     n_components : int, default 100
         The number D of features.
     degree_law : {"geometric", "truncated", "proportional"}, default "geometric"
@@ -56,7 +56,7 @@ class CompositionalMaclaurin(FeatureMap):
     inner_ : FeatureMap
         The fitted inner map.
     columns_ : ndarray of shape (sum(n_factors_),)
-        The column of the inner map that each factor is: first factors of all features, then second ones ...
+        The inner map's column of each factor: first factors of all features, then second factors, ...
 
     Examples
     --------
@@ -87,13 +87,13 @@ class CompositionalMaclaurin(FeatureMap):
 
     @classmethod
     def supports(cls, kernel: Kernel) -> bool:
-        """Return whether the kernel is compositional, of an inner kernel that has independent features."""
+        """Return whether the kernel is compositional and its inner kernel has independent features."""
         return isinstance(kernel, Compositional) and any(
             black_box.supports(kernel.parts()[1]) for black_box in BLACK_BOXES
         )
 
     def check_kernel(self, kernel: object) -> None:
-        """Raise UnsupportedKernelError where the kernel or the inner map will not do."""
+        """Raise UnsupportedKernelError if the kernel or the inner map is not suitable."""
         super().check_kernel(kernel)
         assert isinstance(kernel, Compositional)
         inner = kernel.parts()[1]
@@ -119,13 +119,13 @@ class CompositionalMaclaurin(FeatureMap):
         if unfitted.random_state is None:
             unfitted.set_params(random_state=int(rng.integers(2**31)))
         self.inner_ = unfitted.fit(X)
-        by_degree = not isinstance(self.inner_, RandomFourier)  # where columns are sorted by their degrees
+        by_degree = not isinstance(self.inner_, RandomFourier)  # then columns are sorted by degree
         self.columns_ = rng.permutation(total) if by_degree else np.arange(total)
         self.kernel_ = Compositional(outer, self.inner_.kernel_)
         return self.n_components
 
     def _black_box(self, kernel: Kernel) -> FeatureMap:
-        """Return an unfitted map with independent columns, or raise UnsupportedKernelError."""
+        """Return an unfitted map with independent columns; raises UnsupportedKernelError if there is none."""
         if self.inner is None:
             able = next(black_box for black_box in BLACK_BOXES if black_box.supports(kernel))
             return able(features="offset") if able is RandomFourier else able()
@@ -139,7 +139,7 @@ class CompositionalMaclaurin(FeatureMap):
         return unfitted
 
     def _check_rows(self, X: Any) -> None:
-        """Raise DataError where the outer series does not converge at K(x, x)."""
+        """Raise DataError if the outer series does not converge at K(x, x)."""
         if self.kernel_.parts()[0].radius < inf:
             self.kernel_.diagonal(X)
 
@@ -177,8 +177,9 @@ BLACK_BOXES: tuple[Any, ...] = (RandomFourier, RandomMaclaurin, CompositionalMac
 def has_independent_columns(feature_map: FeatureMap) -> bool:
     """Return whether the columns are independent, identically distributed and each unbiased, up to a scale.
 
-    Columns of a Tensor Sketch or of cosines and sines in pairs depend on each other, those of a subclass or
-    of a low-discrepancy sequence may, and a map with exact columns or without its constant has others.
+    Columns of a Tensor Sketch, or cosines and sines in pairs, depend on each other. Columns of a subclass or
+    of a low-discrepancy sequence may. Columns of a map with exact columns or without its constant do not have
+    the same distribution or are biased.
     """
     if type(feature_map) is RandomFourier:
         sequence = feature_map.get_params().get("sequence", "mc")

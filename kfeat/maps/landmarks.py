@@ -1,4 +1,4 @@
-"""The ways to choose the rows that a Nystrom map takes as its landmarks."""
+"""Rules that choose the landmarks of a Nystrom map among the rows of the data."""
 
 from collections.abc import Callable
 from typing import Any
@@ -19,9 +19,9 @@ Indices = NDArray[np.intp]
 Rule = Callable[[Kernel, Any, int, Generator], Indices]
 
 EPS = float(np.finfo(np.float64).eps)
-ROWS = 1024  # of the data at once, where all of them meet the landmarks
-PROPOSALS = 5  # one proposal at once for so many landmarks: measured best
-LEAST_RIDGE = 1e-10  # over the largest eigenvalue; below it a leverage score is rounding
+ROWS = 1024  # rows of the data at a time, in products with the landmarks
+PROPOSALS = 5  # landmarks per proposal of a block: measured best
+LEAST_RIDGE = 1e-10  # relative to the largest eigenvalue; below it leverage scores are rounding errors
 
 
 def uniform(kernel: Kernel, X: Any, c: int, rng: Generator) -> Indices:
@@ -30,22 +30,22 @@ def uniform(kernel: Kernel, X: Any, c: int, rng: Generator) -> Indices:
 
 
 def k_means(kernel: Kernel, X: Any, c: int, rng: Generator) -> Indices:
-    """Return up to c different rows by k-means++ (Arthur & Vassilvitskii 2007), whatever the kernel.
+    """Return up to c different rows by k-means++ (Arthur & Vassilvitskii 2007), independent of the kernel.
 
-    Each row is drawn with a probability in proportion to its squared Euclidean distance from the nearest of
-    those before it; of 2 + log c such draws the best is taken, as scikit-learn does.
+    Each row is drawn with a probability in proportion to its squared Euclidean distance from the nearest row
+    drawn before; the best of 2 + log c such draws is taken, as in scikit-learn.
     """
     check_memory("a copy of the data in double precision", 8 * X.size, "take fewer rows", ParameterError)
     drawn = cluster.kmeans_plusplus(X.astype(np.float64), c, random_state=int(rng.integers(2**31 - 1)))[1]
-    return np.unique(drawn)  # rows come again where there are fewer than c different ones
+    return np.unique(drawn)  # rows repeat if there are fewer than c different ones
 
 
 def leverage(kernel: Kernel, X: Any, c: int, rng: Generator) -> Indices:
     """Return c rows drawn without replacement in proportion to approximate ridge leverage scores.
 
-    By recursive sampling (Musco & Musco 2017, Algorithm 3, with a fixed number of rows): c rows of the first
-    half, drawn by their scores, give the scores of all rows; c of the first quarter give those of the half,
-    and so on, with the rows in random order. Rows with k(x, x) = 0 are left out.
+    Recursive sampling (Musco & Musco 2017, Algorithm 3, with a fixed number of rows): the rows are in random
+    order; c rows of the first half, drawn by their scores, give the scores of all rows; c rows of the first
+    quarter give those of the half, and so on. Rows with k(x, x) = 0 are left out.
     """
     blocks = (X[some].astype(np.float64) for some in gen_batches(X.shape[0], ROWS))
     order = np.flatnonzero(np.concatenate([kernel.diagonal(block) > 0 for block in blocks]))
@@ -73,11 +73,11 @@ def ridge_leverage_scores(
     ridge: float | None = None,
     rows: Indices | None = None,
 ) -> Array:
-    """Return (K - K S (S^T K S + r I)^(-1) S^T K)_ii / r, which is (K (K + r I)^(-1))_ii where S is all rows.
+    """Return (K - K S (S^T K S + r I)^(-1) S^T K)_ii / r, which is (K (K + r I)^(-1))_ii if S is all rows.
 
-    S picks the rows of `sample` with these weights (Musco & Musco 2017, Lemma 6). The ridge r is by default
-    sum_{i > k} s_i / k over the eigenvalues s_i of S^T K S, with k = c / (4 log c) for c rows: so c rows are
-    4 log c times the k directions that they are to find. With `rows`, of these rows of X, block by block.
+    S selects the rows of `sample` with these weights (Musco & Musco 2017, Lemma 6). The default ridge r is
+    sum_{i > k} s_i / k over the eigenvalues s_i of S^T K S, with k = c / (4 log c) for c rows: so there are
+    4 log c rows for each of k directions. With `rows`, the scores are those of these rows of X.
     """
     sample = sample.astype(np.float64)
     W = kernel(sample) * np.outer(weights, weights)
@@ -97,7 +97,7 @@ def ridge_leverage_scores(
 def pivots(kernel: Kernel, X: Any, c: int, rng: Generator) -> Indices:
     """Return up to c rows by randomly pivoted Cholesky (Chen, Epperly, Tropp & Webber 2022), sorted.
 
-    They are the pivots of `pivoted_cholesky` by blocks of c / 5 proposals.
+    They are the pivots of `pivoted_cholesky` with blocks of c / 5 proposals.
     """
     n = X.shape[0]
     check_memory(
@@ -109,11 +109,11 @@ def pivots(kernel: Kernel, X: Any, c: int, rng: Generator) -> Indices:
 def pivoted_cholesky(kernel: Kernel, X: Any, c: int, rng: Generator, block: int = 1) -> tuple[Indices, Array]:
     """Return up to c pivots in the order of their choice, and F (n, pivots) with F F^T = C W^+ C^T.
 
-    Each row is drawn with a probability in proportion to the diagonal of the residual K - F F^T that the rows
-    before it leave (Chen, Epperly, Tropp & Webber 2022, Algorithm 1). `block` > 1 proposes so many rows at
-    once by the residual that is there, and rejects each with what its own residual has lost since (Epperly,
-    Tropp & Webber 2024, Algorithm 3): the distribution is the same, the work is in products of matrices.
-    There are fewer pivots than c where the residual is 0 to double precision before.
+    Each row is drawn with a probability in proportion to the diagonal of the residual K - F F^T of the rows
+    before it (Chen, Epperly, Tropp & Webber 2022, Algorithm 1). `block` > 1 proposes so many rows at a time
+    by the present residual, and rejects each with the share that its residual has lost since (Epperly, Tropp
+    & Webber 2024, Algorithm 3): the distribution is the same, but the work is in matrix products. There are
+    fewer than c pivots if the residual is 0 in double precision before.
     """
     n = X.shape[0]
     F, chosen = np.empty((n, c)), np.empty(c, dtype=np.intp)
@@ -124,10 +124,10 @@ def pivoted_cholesky(kernel: Kernel, X: Any, c: int, rng: Generator, block: int 
     while m < c and (total := residual.cumsum())[-1] > 0:
         proposed = np.searchsorted(total, rng.random(block) * total[-1], side="right")
         proposed = np.minimum(proposed, np.flatnonzero(residual)[-1])
-        there = X[proposed].astype(np.float64)
-        H = kernel(there) - F[proposed, :m] @ F[proposed, :m].T
+        candidates = X[proposed].astype(np.float64)
+        H = kernel(candidates) - F[proposed, :m] @ F[proposed, :m].T
         accepted = accepted_proposals(H, rng.random(block), rounding[proposed])[: c - m]
-        new, landmarks = proposed[accepted], there[accepted]
+        new, landmarks = proposed[accepted], candidates[accepted]
         L = cholesky(H[np.ix_(accepted, accepted)], lower=True)
         columns, known = slice(m, m + len(new)), F[new, :m].T
         for rows in batches:
@@ -144,8 +144,9 @@ def pivoted_cholesky(kernel: Kernel, X: Any, c: int, rng: Generator, block: int 
 def accepted_proposals(H: Array, u: Array, rounding: Array) -> list[int]:
     """Return which proposals, with the residual Gram matrix H, become pivots; u is uniform on [0, 1).
 
-    Proposal i is accepted with the probability h_i / H_ii, where h_i is what those accepted before leave of
-    H_ii: drawn by H_ii and kept by h_i / H_ii, it is drawn by h_i. The first is always accepted.
+    Proposal i is accepted with the probability h_i / H_ii, where h_i is its residual after those accepted
+    before. It was proposed in proportion to H_ii, so it is chosen in proportion to h_i. The first is always
+    accepted.
     """
     left, accepted = H.copy(), [0]
     for i in range(1, len(H)):
@@ -159,10 +160,10 @@ def accepted_proposals(H: Array, u: Array, rounding: Array) -> list[int]:
 
 
 def positive_total(weights: Array, kernel: Kernel) -> float:
-    """Return the sum of the weights that rows are drawn by, or raise DataError where all of them are 0."""
+    """Return the sum of the weights by which rows are drawn; raises DataError if all are 0."""
     total = float(weights.sum())
     if not total > 0:
-        raise DataError(f"Nystrom: {kernel!r} is 0 on all rows: there is nothing to choose landmarks by")
+        raise DataError(f"Nystrom: {kernel!r} is 0 on all rows, so landmarks cannot be chosen by it")
     return total
 
 

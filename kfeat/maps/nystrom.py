@@ -1,4 +1,4 @@
-"""The Nystrom approximation of any kernel, by its values on a sample of the rows (Drineas & Mahoney 2005)."""
+"""The Nystrom approximation of any kernel from its values on a sample of rows (Drineas & Mahoney 2005)."""
 
 import warnings
 from typing import Annotated, Any, ClassVar
@@ -21,9 +21,9 @@ from kfeat.maps.landmarks import RULES
 from kfeat.parameters import Components, did_you_mean
 
 DEFAULT_LANDMARKS = 100
-PANEL = 64  # columns per product with the trapezoid of components
-ROUNDING = 5e-5  # of a kernel value in single precision at most, over the largest value
-TRIED = 200  # rows, and as many landmarks, on which that is looked at
+PANEL = 64  # columns per product with the trapezoidal matrix of components
+ROUNDING = 5e-5  # largest accepted error of kernel values in single precision, relative to the largest value
+TRIED = 200  # number of rows and of landmarks on which this is tested
 
 
 def _known_rule(landmarks: Any) -> Any:
@@ -42,35 +42,35 @@ class Nystrom(FeatureMap):
     """The Nystrom map of any kernel (Bellet 2020, "Nystrom approximation: explicit feature map").
 
     z(x) = k(x, landmarks) V_k L_k^(-1/2), up to a rotation, with W_k = V_k L_k V_k^T the best rank-k
-    approximation of the landmarks' Gram matrix W, so that Z Z^T = C W_k^+ C^T; exact where all rows are
-    landmarks, at full rank. (The slides' exponent 1/2 belongs to W^+.) Eigenvalues that are zero to double
+    approximation of the landmarks' Gram matrix W, so that Z Z^T = C W_k^+ C^T. It is exact if all rows are
+    landmarks, at full rank. (The slides' exponent 1/2 belongs to W^+.) Eigenvalues that are zero in double
     precision are left out: then there are fewer columns than `rank`, and a RankWarning says so.
 
     L_k^(-1/2) magnifies the rounding of kernel values by up to 10^6. So float32 data are mapped in single
-    precision only where that moves kernel values by less than 5e-5 of the largest one, and otherwise in
-    double, with the features rounded to float32 at the end; `precision_` says which.
+    precision only if that changes kernel values by less than 5e-5 of the largest one. Otherwise they are
+    mapped in double precision, and the features are rounded to float32; `precision_` says which.
 
     Parameters
     ----------
     kernel : any kernel, default exp(-||x - y||^2)
     n_components : int, optional
-        The number c of landmarks; None: 100, or all rows where there are fewer.
+        The number c of landmarks; None: 100, or all rows if there are fewer.
     rank : int, optional
-        The rank k <= c; None: c. Eigenvalues of W beyond it count as noise.
+        The rank k <= c; None: c. Further eigenvalues of W count as noise.
     landmarks : str, or ndarray or sparse matrix of shape (c, d), default "uniform"
-        The rows to take, or how to choose c of the n rows of X, without replacement:
+        The landmarks, or how to choose c of the n rows of X, without replacement:
 
-        - "uniform": each with the same probability. It costs nothing, and is hard to beat where the rows are
-          alike.
-        - "kmeans++": rows far from each other, by scikit-learn's `kmeans_plusplus` (Euclidean distances,
-          whatever the kernel; about n c d log c operations and a copy of X in double precision). For kernels
+        - "uniform": each with the same probability. It costs nothing, and is hard to beat if the rows are
+          similar.
+        - "kmeans++": rows far from each other, by scikit-learn's `kmeans_plusplus` (Euclidean distances for
+          any kernel; about n c d log c operations and a copy of X in double precision). For kernels
           of the distance: the smallest error of a Gaussian on cpu and MNIST, not on Adult.
         - "leverage": by approximate ridge leverage scores, with recursive sampling (Musco & Musco 2017;
           about 2 n c kernel values and n c^2 operations). It finds small groups of rows, in little memory.
         - "rpcholesky": the pivots of randomly pivoted Cholesky (Chen et al. 2022), in blocks of rejection
-          sampling (Epperly et al. 2024), which is the same distribution (n c kernel values, n c^2 operations
-          and n c doubles of memory). The choice for kernels other than those of the distance, or many
-          features. Fewer than c rows where those determine the kernel on all rows to double precision.
+          sampling (Epperly et al. 2024), which has the same distribution (n c kernel values, n c^2 operations
+          and n c doubles of memory). The best choice for kernels that do not depend on the distance, or for
+          many features. Fewer than c rows if they determine the kernel on all rows in double precision.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -78,11 +78,11 @@ class Nystrom(FeatureMap):
     landmarks_ : ndarray or sparse array of shape (c, d)
         The landmarks.
     landmark_indices_ : ndarray of shape (c,) or None
-        Their rows in X, in ascending order; None for given ones.
+        Their row numbers in X, in ascending order; None for given landmarks.
     rank_ : int
         The numerical rank, which is the number of columns.
     components_ : ndarray of shape (c, rank_)
-        The matrix that kernel values against the landmarks are multiplied with.
+        The matrix by which kernel values with the landmarks are multiplied.
     precision_ : dtype
         The precision in which float32 data are mapped: float32 or float64.
 
@@ -106,7 +106,7 @@ class Nystrom(FeatureMap):
         use="any kernel, above all where the spectrum of the Gram matrix decays fast; fits to the data",
     )
     algorithm_version: ClassVar[int] = 3
-    min_rows: ClassVar[int] = 512  # each block looks at all landmarks again
+    min_rows: ClassVar[int] = 512  # each block reads all landmarks again
     approximates = Kernel
     default_kernel = Gaussian()
 
@@ -115,11 +115,11 @@ class Nystrom(FeatureMap):
     landmarks: Annotated[Any, AfterValidator(_known_rule)] = "uniform"
 
     def learnt_parameters(self) -> dict[str, float]:
-        """Return the numerical rank, which may be below what was asked for."""
+        """Return the numerical rank, which may be below `rank`."""
         return {"rank": self.rank_}
 
     def _draw(self, X: Any, rng: Generator) -> int:
-        c = self._landmarks_asked_for(X)
+        c = self._n_landmarks(X)
         rank = c if self.rank is None else self.rank
         if rank > c:
             raise ParameterError(f"Nystrom: rank must be at most the number of landmarks, {c}, got {rank}")
@@ -129,8 +129,8 @@ class Nystrom(FeatureMap):
         asked = any(given is not None for given in (self.n_components, self.rank)) or self._given()
         if asked and self.rank_ < rank:
             warnings.warn(
-                f"Nystrom: the kernel has the numerical rank {self.rank_} on the landmarks, {rank} was asked "
-                f"for: there are {self.rank_} columns",
+                f"Nystrom: the kernel has the numerical rank {self.rank_} on the landmarks instead of the "
+                f"requested {rank}, so the map has {self.rank_} columns",
                 RankWarning,
                 stacklevel=3,  # of the call to fit
             )
@@ -138,10 +138,10 @@ class Nystrom(FeatureMap):
         return self.rank_
 
     def _given(self) -> bool:
-        """Tell whether the landmarks are rows that the user gives."""
+        """Return whether the user gives the landmarks."""
         return not (self.landmarks is None or isinstance(self.landmarks, str))
 
-    def _landmarks_asked_for(self, X: Any) -> int:
+    def _n_landmarks(self, X: Any) -> int:
         n, c = X.shape[0], self.n_components
         if self._given():
             shape = self.landmarks.shape
@@ -169,15 +169,15 @@ class Nystrom(FeatureMap):
     def _components(self, rank: int) -> Array:
         """Return V_k L_k^(-1/2) of the landmarks' Gram matrix, rotated to lower trapezoidal form.
 
-        By an LQ decomposition: inner products do not see the rotation, the zeros above the diagonal save half
-        of the product in `transform`, and a positive diagonal makes the features unique, whatever signs and
-        bases LAPACK gives the eigenvectors.
+        This is an LQ decomposition. The rotation does not change inner products, the zeros above the diagonal
+        save half of the product in `transform`, and a positive diagonal makes the features independent of the
+        signs and bases that LAPACK chooses for the eigenvectors.
         """
         c = self.landmarks_.shape[0]
-        rank = min(rank, c)  # a rule may find fewer landmarks than it was asked for
+        rank = min(rank, c)  # a rule may find fewer than c landmarks
         W = self.kernel_(self.landmarks_.astype(np.float64))
         values, vectors = eigh(W, subset_by_index=[c - rank, c - 1])
-        # Smaller eigenvalues are rounding, which their inverse would blow up.
+        # Smaller eigenvalues are rounding errors, which their inverse would magnify.
         kept = values > max(values[-1], 0) * c * np.finfo(np.float64).eps
         if not kept.any():
             raise DataError(f"Nystrom: {self.kernel_!r} is 0 on all landmarks: choose others")
@@ -185,11 +185,11 @@ class Nystrom(FeatureMap):
         return np.ascontiguousarray(R.T * np.where(np.diagonal(R) < 0, -1, 1))
 
     def _precision_for(self, X: Any) -> np.dtype[Any]:
-        """Return float32 where it is exact enough for float32 data: by a bound, and by trying it.
+        """Return float32 if it is exact enough for float32 data, by a bound and by a test.
 
-        Kernel values that are off by u = eps / 2 of the largest, k_max, independently, move <z(x), z(y)> by
-        at most u sqrt(k_max) ||components|| of k_max in root mean square (Frobenius norm). Distances that
-        cancel lose more, which the trial on rows of X and on landmarks shows.
+        Independent relative errors u = eps / 2 of kernel values, up to k_max, change <z(x), z(y)> by at most
+        u sqrt(k_max) ||components|| k_max in root mean square (Frobenius norm). Cancellation in distances
+        causes larger errors, which the test on rows of X and on landmarks shows.
         """
         single, double = np.dtype(np.float32), np.dtype(np.float64)
         parts = [
@@ -209,8 +209,8 @@ class Nystrom(FeatureMap):
         exact, rounded = grams
         largest = exact.max()
         expected = np.finfo(single).eps / 2 * np.sqrt(largest) * np.linalg.norm(self.components_)
-        met = np.abs(rounded - exact).max() / largest
-        return single if expected <= ROUNDING / 2 and met <= ROUNDING / 2 else double
+        measured = np.abs(rounded - exact).max() / largest
+        return single if expected <= ROUNDING / 2 and measured <= ROUNDING / 2 else double
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
         return self._mapper(self.precision_ if dtype == np.float32 else dtype)

@@ -15,12 +15,12 @@ from kfeat.maps.random_maclaurin import MaclaurinProducts
 from kfeat.maps.series import SampledPairs, sampled_pairs, series_of, terms
 from kfeat.parameters import Components
 
-LAST_DEGREE = 170  # n! is beyond double precision from there on
-SMALL = 0.01  # share of the error below which what is left out cannot matter
+LAST_DEGREE = 170  # for larger n, n! is beyond double precision
+SMALL = 0.01  # omitted terms below this share of the error do not matter
 
 
 class Plan(NamedTuple):
-    """How the columns are spent: whether sqrt(a_1) x is exact, and the number of products per degree."""
+    """The use of the columns: whether sqrt(a_1) x is exact, and the number of products per degree."""
 
     linear: bool
     degrees: NDArray[np.int64]
@@ -31,13 +31,13 @@ class Plan(NamedTuple):
 
 @register("optimised_maclaurin")
 class OptimisedMaclaurin(ComplexProducts):
-    """Maclaurin features with n_k columns for degree k, those that make the kernel's error least on the data.
+    """Maclaurin features with n_k columns for degree k, chosen to minimise the kernel's error on the data.
 
     z(x) = (sqrt(a_0), sqrt(a_1) x or random columns, sqrt(a_2 / n_2) products of 2 signs, ..., products of K)
     minimises sum_k a_k^2 V_k / n_k + mean (sum_{k > K} a_k <x, y>^k)^2 over pairs of a sample of rows, where
-    V_k is the variance of one column. The n_k are the best whole numbers, the degree K and whether the d
-    columns of degree 1 are exact are those of the least error. The terms beyond K are left out: the map is
-    unbiased for the others, and `bias_` is what they add.
+    V_k is the variance of one column. The integers n_k, the degree K, and whether the d columns of degree 1
+    are exact are chosen for the least error. The terms beyond K are left out: the map is unbiased for the
+    others, and `bias_` is the error by the omitted terms.
 
     Parameters
     ----------
@@ -45,10 +45,10 @@ class OptimisedMaclaurin(ComplexProducts):
     n_components : int, default 100
         The largest number of columns, exact ones included.
     signs : {"complex", "real"}, default "complex"
-        What the products are made of; complex ones take two columns each, and their variance is less where
-        <x, y>^2 > sum_i x_i^2 y_i^2, as between rows without negative values, and more elsewhere.
+        The signs in the products. Complex products take two columns each; their variance is less if
+        <x, y>^2 > sum_i x_i^2 y_i^2, as for rows without negative values, and otherwise more.
     n_rows : int, default 256
-        How many rows, drawn at random, the variances are computed on.
+        The number of random rows on which the variances are computed.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -56,10 +56,10 @@ class OptimisedMaclaurin(ComplexProducts):
     linear_ : bool
         Whether degree 1 has the exact columns sqrt(a_1) x.
     columns_ : dict of int to int
-        The number of random columns of each degree that has any.
+        The number of random columns of each degree that has some.
     error_, bias_ : float
-        The root mean squared error of the kernel that is expected on pairs of the sample, and its part that
-        comes from the degrees left out.
+        The expected root mean squared error of the kernel on pairs of the sample, and the part of it that is
+        due to omitted degrees.
 
     Examples
     --------
@@ -114,9 +114,9 @@ class OptimisedMaclaurin(ComplexProducts):
 
 
 def best_plan(a: Array, pairs: SampledPairs, n_columns: int, d: int, signs: str) -> Plan:
-    """Return the plan of the least squared error for series a, n_columns beside the constant, and d features.
+    """Return the plan of least squared error for series a, n_columns without the constant, and d features.
 
-    For every last degree K, as long as what is left out beyond it matters, with degree 1 exact and not.
+    It tries every last degree K until the omitted terms do not matter, with degree 1 exact and random.
     """
     variances, biases = degree_errors(a, pairs, signs)
     width = 2 if signs == "complex" else 1
@@ -141,7 +141,7 @@ def best_plan(a: Array, pairs: SampledPairs, n_columns: int, d: int, signs: str)
 
 
 def degree_errors(a: Array, pairs: SampledPairs, signs: str) -> tuple[Array, Array]:
-    """Return per degree k the mean of a_k^2 V_k, and the mean squared sum of the terms beyond k."""
+    """Return for each degree k the mean of a_k^2 V_k, and the mean squared sum of the terms beyond k."""
     variances, biases = np.zeros(len(a)), np.zeros(len(a))
     left = pairs.values.copy()
     for k in np.flatnonzero(a).tolist():
@@ -152,16 +152,16 @@ def degree_errors(a: Array, pairs: SampledPairs, signs: str) -> tuple[Array, Arr
         biases[k:] = (left**2).mean()
     if not a[0]:
         biases[: int(np.flatnonzero(a)[0])] = (pairs.values**2).mean()
-    if len(a) <= LAST_DEGREE:  # the series ends: what is left is rounding
+    if len(a) <= LAST_DEGREE:  # the series ends: the rest is a rounding error
         biases[-1] = 0.0
     return variances.clip(min=0), biases
 
 
 def allotted(variances: Array, n: int) -> NDArray[np.int64]:
-    """Return the whole numbers n_k >= 1 of sum n that minimise sum_k variances_k / n_k; n >= len(variances).
+    """Return the integers n_k >= 1 of sum n that minimise sum_k variances_k / n_k; n >= len(variances).
 
-    The best n_k are at least floor((n - K) sqrt(v_k) / sum sqrt(v)) for K degrees; from there each next one
-    goes where it takes most away, which is optimal since every term is convex.
+    The best n_k are at least floor((n - K) sqrt(v_k) / sum sqrt(v)) for K degrees. The others are added one
+    by one where they reduce the sum most, which is optimal since every term is convex.
     """
     roots = np.sqrt(variances)
     shares = roots / roots.sum() if roots.sum() > 0 else np.full(len(roots), 1 / max(len(roots), 1))

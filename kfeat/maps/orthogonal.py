@@ -18,9 +18,9 @@ from kfeat.parameters import Components
 
 @dataclass(eq=False, repr=False)
 class GaussianFourier(FourierFeatures):
-    """Pairs of waves, with one more cosine for an odd D, whose frequencies come in independent blocks.
+    """Pairs of cosines and sines, with one more cosine for an odd D; frequencies are in independent blocks.
 
-    Only the Gaussian's spectrum is the one that rotations do not change.
+    It needs the Gaussian kernel, whose spectrum does not change under rotations.
     """
 
     approximates = Gaussian
@@ -30,7 +30,7 @@ class GaussianFourier(FourierFeatures):
 
     @abstractmethod
     def _draw_frequencies(self, rng: Generator, d: int, n_frequencies: int) -> None:
-        """Draw what the frequencies are made of."""
+        """Draw the random numbers of the frequencies."""
 
     def _draw(self, X: Any, rng: Generator) -> int:
         self._draw_frequencies(rng, X.shape[1], self._n_frequencies())
@@ -42,9 +42,9 @@ class GaussianFourier(FourierFeatures):
 class ORF(GaussianFourier):
     """Orthogonal random features of the Gaussian kernel, w from sqrt(2 gamma) S Q (Yu et al. 2016, sec. 3).
 
-    Q are rows of a random rotation, up to d orthogonal frequencies in each block, and S gives each the length
-    of a Gaussian vector, chi with d degrees of freedom. Each frequency alone is N(0, 2 gamma I), so the map
-    is unbiased. With q frequencies in each block and a = gamma ||x - y||^2, the variance of random Fourier
+    Q has rows of a random rotation, up to d orthogonal frequencies in each block. S gives each the length of
+    a Gaussian vector, chi with d degrees of freedom. Each frequency alone is N(0, 2 gamma I), so the map is
+    unbiased. With q frequencies in each block and a = gamma ||x - y||^2, the variance of random Fourier
     features is multiplied, to first order in 1 / d, by 1 - (q - 1) (a / sinh a)^2 / d.
 
     Parameters
@@ -90,8 +90,8 @@ class ORF(GaussianFourier):
 def random_rotation(rng: Generator, d: int, n_columns: int) -> Array:
     """Return `n_columns` <= d columns of an orthogonal matrix from the Haar measure, shape (d, n_columns).
 
-    A QR decomposition is unique, and so turns with its Gaussian matrix, once R has a positive diagonal;
-    LAPACK leaves its signs open (Mezzadri 2007).
+    The QR decomposition of a Gaussian matrix gives it if R has a positive diagonal, which makes it unique;
+    LAPACK does not ensure this (Mezzadri 2007).
     """
     Q, R = np.linalg.qr(rng.standard_normal((d, n_columns)))
     return Q * np.where(np.diag(R) < 0, -1.0, 1.0)
@@ -100,24 +100,24 @@ def random_rotation(rng: Generator, d: int, n_columns: int) -> Array:
 class HadamardFourier(GaussianFourier):
     """Blocks of frequencies in the padded dimension m: products of Hadamard matrices H and diagonals.
 
-    The first diagonals signs_, (number of blocks, m) or as many for each H, meet the rows first; `_middle` is
-    what comes between the first H and the last.
+    The rows are first multiplied by the diagonals signs_ (number of blocks, m), of which there may be one set
+    for each H; `_middle` is the operation between the first H and the last.
     """
 
-    min_rows: ClassVar[int] = 8  # the products are as small as they are for any number of rows
+    min_rows: ClassVar[int] = 8  # the size of the matrix products does not depend on the number of rows
 
     signs_: Array
 
     @abstractmethod
     def _lengths(self) -> Array:
-        """Return what makes the phases <w, x>, for each block and frequency."""
+        """Return the factor of each block and frequency that turns the product into the phases <w, x>."""
 
     @abstractmethod
     def _middle(self, dtype: np.dtype[Any]) -> Callable[[Array], Array]:
-        """Return the function of rows (n, number of blocks, m), which it may overwrite, between the H."""
+        """Return the function of rows (n, number of blocks, m) between the H; it may overwrite the rows."""
 
     def _size(self) -> tuple[int, int, int]:
-        """Return the number of blocks, m, and how many frequencies each gives: equally many, cut alike."""
+        """Return the number of blocks, m, and the number of frequencies of each block."""
         m, n_frequencies = next_power_of_two(int(self.n_features_in_)), self._n_frequencies()
         n_blocks = -(-n_frequencies // m)
         return n_blocks, m, -(-n_frequencies // n_blocks)
@@ -147,13 +147,13 @@ class HadamardFourier(GaussianFourier):
 class SORF(HadamardFourier):
     """Structured orthogonal features, w from sqrt(2 gamma) H B_1 H B_2 H B_3 / m (Yu et al. 2016, sec. 4).
 
-    The product gives m phases <w, x> at once with orthogonal w, where m is the number of features d, padded
-    with zeros to a power of two: the B are diagonals of random signs, H is the Walsh-Hadamard matrix.
+    The product gives m phases <w, x> with orthogonal w, where m is the number of features d, padded with
+    zeros to a power of two. The B are diagonals of random signs, H is the Walsh-Hadamard matrix.
 
-    Biased, since all frequencies have the length sqrt(2 gamma m), where a Gaussian vector's length varies:
-    to first order in 1 / m by -a^2 k(x, y) / m, a = gamma ||x - y||^2, at most 0.54 / m. `lengths="chi"`
-    draws the lengths as ORF does, which removes this term; what is left comes from directions that are not
-    quite uniform. The variance is ORF's for m >= 64; for few features, up to three times as large.
+    The map is biased, since all frequencies have the length sqrt(2 gamma m), while a Gaussian vector's length
+    varies. The bias is -a^2 k(x, y) / m to first order in 1 / m, a = gamma ||x - y||^2, at most 0.54 / m.
+    `lengths="chi"` draws the lengths as ORF does, which removes this term; the rest is due to directions that
+    are not quite uniform. The variance is ORF's for m >= 64; for few features it is up to 3 times larger.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class SORF(HadamardFourier):
     n_components : int, default 100
         The number D of features, a cosine and a sine for each frequency; an odd D has one more cosine.
     lengths : {"constant", "chi"}, default "constant"
-        Whether all frequencies have one length, as published, or lengths of Gaussian vectors.
+        Whether all frequencies have the same length, as published, or lengths of Gaussian vectors.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -201,7 +201,7 @@ class SORF(HadamardFourier):
 
     def _lengths(self) -> Array:
         m = self.signs_.shape[-1]
-        # H H H / m has rows of length sqrt(m); divided by it, they take the lengths drawn.
+        # H H H / m has rows of length sqrt(m); they are divided by it and multiplied by the lengths.
         return self.lengths_ * np.sqrt(2 * self.kernel_.gamma / m) / m
 
     def _middle(self, dtype: np.dtype[Any]) -> Callable[[Array], Array]:
@@ -220,15 +220,15 @@ class SORF(HadamardFourier):
 class Fastfood(HadamardFourier):
     """Fastfood features of the Gaussian kernel, w from sqrt(2 gamma / m) S H G Pi H B (Le et al. 2013).
 
-    The product gives m phases <w, x> at once, where m is the number of features d, padded with zeros to a
-    power of two: B has random signs, Pi permutes, G is Gaussian, H is the Walsh-Hadamard matrix, and S = s /
-    ||G||, where the s_i follow the chi distribution with m degrees of freedom. D / 2 frequencies take as many
+    The product gives m phases <w, x>, where m is the number of features d, padded with zeros to a power of
+    two. B has random signs, Pi is a permutation, G is Gaussian, H is the Walsh-Hadamard matrix, and S = s /
+    ||G||, where the s_i have the chi distribution with m degrees of freedom. D / 2 frequencies use as many
     independent blocks as needed, the first rows of each.
 
-    Unbiased: a row of H G is Gaussian, and Pi H B / sqrt(m) only rotates it, so that its direction is uniform
-    and independent of its length, which S makes a Gaussian vector's. So each frequency alone is exactly
-    N(0, 2 gamma I). Two of a block are not independent: with q frequencies in each block and a = gamma
-    ||x - y||^2, the variance of random Fourier features is multiplied, to first order in 1 / m, by
+    Unbiased: a row of H G is Gaussian, and Pi H B / sqrt(m) only rotates it, so its direction is uniform and
+    independent of its length. S gives it the length of a Gaussian vector. So each frequency alone is exactly
+    N(0, 2 gamma I). Frequencies of a block are not independent: with q frequencies in each block and
+    a = gamma ||x - y||^2, the variance of random Fourier features is multiplied, to first order in 1 / m, by
     1 + (q - 1) (1 - 2 kappa) (a / sinh a)^2 / m, kappa = ||x - y||_4^4 / ||x - y||_2^4.
 
     Parameters

@@ -15,11 +15,11 @@ from kfeat.maps.series import SampledPairs, damp, sampled_pairs, series_of, term
 from kfeat.maps.tensor_sketch import CountSketch, arranged, random_tables
 from kfeat.parameters import Components
 
-LARGEST = 10  # degree that `degree=None` tries
+LARGEST = 10  # the largest degree that `degree=None` tries
 
 
 class Fit(NamedTuple):
-    """Coefficients c_0 .. c_r, the columns of each degree that has one, and the squared error expected."""
+    """Coefficients c_0 .. c_r, the number of columns per degree, and the expected squared error."""
 
     coefficients: Array
     n_buckets: int
@@ -32,10 +32,10 @@ class PolynomialTensorSketch(FeatureMap):
 
     z(x) = (sqrt(c_0), sqrt(c_1) T_1(x), ..., sqrt(c_r) T_r(x)), with T_j the Tensor Sketch of degree j into m
     columns. All share r count sketches, so that each degree costs one more sketch, its FFT and an inverse.
-    "regression" takes the c_j >= 0 that minimise the mean squared error of the kernel on sampled pairs, the
-    variance of the sketches included: it shrinks, and the map is biased. The published coefficients may be
-    negative, for which no real features exist; non-negative ones keep <z(x), z(y)> a kernel. "taylor" takes
-    the series' own, without bias but for the degrees above r.
+    "regression" uses the c_j >= 0 that minimise the mean squared error of the kernel on sampled pairs,
+    including the variance of the sketches: they are shrunk, and the map is biased. The published coefficients
+    may be negative, which no real features can have; with non-negative ones <z(x), z(y)> is a kernel.
+    "taylor" uses the coefficients of the series, with a bias only from the degrees above r.
 
     Parameters
     ----------
@@ -43,11 +43,11 @@ class PolynomialTensorSketch(FeatureMap):
     n_components : int, default 100
         The largest number of columns; each degree has the same number.
     degree : int, optional
-        The r; None takes the one up to 10 of the least expected error.
+        The degree r; None chooses the one up to 10 with the least expected error.
     coefficients : {"regression", "taylor"}, default "regression"
-        Where the c_j come from.
+        How the c_j are chosen.
     n_rows : int, default 256
-        How many rows, drawn at random, give the pairs.
+        The number of random rows whose pairs are used.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -57,7 +57,7 @@ class PolynomialTensorSketch(FeatureMap):
     n_buckets_ : int
         The number m of columns of each degree with c_j > 0.
     error_ : float
-        The root mean squared error of the kernel that is expected on the pairs of the sample.
+        The expected root mean squared error of the kernel on the pairs of the sample.
     buckets_, signs_ : ndarray of shape (r, d + 1)
         The hashes and the signs of each count sketch; the last column is not used.
 
@@ -90,7 +90,7 @@ class PolynomialTensorSketch(FeatureMap):
     def _draw(self, X: Any, rng: Generator) -> int:
         series_of(self.kernel_).check_rows(X)
         pairs = sampled_pairs(self.kernel_, X, self.n_rows, rng)
-        # Coefficients of <x, y> / R, R the largest ||x|| ||y||, so that no power overflows.
+        # Coefficients of <x, y> / R with R the largest ||x|| ||y||, so that no power overflows.
         self.radius_ = float(pairs.sizes.max()) or 1.0
         pairs = pairs._replace(sizes=pairs.sizes / self.radius_)
         degrees = range(LARGEST + 1) if self.degree is None else [self.degree]
@@ -99,7 +99,7 @@ class PolynomialTensorSketch(FeatureMap):
         if not np.isfinite(best.squared_error):
             raise ParameterError(
                 f"PolynomialTensorSketch: {self.n_components} components are fewer than the degrees that "
-                "need columns: take more, or a lower degree"
+                "need columns: use more components, or a lower degree"
             )
         c = np.trim_zeros(best.coefficients, "b") if best.coefficients.any() else best.coefficients[:1]
         self.scaled_, self.n_buckets_ = c, best.n_buckets
@@ -113,7 +113,7 @@ class PolynomialTensorSketch(FeatureMap):
         return int(self.scaled_[0] > 0 or len(self.scaled_) == 1)
 
     def _fit(self, pairs: SampledPairs, r: int) -> Fit:
-        """Return the fit of degree r; a degree without a column gives its columns to the others."""
+        """Return the fit of degree r; degrees with the coefficient 0 leave their columns to the others."""
         if self.coefficients == "taylor":
             c, given = np.zeros(r + 1), terms(self.kernel_, r)[: r + 1]
             c[: len(given)] = given * self.radius_ ** np.arange(len(given), dtype=float)
@@ -128,7 +128,7 @@ class PolynomialTensorSketch(FeatureMap):
         return Fit(c, m, expected_error(pairs, c, m)) if m else Fit(np.zeros(r + 1), 1, np.inf)
 
     def _buckets_for(self, c: Array) -> int:
-        """Return how many columns each degree has that has any; 0 where there are too few for one each."""
+        """Return the number of columns per degree with a coefficient; 0 if there are too few columns."""
         degrees = int(np.count_nonzero(c[1:]))
         return max((self.n_components - bool(c[0])) // max(degrees, 1), int(degrees == 0))
 
@@ -145,14 +145,14 @@ class PolynomialTensorSketch(FeatureMap):
             out[:, :n_constant] = roots[0]
             damp(self.kernel_, X, out[:, :n_constant])
             block, start, spectrum = arranged(X), n_constant, None
-            for sketch, root, there in zip(sketches, roots[1:], self.scaled_[1:] > 0, strict=True):
+            for sketch, root, used in zip(sketches, roots[1:], self.scaled_[1:] > 0, strict=True):
                 counts = sketch(block)
                 if spectrum is None:
                     damp(self.kernel_, X, counts)
                     spectrum = fft.rfft(counts, axis=1)
                 else:
                     spectrum *= fft.rfft(counts, axis=1)
-                if there:  # though single precision may round the root to 0
+                if used:  # even if single precision rounds the root to 0
                     np.multiply(fft.irfft(spectrum, n=m, axis=1), root, out=out[:, start : start + m])
                     start += m
 
@@ -169,10 +169,10 @@ def powers(pairs: SampledPairs, r: int) -> Array:
 
 
 def covariances(pairs: SampledPairs, r: int, m: int) -> Array:
-    """Return the mean covariance of the Tensor Sketches of degrees i, j <= r, damped, into m columns.
+    """Return the mean damped covariance of the Tensor Sketches of degrees i, j <= r into m columns.
 
-    Degrees i <= j share their first i count sketches, and the others have the mean <x, y>^(j - i), so it is
-    <x, y>^(j - i) Var T_i.
+    Degrees i <= j share their first i count sketches, and the others have the mean <x, y>^(j - i), so the
+    covariance is <x, y>^(j - i) Var T_i.
     """
     M, inner = np.zeros((r + 1, r + 1)), pairs.sizes * pairs.cosines
     for i in range(1, r + 1):

@@ -17,9 +17,9 @@ class PositiveFeatures(FeatureMap):
     """Positive random features of exp(<x, y> / sigma^2) or exp(-gamma ||x - y||^2) (Choromanski et al. 2021).
 
     z_i(x) = exp(<w_i, u> - ||u||^2 / 2) / sqrt(D), w_i of N(0, I), u = x / sigma (Lemma 1); for the Gaussian
-    u = sqrt(2 gamma) x and exp(<w_i, u> - ||u||^2). Unbiased, and every estimate is above 0. With r =
-    ||u + v||^2, v the same of y, the variance is k^2 (exp(r) - 1) / D, and for "pairs" k^2 (exp(r) - 1) (1 -
-    exp(-r)) / D (Lemma 2): small where u and v are near each other's opposites, huge for long rows.
+    u = sqrt(2 gamma) x and exp(<w_i, u> - ||u||^2). Unbiased, and every estimate is above 0. With
+    r = ||u + v||^2, where v belongs to y as u to x, the variance is k^2 (exp(r) - 1) / D, and for "pairs"
+    k^2 (exp(r) - 1) (1 - exp(-r)) / D (Lemma 2). It is small if u is near -v, and very large for long rows.
 
     Parameters
     ----------
@@ -27,14 +27,14 @@ class PositiveFeatures(FeatureMap):
     n_components : int, default 100
         The number D of features.
     features : {"pairs", "single"}, default "pairs"
-        "pairs" draws D / 2 vectors and takes each with both signs: less variance at half the products with
-        X (an odd D has one more, single). "single" draws D.
+        "pairs" draws D / 2 vectors and uses each with both signs: less variance with half the products with
+        X (an odd D has one more vector with one sign). "single" draws D vectors.
     random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
     directions_ : ndarray of shape (d, number of vectors)
-        The vectors w_i, over sigma or times sqrt(2 gamma).
+        The vectors w_i, divided by sigma or multiplied by sqrt(2 gamma).
 
     Examples
     --------

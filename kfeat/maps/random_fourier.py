@@ -1,4 +1,4 @@
-"""Random Fourier features: shift-invariant kernels by random waves (Rahimi & Recht 2007)."""
+"""Random Fourier features: shift-invariant kernels by random cosines and sines (Rahimi & Recht 2007)."""
 
 from collections.abc import Callable
 from functools import cache
@@ -19,7 +19,7 @@ Phases = Callable[[Any], Array]  # (rows of X) -> a new array of <w_i, x>, frequ
 class FourierFeatures(FeatureMap):
     """z(x) = sqrt(2 / D) (cos <w_1, x>, ..., sin <w_1, x>, ...) with frequencies_ w_i, (d, their number).
 
-    The sines are those of the first frequencies. The phases of the others have the offsets_ added.
+    The first frequencies have a cosine and a sine. The others have only a cosine, with the offsets_ added.
     """
 
     n_components: int
@@ -38,7 +38,7 @@ class FourierFeatures(FeatureMap):
         return lambda X: X @ frequencies
 
     def _scales(self) -> Array:
-        """Return the factor of each frequency's waves, or one for all, sqrt(2 / D), which is quicker."""
+        """Return the factor of each frequency, or one factor sqrt(2 / D) for all, which is faster."""
         return np.array([np.sqrt(2 / self.n_components)])
 
     def _block_mapper(self, dtype: np.dtype[Any]) -> BlockMapper:
@@ -61,10 +61,11 @@ class FourierFeatures(FeatureMap):
 class RandomFourier(FourierFeatures):
     """Random Fourier features of a kernel k(x - y), w from its spectrum (Rahimi & Recht 2007, Alg. 1).
 
-    In float32 the phases <w, x> carry its rounding, which the Laplacian's rare huge frequencies magnify. With
-    a sequence other than "mc", the frequencies are the spectrum's inverse distribution function at evenly
-    spread points (quasi-Monte Carlo: Yang, Sindhwani, Avron & Mahoney 2014, Alg. 1): the kernel error is
-    smaller where few coordinates carry the kernel. All is unbiased but the published Halton, which is fixed.
+    In float32 the phases <w, x> have rounding errors, which the Laplacian's rare huge frequencies magnify.
+    With a sequence other than "mc", the frequencies are the spectrum's inverse distribution function at
+    evenly spread points (quasi-Monte Carlo: Yang, Sindhwani, Avron & Mahoney 2014, Alg. 1). The kernel error
+    is then smaller if the kernel depends mainly on few coordinates. All sequences are unbiased except the
+    published Halton, which is not random.
 
     Parameters
     ----------
@@ -73,22 +74,22 @@ class RandomFourier(FourierFeatures):
         The number D of features.
     features : {"pairs", "offset"}, default "pairs"
         "offset" draws D frequencies: z_i(x) = sqrt(2 / D) cos(<w_i, x> + b_i), with b_i uniform on [0, 2 pi).
-        "pairs" draws D / 2: z(x) = sqrt(2 / D) (cos <w_1, x>, ..., sin <w_1, x>, ...), which is the product
-        at half the cost, with <z(x), z(x)> = 1 (an odd D has one more cosine, with an offset).
+        "pairs" draws D / 2: z(x) = sqrt(2 / D) (cos <w_1, x>, ..., sin <w_1, x>, ...), which halves the cost
+        of the product; <z(x), z(x)> = 1 (an odd D has one more cosine, with an offset).
     sequence : {"mc", "halton", "sobol", "lattice", "digital_net"}, default "mc"
-        The points that give the frequencies, as many as those: "mc" draws at random; the others are
-        described at `kfeat.maps.sequences.points`. An offset is one more coordinate of its point.
+        The points that give the frequencies: "mc" is random; `kfeat.maps.sequences.points` describes the
+        others. An offset is one more coordinate of its point.
     scrambling : {"published", "random"}, default "published"
         How Halton's points are scrambled: by reverse radix, every 701st from the 1,000th on, without any
-        randomness, as Yang et al. have it, or by random permutations of the digits. From 126 coordinates on
-        take "random", since the 126th of the published points is all but constant. "sobol", "lattice" and
-        "digital_net" are random either way, as published.
+        randomness, as in Yang et al., or by random permutations of the digits. From 126 coordinates on use
+        "random", since the 126th coordinate of the published points is almost constant. "sobol", "lattice"
+        and "digital_net" are random in both cases, as published.
     random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
     frequencies_ : ndarray of shape (d, number of frequencies)
-        The draws from the spectrum.
+        The frequencies w_i, as columns.
     offsets_ : ndarray
         The b_i of the features that have one.
 
@@ -138,7 +139,7 @@ class RandomFourier(FourierFeatures):
 
 @cache
 def tangent_is_vector_code() -> bool:
-    """Tell whether NumPy has a tangent in vector code for this processor: with AVX-512 alone."""
+    """Return whether NumPy has a tangent in vector code for this processor, which needs AVX-512."""
     loops = opt_func_info(func_name="^tan$").get("tan", {})
     return not str(loops.get("ff", {}).get("current", "baseline")).startswith("baseline")
 
@@ -146,12 +147,12 @@ def tangent_is_vector_code() -> bool:
 def write_waves(phases: Array, scales: Array, cosines: Array, sines: Array) -> None:
     """Write scales * cos(phases), and scales * sin(phases) of the first columns, as many as `sines` has.
 
-    Overwrites phases; there is one scale per column of them, or one for all.
+    It overwrites phases. There is one scale per column, or one for all.
 
-    By t = tan(phase / 2), cos = 2 / (1 + t^2) - 1, sin = 2 t / (1 + t^2), to two eps: one tangent in place of
-    a sine and a cosine, and NumPy's double tangent is vector code where its sine and cosine are not. This
-    made double precision 8 times faster, and single 1.3 times, with AVX-512. Without it NumPy's tangent is no
-    vector code, but its single sine and cosine are, and take a quarter of the time.
+    With t = tan(phase / 2), cos = 2 / (1 + t^2) - 1 and sin = 2 t / (1 + t^2), up to two eps. This needs one
+    tangent instead of a sine and a cosine. With AVX-512 NumPy has vector code for the tangent, but not for
+    sine and cosine in double precision: double precision became 8 times faster, single precision 1.3 times.
+    Without AVX-512 only sine and cosine in single precision have vector code, which is 4 times faster.
     """
     n_pairs = sines.shape[1]
     if phases.dtype == np.float32 and not tangent_is_vector_code():

@@ -16,11 +16,11 @@ from kfeat.maps.base import Array, BlockMapper, Facts, FeatureMap, random_signs,
 from kfeat.maps.series import Degrees, coefficients, damp, decay, draw_degrees, in_order, series_of
 from kfeat.parameters import Components
 
-MANY = 8  # factors per column: with fewer, larger blocks are quicker than products that fit in the cache
+MANY = 8  # factors per column: with fewer, larger blocks are faster than products that fit in the cache
 
 
 class MaclaurinProducts(FeatureMap):
-    """Columns scales_ times products of n_factors_ random projections each, behind exact columns."""
+    """Exact columns, then columns that are scales_ times products of n_factors_ random projections."""
 
     approximates: ClassVar[Any] = DotProductKernel | Gaussian
     default_kernel = Polynomial(degree=2, coef0=1.0)
@@ -32,7 +32,7 @@ class MaclaurinProducts(FeatureMap):
 
     @abstractmethod
     def _exact_parts(self) -> tuple[bool, bool]:
-        """Return whether sqrt(a_0), and whether sqrt(a_1) x, are columns: the first ones."""
+        """Return whether the map has the exact columns sqrt(a_0), and sqrt(a_1) x; they come first."""
 
     def _n_exact(self) -> int:
         constant, linear = self._exact_parts()
@@ -52,7 +52,7 @@ class MaclaurinProducts(FeatureMap):
         self.signs_ = random_signs(rng, shape)
 
     def _layout(self) -> tuple[Array, Array]:
-        """Return arrays: feature i has its j-th vector in column starts[j] + i - first[j]."""
+        """Return arrays `first` and `starts`: feature i's j-th vector is column starts[j] + i - first[j]."""
         first = np.searchsorted(self.n_factors_, range(1, int(self.n_factors_.max(initial=0)) + 1))
         return first, np.cumsum([0, *(len(self.n_factors_) - first)])
 
@@ -80,11 +80,11 @@ class MaclaurinProducts(FeatureMap):
         return map_block
 
     def _factor_scales(self, first: Array, dtype: Any) -> Array:
-        """Return what the first sign vectors are multiplied by, so that each product has its feature's scale.
+        """Return the factors of the first sign vectors, so that each product has its feature's scale.
 
-        A feature's first vector takes all of it. For the Gaussian, and where the dtype does not hold a scale,
-        all its vectors take a root: the scale of a high degree is so small, and the product of its factors so
-        large, that float32 holds neither.
+        A feature's first vector is multiplied by the whole scale. For the Gaussian, or if a scale is outside
+        of the dtype's range, each of its vectors is multiplied by a root of it: the scale of a high degree is
+        so small, and the product of its factors so large, that both are outside of float32's range.
         """
         if not len(first):
             return np.ones(0, dtype)
@@ -103,13 +103,13 @@ class RandomMaclaurin(MaclaurinProducts):
     """Random Maclaurin features of k(x, y) = sum_n a_n <x, y>^n, a_n >= 0 (Kar & Karnick 2012, Algorithm 1).
 
     z_i(x) = sqrt(a_N / (D P(N))) prod_{j <= N} <w_j, x>, with a degree N and N sign vectors w_j per feature.
-    Unbiased. The columns stand in the order of their degrees, zero columns first. The Gaussian kernel is
-    exp(2 gamma <x, y>) with each row's features times exp(-gamma ||x||^2).
+    Unbiased. The columns are in the order of their degrees, zero columns first. For the Gaussian kernel the
+    features are those of exp(2 gamma <x, y>), each row multiplied by exp(-gamma ||x||^2).
 
-    Var <z(x), z(y)> = (sum_n a_n^2 m^n / P(n) - k(x, y)^2) / D where the N are drawn independently,
+    With independent N, Var <z(x), z(y)> = (sum_n a_n^2 m^n / P(n) - k(x, y)^2) / D,
     m = E[(<w, x> <w, y>)^2] = ||x||^2 ||y||^2 + 2 <x, y>^2 - 2 sum_i x_i^2 y_i^2.
 
-    Cost: the matrix products of X with sum(n_factors_) sign vectors are the floor.
+    Cost: at least the matrix products of X with sum(n_factors_) sign vectors.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ class RandomMaclaurin(MaclaurinProducts):
         The number D of random features.
     degree_law : {"geometric", "truncated", "proportional"}, default "geometric"
         The distribution of the degrees. "geometric", as published: P(N) = (p - 1) p^-(N + 1) with p = base,
-        not truncated, so that a feature whose degree has no term in the series is a zero column; "truncated",
-        the same over the degrees that have a term; "proportional", in proportion to a_N mean(||x||^2N) on the
+        not truncated, so that a feature whose degree has no term in the series is a zero column. "truncated":
+        the same over the degrees that have a term. "proportional": in proportion to a_N mean(||x||^2N) on the
         data (for the Gaussian, mean(exp(-2 gamma ||x||^2) ||x||^2N), a mixture of Poisson distributions).
     base : float, default 2.0
         The p of the geometric distribution, above 1; "proportional" does not use it.
@@ -128,6 +128,9 @@ class RandomMaclaurin(MaclaurinProducts):
         drawn given N >= 2 (H0/1, section 6.1): 1 + d + n_components columns.
     constant : bool, default True
         False leaves degree 0 out; the map then estimates k - a_0, and kernel_offset_ is a_0.
+    h01_law : {"conditional", "unconditional"}, default "conditional"
+        Whether H0/1 draws the degrees given N >= 2, or as without H0/1, where features of degrees 0 and 1 are
+        zero columns: three of four for the geometric distribution with p = 2.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -162,23 +165,24 @@ class RandomMaclaurin(MaclaurinProducts):
     base: Annotated[float, Gt(1), Lt(inf)] = 2.0
     h01: bool = False
     constant: bool = True
+    h01_law: Literal["conditional", "unconditional"] = "conditional"
 
     def _draw(self, X: Any, rng: Generator) -> int:
         self._take_series(X)
         self._check_memory(f"{self.n_components:,} degrees", 64 * self.n_components)
-        degrees, weights = self._draw_degrees(rng, self.n_components, X, self._first_degree())
+        degrees, weights = self._random_degrees(rng, self.n_components, X, self._first_degree())
         self.degrees_, self.n_factors_, order = in_order(degrees, weights > 0)
         self.scales_ = np.sqrt(weights[order] / self.n_components)
         self._draw_signs(X, rng)
         return self._n_exact() + self.n_components
 
     def _take_series(self, X: Any) -> None:
-        """Set exact_, the first two coefficients, and the offset where the constant is left out."""
+        """Set exact_, the first two coefficients, and the offset if the constant is left out."""
         series_of(self.kernel_).check_rows(X)
         if isinstance(self.kernel_, Gaussian) and not self.constant:
             raise ParameterError(
-                "constant=False leaves a number out of a dot-product kernel; the Gaussian's term of degree 0 "
-                "is exp(-gamma (||x||^2 + ||y||^2)): set constant=True"
+                "constant=False leaves out a constant, but the Gaussian's term of degree 0 is not constant, "
+                "it is exp(-gamma (||x||^2 + ||y||^2)): set constant=True"
             )
         self.exact_ = coefficients(self.kernel_, 2)
         if not self.constant:
@@ -189,6 +193,14 @@ class RandomMaclaurin(MaclaurinProducts):
 
     def _exact_parts(self) -> tuple[bool, bool]:
         return self.h01 and self.constant, self.h01
+
+    def _random_degrees(
+        self, rng: Generator, n: int, X: Any, first: int, even: bool = False
+    ) -> Degrees:  # fmt: skip
+        """Return n degrees and their weights, which are 0 below `first`."""
+        whole = self.h01 and self.h01_law == "unconditional"
+        degrees, weights = self._draw_degrees(rng, n, X, 0 if whole else first, even)
+        return Degrees(degrees, np.where(degrees < first, 0.0, weights))
 
     def _draw_degrees(self, rng: Generator, n: int, X: Any, first: int, even: bool = False) -> Degrees:
         return draw_degrees(rng, self.degree_law, self.kernel_, n, X, self.base, first, even)

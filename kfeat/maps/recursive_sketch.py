@@ -17,14 +17,14 @@ class RecursiveSketch(PolynomialSketch):
     """The recursive sketch of (gamma <x, y> + coef0)^p (Ahle et al. 2020, with Tensor Sketch at every node).
 
     z = Q_p(x, ..., x): Q_1(x) = x, and Q_p(x, ..., x) = T(Q_{p/2}(x, ..., x), Q_{p/2}(x, ..., x)), where
-    T(u, v) = FFT^-1(FFT(C u) * FFT(C' v)) is a Tensor Sketch of degree 2 into D = n_components buckets, every
-    node with count sketches of its own, and x = (sqrt(gamma) x, sqrt(coef0)). The tree is balanced, with p
-    leaves (the paper fills it up to a power of two with constant leaves, which add variance). Unbiased. The
-    variance grows in proportion to p while p / D is small, where TensorSketch's grows like 2^p: for p = 16,
-    D = 1,024 and flat unit rows x = y of 1,024 features it is 0.091 in place of 208.
+    T(u, v) = FFT^-1(FFT(C u) * FFT(C' v)) is a Tensor Sketch of degree 2 into D = n_components buckets. Every
+    node has its own count sketches, and x = (sqrt(gamma) x, sqrt(coef0)). The tree is balanced, with p leaves
+    (the paper adds constant leaves up to a power of two, which increase the variance). Unbiased. The variance
+    grows in proportion to p while p / D is small, but TensorSketch's grows like 2^p: for p = 16, D = 1,024
+    and flat unit rows x = y of 1,024 features it is 0.091 instead of 208.
 
-    Cost: 2 p - 2 count sketches and 3 p - 3 real FFTs of length D per row are the floor; choose D without
-    large prime factors.
+    Cost: at least 2 p - 2 count sketches and 3 p - 3 real FFTs of length D per row; choose D without large
+    prime factors.
 
     Parameters
     ----------
@@ -32,17 +32,16 @@ class RecursiveSketch(PolynomialSketch):
     n_components : int, default 100
         The number D of features.
     base : {"none", "count_sketch"}, default "none"
-        "count_sketch" sketches each leaf into D buckets before the lowest nodes do, as published. With count
-        sketches in the nodes, which take rows of any length, this saves nothing and adds variance.
+        "count_sketch" also sketches each leaf into D buckets before the lowest nodes, as published. The count
+        sketches of the nodes take rows of any length, so this saves nothing and adds variance.
     random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
     buckets_, signs_ : ndarray of shape (p, d + 1)
-        The hashes and the signs of the leaves; the last column is that of the constant feature.
+        The hashes and the signs of the leaves; the last column is for the constant feature.
     inner_buckets_, inner_signs_ : ndarray of shape (max(p - 2, 0), D)
-        The same for the sketches of nodes by the nodes above them, from the left to the right of the tree,
-        lower ones first.
+        The same for the sketches of inner nodes, from left to right, lower nodes first.
 
     Examples
     --------
@@ -70,7 +69,7 @@ class RecursiveSketch(PolynomialSketch):
         self.buckets_, self.signs_ = random_tables(rng, p, X.shape[1] + 1, D)
         self.inner_buckets_, self.inner_signs_ = random_tables(rng, max(p - 2, 0), D, D)
         if self.base == "count_sketch" and p > 1:
-            # A count sketch of a count sketch is the one whose hash is the composition of theirs.
+            # A count sketch of a count sketch is a count sketch with the composed hash.
             buckets, signs = random_tables(rng, p, D, D)
             self.signs_ *= np.take_along_axis(signs, self.buckets_, axis=1)
             self.buckets_ = np.take_along_axis(buckets, self.buckets_, axis=1)
@@ -104,7 +103,7 @@ def node(block: Any, leaves: list[CountSketch], inner: Iterator[CountSketch]) ->
 
 
 def child(block: Any, leaves: list[CountSketch], inner: Iterator[CountSketch]) -> Array:
-    """Return the spectrum (n, D / 2 + 1) of the count sketch by which a node takes one of its two halves."""
+    """Return the spectrum (n, D / 2 + 1) of a node's count sketch of one of its two halves."""
     if len(leaves) == 1:
         sketch = leaves[0](block)
     else:

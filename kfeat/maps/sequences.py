@@ -1,13 +1,13 @@
 """Point sets that fill the unit cube more evenly than random points do, for quasi-Monte Carlo features.
 
 The generating vectors of lattices and polynomial lattices are built component by component, and both are
-shifted at random. The points of a lattice are i z / N mod 1 with integers i and z below a prime N,
-those of a polynomial lattice i(x) z(x) / P(x) with polynomials over the field of two elements, P of degree m,
-written in base 2 (Niederreiter 1992). In both, i and z are powers of one generator of a cyclic group, so the
-merit of all z is one correlation (Nuyens & Cools 2006).
+shifted at random. The points of a lattice are i z / N mod 1 with integers i and z below a prime N. Those of a
+polynomial lattice are i(x) z(x) / P(x) in base 2, with polynomials over the field of two elements, P of
+degree m (Niederreiter 1992). In both, i and z are powers of one generator of a cyclic group, so the merit of
+all z is one correlation (Nuyens & Cools 2006).
 
-Where not all points are wanted, the first ones must be even as well. So the order of the points is that of
-one more coordinate, which is left out: what is even together with it is even in the part where it is small.
+If only the first points are used, they must be evenly spread as well. So the points are ordered by one more
+coordinate, which is left out: points that are evenly spread together with it are so where it is small.
 """
 
 import warnings
@@ -27,11 +27,11 @@ Sequence = Literal["mc", "halton", "sobol", "lattice", "digital_net"]
 Scrambling = Literal["published", "random"]
 
 SKIP, STRIDE = 1000, 701  # "skip 1000, leap 700" of Yang et al. (2014): points 1000, 1701, 2402, ...
-CONSTANT = 126  # 701 is the 126th prime: this coordinate, counted from 1, keeps its first digit
+CONSTANT = 126  # 701 is the 126th prime: this coordinate, counted from 1, has a constant first digit
 SOBOL_BITS = 30
-BITS = 52  # of a digital shift: the middle of an interval of length 2^-52 is a double
-TIE = 1e-9  # relative; beyond what the rounding of a transform can turn
-TINY = 2.0**-53  # no coordinate is nearer to 0 or 1: inverse distribution functions are infinite there
+BITS = 52  # bits of a digital shift: the middle of an interval of length 2^-52 is a double
+TIE = 1e-9  # relative tolerance of ties, larger than the rounding errors of a transform
+TINY = 2.0**-53  # smallest distance to 0 and 1, where inverse distribution functions are infinite
 
 
 def points(sequence: Sequence, n: int, n_coordinates: int, rng: Generator, scrambling: Scrambling) -> Array:
@@ -41,7 +41,7 @@ def points(sequence: Sequence, n: int, n_coordinates: int, rng: Generator, scram
     permutations of the digits; "sobol": Sobol's with a random linear scramble and digital shift (these two by
     SciPy); "lattice": a rank-1 lattice with a random shift; "digital_net": a polynomial lattice with a random
     digital shift (both below).
-    All but the published Halton are random, each point uniform on the cube, so that means are unbiased.
+    All except the published Halton are random: each point is uniform on the cube, so means are unbiased.
     """
     if sequence == "mc":
         U = rng.random((n, n_coordinates))
@@ -65,7 +65,7 @@ def leaped_halton(n: int, n_coordinates: int, skip: int = SKIP, stride: int = ST
 
     Coordinate j is the radical inverse sum_i pi(a_i) b^-(i+1) of the index sum_i a_i b^i, where b is the j-th
     prime and pi = `reverse_radix(b)` (Kocis & Whiten 1997; Matlab's haltonset with scramble "RR2", whose
-    index 0 is the origin). Yang et al. (2014) take this one.
+    index 0 is the origin). Yang et al. (2014) use it.
     """
     index = skip + stride * np.arange(n)
     U = np.zeros((n, n_coordinates))
@@ -80,9 +80,9 @@ def leaped_halton(n: int, n_coordinates: int, skip: int = SKIP, stride: int = ST
 
 
 def reverse_radix(base: int) -> NDArray[np.int64]:
-    """Return RR2's permutation of the digits: 0, 1, 2, ... with their bits reversed, less those >= base.
+    """Return RR2's permutation of the digits: 0, 1, 2, ... with their bits reversed, without those >= base.
 
-    Its first element is 0, so that the leading zeros of an index, which have no end, stay zeros.
+    Its first element is 0, so that the infinitely many leading zeros of an index stay zeros.
     """
     n_bits = (base - 1).bit_length()
     number = np.arange(2**n_bits)
@@ -103,20 +103,20 @@ def _primes(count: int) -> NDArray[np.int64]:
 def _sobol(n: int, n_coordinates: int, rng: Generator) -> Array:
     if n_coordinates > stats.qmc.Sobol.MAXDIM:
         raise ParameterError(
-            f"sequence: 'sobol' has {stats.qmc.Sobol.MAXDIM:,} coordinates at most, and this map needs "
-            f"{n_coordinates:,}: take 'lattice' or 'digital_net'"
+            f"sequence: 'sobol' has at most {stats.qmc.Sobol.MAXDIM:,} coordinates, and this map needs "
+            f"{n_coordinates:,}: use 'lattice' or 'digital_net'"
         )
     engine = stats.qmc.Sobol(n_coordinates, bits=SOBOL_BITS, seed=rng)
-    # A power of two is what SciPy wants; the points that are left out are the sequence's last.
+    # SciPy needs a power of two; the last points of the sequence are left out.
     U = engine.random_base2(int(n - 1).bit_length())[:n]
-    return U + 0.5**SOBOL_BITS / 2  # from the lower end of each of 2^30 intervals to its middle
+    return U + 0.5**SOBOL_BITS / 2  # the middle of each of 2^30 intervals
 
 
 def _warn_of_the_constant_coordinate(n_coordinates: int) -> None:
     if n_coordinates >= CONSTANT:
         warnings.warn(
-            f"sequence: the published Halton points (every {STRIDE}th) are all but constant in coordinate "
-            f"{CONSTANT}, whose base is {STRIDE}, and this map needs {n_coordinates:,} coordinates: take "
+            f"sequence: the published Halton points (every {STRIDE}th) are almost constant in coordinate "
+            f"{CONSTANT}, whose base is {STRIDE}, and this map needs {n_coordinates:,} coordinates: use "
             "scrambling='random', or another sequence",
             UserWarning,
             stacklevel=5,  # of the call to fit
@@ -126,14 +126,14 @@ def _warn_of_the_constant_coordinate(n_coordinates: int) -> None:
 def lattice_points(n: int, n_coordinates: int, rng: Generator) -> Array:
     """Return i z / N + shift mod 1 for i < n, where N is the least odd prime >= n, shape (n, n_coordinates).
 
-    The generating vector z depends on N and the number of coordinates alone; `rng` draws the shift. There are
-    N // 2 different coordinates up to the shift, so that beyond those some are equal.
+    The generating vector z depends only on N and the number of coordinates; `rng` draws the shift. There are
+    N // 2 different coordinates up to the shift; with more coordinates some are equal.
     """
     modulus = next(number for number in count(max(n, 3)) if _is_prime(number))
     powers = _powers_of_a_root(modulus)
-    t = np.array(powers[: modulus // 2]) / modulus  # -1 is a power too, and omega the same at t and 1 - t
+    t = np.array(powers[: modulus // 2]) / modulus  # half of them: -1 is a power, and omega(t) = omega(1 - t)
     exponents = component_by_component(t * t - t + 1 / 6, n_coordinates + 1)
-    z = np.array(powers)[exponents[1:]]  # the first z is 1: its coordinate is i / N, the order of the points
+    z = np.array(powers)[exponents[1:]]  # the first z is 1: its coordinate i / N orders the points
     shifted: Array = np.outer(np.arange(n), z) % modulus / modulus
     shifted += rng.random(n_coordinates)
     return np.mod(shifted, 1.0, out=shifted)
@@ -142,15 +142,15 @@ def lattice_points(n: int, n_coordinates: int, rng: Generator) -> Array:
 def digital_net_points(n: int, n_coordinates: int, rng: Generator) -> Array:
     """Return the first n of the 2^m >= n points of a polynomial lattice, with a random digital shift.
 
-    The generating vector depends on m and the number of coordinates alone; `rng` draws the shift. There are
-    2^m - 1 different coordinates up to the shift, so that beyond those some are equal.
+    The generating vector depends only on m and the number of coordinates; `rng` draws the shift. There are
+    2^m - 1 different coordinates up to the shift; with more coordinates some are equal.
     """
     m = max(1, int(n - 1).bit_length())
     values = _polynomial_lattice(m)
     # 2^floor(log2 t) by its exponent; 1/6 - 2^(floor(log2 t) - 1) at t = value / 2^m
     omega = 1 / 6 - np.ldexp(0.5, np.frexp(values)[1] - 1 - m)
     exponents = component_by_component(omega, n_coordinates + 1)[1:]
-    logarithm = np.empty(2**m, dtype=np.int64)  # of the i whose first coordinate, where z is 1, is value
+    logarithm = np.empty(2**m, dtype=np.int64)  # of the i whose coordinate with z = 1 is value
     logarithm[values] = np.arange(len(values))
     net = np.zeros((n, n_coordinates), dtype=np.int64)
     net[1:] = values[np.add.outer(logarithm[1:n], exponents) % len(values)]
@@ -160,13 +160,13 @@ def digital_net_points(n: int, n_coordinates: int, rng: Generator) -> Array:
 
 
 def component_by_component(omega: Array, n_coordinates: int) -> NDArray[np.int64]:
-    """Return the exponents of a generating vector, each the best one after those before it.
+    """Return the exponents of a generating vector, each the best one given those before it.
 
-    With the points g^a g^b, omega[a + b] the kernel of one coordinate there and L = len(omega) its period,
-    coordinate j takes the b that minimises sum_a p[a] omega[a + b], where p[a] = prod_{k < j}
+    The points are g^a g^b, omega[a + b] is the kernel of one coordinate there, and L = len(omega) its period.
+    Coordinate j takes the b that minimises sum_a p[a] omega[a + b], where p[a] = prod_{k < j}
     (1 + gamma omega[a + b_k]): the worst-case error over a Sobolev space, averaged over shifts (Sloan, Kuo &
-    Joe 2002; digital shifts: Dick & Pillichshammer 2005). All coordinates weigh the same, since a kernel
-    treats them alike. The first exponent is 0, and no other: that coordinate is the order of the points.
+    Joe 2002; digital shifts: Dick & Pillichshammer 2005). All coordinates have the same weight, since a
+    kernel treats them equally. Only the first exponent is 0: its coordinate orders the points.
     """
     gamma, margin = weight(n_coordinates), TIE * np.abs(omega).sum()
     spectrum, p = fft.rfft(omega), np.ones_like(omega)
@@ -174,13 +174,13 @@ def component_by_component(omega: Array, n_coordinates: int) -> NDArray[np.int64
     for j in range(n_coordinates):
         if j and len(omega) > 1:
             merit = fft.irfft(np.conj(fft.rfft(p)) * spectrum, len(omega))[1:]
-            exponents[j] = 1 + np.flatnonzero(merit <= merit.min() + margin)[0]  # ties: the least
+            exponents[j] = 1 + np.flatnonzero(merit <= merit.min() + margin)[0]  # the least one of ties
         p *= 1 + gamma * np.roll(omega, -exponents[j])
     return exponents
 
 
 def weight(n_coordinates: int) -> float:
-    """Return gamma: small enough for the product over many coordinates, 1 for a few."""
+    """Return gamma: 1 for few coordinates, smaller for many so that the product stays small."""
     return min(1.0, 3 / n_coordinates)
 
 
@@ -189,7 +189,7 @@ def _is_prime(number: int) -> bool:
 
 
 def _powers_of_a_root(modulus: int) -> list[int]:
-    """Return g^0, g^1, ... mod a prime, for the least g that generates all its remainders but 0."""
+    """Return g^0, g^1, ... mod a prime, for the least g that generates all remainders except 0."""
 
     def powers_of(root: int) -> list[int]:
         return _cycle(lambda power: power * root % modulus)
@@ -200,8 +200,8 @@ def _powers_of_a_root(modulus: int) -> list[int]:
 def _polynomial_lattice(m: int) -> NDArray[np.int64]:
     """Return the first m bits of x^a / P, where P is the least primitive polynomial of degree m, a < 2^m - 1.
 
-    A polynomial is the integer of its coefficients' bits. Bit r of x^a / P is 1 where x^(a + r - 1) has
-    degree m - 1: there the next multiplication by x takes P off.
+    A polynomial is stored as the integer of its coefficients' bits. Bit r of x^a / P is 1 if x^(a + r - 1)
+    has degree m - 1: then the next multiplication by x subtracts P.
     """
 
     def powers_of_x(P: int) -> list[int]:
@@ -214,7 +214,7 @@ def _polynomial_lattice(m: int) -> NDArray[np.int64]:
 
 
 def _cycle(step: Callable[[int], int]) -> list[int]:
-    """Return 1, step(1), step(step(1)), ... as far as the element before the next 1."""
+    """Return 1, step(1), step(step(1)), ... up to the element before the next 1."""
     powers = [1]
     while (power := step(powers[-1])) != 1:
         powers.append(power)

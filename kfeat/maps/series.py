@@ -1,7 +1,7 @@
-"""What maps of a series k(x, y) = sum_n a_n <x, y>^n share: its terms, degrees, and variances on pairs.
+"""Tools for maps of a series k(x, y) = sum_n a_n <x, y>^n: its terms, degrees, and variances on pairs.
 
-The Gaussian kernel counts as one: it is exp(-g ||x||^2) exp(-g ||y||^2) exp(2 g <x, y>), so that features of
-exp(2 g <x, y>), each row's times exp(-g ||x||^2), are its features (Cotter, Keshet & Srebro 2011, section 3).
+The Gaussian kernel is included: it is exp(-g ||x||^2) exp(-g ||y||^2) exp(2 g <x, y>), so its features are
+those of exp(2 g <x, y>), each row multiplied by exp(-g ||x||^2) (Cotter, Keshet & Srebro 2011, section 3).
 """
 
 from typing import Any, NamedTuple
@@ -18,42 +18,42 @@ from kfeat.kernels.bandwidths import number
 from kfeat.kernels.base import inner_products, squared_norms
 from kfeat.maps.base import Array
 
-NEGLIGIBLE = 2.0**-64  # probability left beyond the table of an infinite series
-MAX_DEGREE = 4096  # where the table ends at the latest
+NEGLIGIBLE = 2.0**-64  # probability beyond the table of an infinite series
+MAX_DEGREE = 4096  # the largest degree of the table
 QUANTILES = 512
 Pairs = Array  # a number for each pair
 
 
 def series_of(kernel: Kernel) -> DotProductKernel:
-    """Return the kernel whose features become those of `kernel` by `damp`: itself but for the Gaussian."""
+    """Return the kernel whose features `damp` turns into those of `kernel`: itself unless it is Gaussian."""
     if isinstance(kernel, Gaussian):
         return Exponential(sigma=float(np.sqrt(0.5 / number(kernel, "gamma"))))
-    assert isinstance(kernel, DotProductKernel)  # `supports` lets no other in
+    assert isinstance(kernel, DotProductKernel)  # `supports` accepts no other
     return kernel
 
 
 def decay(kernel: Kernel) -> float:
-    """Return the g by which rows are weighted with exp(-g ||x||^2): 0 for a dot-product kernel."""
+    """Return the g of the factors exp(-g ||x||^2) of rows: 0 for a dot-product kernel."""
     return number(kernel, "gamma") if isinstance(kernel, Gaussian) else 0.0
 
 
 def damp(kernel: Kernel, X: Any, out: Array) -> None:
-    """Multiply the rows of `out` by exp(-g ||x||^2) where the kernel is Gaussian.
+    """Multiply the rows of `out` by exp(-g ||x||^2) if the kernel is Gaussian.
 
-    A product of many factors takes this first, while it is small, so that no factor overflows.
+    In a product of many factors this must come first, so that no intermediate product overflows.
     """
     if isinstance(kernel, Gaussian):
         out *= np.exp(-out.dtype.type(decay(kernel)) * squared_norms(X))[:, None]
 
 
 def terms(kernel: Kernel, last: int) -> Array:
-    """Return the coefficients to the end of the series, or up to degree `last` where it has none."""
+    """Return all coefficients of a finite series, or those up to degree `last` of an infinite one."""
     end = series_of(kernel).last_degree
     return coefficients(kernel, (min(last, MAX_DEGREE) if end is None else end) + 1)
 
 
 def coefficients(kernel: Kernel, n_terms: int) -> Array:
-    """Return a_0 .. a_{n_terms - 1}, or raise UnsupportedKernelError where one is negative."""
+    """Return a_0 .. a_{n_terms - 1}; raises UnsupportedKernelError if one is negative or not finite."""
     a = series_of(kernel).maclaurin(n_terms)
     if (a < 0).any():
         n = int(np.argmax(a < 0))
@@ -71,7 +71,7 @@ def coefficients(kernel: Kernel, n_terms: int) -> Array:
 
 
 class Degrees(NamedTuple):
-    """Degrees drawn, shape (D,), and for each the weight a_N / P(N), 0 where the series has no such term."""
+    """Random degrees N, shape (D,), and their weights a_N / P(N), 0 if the series has no such term."""
 
     degrees: NDArray[np.int64]
     weights: Array
@@ -87,11 +87,11 @@ def draw_degrees(
     first: int = 0,
     even: bool = False,
 ) -> Degrees:
-    """Return n draws of N >= first; any P makes the map unbiased. `even` spreads them: see `evenly`.
+    """Return n draws of N >= first; the map is unbiased for any P. With `even` they are drawn by `evenly`.
 
-    "geometric": see there. "truncated": in proportion to p^-(N + 1), p = base, over the N with a term in the
-    series. "proportional": to a_N mean(||x||^2N), the size of each term of k(x, x) on X, the mean over
-    quantiles of the norms; the Gaussian's terms are exp(-2 gamma ||x||^2) a_N ||x||^2N.
+    "geometric": see `geometric`. "truncated": in proportion to p^-(N + 1), p = base, over the N with a term
+    in the series. "proportional": in proportion to a_N mean(||x||^2N), the size of each term of k(x, x) on X,
+    with the mean over quantiles of the norms; the Gaussian's terms are exp(-2 gamma ||x||^2) a_N ||x||^2N.
     """
     if law == "geometric":
         return geometric(rng, kernel, n, base, first, even)
@@ -113,7 +113,7 @@ def draw_degrees(
     probabilities = np.exp(logs - special.logsumexp(logs))
     probabilities /= probabilities.sum()
     if even:
-        last = int(np.flatnonzero(probabilities)[-1])  # where rounding leaves the sum below 1
+        last = int(np.flatnonzero(probabilities)[-1])  # rounding may leave the sum below 1
         degrees = np.searchsorted(np.cumsum(probabilities), evenly(rng, n), side="right").clip(max=last)
     else:
         degrees = rng.choice(len(logs), size=n, p=probabilities)
@@ -123,8 +123,8 @@ def draw_degrees(
 def geometric(rng: Generator, kernel: Kernel, n: int, base: float, first: int, even: bool = False) -> Degrees:
     """Return n draws of P(N) = (p - 1) p^-(N + 1), given N >= first (Kar & Karnick 2012, Algorithm 1).
 
-    Not truncated: a degree without a term in the series has weight 0. (Printed as p^-(N + 1), which is a
-    distribution for p = 2 only.)
+    It is not truncated: a degree without a term in the series has weight 0. (The paper prints p^-(N + 1),
+    which is a distribution only for p = 2.)
     """
     if even:
         degrees = first + (-np.log1p(-evenly(rng, n)) / np.log(base)).astype(np.int64)
@@ -140,18 +140,17 @@ def geometric(rng: Generator, kernel: Kernel, n: int, base: float, first: int, e
 def evenly(rng: Generator, n: int) -> Array:
     """Return n numbers, each uniform on [0, 1), one in every interval of 1 / n (systematic sampling).
 
-    Draws by them have their distribution one by one, which keeps a map unbiased, and each degree occurs
-    within 1 of its expected number of times, which takes the variance of the degrees away.
+    Each degree that is drawn by them alone has its distribution, so a map stays unbiased. The number of times
+    that a degree occurs differs by less than 1 from its mean, which removes the variance of the degrees.
     """
     numbers: Array = (np.arange(n) + rng.random()) / n
     return numbers.clip(max=1 - 2.0**-53)
 
 
 def in_order(degrees: NDArray[np.int64], live: NDArray[np.bool_]) -> tuple[Array, ...]:
-    """Return the degrees in the order of their numbers of factors, these numbers, and the order.
+    """Return the degrees sorted by their numbers of factors, these numbers, and the order.
 
-    So the features with a j-th factor are the last ones. A zero column has no factors, however large its
-    degree.
+    So the features with a j-th factor are the last ones. A zero column has no factors, whatever its degree.
     """
     factors = np.where(live, degrees, 0)
     order = np.argsort(factors, kind="stable")
@@ -159,7 +158,7 @@ def in_order(degrees: NDArray[np.int64], live: NDArray[np.bool_]) -> tuple[Array
 
 
 class SampledPairs(NamedTuple):
-    """What is known of each pair x, y, as one-dimensional arrays.
+    """Statistics of pairs x, y, as one-dimensional arrays.
 
     `values` is k(x, y), `damping` exp(-g (||x||^2 + ||y||^2)) with g of the Gaussian, otherwise 1; `sizes`
     s = ||x|| ||y||, `cosines` c = <x, y> / s, and `shares` sum_i x_i^2 y_i^2 / s^2.
@@ -180,7 +179,7 @@ class SampledPairs(NamedTuple):
         return 1 + self.cosines**2 - self.shares, 2 * self.cosines**2 - self.shares
 
     def variance(self, degree: int, kind: str) -> Pairs:
-        """Return D Var / s^2p of D columns of products of p = degree signs, "real" or "complex" ones.
+        """Return D Var / s^2p for D columns that are products of p = degree "real" or "complex" signs.
 
         Real: (1 + 2 c^2 - 2 q)^p - c^2p, with q the shares; complex: (1 + c^2 - q)^p + (2 c^2 - q)^p - 2 c^2p
         (Wacker, Kanagawa & Filippone 2022, arXiv 2201.08712; Wacker, Ohana & Filippone 2022, 2202.02031).
@@ -193,9 +192,9 @@ class SampledPairs(NamedTuple):
     def tensor_sketch_variance(self, degree: int, n_buckets: int) -> Pairs:
         """Return Var / s^2p of a Tensor Sketch of p = degree fully random hashes into D = n_buckets.
 
-        A / D + r (B - A) / D^2, with A and B the numerators of complex and of real signs in `variance`, and r
-        = 1 for odd D, 2 for even: in the terms that only real signs have, two sums of hashes must vanish at
-        once, u + v and u - v, which for even D happens for two v.
+        It is A / D + r (B - A) / D^2, with A and B the numerators of complex and of real signs in `variance`,
+        and r = 1 for odd D, 2 for even D: in the terms that only real signs have, two sums of hashes, u + v
+        and u - v, must both be 0, which for even D happens for two v.
         """
         crossed = self.variance(degree, "complex") / n_buckets
         rest = self.variance(degree, "real") - self.variance(degree, "complex")
@@ -203,7 +202,7 @@ class SampledPairs(NamedTuple):
 
 
 def sampled_pairs(kernel: Kernel, X: Any, n_rows: int, rng: Generator) -> SampledPairs:
-    """Return the pairs of different rows among up to `n_rows` of X, drawn without replacement."""
+    """Return the pairs of different rows among up to `n_rows` rows of X, drawn without replacement."""
     n = X.shape[0]
     rows = X if n <= n_rows else X[np.sort(rng.choice(n, size=n_rows, replace=False))]
     rows = rows.astype(np.float64)

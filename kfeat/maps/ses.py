@@ -19,9 +19,9 @@ from kfeat.maps.weighted_fourier import (
     weights_by,
 )
 
-GRID = [10.0 ** (1 - step / 2) for step in range(13)]  # of the regularisation: 10 to 1e-5
-HELD_OUT = 5  # one row in so many, or so many sampled pairs for each held out one
-MIN_HELD_OUT = 1000  # sampled pairs; with fewer the choice is a matter of luck
+GRID = [10.0 ** (1 - step / 2) for step in range(13)]  # values of the regularisation: 10 to 1e-5
+HELD_OUT = 5  # one row in so many is held out, or one pair for so many sampled pairs
+MIN_HELD_OUT = 1000  # sampled pairs; with fewer the choice is too random
 
 
 @register("ses")
@@ -32,9 +32,9 @@ class SES(WeightedFourier):
 
     mean over pairs of (k(x, y) - sum_i w_i cos <v_i, x - y>)^2 + regularisation ||w||^2  (equation 6),
 
-    over pairs of rows of the data that the map is fitted to, among them the pairs x = y. They are biased
-    towards 0, and their sum falls below 1: by Theorem 2, an unbiased estimate with variance V of a value k
-    has its least risk when it is multiplied by k^2 / (k^2 + V).
+    over pairs of rows of the data in `fit`, including the pairs x = y. They are biased towards 0, and their
+    sum is below 1: by Theorem 2, an unbiased estimate of a value k with variance V has the least risk when it
+    is multiplied by k^2 / (k^2 + V).
 
     Parameters
     ----------
@@ -44,22 +44,22 @@ class SES(WeightedFourier):
     sequence, scrambling : as in RandomFourier, defaults "mc" and "published"
         How the frequencies are drawn.
     shrinkage : {"nonuniform", "uniform"}, default "nonuniform"
-        "uniform" multiplies all weights of the plain map by one number, which gains little.
+        "uniform" multiplies all weights of the plain map by one number, which improves little.
     sign : {"nonnegative", "clipped", "absolute", "signed"}, default "nonnegative"
-        Features need square roots of the weights: "nonnegative" is the least squares over weights of at least
-        0, "clipped" and "absolute" change the weights of all least squares afterwards, which can ruin them,
-        and "signed" leaves them as they are, for `approximate_kernel` alone.
+        Features need square roots of the weights. "nonnegative" is the least squares over weights of at least
+        0. "clipped" and "absolute" change the weights of unrestricted least squares afterwards, which can
+        make them useless. "signed" does not change them, but allows only `approximate_kernel`.
     n_pairs : int or "all", default "all"
-        All m^2 pairs of m = n_rows rows take O(m D^2 + m^2 D) operations, as many as some 10 D sampled pairs,
-        and give a smaller error. A number draws that many, in proportion to the norms of their cosines (the
-        rows of the sketch, section 4). With as many pairs as frequencies the weights can be worse than the
-        plain ones; 16 times as many serve.
+        All m^2 pairs of m = n_rows rows take O(m D^2 + m^2 D) operations, as about 10 D sampled pairs do, and
+        give a smaller error. A number draws that many pairs, in proportion to the norms of their cosines
+        (the rows of the sketch, section 4). With as many pairs as frequencies the weights can be worse than
+        the plain ones; 16 times more are enough.
     n_rows : int, default 2000
-        The number of rows of X to learn from, drawn without replacement; all, where X has fewer.
+        The number of rows of X to learn from, drawn without replacement; all rows if X has fewer.
     regularisation : float or "held_out", default "held_out"
-        "held_out" tries 10 down to 1e-5 in steps of sqrt(10) until the error on other pairs rises. These are
-        the pairs of every fifth row, after which the weights are fitted to all rows; or, beside sampled
-        pairs, a fifth as many others, at least 1000.
+        "held_out" tries 10 down to 1e-5 in steps of sqrt(10) until the error on held out pairs rises. With
+        "all" pairs, these are the pairs of every fifth row; then the weights are fitted to all rows. With
+        sampled pairs, they are other sampled pairs, a fifth as many, but at least 1000.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -67,9 +67,9 @@ class SES(WeightedFourier):
     weights_ : ndarray of shape (number of frequencies,)
         The weights; those of the plain map are 2 / D.
     regularisation_ : float
-        The regularisation that was given or chosen.
+        The given or chosen regularisation.
     held_out_error_ : float
-        The relative error sqrt(sum (k - estimate)^2 / sum k^2) on held out pairs, without these in the fit.
+        The relative error sqrt(sum (k - estimate)^2 / sum k^2) on held out pairs, of a fit without them.
     frequencies_, offsets_ : ndarray
         Those of RandomFourier.
 
@@ -99,7 +99,7 @@ class SES(WeightedFourier):
     regularisation: Annotated[float, Ge(0), Lt(inf)] | Literal["held_out"] = "held_out"
 
     def learnt_parameters(self) -> dict[str, float]:
-        """Return the regularisation, the error on held out pairs, and what all weights have."""
+        """Return the regularisation, the error on held out pairs, and the statistics of the weights."""
         learnt = {"regularisation": self.regularisation_, "held_out_error": self.held_out_error_}
         return {**learnt, **super().learnt_parameters()}
 
@@ -115,7 +115,7 @@ class SES(WeightedFourier):
         return self._solve(final, self.regularisation_)
 
     def _equations(self, rows: Any, rng: Generator) -> tuple[PairEquations, ...]:
-        """Return the equations of held out pairs, of others, and of those that the weights are fitted to."""
+        """Return the equations of the held out pairs, of the other pairs, and of those for the final fit."""
         waves, m = self._waves(rows), rows.shape[0]
         if self.n_pairs == "all":
             return all_pairs(rows, waves, self.kernel_, self.frequencies_.shape[1], max(m // HELD_OUT, 1))
@@ -139,7 +139,7 @@ class SES(WeightedFourier):
     def _solve(
         self, pairs: PairEquations, regularisation: float, start: NDArray[np.bool_] | None = None
     ) -> Array:
-        """Return the weights; a search for weights of at least 0 begins with `start` as those above it."""
+        """Return the weights; the search for weights of at least 0 starts with those in `start` above 0."""
         if self.shrinkage == "uniform":
             plain = self.plain_weights()
             factor = plain @ pairs.b / (plain @ pairs.A @ plain + regularisation * plain @ plain)

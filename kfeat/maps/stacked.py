@@ -1,4 +1,4 @@
-"""Stacked features: a sum of kernels by the features of each, side by side (Lu et al. 2014)."""
+"""Stacked features: a sum of kernels has the features of its terms, side by side (Lu et al. 2014)."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ class Stacked(FeatureMap):
     ----------
     kernel : Sum, default <x, y>^2 + exp(-||x - y||^2)
     maps : list of FeatureMap, optional
-        One unfitted map per term, whose kernel becomes that term; None is Tensor Sketch and random Fourier.
-        Those without a random_state draw theirs from this one's.
+        One unfitted map per term, whose kernel is set to that term; None is Tensor Sketch and random Fourier.
+        Maps without a random_state get one from this map's random_state.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -56,7 +56,7 @@ class Stacked(FeatureMap):
     maps: list[FeatureMap] | None = None
 
     def check_kernel(self, kernel: object) -> None:
-        """Raise UnsupportedKernelError or ParameterError where the maps do not fit the terms of the sum."""
+        """Raise UnsupportedKernelError or ParameterError if the maps do not fit the terms of the sum."""
         super().check_kernel(kernel)
         assert isinstance(kernel, Sum)
         maps = self._unfitted()
@@ -81,7 +81,7 @@ class Stacked(FeatureMap):
             part = clone(unfitted).set_params(kernel=kernel)
             if part.random_state is None:
                 part.set_params(random_state=int(rng.integers(2**31)))
-            elif not isinstance(part.random_state, int | np.integer):  # which the copy would not move on
+            elif not isinstance(part.random_state, int | np.integer):  # the copy would not advance it
                 source = generator(unfitted.random_state)
                 part.set_params(random_state=int(source.integers(2**31)))
             self.maps_.append(part.fit(X))

@@ -1,7 +1,7 @@
 """Tensor Sketch: polynomial kernels by the fast convolution of count sketches (Pham & Pagh 2013).
 
-Beside the map stands what its relatives share with it: the kernels that they take, count sketches with their
-hashes, and the spectra of count sketches, by a product with roots of unity or by FFT.
+This module also has what similar maps share: their kernels, count sketches with their hashes, and the spectra
+of count sketches, by a product with roots of unity or by FFT.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,11 +23,11 @@ from kfeat.parameters import Components
 
 Library = Literal["scipy", "ducc0"]
 PRIME = 2**31 - 1  # products of two residues fit into 64 bits
-# Up to so many features a product of 2 d D operations per row by BLAS is quicker than a count sketch and its
-# FFT: the whole map measured 2.4 to 3.9 times at d = 8, 1.5 to 2.1 at 54, and 0.9 to 1.4 at 123, the lower
-# numbers with AVX2 alone, the higher ones with AVX-512.
+# Up to so many features a product of 2 d D operations per row by BLAS is faster than a count sketch and its
+# FFT: the whole map was 2.4 to 3.9 times faster at d = 8, 1.5 to 2.1 times at 54, and 0.9 to 1.4 times at
+# 123; the lower numbers are for AVX2 alone, the higher ones for AVX-512.
 FEW_FEATURES = 64
-MANY_ROOTS = 2**20  # numbers in all matrices of roots, beyond which they fill a core's cache
+MANY_ROOTS = 2**20  # more numbers than this in the matrices of roots do not fit in a core's cache
 
 
 class PolynomialSketch(FeatureMap):
@@ -56,8 +56,8 @@ class TensorSketch(PolynomialSketch):
     Var <z(x), z(y)> <= ((2^(p+1) - 2) / D + 2 (3^p - 2^(p+1) + 1) / D^2) ||x||^2p ||y||^2p (norms with the
     constant feature), for D > 1 at most (3^p - 1) ||x||^2p ||y||^2p / D (Avron, Nguyen & Woodruff 2014).
 
-    Cost: p + 1 real FFTs of length D per row are the floor; a prime D makes them about six times slower. For
-    few features a product with roots of unity takes the place of all but the last.
+    Cost: at least p + 1 real FFTs of length D per row; a prime D makes them about six times slower. For few
+    features a product with roots of unity replaces all of them but the last.
 
     Parameters
     ----------
@@ -69,17 +69,17 @@ class TensorSketch(PolynomialSketch):
     hashing : {"table", "universal"}, default "table"
         Whether hashes are fully random tables, or drawn from a 2-wise independent family.
     constant : {"sqrt", "published"}, default "sqrt"
-        "published" appends coef0 in place of sqrt(coef0), as the authors' program does; the kernel that is
-        approximated, `kernel_`, then has coef0^2.
+        "published" appends coef0 instead of sqrt(coef0), as the authors' program does; the approximated
+        kernel, `kernel_`, then has coef0^2.
     fft : {"scipy", "ducc0"}, default "scipy"
-        The library that computes the FFTs. With ducc0 (`pip install ducc0`) the map is up to 1.5 times as
-        quick; features differ by rounding, and their last digits depend on the processor.
+        The library that computes the FFTs. With ducc0 (`pip install ducc0`) the map is up to 1.5 times
+        faster; features differ by rounding, and their last digits depend on the processor.
     random_state, n_jobs : see FeatureMap
 
     Attributes
     ----------
     buckets_, signs_ : ndarray of shape (p, d + 1)
-        The hashes and the signs of each count sketch; the last column is that of the constant feature.
+        The hashes and the signs of each count sketch; the last column is for the constant feature.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class TensorSketch(PolynomialSketch):
     True
     """
 
-    min_rows: ClassVar[int] = 32  # measured: a tenth quicker than 64 at d = D = 5,000
+    min_rows: ClassVar[int] = 32  # measured: 1.1 times faster than 64 at d = D = 5,000
     facts = Facts(
         cost="p d + p D log D",
         variance="<= ((2^(p+1) - 2) / D + 2 (3^p - 2^(p+1) + 1) / D^2) ||x||^2p ||y||^2p",
@@ -107,7 +107,7 @@ class TensorSketch(PolynomialSketch):
     fft: Library = "scipy"
 
     def _draw(self, X: Any, rng: Generator) -> int:
-        ffts(self.fft)  # a library that is missing is told before anything is mapped
+        ffts(self.fft)  # raises now if the library is missing
         if self.constant == "published":
             self.kernel_ = clone(self.kernel_).set_params(coef0=float(self.kernel_.coef0) ** 2)
         tables = random_tables if self.hashing == "table" else universal_tables
@@ -132,7 +132,7 @@ class TensorSketch(PolynomialSketch):
         return map_block
 
     def _write_frequency(self, spectrum: Array, out: Array) -> None:
-        """Write the D real numbers of a half spectrum so that inner products are kept (Parseval).
+        """Write the D real numbers of a half spectrum with the same inner products (Parseval).
 
         <f, g> = (F_0 G_0 + 2 Re sum_{0 < k < D/2} F_k conj(G_k) + F_{D/2} G_{D/2}) / D, the last for even D.
         """
@@ -150,8 +150,8 @@ class TensorSketch(PolynomialSketch):
 class CountSketch:
     """The sketch (Cx)_j = sum of s(i) x_i over the features i with h(i) = j, plus one constant feature.
 
-    `buckets` h and `values` s (signs times a scale) have d + 1 entries; the last is the constant feature's,
-    whose value is added to its bucket without touching X.
+    `buckets` h and `values` s (signs times a scale) have d + 1 entries; the last is for the constant feature,
+    whose value is added to its bucket without a change of X.
     """
 
     def __init__(self, buckets: NDArray[np.int64], values: Array, n_buckets: int) -> None:
@@ -164,8 +164,8 @@ class CountSketch:
     def __call__(self, block: Any) -> Array:
         """Return the sketches of the n rows of an arranged block, shape (n, D).
 
-        Dense: one sparse product on (features x rows) adds up whole rows of the block. CSR: the same numbers
-        with hashed column indices; making that dense adds up what falls into one bucket.
+        Dense: one sparse product on (features x rows) adds up whole rows of the block. CSR: the column
+        indices are hashed; the conversion to a dense array adds up the values of each bucket.
         """
         sketch: Array
         if issparse(block):
@@ -179,7 +179,7 @@ class CountSketch:
 
 
 def arranged(X: Any) -> Any:
-    """Return a block as `CountSketch` takes it: dense as (features x rows), CSR as it is."""
+    """Return a block in the form that `CountSketch` takes: dense as (features x rows), CSR unchanged."""
     return X if issparse(X) else np.ascontiguousarray(X.T)
 
 
@@ -207,10 +207,10 @@ def universal_tables(
 def product_with_roots(
     buckets: NDArray[np.int64], values: Array, D: int, dtype: DTypeLike
 ) -> Callable[[Any], Array]:
-    """Return the function that takes blocks `with_ones` to the spectra of their count sketches.
+    """Return the function from blocks `with_ones` to the spectra of their count sketches.
 
     F_k = sum over the features i of x_i values_i exp(-2 pi i k buckets_i / D), a product with a matrix of
-    shape (d + 1, frequencies); k = 0 .. D / 2 for real values, as `rfft` has it, and k < D for complex ones.
+    shape (d + 1, frequencies); k = 0 .. D / 2 for real values, as in `rfft`, and k < D for complex ones.
     """
     complex_type = np.result_type(dtype, np.complex64)
     n_frequencies = D if np.iscomplexobj(values) else D // 2 + 1
@@ -226,7 +226,7 @@ def product_is_quicker(degree: int, d: int, D: int) -> bool:
 
 
 def with_ones(X: Any) -> Array:
-    """Return the rows of a dense or CSR block as dense ones, with the constant feature 1 as the last."""
+    """Return the rows of a block as a dense array, with the constant feature 1 as the last column."""
     n, d = X.shape
     block = np.ones((n, d + 1), X.dtype)
     block[:, :d] = X.toarray() if issparse(X) else X
@@ -244,7 +244,7 @@ def convolved(
 
 
 class FFTs(NamedTuple):
-    """The transforms along axis 1; the inverse ones may use up the spectrum and write into `out`."""
+    """The transforms along axis 1; the inverse ones may overwrite the spectrum; `irfft` writes into `out`."""
 
     rfft: Callable[[Array], Array]
     fft: Callable[[Array], Array]
@@ -253,10 +253,10 @@ class FFTs(NamedTuple):
 
 
 def ffts(library: Library) -> FFTs:
-    """Return the transforms of a library; raises ParameterError where ducc0 is not installed.
+    """Return the transforms of a library; raises ParameterError if ducc0 is not installed.
 
-    ducc0 (Reinecke) continues the program that SciPy has: it uses AVX where there is any, and measured 1.4 to
-    1.9 times as quick on single precision. Its last digits depend on the processor; SciPy's do not.
+    ducc0 (Reinecke) is a newer version of the code in SciPy. It uses AVX if possible, and was 1.4 to 1.9
+    times faster in single precision. Its last digits depend on the processor; SciPy's do not.
     """
     if library == "scipy":
         return FFTs(
@@ -266,7 +266,7 @@ def ffts(library: Library) -> FFTs:
             ifft=partial(fft.ifft, axis=1, overwrite_x=True),
         )
     if find_spec("ducc0") is None:
-        raise ParameterError("fft: ducc0 is not installed; `pip install ducc0` adds it")
+        raise ParameterError("fft: ducc0 is not installed; `pip install ducc0` installs it")
     from ducc0.fft import c2c, c2r, r2c
 
     def irfft(spectrum: Array, out: Array) -> None:

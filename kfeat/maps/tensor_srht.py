@@ -36,7 +36,7 @@ class TensorSRHT(PolynomialSketch):
     Attributes
     ----------
     signs_ : ndarray of shape (p, d) or (p, d + 1)
-        The diagonals, without the zeros; the last column is that of the constant feature, where coef0 > 0.
+        The diagonals, without the padding; the last column is for the constant feature, if coef0 > 0.
     coordinates_ : ndarray of shape (p, D)
         The coordinates that each factor samples.
 

@@ -1,4 +1,4 @@
-"""Random Maclaurin features of a series that is cut at a degree (Kar & Karnick 2012, section 4.2)."""
+"""Random Maclaurin features of a truncated series (Kar & Karnick 2012, section 4.2)."""
 
 from math import inf
 from typing import Annotated, Any, Literal
@@ -14,23 +14,24 @@ from kfeat.maps.base import Array, Facts, register
 from kfeat.maps.random_maclaurin import RandomMaclaurin
 from kfeat.maps.series import MAX_DEGREE, Degrees, coefficients, draw_degrees, terms
 
-ROUNDING = 1e-12  # a rest of the series below this share of its sum is the rounding of the sum
+ROUNDING = 1e-12  # a remainder of the series below this share of its sum is a rounding error
 
 
 @register("truncated_maclaurin")
 class TruncatedMaclaurin(RandomMaclaurin):
-    """Random Maclaurin features of the series up to degree k, which no feature exceeds.
+    """Random Maclaurin features of the series up to degree k.
 
     z_i(x) = sqrt(a_N / (D P(N))) prod_{j <= N} <w_j, x> with N <= k: unbiased for sum_{n <= k} a_n <x, y>^n.
-    The rest is a bias, for rows of norms up to R at most sum_{n > k} a_n R^2n, which x = y of norm R attains;
-    the smallest k whose bias is allowed is taken. No feature has more than k factors, and
+    The other terms are a bias. For rows of norms up to R it is at most sum_{n > k} a_n R^2n, and it is equal
+    to this for x = y of norm R. The smallest k whose bias is allowed is chosen. No feature has more than k
+    factors, and
 
     Var <z(x), z(y)> = (sum_{n <= k} a_n^2 m^n / P(n) - (sum_{n <= k} a_n <x, y>^n)^2) / D,
     m = E[(<w, x> <w, y>)^2] = ||x||^2 ||y||^2 + 2 <x, y>^2 - 2 sum_i x_i^2 y_i^2,
 
-    is finite, which it is not for whole series as that of 1 / (1 - <x, y>) where base m >= 1.
+    is finite. For an infinite series, such as that of 1 / (1 - <x, y>), it is infinite if base m >= 1.
 
-    The paper's text names no constants; its supplement, to which it refers for them, was not at hand.
+    The paper's text has no constants; it refers to its supplement, which was not available.
 
     Parameters
     ----------
@@ -40,14 +41,15 @@ class TruncatedMaclaurin(RandomMaclaurin):
     degree_law : {"truncated", "proportional"}, default "truncated"
         The distribution of the degrees N <= k that have a term: "truncated" in proportion to p^-(N + 1) with
         p = base, "proportional" to a_N mean(||x||^2N) on the data.
-    base, h01, constant : as in RandomMaclaurin, defaults 2.0, False and True
-        The geometric distribution's p, exact columns for degrees 0 and 1, and whether degree 0 is there.
+    base, h01, constant, h01_law : as in RandomMaclaurin, defaults 2.0, False, True and "conditional"
+        The geometric distribution's p, exact columns for degrees 0 and 1, whether degree 0 is included, and
+        the distribution of the degrees with H0/1.
     allowed_error : float, default 0.01
         The largest absolute bias |k(x, y) - sum_{n <= k} a_n <x, y>^n| over rows of norms up to the radius.
     max_degree : int, optional
-        The degree k itself, in place of an allowed error.
+        The degree k itself, instead of an allowed error.
     radius : float, optional
-        The radius R; None: the largest norm of a row that the map is fitted to.
+        The radius R; None: the largest norm of a row in `fit`.
     random_state, n_jobs : see FeatureMap
 
     Attributes
@@ -57,7 +59,7 @@ class TruncatedMaclaurin(RandomMaclaurin):
     radius_, truncation_error_ : float
         The radius, and the largest bias on rows of norms up to it.
     truncated_kernel_ : TruncatedSeries
-        The kernel sum_{n <= k} a_n <x, y>^n; `kernel_` stays the whole one.
+        The kernel sum_{n <= k} a_n <x, y>^n; `kernel_` is the whole kernel.
 
     Examples
     --------
@@ -83,7 +85,7 @@ class TruncatedMaclaurin(RandomMaclaurin):
     radius: Positive | None = None
 
     def learnt_parameters(self) -> dict[str, float]:
-        """Return the degree that follows from the allowed error."""
+        """Return the degree, if the allowed error determined it."""
         return {"max_degree": self.max_degree_} if self.max_degree is None else {}
 
     def _draw(self, X: Any, rng: Generator) -> int:
@@ -97,12 +99,12 @@ class TruncatedMaclaurin(RandomMaclaurin):
         return super()._draw(X, rng)
 
     def _choose_degree(self, rests: Array) -> int:
-        """Return the smallest degree whose bias is allowed, but one that leaves a term to sample."""
+        """Return the smallest degree whose bias is allowed and that has at least one term to sample."""
         within = rests <= self.allowed_error
         if not within.any():
             raise ParameterError(
-                f"TruncatedMaclaurin: the series of {self.kernel_!r} up to degree {len(rests) - 1:,} is "
-                f"{rests[-1]:.3g} short at radius {self.radius_:g}, more than allowed_error="
+                f"TruncatedMaclaurin: the series of {self.kernel_!r} up to degree {len(rests) - 1:,} has an "
+                f"error of {rests[-1]:.3g} at radius {self.radius_:g}, more than allowed_error="
                 f"{self.allowed_error:g}: allow more, scale the rows down, or give max_degree"
             )
         a = coefficients(self.kernel_, len(rests))
@@ -130,12 +132,12 @@ class TruncatedSeries(DotProductKernel):
 
     @property
     def formula(self) -> str:
-        """The whole kernel's formula, and where its series is cut."""
+        """The whole kernel's formula, and the last degree of the truncated series."""
         return f"{self.whole.formula} up to degree {self.degree}"
 
     @property
     def last_degree(self) -> int:
-        """The degree at which the series is cut, or its own end where that comes first."""
+        """The last degree of the truncated series, or that of the whole series if it is smaller."""
         end = self.whole.last_degree
         return self.degree if end is None else min(self.degree, end)
 
@@ -154,7 +156,7 @@ class TruncatedSeries(DotProductKernel):
 def remainders(kernel: DotProductKernel, radius: float) -> Array:
     """Return for k = 0, 1, ... the largest |f(t) - sum_{n <= k} a_n t^n| over |t| <= radius^2.
 
-    It is sum_{n > k} a_n radius^2n, since no a_n is negative. Raises UnsupportedKernelError where f is not
+    It is sum_{n > k} a_n radius^2n, since no a_n is negative. Raises UnsupportedKernelError if f is not
     finite.
     """
     t = radius**2
@@ -180,6 +182,6 @@ def series_terms(kernel: DotProductKernel, t: float) -> Array:
 
 
 def value_at(kernel: DotProductKernel, t: float) -> float:
-    """Return f(t), t >= 0; infinity where the series does not converge."""
+    """Return f(t), t >= 0; infinity if the series does not converge."""
     with np.errstate(all="ignore"):
         return float(kernel._f(np.array([float(t)]))[0]) if t < kernel.radius else inf

@@ -1,4 +1,4 @@
-"""What maps of weighted Fourier features share: waves times the square roots of weights that are learnt."""
+"""The base class of weighted Fourier features: cosines and sines times square roots of learnt weights."""
 
 from abc import abstractmethod
 from copy import copy
@@ -22,14 +22,14 @@ from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.maps.random_fourier import RandomFourier
 
 Sign = Literal["nonnegative", "clipped", "absolute", "signed"]
-FULL_EXCHANGES = 3  # without progress, before indices are exchanged one by one
+FULL_EXCHANGES = 3  # full exchanges without progress, before indices are exchanged one by one
 UNSOLVABLE = (
     "the equations of the weights are singular in double precision: raise the regularisation (for Bayesian "
     "quadrature the jitter), or take fewer components"
 )
-STEPS = 10  # for each weight, beyond which rounding keeps the search from ending
+STEPS = 10  # largest number of steps per weight: with more, rounding prevents the end of the search
 BLOCK = 256  # rows of a Gram block
-CANDIDATES = 1024  # pairs that are drawn at a time
+CANDIDATES = 1024  # pairs drawn at a time
 
 
 @dataclass(eq=False, repr=False)
@@ -46,7 +46,7 @@ class WeightedFourier(RandomFourier):
         The w_i.
     """
 
-    features: Literal["pairs", "offset"] = field(default="pairs", init=False)  # which is no parameter here
+    features: Literal["pairs", "offset"] = field(default="pairs", init=False)  # not a parameter here
 
     @abstractmethod
     def _learn(self, X: Any, rng: Generator) -> Array:
@@ -67,23 +67,23 @@ class WeightedFourier(RandomFourier):
         return np.repeat([1.0, 2.0], [self._n_pairs(), len(self.offsets_)])
 
     def plain_weights(self) -> Array:
-        """Return the weights of the map without weights, whose sum is 1."""
+        """Return the equal weights of the plain map; their sum is 1."""
         return 2 / self.n_components / self._factors()
 
     @property
     def has_features(self) -> bool:
-        """Whether the weights have square roots: all but signed ones, which may be below 0."""
+        """Whether the weights have square roots; signed weights may be below 0 and have none."""
         return self.sign != "signed"
 
     def transform(self, X: Any, out: Array | None = None) -> Any:
-        """Return the features of X (n, d), as every map does.
+        """Return the features of X (n, d), as in every map.
 
         Raises ParameterError for sign="signed": features need the square roots of the weights, and a weight
-        below 0 has none. `approximate_kernel` has what the weights make of the kernel.
+        below 0 has none. Use `approximate_kernel` instead.
         """
         if not self.has_features:
             raise ParameterError(
-                f"{type(self).__name__}: signed weights have no square roots, hence no features: call "
+                f"{type(self).__name__}: signed weights have no square roots, so there are no features: call "
                 "approximate_kernel(X, Y) for the kernel, or choose another `sign`"
             )
         return super().transform(X, out)
@@ -91,7 +91,7 @@ class WeightedFourier(RandomFourier):
     def approximate_kernel(self, X: Any, Y: Any = None) -> Array:
         """Return the sum over i of w_i cos <v_i, x - y> for all rows of X (n, d) and Y (m, d), shape (n, m).
 
-        Y is X by default. It is transform(X) @ transform(Y).T where weights have a sign that allows features.
+        Y is X by default. It equals transform(X) @ transform(Y).T if the map has features.
         """
         check_is_fitted(self)
         waves, others = (
@@ -104,7 +104,7 @@ class WeightedFourier(RandomFourier):
         return np.r_[: self.frequencies_.shape[1], : self._n_pairs()]
 
     def _waves(self, X: Any) -> Array:
-        """Return the features of X at weights of 1, in double precision."""
+        """Return the features of X with weights 1, in double precision."""
         unweighted = copy(self)
         unweighted.weights_ = np.ones(self.frequencies_.shape[1])
         rows = as_operand(X)
@@ -116,7 +116,7 @@ class WeightedFourier(RandomFourier):
     def _sampled(self, X: Any, n_rows: int, rng: Generator) -> Any:
         """Return up to `n_rows` rows of X in random order and double precision, to learn weights from.
 
-        Their values decide whether they are dense or CSR, so that equal data in any form give equal weights.
+        They are dense or CSR according to their values, so that equal data in any form give equal weights.
         """
         n, name = X.shape[0], type(self).__name__
         if n < 2:
@@ -132,7 +132,7 @@ class WeightedFourier(RandomFourier):
         return rows.toarray() if issparse(rows) else rows
 
     def learnt_parameters(self) -> dict[str, float]:
-        """Return the sum of the weights, and the shares of them that are below 0 and that are 0."""
+        """Return the sum of the weights, and the shares of negative weights and of zero weights."""
         return {
             "weight_sum": float(self.weights_.sum()),
             "negative_share": float((self.weights_ < 0).mean()),
@@ -141,10 +141,10 @@ class WeightedFourier(RandomFourier):
 
 
 def weights_by(sign: Sign, A: Array, b: Array, start: NDArray[np.bool_] | None = None) -> Array:
-    """Return the weights under a rule for signs, where A is positive definite.
+    """Return the weights that minimise <w, A w> - 2 <b, w> under a rule for signs; A is positive definite.
 
     "signed" is the minimum over all numbers, "clipped" and "absolute" are its positive part and its absolute
-    values, and "nonnegative" is the minimum over the numbers of at least 0, sought from `start`.
+    values, and "nonnegative" is the minimum over numbers of at least 0; the search begins at `start`.
     """
     if sign == "nonnegative":
         return nonnegative_minimum(A, b, start)
@@ -153,9 +153,9 @@ def weights_by(sign: Sign, A: Array, b: Array, start: NDArray[np.bool_] | None =
 
 
 def minimum(A: Array, b: Array) -> Array:
-    """Return A^-1 b; raises ParameterError where A is not positive definite."""
+    """Return A^-1 b; raises ParameterError if A is not positive definite."""
     try:
-        # The transpose of a C-ordered copy is what LAPACK takes and overwrites.
+        # LAPACK takes the transpose of a C-ordered copy without another copy, and overwrites it.
         factor = cho_factor(np.array(A, order="C").T, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         raise ParameterError(UNSOLVABLE) from None
@@ -165,11 +165,11 @@ def minimum(A: Array, b: Array) -> Array:
 def nonnegative_minimum(A: Array, b: Array, start: NDArray[np.bool_] | None = None) -> Array:
     """Return the minimum over w >= 0 by block principal pivoting (Portugal, Judice & Vicente 1994).
 
-    In each step the free indices take their minimum, and all indices that break an optimality condition (a
-    free w_i below 0, or a gradient below 0 at a w_i held at 0) change sides; where that makes no progress
-    only the last one does, which ends for every positive definite A (Murty's rule). It takes a handful of
-    Cholesky factorisations, where active set methods take a step per weight. `start` are the indices that are
-    free at first: all, or those of a similar problem.
+    Each step minimises over the free indices with the others at 0. Then all indices that violate an
+    optimality condition (a free w_i below 0, or a gradient below 0 at a w_i fixed at 0) are exchanged.
+    Without progress only the last one is exchanged, which terminates for every positive definite A (Murty's
+    rule). It takes a few Cholesky factorisations, while active set methods take a step per weight. `start`
+    has the indices that are free at first: all, or those of a similar problem.
     """
     free = np.ones(len(b), dtype=bool) if start is None else start
     fewest, tries = len(b) + 1, FULL_EXCHANGES
@@ -211,7 +211,7 @@ class PairEquations:
 
 
 def check_pairs(name: str, n_pairs: int, rows: Any) -> None:
-    """Raise ParameterError where `n_pairs` are more than the rows have."""
+    """Raise ParameterError if the rows have fewer than `n_pairs` pairs."""
     m = rows.shape[0]
     if n_pairs > m**2:
         raise ParameterError(
@@ -221,14 +221,14 @@ def check_pairs(name: str, n_pairs: int, rows: Any) -> None:
 
 
 def folded(products: Array, n_frequencies: int) -> Array:
-    """Return cosine plus sine columns, which stand after all cosines, summed for each frequency; in place."""
+    """Return cosine plus sine columns for each frequency, in place; the sines come after all cosines."""
     out = products[..., :n_frequencies]
     out[..., : products.shape[-1] - n_frequencies] += products[..., n_frequencies:]
     return out
 
 
 def equations(products: Array, b: Array, K2: float, size: float, n: int) -> PairEquations:
-    """Return the equations of n frequencies from sums over pairs; `products` is Z^T Z of their rows."""
+    """Return the equations of n frequencies from sums over pairs; `products` is Z^T Z of the rows."""
     n_sines = len(b) - n
     A = products[:n, :n] ** 2
     A[:n_sines, :n_sines] += products[n:, n:] ** 2
@@ -243,10 +243,10 @@ def all_pairs(
 ) -> tuple[PairEquations, PairEquations, PairEquations]:
     """Return the equations of all pairs of the first `n_held` rows, of the other rows, and of all rows.
 
-    Of m rows with the features Z at weights of 1 (m x 2 n): as c_i(x, y) is the product of the cosines plus
-    that of the sines, the sum of c_i c_j over all m^2 pairs is that of the squares of the four entries of
-    Z^T Z that belong to i and j, and the sum of k c_i that of the two of diag(Z^T K Z). This takes
-    O(m n^2 + m^2 n), where the matrix of the pairs would take O(m^2 n^2).
+    Let Z (m x 2 n) be the features of m rows with weights 1. c_i(x, y) is the product of the cosines plus
+    that of the sines. So the sum of c_i c_j over all m^2 pairs is the sum of the squares of the four entries
+    of Z^T Z for i and j, and the sum of k c_i is that of the two entries of diag(Z^T K Z). This takes
+    O(m n^2 + m^2 n) operations; the matrix of all pairs would take O(m^2 n^2).
     """
     held, others = (rows[:n_held], waves[:n_held]), (rows[n_held:], waves[n_held:])
     products = [part[1].T @ part[1] for part in (held, others)]
@@ -262,7 +262,7 @@ def all_pairs(
 
 
 def kernel_sums(kernel: Kernel, X: Any, waves: Array, Y: Any, other_waves: Array) -> tuple[Array, float]:
-    """Return the sums over all pairs of k(x, y) times the products of their waves, and of k(x, y)^2."""
+    """Return the sums over all pairs of k(x, y) times the products of their features, and of k(x, y)^2."""
     b, K2 = np.zeros(waves.shape[1]), 0.0
     for block in gen_batches(len(waves), BLOCK):
         K = kernel(X[block], Y)
@@ -276,8 +276,9 @@ def sampled_pairs(
 ) -> PairEquations:
     """Return the equations of `n_pairs` of the m^2 pairs, drawn in proportion to the norms ||c(x, y)||.
 
-    By rejection from uniform draws, with replacement; a pair counts with 1 / ||c||, so that the equations are
-    unbiased for those of all pairs, up to a common factor. `largest` are the bounds of |c_i|.
+    The pairs are drawn with replacement by rejection from uniform draws. A pair has the weight 1 / ||c||, so
+    that the equations are unbiased for those of all pairs, up to a common factor. `largest` has the bounds of
+    |c_i|.
     """
     m, n = len(waves), len(largest)
     A, b, K2, size, left = np.zeros((n, n)), np.zeros(n), 0.0, 0.0, n_pairs

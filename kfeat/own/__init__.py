@@ -1,4 +1,4 @@
-"""Data of one's own: the search for a method, trained models, and the file that keeps them."""
+"""Your own data: the search for a method, trained models, and their files."""
 
 from kfeat.own.file import load_model, save_model
 from kfeat.own.model import KernelModel

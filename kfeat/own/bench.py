@@ -1,4 +1,4 @@
-"""The work of a search: candidates scored by cross-validation on subsamples of the training rows."""
+"""Scoring the candidates of a search by cross-validation on subsamples of the training rows."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -29,31 +29,30 @@ from kfeat.solvers import Newton
 from kfeat.solvers.base import weights_of_codes
 from kfeat.solvers.ridge import Moments, ridge_path, sum_of
 
-# Of Newton's method while candidates are compared; what is trained in the end may take more steps.
+# For Newton's method while candidates are compared; the final training may take more steps.
 EPS, STEPS = 1e-2, 100
-NO_SCORE = {"failed": "the score has no value, as R² of a single row"}
-MOST_KEPT = 2**30  # bytes of the Hessians' factors of all folds; beyond it each C is trained by itself
-PATIENCE, ENOUGH = 2, 1.0  # values of C that may be no better than the best before them; and above which
+NO_SCORE = {"failed": "the score is undefined, like R² of a single row"}
+MOST_KEPT = 2**30  # bytes of the Hessians' factors of all folds; beyond it each C is trained separately
+PATIENCE, ENOUGH = 2, 1.0  # a path over C ends after so many values without a better score, above this C
 DENSE_SCALES = ("zscore", "power", "zscore_numbers", "minmax", "unit_rows")
 SPARSE_SCALES = ("unit_rows", "none")
 MOST_POWERS = 300  # columns up to which the exponents of a power transform take about a second to learn
 MOST_FOLDS = 5
-# Rows up to which the exact method has its whole Gram matrix, which a product makes; twice as many where
-# rows are long, since SVC's own dot products cost most there.
+# Up to so many rows the exact method gets the whole Gram matrix, made by a matrix product; up to twice as
+# many where rows are long, since SVC's own dot products are slow there.
 MOST_GRAM, MANY_COLUMNS = 5_000, 100
-NATIVE = {"gaussian": "rbf", "polynomial": "poly"}  # names of SVC's
+NATIVE = {"gaussian": "rbf", "polynomial": "poly"}  # SVC's names
 SAMPLE = 1000  # rows from which the scales of kernels are learnt
 TIMED_ROWS = 1000
-MOST_GAMMA = 1e9  # of a scaling after which rows still differ, as unit rows of one column do not
+MOST_GAMMA = 1e9  # above it the scaled rows are all equal, as unit rows of one column are
 
 
 class Bench:
-    """The data of a search under each scaling, and what can be asked about them; test rows for `test` only.
+    """The data of a search under each scaling, and the scores of candidates; only `test` uses test rows.
 
-    A subsample of n rows is the first n of one order of the training rows, in which every beginning has
-    nearly the classes' shares of all; so a smaller one is part of a larger one. Whatever is learnt without
-    labels (scaling, landmarks, directions) is learnt once, on all rows of the subsample, and not anew for
-    each fold.
+    A subsample of n rows is the first n rows of one stratified order of the training rows, so a smaller one
+    is part of a larger one. What is learnt without labels (scaling, landmarks, directions) is learnt once, on
+    all rows of the subsample, not in each fold.
     """
 
     def __init__(
@@ -65,8 +64,8 @@ class Bench:
         self._n, self._classes = len(own.y_train), own.task == "classification"
         if not enough_rows(own.y_train, self._classes):
             raise DataError(
-                f"{own.name}: cross-validation in {MOST_FOLDS} folds takes {MOST_FOLDS} training rows of "
-                "some class, and there are fewer; `kfeat fit` needs none"
+                f"{own.name}: cross-validation in {MOST_FOLDS} folds needs {MOST_FOLDS} training rows of "
+                "some class, but all have fewer; `kfeat fit` needs no cross-validation"
             )
         self._options = dict(options or {})
         if "class_weight" in self._options:
@@ -75,7 +74,7 @@ class Bench:
         self._order = spread_order(own.y_train, self._classes, seed)
 
     def facts(self) -> Facts:
-        """Return what candidates depend on."""
+        """Return the facts about the data on which candidates depend."""
         own = self._under("own")
         gammas = {}
         for scale in (*_scales(self._under("none").X_train), "own"):
@@ -106,7 +105,7 @@ class Bench:
         return best_column(scores, values) | {"seconds": perf_counter() - start}
 
     def test(self, candidate: Candidate, value: float) -> dict[str, Any]:
-        """Return the score on the test rows after training on all training rows, and what both take."""
+        """Return the score on the test rows after training on all training rows, and the seconds of both."""
         data = self._under(candidate.scale)
         start = perf_counter()
         kernel = self._kernel(candidate.kernel, data.X_train)
@@ -129,7 +128,7 @@ class Bench:
         return {"score": found, "train": fitted - start, "predict": predicted}
 
     def _splits(self, y: NDArray[Any]) -> list[tuple[Indices, Indices]]:
-        """Return the folds: five of few rows, three of more, one of so many that one tells enough."""
+        """Return the folds: five up to 1,000 rows, three for more, and one of them above 30,000 rows."""
         n = len(y)
         folds = 5 if n <= 1_000 else 3
         cutter = (StratifiedKFold if self._classes else KFold)(folds, shuffle=True, random_state=self._seed)
@@ -150,9 +149,10 @@ class Bench:
             K, given = kernel(X.astype(np.float64)), {"kernel": "precomputed"}
         if not self._classes:
             return kernel_ridge_scores(K, y, values, splits)
-        machine = svm.SVC(**given, cache_size=1000, class_weight=self._options.get("class_weight"))
+        classifier = svm.SVC(**given, cache_size=1000, class_weight=self._options.get("class_weight"))
         with parallel_config("threading", n_jobs=self._threads):
-            search = GridSearchCV(machine, {"C": list(values)}, cv=splits, refit=False, error_score="raise")
+            grid = {"C": list(values)}
+            search = GridSearchCV(classifier, grid, cv=splits, refit=False, error_score="raise")
             found = search.fit(X if K is None else K, y).cv_results_
         return np.array([found[f"split{fold}_test_score"] for fold in range(len(splits))])
 
@@ -169,7 +169,7 @@ class Bench:
 def under(
     source: Any, protocol: Protocol, random_state: int, access: dict[str, Any]
 ) -> Callable[[str], Dataset]:
-    """Return what loads a dataset under a protocol with another scaling; "own" is the protocol's."""
+    """Return a function that loads a dataset under a protocol with a given scaling; "own": the protocol's."""
 
     def data(scale: str) -> Dataset:
         other = {} if scale == "own" else {"scale": scale}
@@ -180,12 +180,12 @@ def under(
 
 
 def enough_rows(y: NDArray[Any], classes: bool) -> bool:
-    """Tell whether each fold can have a row of some class; of a regression any row."""
+    """Return whether each fold can have a row of some class; in a regression, any row."""
     return (int(np.unique(y, return_counts=True)[1].max()) if classes else len(y)) >= MOST_FOLDS
 
 
 def _scales(X: Matrix) -> tuple[str, ...]:
-    """Return the scalings that differ from one another on these rows, and that can be done to them."""
+    """Return the scalings that are possible on these rows and give different results."""
     if not isinstance(X, np.ndarray):
         return SPARSE_SCALES
     binary = ((X == 0) | (X == 1)).all(axis=0)
@@ -196,7 +196,7 @@ def _scales(X: Matrix) -> tuple[str, ...]:
 
 
 def _gammas(X: Matrix) -> dict[str, float]:
-    """Return what brings gamma times a kernel's distance, or inner product, near 1 on these rows."""
+    """Return for each kernel the gamma for which gamma times distance, or inner product, is near 1."""
     square = float(squared_norms(as_operand(X)).mean())
     mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
     found = {
@@ -211,7 +211,7 @@ def _gammas(X: Matrix) -> dict[str, float]:
 
 
 def spread_order(y: NDArray[Any], classes: bool, seed: int) -> Indices:
-    """Return a random order of the rows; with `classes` each beginning has nearly their shares of all rows.
+    """Return a random order of the rows; with `classes` the first n rows are stratified, for each n.
 
     A row's place is (rank in its class + a uniform number) / size of its class.
     """
@@ -232,8 +232,8 @@ def newton_scores(
 ) -> NDArray[np.float64]:
     """Return the accuracy on each held-out fold for values of C in rising order, (folds, values tried).
 
-    All folds take a value before the next one comes, each from its last solution. Once two values in a row,
-    the last above 1, are no better than one before, the larger ones, which cost the most, are left out.
+    Each fold starts from its last solution. Once two values in a row, the last above 1, are no better than an
+    earlier one, the larger values are left out, since they cost the most.
     """
     folds = [(Z[seen], y[seen], Z[held_out], y[held_out]) for seen, held_out in splits]
     factors = 8 * len(splits) * len(np.unique(y)) * Z.shape[1] ** 2

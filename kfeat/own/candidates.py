@@ -1,9 +1,9 @@
 """The candidates of a search: scaling, kernel, map and loss.
 
 A candidate without a map is the exact method. On few rows it trains in a tenth of the time of a map with a
-thousand features, and it is what maps approximate: so exact methods choose scaling and kernel, and maps stand
-in for the best of them on more rows. Gamma is drawn as a multiple of 1 / (the sum of the columns' variances),
-which is 1/d after z-scores; so a multiple means the same under each scaling.
+thousand features. Exact methods therefore choose scaling and kernel, and maps approximate the best of them on
+more rows. Gamma is drawn as a multiple of 1 / (the sum of the columns' variances), which is 1/d after
+z-scores, so that a multiple means the same under each scaling.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from kfeat.maps import maps_for
 Entry = dict[str, Any]
 Loss = Literal["squared_hinge", "logistic", "squares"]
 SIZE, LARGEST = 1024, 16384  # D of the first maps, and of the last
-FEW_COLUMNS = 10  # up to which a bandwidth far below the mean distance has neighbours to average over
+FEW_COLUMNS = 10  # up to so many, rows have neighbours within a bandwidth far below the mean distance
 MAPS = {
     "gaussian": ("orf", "nystrom"),
     "laplacian": ("random_fourier", "nystrom"),
@@ -28,7 +28,7 @@ MAPS = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """A scaling, a kernel and a map as a config's entries, and the loss of the linear machine.
+    """A scaling, a kernel and a map as a config's entries, and the loss of the linear model.
 
     `scale` is "own" for the scaling that the data or the config have. `map` is None for the exact method: an
     SVM, or kernel ridge regression.
@@ -71,7 +71,7 @@ class Facts:
 
     @property
     def loss(self) -> Loss:
-        """The loss of the exact method, and the first that maps are tried with."""
+        """The loss of the exact method, and the first loss that maps are tried with."""
         return "squares" if self.task == "regression" else "squared_hinge"
 
 
@@ -113,14 +113,14 @@ def suggested(trial: Any, facts: Facts) -> Candidate:
 
 
 def maps_of(exact: Candidate, facts: Facts, n: int) -> list[Candidate]:
-    """Return the maps that stand for an exact method on n rows."""
+    """Return the maps that approximate an exact method on n rows."""
     names = [one for one in MAPS.get(exact.kernel["name"], ()) if one != "orf" or facts.n_features > 1]
     size = min(SIZE, max(n // 3, 1))
     return [replace(exact, map={"name": name, "n_components": size}) for name in names]
 
 
 def neighbours(one: Candidate, facts: Facts) -> Iterator[Candidate]:
-    """Yield what differs from a candidate in one step: more features, twice or half the gamma, the loss."""
+    """Yield the candidates one step away: with more features, twice or half the gamma, or the other loss."""
     if one.map is not None and "n_components" in one.map:
         for times in (4, 2):
             if (size := times * one.size) <= min(LARGEST, facts.n_train // 2):
@@ -134,7 +134,7 @@ def neighbours(one: Candidate, facts: Facts) -> Iterator[Candidate]:
 
 
 def own_candidates(kernels: Sequence[Entry], maps: Sequence[Entry], loss: Loss, most: int) -> list[Candidate]:
-    """Return the config's own candidates, `most` of them: each kernel with each map that supports it."""
+    """Return the config's own candidates, at most `most`: each kernel with each map that supports it."""
     found = []
     for kernel in kernels:
         suited = maps_for(read_component(kernel, "kernel").build())

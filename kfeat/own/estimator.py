@@ -1,4 +1,4 @@
-"""The search as a scikit-learn estimator: frames or arrays in, the best method within a budget out."""
+"""The search as a scikit-learn estimator, which finds and trains the best method within a budget."""
 
 import warnings
 from pathlib import Path
@@ -66,7 +66,7 @@ class _KernelEstimator(BaseEstimator):
         self.search_ = (
             self._searched(X if coding is None else _dense(coding.matrix(X)), codes) if enough else None
         )
-        with warnings.catch_warnings():  # of landmarks that say the same; they were compared as they are
+        with warnings.catch_warnings():  # about redundant landmarks, which the search allows
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
             self.model_ = self._chosen(coding).fit(X, y)
         return self
@@ -86,7 +86,7 @@ class _KernelEstimator(BaseEstimator):
         return self._checked(X, reset=False)
 
     def _checked(self, X: Any, **more: Any) -> Any:
-        """Return the rows: a frame with words, dates or missing cells as it is, all else as numbers."""
+        """Return the rows: a frame with words, dates or missing cells unchanged, others as numbers."""
         mixed = more.get("reset") is False and self.model_.coding is not None
         if mixed and not isinstance(X, pd.DataFrame):
             X = pd.DataFrame(X, columns=self.feature_names_in_)
@@ -116,7 +116,7 @@ class _KernelEstimator(BaseEstimator):
         return Search(InProcess(bench), Journal(None), self.budget, self.random_state).run()
 
     def _chosen(self, coding: Any) -> KernelModel:
-        """Return the model of what was found; where nothing was, a Gaussian kernel, C or alpha of 1."""
+        """Return the model that was found, or, without a search, a Gaussian kernel with C or alpha 1."""
         found, value = self.search_, 1.0
         loss: Any = "squares" if self._task == "regression" else "squared_hinge"
         candidate = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss)
@@ -142,18 +142,18 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
 
     The search is that of `kfeat tune`. A frame may have columns of words, dates and missing cells: missing
     numbers become the mean, words become columns of 0 and 1, dates become year, month, weekday and days.
-    Where no class has five rows, nothing can be compared, and an SVM with a Gaussian kernel is trained.
+    If no class has five rows, there is no search, and an SVM with a Gaussian kernel is trained.
 
     Parameters
     ----------
     budget : float, default 60.0
-        The seconds of the search and of training the best on all rows, about.
+        About how many seconds the search and the training of the best method on all rows take.
     prefer : {"accuracy", "speed"}, default "accuracy"
-        Whether the most accurate is taken, or the map with the fewest features within half a point of it.
+        Choose the most accurate method, or the map with the fewest features within half a point of it.
     random_state : int, default 0
         The seed of the folds, the candidates and the map.
     n_jobs : int, optional
-        Threads; None: all physical cores.
+        The number of threads; None means all physical cores.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
     model_ : KernelModel
         The trained model, with the coding of a frame's columns where they are not all numbers.
     search_ : Found or None
-        What was tried, and the best.
+        The candidates with their scores, and the best one; None without a search.
 
     Examples
     --------
@@ -181,9 +181,9 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
 
 
 class KernelRegressor(RegressorMixin, _KernelEstimator):
-    """The same for regression: kernel ridge regression, or ridge regression on a map's features.
+    """A kernel regressor: kernel ridge regression, or ridge regression on a map's features.
 
-    Parameters and attributes are those of `KernelClassifier`, without `classes_`.
+    The search, the parameters and the attributes are those of `KernelClassifier`, without `classes_`.
     """
 
     _task = "regression"
@@ -194,7 +194,7 @@ def _is_mixed(X: pd.DataFrame) -> bool:
 
 
 def _dense(Z: Any) -> Any:
-    """Return coded columns (n, d) as a dense array, so that z-scores are possible, but for very many."""
+    """Return coded columns (n, d) as a dense array, which z-scores need, unless it would be very large."""
     if issparse(Z) and Z.shape[0] * Z.shape[1] > DENSE_VALUES:
         return canonical(Z)
     return np.asarray(Z.toarray() if issparse(Z) else Z, dtype=np.float64)

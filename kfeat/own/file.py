@@ -1,7 +1,7 @@
-"""A model in one file: skops writes and reads it, nothing in it is run, and all of it is checked before use.
+"""A model in one file: skops writes and reads it, no code in it is run, and it is checked before use.
 
-The file is skops's zip archive with entries that are stored as they are, not packed, and with one more entry:
-`kfeat.json` has the version of the format, that of kfeat, and the model's answers to a few invented rows.
+The file is skops's zip archive, not compressed, with one more entry: `kfeat.json` has the version of the
+format, the version of kfeat, and the model's answers to a few invented rows.
 """
 
 import io
@@ -51,8 +51,8 @@ from kfeat.solvers.libsvm_model import (
 
 ABOUT, SCHEMA = "kfeat.json", "schema.json"
 VERSION = 2  # of the format; version 1 was one of kfeat's own
-# What a model holds beside numbers, words, arrays and lists: all classes and functions of these modules, the
-# registered classes, and these. Whatever else may be in a model has to be entered here.
+# Beside numbers, words, arrays and lists, a model may hold the classes and functions of these modules, the
+# registered classes, and the classes below. Anything else has to be added here.
 MODULES = (coding, columns, preparation, scaling)
 CLASSES = (KernelModel, TruncatedSeries, Subproblem, GivenKernel, NativeKernel, SupportVectors)
 LIBRARIES = {
@@ -70,19 +70,19 @@ LIBRARIES = {
     "sklearn.impute._base.SimpleImputer",
     "sklearn.pipeline.Pipeline",
 }
-# The loaders of skops that make data. Its others call methods and functions that the file names.
+# The loaders of skops that make data. Its other loaders call methods and functions that the file names.
 LOADERS = {
     *("DictNode", "ListNode", "TupleNode", "SetNode", "SliceNode", "JsonNode", "ObjectNode", "TypeNode"),
     *("FunctionNode", "DTypeNode", "NdArrayNode", "SparseMatrixNode"),
 }
 ROWS, NORM = 3, 0.9  # invented rows; some kernels are defined for rows of norm below 1 only
-TOLERANCE = 0.01  # of answers: far above another machine's rounding, far below what another meaning changes
+TOLERANCE = 0.01  # of answers: far above rounding on another machine, far below an error
 
 
 def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model to a file, which is whole or, where that fails, as it was before.
+    """Write a fitted model to a file; if that fails, an existing file stays as it was.
 
-    Raises ModelError where the model holds what a file cannot hold, or the file cannot be written.
+    Raises ModelError if the model holds what a file cannot hold, or if the file cannot be written.
     """
     from skops import io as skops  # here, since it imports all of scikit-learn
 
@@ -101,9 +101,9 @@ def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
 def load_model(path: str | os.PathLike[str]) -> KernelModel:
     """Return the fitted model in a file that `kfeat fit` or `KernelModel.save` wrote.
 
-    It predicts as the one that was saved, bit for bit on the same machine. Nothing in the file is run, and
-    only kernels, maps, solvers, codings and scalings are made. Raises ModelError for a file that is damaged,
-    cut short, forged, no model, or in another version of the format, and DataError where there is none.
+    It predicts exactly what the saved model predicts on the same machine. No code in the file is run, and
+    only kernels, maps, solvers, codings and scalings are created. Raises ModelError for a file that is
+    damaged, forged, not a model, or in another version of the format, and DataError if it does not exist.
     """
     path = Path(path)
     check_regular(path)
@@ -124,7 +124,7 @@ def load_model(path: str | os.PathLike[str]) -> KernelModel:
 
 
 def is_model(path: Path) -> bool:
-    """Tell whether a file is a model's, of an older kfeat too, or empty: what a new model may replace."""
+    """Return whether a new model may replace a file: a model, also of an older kfeat, or an empty file."""
     try:
         with zipfile.ZipFile(path) as archive:
             return not {ABOUT, "model.json"}.isdisjoint(archive.namelist())
@@ -133,12 +133,12 @@ def is_model(path: Path) -> bool:
 
 
 def _read(file: IO[bytes], size: int) -> KernelModel:
-    """Return the model in a file of so many bytes; raises any exception where it is not as it has to be."""
+    """Return the model in a file of `size` bytes; raises any exception for a wrong file."""
     from skops import io as skops
 
     with zipfile.ZipFile(file) as archive:
         about = _about(archive, size)
-    with warnings.catch_warnings():  # about the version of scikit-learn: the answers decide
+    with warnings.catch_warnings():  # about scikit-learn's version: the answers are compared
         warnings.simplefilter("ignore", InconsistentVersionWarning)
         model = skops.load(file, trusted=sorted(_trusted()))
     if not isinstance(model, KernelModel):
@@ -151,25 +151,25 @@ def _read(file: IO[bytes], size: int) -> KernelModel:
 
 
 def _about(archive: zipfile.ZipFile, size: int) -> dict[str, Any]:
-    """Return what kfeat.json says of a file of so many bytes.
+    """Return the content of kfeat.json in a file of `size` bytes.
 
-    Raises ModelError for another version, for entries that would take more memory than they may, and where
-    something would be called; KeyError for another archive.
+    Raises ModelError for another version, for entries that would take too much memory, and for loaders that
+    call functions; KeyError for another archive.
     """
     infos = archive.infolist()
     packed = any(one.compress_type != zipfile.ZIP_STORED for one in infos)
     if packed or sum(one.file_size for one in infos) > size:
-        raise ModelError("its entries are packed or overlap, as those of a model never do")
+        raise ModelError("its entries are packed or overlap, which is never so in a model file")
     about: dict[str, Any] = json.loads(archive.read(ABOUT))
     if about["version"] != VERSION:
         raise ModelError(f"it is in version {about['version']} of the format, by kfeat {about['kfeat']}")
     unpacked = sum(_unpacked(archive, one) for one in infos if one.filename not in (ABOUT, SCHEMA))
     if unpacked > max(LEAST_LIMIT, MOST_PACKED * size):
-        raise ModelError(f"its arrays unpack to {unpacked:,} bytes, as those of a model never do")
+        raise ModelError(f"its arrays unpack to {unpacked:,} bytes, more than those of a model")
     loaders = set()
     json.loads(archive.read(SCHEMA), object_hook=lambda part: loaders.add(part.get("__loader__", "JsonNode")))
     if loaders - LOADERS:
-        raise ModelError(f"it asks for {', '.join(sorted(loaders - LOADERS))}, as a model never does")
+        raise ModelError(f"it asks for {', '.join(sorted(loaders - LOADERS))}, which no model needs")
     return about
 
 
@@ -200,7 +200,7 @@ def _name(item: Any) -> str:
 
 
 def _check(value: Any, place: str) -> None:
-    """Raise ModelError, naming its place, for what no model holds, and KfeatErrors for what is damaged."""
+    """Raise ModelError, naming the place, for objects that no model holds; KfeatErrors for damaged ones."""
     plain = bool | int | float | str | slice | np.number | np.bool_ | np.dtype | None
     if isinstance(value, plain) or (isinstance(value, np.ndarray) and value.dtype.kind in "biufU"):
         return
@@ -227,7 +227,7 @@ def _check(value: Any, place: str) -> None:
 
 
 def _check_object(value: Any, cls: type) -> None:
-    """Raise ModelError or ParameterError where methods are replaced, or parts are not what they may be."""
+    """Raise ModelError or ParameterError where methods are replaced or parts are wrong."""
     if replaced := [key for key in vars(value) if callable(getattr(cls, key, None))]:
         raise ModelError(f"it has a {cls.__name__} with another {replaced[0]} than kfeat's")
     if isinstance(value, BaseEstimator) and cls.__module__.startswith("kfeat."):
@@ -239,7 +239,7 @@ def _check_object(value: Any, cls: type) -> None:
 
 
 def _match(made: SupportVectors) -> bool:
-    """Tell whether arrays belong together: LIBSVM takes them on trust, and would read outside of them."""
+    """Return whether arrays belong together: LIBSVM does not check, and would read outside of them."""
     m, k = len(made.rows), len(made.order)
     return (
         k != 1
@@ -271,9 +271,9 @@ def _answers(model: KernelModel) -> NDArray[np.float64]:
 
 @contextmanager
 def new_file(path: Path, what: str, keep: bool = True) -> Iterator[IO[bytes]]:
-    """Open a file beside `path` that takes its place when the block ends well, and vanishes otherwise.
+    """Open a temporary file, which replaces `path` if the block succeeds and is removed otherwise.
 
-    Raises ModelError, which names `what` was to be written, where the system refuses.
+    Raises ModelError, naming `what` is written, if the system refuses.
     """
     place = Path(os.path.realpath(path))
     if place.exists() and not place.is_file():
@@ -287,7 +287,7 @@ def new_file(path: Path, what: str, keep: bool = True) -> Iterator[IO[bytes]]:
         if keep:
             os.replace(beside, place)
     except OSError as error:
-        why = f"cannot be written ({error.strerror or error}); make room, or choose another folder"
+        why = f"cannot be written ({error.strerror or error}); free some space, or choose another folder"
         raise ModelError(f"{path}: {what} {why}") from None
     finally:
         with suppress(OSError):

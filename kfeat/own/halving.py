@@ -1,9 +1,9 @@
 """Successive halving as scores come in: which candidate is scored next, and on how many training rows.
 
 A candidate goes up a rung, to three times as many rows, once it is among the best third of its kind (exact
-methods or maps) on its rung. No rung waits for another to be full, so that there is a best answer at any
-moment (Li et al., "A system for massively parallel hyperparameter tuning", MLSys 2020, Algorithm 2).
-Optuna's own pruner decides at once and drops a candidate that has to wait; here it can come later.
+methods or maps) on its rung. No rung waits until another is full, so there is a best candidate at any time
+(Li et al., "A system for massively parallel hyperparameter tuning", MLSys 2020, Algorithm 2). Optuna's own
+pruner drops a candidate that does not go up at once; here it can go up later.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,8 +17,8 @@ from kfeat.own.candidates import Candidate
 ETA = 3
 SMALLEST = 900  # rows of the first rung
 NEAR = 5e-3  # of the score: half a point, or 0.005 of R²
-EXACT_GROWTH, MAP_GROWTH = 10.0, 3.5  # times that a candidate takes on three times the rows
-TOO_LONG = "it took longer than"  # how the reason of a candidate whose time was up begins
+EXACT_GROWTH, MAP_GROWTH = 10.0, 3.5  # factors of a candidate's time on three times the rows
+TOO_LONG = "it took longer than"  # the beginning of the reason of a candidate that was ended
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Scored:
     """A candidate scored on `n` training rows: `value` is the best C or alpha, `score` its mean over folds.
 
     `seconds` is the time of one value of C or alpha, over all folds.
-    The score is -inf of one that failed or took too long; `reason` says so.
+    A candidate that failed or took too long has the score -inf and a `reason`.
     """
 
     candidate: Candidate
@@ -39,20 +39,20 @@ class Scored:
 
     @property
     def took_too_long(self) -> bool:
-        """Tell whether it has no score because its time was up."""
+        """Whether it has no score because it took too long."""
         return TOO_LONG in self.reason
 
 
-Step = tuple[Candidate, int, Scored | None]  # what is scored next, on how many rows, and from where it comes
+Step = tuple[Candidate, int, Scored | None]  # the next candidate, its rows, and its last score
 
 
 def near(one: Scored, best: Scored) -> bool:
-    """Tell whether a candidate is within half a point of the best."""
+    """Return whether a candidate is within half a point of the best."""
     return not one.reason and one.score >= best.score - NEAR
 
 
 def grown(one: Scored, n: int) -> float:
-    """Return how many times as long a candidate takes on n rows as on those on which it was scored."""
+    """Return the ratio of a candidate's time on n rows to its time on the rows where it was scored."""
     thrice = log(max(n / one.n, 1.0), ETA)
     return float((EXACT_GROWTH if one.candidate.exact else MAP_GROWTH) ** thrice)
 
@@ -72,11 +72,11 @@ def rungs(n_train: int, rarest: int | None = None) -> list[int]:
 def next_up(
     scored: Sequence[Scored], sizes: Sequence[int], fits: Callable[[Scored, int, bool], bool]
 ) -> Step | None:
-    """Return who goes up a rung next, from the highest rung that has one, to how many rows, and from where.
+    """Return the candidate that goes up a rung next, from the highest rung that has one.
 
-    Exact methods and maps go up among themselves: on few rows the exact one is the best, on many it has no
-    time. `fits(one, n, best)` tells whether there is the time for a candidate on n rows: first for all that
-    are quick, then for the best of each kind alone, of those that have the time.
+    Exact methods and maps compete only among themselves, since exact methods are the best on few rows and too
+    slow on many. `fits(one, n, best)` says whether there is time for a candidate on n rows. First all fast
+    candidates go up, then only the best of each kind that there is time for.
     """
     for best in (False, True):
         for n, above in reversed(list(pairwise(sizes))):
@@ -101,10 +101,11 @@ def leaders(scored: Sequence[Scored], n: int, exact: bool) -> list[Scored]:
 
 
 def winner(scored: Iterable[Scored]) -> Scored | None:
-    """Return the best on the largest number of rows that any has reached, or on a third of it.
+    """Return the best candidate on the largest number of rows reached, or on a third of it.
 
-    More rows rarely harm: a better score on a third of them promises more than a worse one on all. Of equal
-    ones that with the fewest features wins, an exact method before all maps: seconds would not repeat.
+    More rows rarely harm, so a better score on a third of them counts more than a worse one on all. Of equal
+    scores the one with the fewest features wins, and an exact method before all maps; times would not be
+    reproducible.
     """
     good = [one for one in scored if not one.reason]
     least = max((one.n for one in good), default=0) // ETA

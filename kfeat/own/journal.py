@@ -1,4 +1,4 @@
-"""What a search has found, a JSON object per line, each appended once: the next call goes on from there."""
+"""The scores of a search, a JSON object per line, from which the next call continues."""
 
 import json
 import os
@@ -14,10 +14,10 @@ Row = dict[str, Any]
 
 
 class Journal:
-    """The rows of one search, open for one process at a time; of a line that a kill cut short nothing counts.
+    """The rows of one search, open for one process at a time; an incomplete last line is removed.
 
-    Rows of other data, another protocol or another seed than `identity` stay in the file and do not count.
-    Without a folder the rows are in memory alone.
+    Rows with another `identity` (other data, protocol or seed) stay in the file and are ignored. Without a
+    folder the rows are only in memory.
     """
 
     def __init__(self, folder: Path | None, identity: str = "") -> None:
@@ -50,7 +50,7 @@ class Journal:
         self._lock.release()
 
     def append(self, key: str, row: Row) -> Row:
-        """Keep a row under a key, bring it to the disk, and return it."""
+        """Keep a row under a key, in memory and on disk, and return it."""
         self.rows[key] = row = {"search": self._identity, "key": key, **row}
         if self._folder is None:
             return row
@@ -65,7 +65,7 @@ class Journal:
 
 
 def _parsed(line: bytes) -> Row | None:
-    """Return the row of a line; None for a line that is none."""
+    """Return the row of a line; None for a line without one."""
     try:
         row = json.loads(line)
     except ValueError:

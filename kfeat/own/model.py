@@ -29,7 +29,7 @@ FOLDS = 5  # of calibration
 
 
 def _solver(model: "KernelModel") -> Solver:
-    """Return the fitted solver, or the one to fit, which decide what methods there are."""
+    """Return the fitted solver, or the one to fit; it decides which methods the model has."""
     return getattr(model, "solver_", None) or model.solver or Newton()
 
 
@@ -39,7 +39,7 @@ def _has_probabilities(model: "KernelModel") -> bool:
 
 
 class KernelModel(TransformerMixin, BaseEstimator):
-    """What `kfeat fit` trains and `kfeat.load_model` returns: rows are coded, scaled, mapped, and predicted.
+    """A model that codes, scales, maps and predicts rows; `kfeat fit` trains it, `load_model` returns it.
 
     Rows are arrays (n, d), dense or sparse, or data frames; with a `coding`, frames whose columns are those
     of the training file, in any order, with its words. Predictions map a block of rows at a time, so that the
@@ -48,32 +48,32 @@ class KernelModel(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     map : FeatureMap, optional
-        The map, with its kernel; None: the solver sees the scaled rows themselves, as kernel SVMs do.
+        The map, with its kernel; None: the solver gets the scaled rows themselves, as kernel SVMs do.
     solver : Solver, optional
         The solver; None is Newton().
     scale : str, mapping or list of them, default "none"
         The chain of scaling steps, as in a config's protocol: "minmax", "zscore", {"divide": 255}, ...
     constant_features : {"keep", "drop"}, default "keep"
-        What becomes of features that have one value in all training rows.
+        Whether to keep or drop features that have one value in all training rows.
     dtype : {"float32", "float64"}, default "float32"
         The precision of what the map and the solver are given.
     coding : Coding, optional
         How the columns of a file or a frame become numbers; None: they are numbers.
     probabilities : bool, default False
-        Whether a classifier without probabilities is calibrated for them, at the cost of five more fits.
+        Whether to calibrate a classifier that has no probabilities, at the cost of five more fits.
 
     Attributes
     ----------
     classes_ : ndarray
         The labels, for classifiers.
     preparation_, map_, solver_ : Preparation, FeatureMap or None, Solver
-        What was learnt.
+        The fitted parts.
     calibration_ : object or None
-        Scikit-learn's calibrated classifier around `solver_`, whose `predict_proba` takes its features.
+        Scikit-learn's calibrated classifier around `solver_`, whose `predict_proba` takes the same input.
     n_features_in_ : int
         The number of raw columns.
     about_ : dict
-        What is known of the training: of `kfeat fit` the config, the data's fingerprint, scores, versions.
+        Facts about the training; `kfeat fit` adds the config, the data's fingerprint, scores and versions.
 
     Examples
     --------
@@ -135,7 +135,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
     ) -> Self:
         """Train on rows that are scaled already; labels that are words are codes of `label_names`.
 
-        `features(map, X)` maps the rows as the solver can take them, in batches for instance.
+        `features(map, X)` maps the rows in the form that the solver needs, such as batches.
         """
         solver = with_codes(clone(self.solver or Newton()), label_names)
         with config_context(transform_output="default"):
@@ -144,7 +144,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
         calibrates = self.probabilities and classifies(solver) and not hasattr(solver, "predict_proba")
         calibration = _calibrated(solver, Z, y) if calibrates else None
         solver = solver.fit(Z, y) if calibration is None else calibration.estimator
-        # Only now, so that a fit which fails leaves an earlier one whole.
+        # Set only now, so that a fit that fails does not damage an earlier one.
         self.preparation_, self.map_ = preparation, feature_map
         self.solver_, self.calibration_ = solver, calibration
         self.__dict__.pop("classes_", None)  # of an earlier fit
@@ -183,7 +183,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
         return dict(zip(methods, map(np.concatenate, zip(*found, strict=True)), strict=True))
 
     def _of(self, method: str, Z: Any) -> NDArray[Any]:
-        """Return what a method says of rows as the solver sees them."""
+        """Return the result of a method for rows in the form of the solver's input."""
         if method == "predict_proba" and self.calibration_ is not None:
             return np.asarray(self.calibration_.predict_proba(Z))
         found: NDArray[Any] = getattr(self.solver_, method)(Z)
@@ -194,7 +194,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy (classification) or the coefficient of determination (regression).
 
-        Where a protocol made two classes +1 and -1 of the data's labels, `y` has the data's.
+        If a protocol turned the labels into +1 and -1, `y` has the labels of the data.
         """
         check_is_fitted(self, "solver_")
         if self.preparation_.positive is not None:
@@ -205,7 +205,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
         return float(measure(y, self.predict(X)))
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return what the solver sees of raw rows: the map's features (n, D), or the scaled rows."""
+        """Return the solver's input for raw rows: the map's features (n, D), or the scaled rows."""
         check_is_fitted(self, "solver_")
         blocks = self.blocks(self._raw(X, reset=False))
         return np.concatenate([Z.toarray() if issparse(Z) else Z for Z in blocks])
@@ -225,7 +225,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
         save_model(self, path)
 
     def blocks(self, X: Any, scaled: bool = False) -> Iterator[Any]:
-        """Yield what the solver sees of rows that are numbers (n, d), or `scaled` already, block by block."""
+        """Yield the solver's input, in blocks, for rows that are numbers (n, d), or already `scaled`."""
         d = 1 if self.map_ is None else len(self.map_.get_feature_names_out())
         for start, stop in pairwise(batch_edges(X.shape[0], max(d, X.shape[1]), 8)):
             rows = X[start:stop] if scaled else self.preparation_.rows(X[start:stop])
@@ -260,14 +260,14 @@ def _calibrated(solver: Solver, Z: Any, y: NDArray[Any]) -> Any:
     1999); a and b are fitted to rows that the solver has not seen, in 5 stratified folds. Raises ModelError
     for a class with fewer rows than folds.
     """
-    from sklearn.calibration import CalibratedClassifierCV  # which takes as long as all of kfeat to import
+    from sklearn.calibration import CalibratedClassifierCV  # here, since its import takes long
     from sklearn.model_selection import StratifiedKFold
 
     rarest = int(np.unique(y, return_counts=True)[1].min())
     if rarest < FOLDS:
         raise ModelError(
-            f"probabilities are calibrated in {FOLDS} folds, which need {FOLDS} training rows of a class, "
-            f"and one has {rarest}: leave the probabilities out, or the class"
+            f"calibrating probabilities in {FOLDS} folds needs {FOLDS} training rows of each class, but one "
+            f"class has {rarest}: leave out the probabilities or the class"
         )
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     fitted = CalibratedClassifierCV(solver, method="sigmoid", cv=folds, ensemble=False).fit(Z, y)

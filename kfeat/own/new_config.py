@@ -1,4 +1,4 @@
-"""A first config for data of one's own: how the file is read, what is left out, and what is run, and why."""
+"""A first config for your own data: how to read the file, which columns to leave out, and what to run."""
 
 import re
 import tempfile
@@ -71,30 +71,30 @@ class Table:
         return found[0] if len(found) == 1 else None
 
     def features(self, target: str) -> list[ColumnReport]:
-        """Return the columns beside the target from which something can be learnt."""
+        """Return the useful columns beside the target."""
         useless = self.useless(target)
         return [one for one in self._others(target) if one.name not in useless]
 
     def useless(self, target: str) -> dict[str, str]:
-        """Return the columns from which nothing can be learnt as they are, and why each is left out."""
+        """Return the columns to leave out, each with the reason."""
         others = self._others(target)
         found = {one.name: why for one in others for why in self._against(one)}
         found |= {one.name: f"the same as {target}" for one in others if target in one.copies}
-        if len(found) == len(others):  # what counts the rows may be the time, where there is nothing else
+        if len(found) == len(others):  # row numbers may be times, if there is no other column
             found = {name: why for name, why in found.items() if why != COUNTS_ROWS}
         kept = [one for one in others if one.name not in found]
         found |= {copy: f"the same as {first}" for copy, first in copies_of(kept, None)}
         return {one.name: found[one.name] for one in others if one.name in found}
 
     def _others(self, target: str) -> list[ColumnReport]:
-        """Return the columns beside the target that nobody said to drop."""
+        """Return the columns beside the target that the user did not drop."""
         dropped = {target, *roles(self.names, self.reading)[1]}
         return [one for one in self.reports if one.name not in dropped]
 
     def _against(self, column: ColumnReport) -> Iterator[str]:
         """Yield the one reason to leave a column out, if there is one."""
         if column.name in unnamed(self.names[:1]):
-            yield "no name, as a written index"
+            yield "no name, probably an index"
         elif column.holds == "nothing":
             yield "no value"
         elif names_rows(column, self.n_rows):
@@ -106,8 +106,8 @@ class Table:
 def table_of(data: str, reading: Reading) -> Table | None:
     """Return the columns of a table; None for a registered dataset, and for a format without named columns.
 
-    Delimiter, header and decimal sign are found out where `reading` leaves them open. Raises ConfigError
-    where there is no such file, and DataError where it cannot be read.
+    Delimiter, header and decimal sign are detected where `reading` does not set them. Raises ConfigError if
+    the file does not exist, and DataError if it cannot be read.
     """
     if is_registered(data):
         return None
@@ -135,9 +135,10 @@ def table_of(data: str, reading: Reading) -> Table | None:
 
 
 def _delimiter(path: Path, usual: str) -> str | None:
-    """Return the delimiter of the first line where the format's own is not in it; None where it is.
+    """Return the delimiter in the first line; None if it has the format's own.
 
-    Runs of blanks are one where no other is there and the first two lines have as many words, two or more.
+    Runs of blanks are the delimiter if there is no other one and the first two lines have the same number of
+    words, at least two.
     """
     with open_content(path) as content:
         line, second = (content.readline(1 << 20).decode("utf-8-sig", "replace") for _ in range(2))
@@ -149,7 +150,7 @@ def _delimiter(path: Path, usual: str) -> str | None:
 
 
 def is_registered(data: str) -> bool:
-    """Tell whether DATA is the name of a dataset; a file of that name comes first."""
+    """Return whether DATA is the name of a dataset; a file of that name comes first."""
     return data in registry() and not Path(data).exists()
 
 
@@ -162,12 +163,12 @@ def new_config(
     Raises ConfigError where no target is named, the target has a single class or is of another task, and
     DataError where the file cannot be read.
     """
-    experiment_name(path.resolve())  # a name that no folder of rows can have is refused first
+    experiment_name(path.resolve())  # refuses a name that no folder of rows can have
     dataset: Any = data
     if is_registered(data):
         if target or test or task or reading.model_fields_set:
             raise ConfigError(
-                f"--target, --test, --task and --set belong to files of yours; {data} is a known dataset"
+                f"--target, --test, --task and --set are for files of yours; {data} is a registered dataset"
             )
     else:
         if table is not None:
@@ -186,7 +187,7 @@ def _target(table: Table, target: Any, data: str) -> str:
     if target is None:
         likely = f"; perhaps --target {table.likely_target}" if table.likely_target else ""
         raise ConfigError(
-            f"{data}: no target: name the column with the labels by --target; there are "
+            f"{data}: no target: name the column with the labels with --target; the columns are "
             f"{', '.join(names[:12])}{', ...' * (len(names) > 12)}{likely}"
         )
     if target in names:
@@ -194,13 +195,13 @@ def _target(table: Table, target: Any, data: str) -> str:
     if re.fullmatch(r"-?\d+", str(target)) and -len(names) <= int(target) < len(names):
         return names[int(target)]
     near = did_you_mean(str(target), list(names))
-    raise ConfigError(f"{data}: no column '{target}'{near}; there are {', '.join(names[:12])}")
+    raise ConfigError(f"{data}: no column '{target}'{near}; the columns are {', '.join(names[:12])}")
 
 
 def _dataset(
     data: str, table: Table | None, target: str | None, test: str | None, task: Any, reading: Reading
 ) -> dict[str, Any]:
-    """Return the config's `dataset`: how the file is read, first what the user said of it."""
+    """Return the config's `dataset`: how to read the file, where the user's options come first."""
     found: dict[str, Any] = {"path": data} | ({} if test is None else {"test": test})
     if table is not None and target is not None:
 
@@ -219,12 +220,12 @@ def _dataset(
             found["drop"] = dropped
     elif target is not None:
         found["target"] = target
-    said = reading.model_dump(exclude_none=True, exclude={"target", "drop"})
-    return found | said | ({} if task is None else {"task": task})
+    given = reading.model_dump(exclude_none=True, exclude={"target", "drop"})
+    return found | given | ({} if task is None else {"task": task})
 
 
 def check_target(raw: Raw, target: str | None, task: str | None, why: str | None = None) -> None:
-    """Raise ConfigError for a target of a single class, and for numbers or words that are no classes.
+    """Raise ConfigError for a target of a single class, or with too many numbers or words for classes.
 
     `why` says what is wrong with numbers that were read as words.
     """
@@ -238,28 +239,28 @@ def check_target(raw: Raw, target: str | None, task: str | None, why: str | None
         )
     many = len(kinds) > max(20, len(raw.y) // 2)
     if many and raw.label_names and (why or task is None):
-        reason = f"it holds {why}; correct them" if why else "--task classification takes them for classes"
+        reason = f"it holds {why}; correct them" if why else "--task classification makes them classes"
         raise ConfigError(
             f"{raw.name}: the {named} has {len(kinds):,} different words in {len(raw.y):,} rows; {reason}"
         )
     if many and task == "classification" and not raw.label_names:
         raise ConfigError(
             f"{raw.name}: the {named} has {len(kinds):,} different numbers in {len(raw.y):,} rows, "
-            "which are no classes; say --task regression"
+            "too many for classes; give --task regression"
         )
 
 
 def config_text(raw: Raw, dataset: Any, kernel: str, words: bool, path: Path, remarks: list[str]) -> str:
-    """Return a config that `kfeat run` takes as it is, with a line of reason above each choice."""
+    """Return a config for `kfeat run`, with the reason above each choice."""
     n, d = sum(len(part.y) for part in raw.parts.values()), raw.n_features
     n_train = len(raw.parts["train"].y) if "test" in raw.parts else int(TRAIN * n)
     sparse = raw.sparse and not (words and n * d <= DENSE_VALUES)
     scale, why = (
-        ("unit_rows", "every row to length 1, which keeps sparse data sparse")
+        ("unit_rows", "every row gets length 1, which keeps sparse data sparse")
         if sparse
-        else ("zscore_numbers", "columns of numbers to mean 0 and variance 1; those of 0 and 1 stay")
+        else ("zscore_numbers", "columns get mean 0 and variance 1, except those of 0 and 1")
         if words
-        else ("zscore", "every column to mean 0 and variance 1, so that none outweighs the others")
+        else ("zscore", "every column gets mean 0 and variance 1, so that no column dominates")
     )
     split: Any = {"kind": "fraction", "train": TRAIN, "seed": 0}
     if "test" in raw.parts:
@@ -267,18 +268,18 @@ def config_text(raw: Raw, dataset: Any, kernel: str, words: bool, path: Path, re
     lines = [
         plain(f"# {raw.name}: {n:,} rows, {d:,} feature{'s' * (d != 1)}; {_task(raw)}."),
         *remarks,
-        f"# `kfeat run {path}` computes it, `kfeat tune {path} --budget 5m` looks for better choices.",
+        f"# `kfeat run {path}` runs it, `kfeat tune {path} --budget 5m` searches for better choices.",
         f"title: {in_yaml(raw.name.replace('$', ' ').replace(chr(92), ' '))}",
         f"dataset: {in_yaml(dataset)}",
         f"# scale: {why}",
-        "# split: test rows choose nothing; they are for the end",
+        "# split: the test rows are used only for the final score",
         f"protocol: {in_yaml({'scale': scale, 'split': split})}",
         f"kernel: {in_yaml(_kernel(kernel, raw, scale))}",
         "maps:",
         *(f"  {line}" for line in _map(kernel, n_train, d, sparse)),
         "solvers:",
         *(f"  {line}" for line in _solvers(raw, n_train, kernel)),
-        "# how often the map is drawn: its spread is shown",
+        "# how often the map is drawn; tables show the spread of the scores",
         "repeats: 3",
         "seed: 0",
     ]
@@ -304,7 +305,7 @@ def _map(kernel: str, n_train: int, d: int, sparse: bool) -> list[str]:
     entry: dict[str, Any] = {"name": name, "n_components": size}
     if kernel == "linear":
         entry |= {"n_components": min(size, 500, n_train, d), "landmarks": "rpcholesky"}
-    return [f"# {words}; more of them are nearer to the kernel, and slower", f"- {in_yaml(entry)}"]
+    return [f"# {words}; more of them approximate the kernel better and take longer", f"- {in_yaml(entry)}"]
 
 
 def _solvers(raw: Raw, n_train: int, kernel: str) -> list[str]:
@@ -318,7 +319,7 @@ def _solvers(raw: Raw, n_train: int, kernel: str) -> list[str]:
         rarest = int(np.unique(raw.parts["train"].y, return_counts=True)[1].min())
         # Each fold of the training rows most likely has two rows of every class.
         folds = (rarest if "test" in raw.parts else rarest * TRAIN) >= 2 * FOLDS
-        # The features of other kernels come near to a constant; of these columns none is one.
+        # The features of other kernels can approximate a constant; the features of the linear kernel cannot.
         bias = {"bias": 1} if kernel == "linear" else {}
         mapped = {"name": "newton_cv", **bias} if folds else {"name": "newton", "C": 1, **bias}
         exact = {"name": "libsvm_cv"} if folds and n_train <= QUICK_EXACT else {"name": "libsvm", "C": 1}
@@ -326,9 +327,9 @@ def _solvers(raw: Raw, n_train: int, kernel: str) -> list[str]:
         f"; cross-validation on the training rows chooses {'alpha' if 'ridge' in mapped['name'] else 'C'}"
     )
     return [
-        f"# a linear machine on the map's features{chosen * mapped['name'].endswith('_cv')}",
+        f"# a linear model on the map's features{chosen * mapped['name'].endswith('_cv')}",
         f"mapped: {in_yaml(mapped)}",
-        "# the exact method to compare with, slow on many rows: remove the # for it",
+        "# the exact method, for comparison; it is slow on many rows. Remove the # to run it",
         f"# exact: {in_yaml(exact)}",
     ]
 
@@ -342,25 +343,26 @@ def _task(raw: Raw) -> str:
 
 
 def _remarks(table: Table | None, target: str | None) -> list[str]:
-    """Return comments on columns of words, on missing values, and on what to look at, where there is any."""
+    """Return comments on columns of words, missing values, and columns to look at."""
     if table is None or target is None:
         return []
-    said = []
+    notes = []
     features = table.features(target)
     labels = [column for column in table.reports if column.name == target]
     if words := {column.name: column.n_distinct for column in features if column.holds == "words"}:
-        said.append(f"# Columns of words, with how many each has: {_counted(words)}.")
+        notes.append(f"# Columns of words, with the number of different words: {_counted(words)}.")
     if dates := [column.name for column in features if column.holds == "dates"]:
-        said.append(f"# Columns of dates, which become year, month, weekday and days: {', '.join(dates)}.")
+        notes.append(f"# Columns of dates, which become year, month, weekday and days: {', '.join(dates)}.")
     if missing := {column.name: column.n_missing for column in features if column.n_missing}:
-        said.append(f"# Missing values: {_counted(missing)}; `missing` says what takes their place.")
+        notes.append(f"# Missing values: {_counted(missing)}; `missing` says what replaces them.")
     if unlabelled := sum(column.n_missing for column in labels):
-        said.append(f"# Rows without a label, which are left out: {unlabelled:,}.")
+        notes.append(f"# Rows without a label, which are left out: {unlabelled:,}.")
     if useless := table.useless(target):
         left_out = "; ".join(f"{name} ({why})" for name, why in useless.items())
-        said.append(f"# Left out (`drop`): {left_out}.")
-    said += [f"# Look at {one.name}: {alike}." for one in [*labels, *features] if (alike := spelt_alike(one))]
-    return [plain(line) for line in said]
+        notes.append(f"# Left out (`drop`): {left_out}.")
+    looks = [(one.name, spelt_alike(one)) for one in [*labels, *features]]
+    notes += [f"# Look at {name}: {alike}." for name, alike in looks if alike]
+    return [plain(line) for line in notes]
 
 
 def _counted(counts: dict[str, int]) -> str:
@@ -369,7 +371,7 @@ def _counted(counts: dict[str, int]) -> str:
 
 
 def read_back(text: str) -> str:
-    """Return the text of a config as it is, after kfeat has read it: no other one is given out."""
+    """Return the text of a config unchanged, after checking that kfeat can read it."""
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "config.yaml"
         config.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""A model at work on files of any length, a block of rows at a time; its scores; what it says of itself."""
+"""Using a model on files of any length, in blocks of rows: predictions, scores, and a description."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ TITLE = {"decision_function": "score", "predict_proba": "probability"}
 
 
 def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
-    """Yield a file's rows in blocks, coded as training had them, read as those were if the format is theirs.
+    """Yield a file's rows in blocks, coded as in training; the same format is read with the same options.
 
     Raises DataError for rows that the model cannot take, and for a file that has none.
     """
@@ -40,15 +40,15 @@ def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
 
 
 def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], out: IO[str]) -> int:
-    """Write what the methods say of each row of a file, as CSV with a header, and return how many rows.
+    """Write the results of the methods for each row of a file, as CSV with a header; return how many rows.
 
     Raises ModelError for a method that the model does not have, DataError for bad rows.
     """
     for method in methods:
         if not hasattr(model, method):
             lacks = f"{type(model.solver_).__name__} has none; train with `kfeat fit --probabilities`"
-            alone = "a regression has values alone; leave the option out"
-            raise ModelError(f"--{OPTION[method]}: {lacks if classifies(model.solver_) else alone}")
+            only = "a regression predicts only values; leave the option out"
+            raise ModelError(f"--{OPTION[method]}: {lacks if classifies(model.solver_) else only}")
     n = 0
     for rows in _rows_of(model, path, labels=False):
         outputs = model.outputs(rows.X, methods, coded=True)
@@ -63,7 +63,7 @@ def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], ou
 
 
 def scores_of(task: str, found: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
-    """Return the accuracy, and that of the most frequent class alone; or the errors of a regression."""
+    """Return the accuracy, and that of always the most frequent class; or the errors of a regression."""
     if task == "regression":
         return regression_errors(y, found)
     most = np.unique(y, return_counts=True)[1].max()
@@ -102,8 +102,8 @@ def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
     known = np.isin(y, model.classes_)
     if not known.all():
         i, labels = int(np.argmin(known)), ", ".join(map(str, model.classes_))
-        told = f"expected one of the labels that the model knows, {labels}, got {y[i]}"
-        raise DataError(f"row {start + i + 1}: {told}")
+        message = f"expected one of the labels that the model knows, {labels}, got {y[i]}"
+        raise DataError(f"row {start + i + 1}: {message}")
     return y
 
 
@@ -140,7 +140,7 @@ def describe(model: KernelModel, path: Path) -> dict[str, Any]:
 
 
 def _part(estimator: Any) -> dict[str, Any]:
-    """Return the class of a map or solver, its parameters, and what took the place of those left out."""
+    """Return the class of a map or solver, its parameters, and the values learnt for those left out."""
     given = {key: value for key, value in estimator.get_params(deep=False).items() if key not in HANDED_IN}
     shown = {
         key: repr(value) if hasattr(value, "get_params") else plain(value)

@@ -1,4 +1,4 @@
-"""A child process that does the work of a search, so that it can be ended at any moment: the budget holds."""
+"""A child process that does the work of a search and can be ended at any time, so that the budget holds."""
 
 import logging
 import multiprocessing
@@ -32,9 +32,9 @@ class InProcess:
 
 
 class Assistant(InProcess):
-    """Answers questions to a `Bench` until a deadline; a question that is not answered in time ends it.
+    """Calls methods of a `Bench` in a process, which is ended if a call does not return in time.
 
-    The next question then starts another process, which loads the data anew.
+    The next call then starts another process, which loads the data again.
     """
 
     def __init__(self, threads: int, **bench: Any) -> None:
@@ -68,7 +68,7 @@ class Assistant(InProcess):
             kind, answer = self._connection.recv()
         except (EOFError, OSError):
             self.end()
-            return {"failed": "the process died, most likely for want of memory"}
+            return {"failed": "the process died, most likely because it ran out of memory"}
         return dict(answer)
 
     def _start(self) -> None:
@@ -100,7 +100,7 @@ def _serve(connection: Connection, bench: dict[str, Any]) -> None:
         except KfeatError as error:
             connection.send(("error", error))
             return
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # what C libraries say is no message of kfeat's
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # hides messages of C libraries
         connection.send(("ready", None))
         while True:
             method, question = connection.recv()
@@ -108,7 +108,7 @@ def _serve(connection: Connection, bench: dict[str, Any]) -> None:
 
 
 def _answer(bench: Any, method: str, question: Answer) -> Answer:
-    """Return the answer of a method; a candidate may ask for what cannot be done, and others go on."""
+    """Return the answer of a method; an exception becomes an answer too, so that other candidates go on."""
     try:
         answer = getattr(bench, method)(**question)
     except Exception as error:

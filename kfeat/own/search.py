@@ -1,7 +1,7 @@
 """A search within a budget of wall time: candidates on growing subsamples, then the test rows, once.
 
-Exact methods on the first rung are drawn by Optuna's TPE; maps of the best follow on the rungs above, and
-at last steps around the best. `kfeat.own.halving` says which candidate goes up a rung.
+Optuna's TPE draws exact methods for the first rung. Maps that approximate the best of them are tried on the
+rungs above, and finally steps around the best candidate. `kfeat.own.halving` says which one goes up a rung.
 """
 
 import warnings
@@ -27,9 +27,9 @@ from kfeat.own.journal import Journal, Row
 from kfeat.own.process import InProcess
 
 SEARCH = 0.7  # share of the budget after which no candidate begins; the rest trains the best on all rows
-REFLEXES = 0.2  # of the budget at most goes to the reflexes before any goes up a rung
-ONE_CANDIDATE = 0.25  # of the budget at most: a candidate that takes longer is ended
-QUICK = 0.04  # of the budget at most: such candidates go up a rung before slower ones
+REFLEXES = 0.2  # the largest share of the budget for the reflexes, before any candidate goes up a rung
+ONE_CANDIDATE = 0.25  # share of the budget: a candidate that takes longer is ended
+QUICK = 0.04  # share of the budget: candidates that take less go up a rung before slower ones
 CLOSING = 2.0  # seconds that writing the table and the figure takes
 MOST_OWN = 3
 MOST = 200  # candidates of one search
@@ -42,8 +42,8 @@ PATHS = {
     ("alpha", True): [10.0**k for k in range(-4, 2)],
 }
 STEP = 10**0.5
-SURE = 0.8  # of the time that remains is what a candidate may take by its estimate
-MAP_SECONDS = 2.0  # that the first map of a kernel takes, about
+SURE = 0.8  # the largest share of the remaining time for the estimated time of a candidate
+MAP_SECONDS = 2.0  # about the time of the first map of a kernel
 PATIENCE = 86400.0  # seconds for reading the data
 
 
@@ -62,7 +62,7 @@ class Tested:
 
 @dataclass(frozen=True)
 class Found:
-    """What a search ends with.
+    """The result of a search.
 
     `best` is the winner, `before` the best of the config's own candidates on as many rows. `quick` is the map
     with the fewest features within half a point of the best on its rows, `exact` the best exact method on the
@@ -83,13 +83,13 @@ class Found:
 
     @property
     def quickest(self) -> Tested | None:
-        """The quickest to predict of those that were trained and are within half a point of the best."""
+        """The tested candidate that predicts fastest of those within half a point of the best."""
         good = [one for one in self.tests if one.scored.n >= self.best.n and near(one.scored, self.best)]
         return min(good, key=lambda one: one.predict, default=None)
 
 
 class Search:
-    """One search: what there is to be asked, what is known, and until when."""
+    """One search within a budget."""
 
     def __init__(
         self, asked: InProcess, journal: Journal, budget: float, seed: int,
@@ -132,19 +132,25 @@ class Search:
         return Found(facts, scored, best, before, quick, exact, tests, n_kept, failed, keys)
 
     def _facts(self) -> Facts:
-        answer = self._asked.ask("facts", monotonic() + PATIENCE)  # known or not: the process is ready then
+        answer = self._asked.ask("facts", monotonic() + PATIENCE)  # this starts the process too
         if answer is None or "failed" in answer:
             raise ConfigError(f"the data cannot be used: {answer['failed'] if answer else 'no answer'}")
         return Facts(**answer)
 
     def _winner(self, facts: Facts) -> Scored:
-        """Return the best, or one near it that the rest of the budget most likely can train on all rows."""
+        """Return the best, or one that can most likely be trained on all rows in the budget left.
+
+        That one is near the best, or the best would take longer than the whole budget.
+        """
         scored = self._scored()
         rest = (1 - SEARCH) * self._budget
-        best = winner(scored)
-        quick = winner(one for one in scored if one.seconds * grown(one, facts.n_train) < rest)
+
+        def training(one: Scored) -> float:
+            return one.seconds * grown(one, facts.n_train)
+
+        best, quick = winner(scored), winner(one for one in scored if training(one) < rest)
         if best:
-            return quick if quick and near(quick, best) else best
+            return quick if quick and (near(quick, best) or training(best) > self._budget) else best
         reasons = "; ".join(sorted({one.reason for one in scored})[:3])
         if scored and not any(one.took_too_long for one in scored):
             raise ConfigError(f"no candidate could be scored: {reasons}")
@@ -154,7 +160,7 @@ class Search:
         )
 
     def _candidates(self, own: Sequence[Candidate], facts: Facts, sizes: Sequence[int]) -> None:
-        """Score candidates until time is over or nothing gets better; who may go up a rung goes first."""
+        """Score candidates until time is over or nothing gets better, first those that may go up a rung."""
         proposals = Proposals(facts, self._seed)
         n_reflexes = min(len(reflexes(facts)) + len(reflexes(facts, "own")), MOST)
         reflexes_end = monotonic() + REFLEXES * self._budget
@@ -197,7 +203,7 @@ class Search:
         return None
 
     def _next_step(self, best: Scored, scored: Sequence[Scored], facts: Facts) -> Step | None:
-        """Return what differs from the best in one step and was not scored on its rows."""
+        """Return a candidate one step from the best that was not scored on the same rows."""
         done = {one.candidate.key for one in scored if one.n == best.n}
         for candidate in neighbours(best.candidate, facts):
             grows = max(candidate.size / (best.candidate.size or 1), 1.0) ** 2.3  # n D^2, and D^3 beside it
@@ -207,7 +213,7 @@ class Search:
         return None
 
     def _fits(self, one: Scored, n: int, best: bool = True) -> bool:
-        """Tell whether there most likely is the time for a candidate on n rows; more of it for the `best`."""
+        """Return whether there is most likely time for a candidate on n rows; the `best` may take more."""
         longest = self._longest if best else QUICK * self._budget
         return one.seconds * grown(one, n) < SURE * min(longest, self._search_end - monotonic())
 
@@ -238,12 +244,12 @@ class Search:
         return row
 
     def _scored(self) -> list[Scored]:
-        """Return what is known; who took too long is known as long as the limit is no longer."""
+        """Return the scores; a candidate that took too long counts only if the limit is not longer now."""
         rows = [row for row in self._journal.rows.values() if "candidate" in row]
         return [_of_row(row) for row in rows if row.get("limit", inf) >= self._longest]
 
     def _test(self, one: Scored, n_train: int) -> Tested | str | None:
-        """Return how a candidate does on the test rows, from an earlier call if there was one, or why not."""
+        """Return a candidate's result on the test rows, perhaps of an earlier call, or why there is none."""
         key = digest(["test", one.candidate.key, one.value])[:16]
         row = self._journal.rows.get(key)
         if row is None or "failed" in row:
@@ -262,7 +268,7 @@ class Proposals:
     """New exact methods: the reflexes in turn, then those that Optuna's TPE draws."""
 
     def __init__(self, facts: Facts, seed: int) -> None:
-        import optuna  # half a second that only a search needs
+        import optuna  # here, since its import takes half a second
 
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         with warnings.catch_warnings():
@@ -287,7 +293,7 @@ class Proposals:
         return trial, suggested(trial, self._facts)
 
     def tell(self, trial: Any, row: Row | None) -> None:
-        """Say what the candidate scored, if it did."""
+        """Report the candidate's score, if it has one."""
         score = None if row is None else row.get("score")
         self._study.tell(trial, score, state=self._failed if score is None else None)
 

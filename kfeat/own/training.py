@@ -1,4 +1,4 @@
-"""From a config to a trained model: its one trial, the data, and what is known of the training."""
+"""Training the model of a config: its one trial, the data, and the facts about the training."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,12 +29,12 @@ SHOWN = 6  # values of one key in a message
 def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) -> Trial:
     """Return the first repeat of the one method of an experiment; with `all_rows`, trained on all of them.
 
-    Raises ConfigError, naming what there is to choose from, where the experiment has several datasets,
+    Raises ConfigError, naming the choices, where the experiment has several datasets,
     protocols, kernels, maps or solvers, or a measure.
     """
     trials = [trial for trial in planned(experiment, **access) if trial.repeat == 0]
     if any(trial.measure is not None for trial in trials):
-        raise ConfigError(f"{experiment.path}: a `measure` trains nothing; give `solvers` in its place")
+        raise ConfigError(f"{experiment.path}: a `measure` trains nothing; give `solvers` instead")
     if all_rows:
         split = {"split": All(kind="all", seed=0)}
         whole = [replace(trial, protocol=trial.protocol.model_copy(update=split)) for trial in trials]
@@ -62,8 +62,8 @@ def _choices(trials: Sequence[Trial]) -> list[str]:
 def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, **access: Any) -> KernelModel:
     """Return the model of a trial: with the same data, seeds and numbers as the row that `kfeat run` makes.
 
-    Raises DataError for bad data, SolverError where the solver is for another task or does not come to an
-    end, ModelError for probabilities that there cannot be.
+    Raises DataError for bad data, SolverError where the solver is for another task or does not finish,
+    ModelError where probabilities are not possible.
     """
     assert trial.solver is not None
     out_of_core, protocol = trial.memory == "out_of_core", trial.protocol
@@ -118,7 +118,7 @@ def _in_batches(feature_map: Any, X: Any, how: str) -> Any:
 
 
 def _reading_of(source: Source) -> Reading:
-    """Return how the files of a dataset are read, with the format named; of no files, the defaults."""
+    """Return how the files of a dataset are read, with the format named; without files, the defaults."""
     if isinstance(source, FileSource):
         reading, path = source.reading, source.path
     else:

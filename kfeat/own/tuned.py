@@ -1,4 +1,4 @@
-"""From a config to what a search is about, and from what it has found back to a config."""
+"""The setup of a search from a config, and a config from the result of the search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,16 +38,16 @@ class Setup:
     identity: str
 
     def bench(self, seed: int, access: dict[str, Any]) -> dict[str, Any]:
-        """Return what a `Bench` is made with."""
+        """Return the arguments of a `Bench`."""
         data = {"source": self.source, "protocol": self.protocol, "random_state": self.random_state}
         return {"data": {**data, "access": access}, "seed": seed, "options": self.options}
 
 
 def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
-    """Return what a search of this config is about; reads the data.
+    """Return the setup of a search for this config; reads the data.
 
-    Where each repeat draws a split of its own, the search has that of the first. Raises ConfigError where
-    there are several datasets or protocols.
+    If each repeat draws its own split, the search uses that of the first. Raises ConfigError where there are
+    several datasets or protocols.
     """
     sources = experiment.datasets
     protocols = list(dict.fromkeys(one for each in experiment.settings for one in each.protocols))
@@ -59,8 +59,8 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
             )
     if protocols[0].split.kind == "all":
         raise ConfigError(
-            f"{experiment.path}: with `split: all` the rows that choose would be those that score; choose "
-            "another, as in --set 'protocol.split={kind: fraction, train: 0.8, seed: 0}'"
+            f"{experiment.path}: with `split: all` the test rows would choose the method; choose another "
+            "split, as in --set 'protocol.split={kind: fraction, train: 0.8, seed: 0}'"
         )
     here = experiment.settings[0]
     source, protocol = sources[0], protocols[0]
@@ -105,7 +105,7 @@ def check_place(path: Path) -> None:
 
 
 def tuned_config(setup: Setup, one: Scored, sentences: list[str]) -> str:
-    """Return the config's text: one candidate on the data, with what is known of it as comments."""
+    """Return the config's text: one candidate on the data, with the `sentences` as comments."""
     candidate, experiment = one.candidate, setup.experiment
     lines = [
         f"{MARK}{plain(str(experiment.path))}`.",
@@ -135,9 +135,9 @@ def _source(source: Any) -> Any:
 
 
 def _protocol(setup: Setup, scale: str) -> dict[str, Any]:
-    """Return the protocol; a split that each repeat would draw anew is fixed as the search had it.
+    """Return the protocol; a split that each repeat would draw again is fixed to the split of the search.
 
-    Otherwise the next repeat would test on rows by which something was chosen here.
+    Otherwise other repeats would test on rows that the search used to choose.
     """
     protocol = setup.protocol
     given = protocol.given() | ({} if scale == "own" else {"scale": scale})

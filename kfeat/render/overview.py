@@ -1,17 +1,17 @@
 """Many experiments at once: the scoreboard of `kfeat check --all`, and what the page of a paper says."""
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kfeat.analysis import claims as claim_verdicts
 from kfeat.analysis import numbers as number_verdicts
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.standing import UNEXPLAINED, Difference, Standing
-from kfeat.analysis.tallies import KINDS, tallies
+from kfeat.analysis.tallies import OF_PAPERS, PRINTED, SHORT, in_short, tallies
 from kfeat.render.escapes import markdown_table, markdown_verdict
 from kfeat.render.terminal import LONGEST, paragraph, table
 from kfeat.render.text import time
-from kfeat.render.verdicts import claim_lines, claim_notes, said_of
+from kfeat.render.verdicts import said_of
 
 HEADERS = ("config", "rows from", "numbers", "claims", "own claims", "cells", "time")
 LEGEND = (
@@ -20,22 +20,6 @@ LEGEND = (
     "time: what the rows took, one after another; a row that several configs share counts in each",
 )
 CELLS = "cells: ours held against the published rows"
-NUMBER_SHARES = {
-    number_verdicts.WITHIN_ERROR: "agree",
-    number_verdicts.WITHIN_SLACK: "agree",
-    number_verdicts.OPEN: "open",
-    number_verdicts.EXPLAINED: "differ, explained",
-    number_verdicts.UNEXPLAINED: "differ, not explained",
-    number_verdicts.MISSING: "missing",
-}
-CLAIM_SHARES = {
-    claim_verdicts.REPRODUCED: "reproduced",
-    claim_verdicts.DIRECTION_ONLY: "in direction only",
-    claim_verdicts.OPEN: "open",
-    claim_verdicts.EXPLAINED: "not reproduced, explained",
-    claim_verdicts.UNEXPLAINED: "not reproduced, not explained",
-    claim_verdicts.MISSING: "missing",
-}
 
 
 def passes(standings: Sequence[Standing]) -> bool:
@@ -43,14 +27,19 @@ def passes(standings: Sequence[Standing]) -> bool:
     return any(item.has_rows for item in standings) and all(item.passes for item in standings)
 
 
-def terminal(standings: Sequence[Standing], width: int | None = None) -> str:
-    """Return the scoreboard for a terminal with `width` characters a line."""
+def terminal(standings: Sequence[Standing], width: int | None = None, details: bool = True) -> str:
+    """Return the scoreboard for a terminal with `width` characters a line.
+
+    With `details` it says what differs and is missing of each config, and has all tallies; without them it
+    says so of those configs alone that fail.
+    """
     lines = [_line(item, item.experiment.name) for item in standings]
     board = table(HEADERS, lines, min(LONGEST, width or LONGEST), range(1, 6))
     legend = "\n".join(paragraph(line, "", width) for line in (*LEGEND, CELLS))
-    counted = "\n".join(paragraph(line, "", width) for line in tally_lines(standings))
-    details = filter(None, (_details(item, width) for item in standings))
-    return "\n\n".join([board, legend, *details, counted]) + "\n"
+    counted = tally_lines(standings) if details else in_short(standings)
+    tallied = "\n".join(paragraph(line, "", width) for line in counted)
+    named = (_details(one, width) for one in standings if details or (one.has_rows and not one.passes))
+    return "\n\n".join([board, legend, *filter(None, named), tallied]) + "\n"
 
 
 def markdown(standings: Sequence[Standing], results: Path) -> str:
@@ -75,37 +64,35 @@ def markdown(standings: Sequence[Standing], results: Path) -> str:
     ]
     shown = [[line[i] for i in varying] for line in lines]
     board = markdown_table([HEADERS[i] for i in varying], shown, str)
-    parts = [bullets(tally_lines(standings)), board, bullets(LEGEND)]
-    if named := not_explained(standings):
-        parts += ["Not explained:", bullets(named)]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([bullets(in_short(standings)), board, bullets(LEGEND)]) + "\n"
 
 
 def papers(standings: Sequence[Standing], results: Path) -> str:
-    """Return a line for each paper with a page of its own, for a Markdown file beside `results`.
-
-    What is neither open nor missing agrees, within the error or the slack, or it differs; a claim is
-    reproduced or not, in between where it holds in direction alone.
-    """
+    """Return a line for each paper with a page of its own, for a Markdown file beside `results`."""
     lines = []
     for page in sorted(results.glob("*/README.md")):
         part = [one for one in standings if one.experiment.name.startswith(f"{page.parent.name}/")]
         counts = {tally.what: tally.counts for tally in tallies(part)}
-        if "printed numbers" in counts or KINDS["paper"] in counts:
-            title = page.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ").partition(":")[0]
-            numbers, claims = counts.get("printed numbers", {}), counts.get(KINDS["paper"], {})
-            link = f"[{title}]({page.as_posix()})"
-            lines.append([link, _shared(numbers, NUMBER_SHARES), _shared(claims, CLAIM_SHARES)])
-    return markdown_table(("paper", "printed numbers", "claims of the text"), lines, str)
+        if PRINTED in counts or OF_PAPERS[0] in counts:
+            title, finding, *_ = opening(page.read_text(encoding="utf-8"))
+            shares = [_agreeing(counts.get(kind, {})) for kind in (PRINTED, OF_PAPERS[0])]
+            lines.append([f"[{title.partition(':')[0]}]({page.as_posix()})", finding, *shares])
+    return markdown_table(("paper", "finding", "numbers that agree", "claims that agree"), lines, str)
 
 
-def _shared(counts: Mapping[str, int], shares: Mapping[str, str]) -> str:
-    """Return the total and how many there are of each kind of verdict, such as `52: 38 agree, 2 differ`."""
-    found: dict[str, int] = {}
-    for verdict, n in counts.items():
-        found[shares[verdict]] = found.get(shares[verdict], 0) + n
-    shown = ", ".join(f"{n} {kind}" for kind, n in found.items())
-    return f"{sum(found.values())}: {shown}" if found else "–"
+def opening(page: str) -> tuple[str, str, str, str]:
+    """Return the title of a paper's page, its finding in a sentence, the sentences on it, and the rest."""
+    title, _, rest = page.partition("\n")
+    found = re.search(r"<!-- finding \S+ -->\n\*\*(.+?)\*\*\n(.*?)<!-- end -->", rest, re.DOTALL)
+    if found is None:
+        return title.removeprefix("# ").strip(), "", "", rest
+    return title.removeprefix("# ").strip(), found[1], found[2].strip(), rest[found.end() :]
+
+
+def _agreeing(counts: Mapping[str, int]) -> str:
+    """Return how many agree, such as `38 of 52`."""
+    agree = sum(n for verdict, n in counts.items() if verdict in SHORT["agree"])
+    return f"{agree} of {sum(counts.values())}" if counts else "–"
 
 
 def not_explained(standings: Sequence[Standing]) -> list[str]:
@@ -201,21 +188,3 @@ def _sides(item: number_verdicts.NumberVerdict, one: number_verdicts.Reproductio
 def bullets(lines: Iterable[str]) -> str:
     """Return the lines as a list in Markdown."""
     return "\n".join(f"- {markdown_verdict(line)}" for line in lines)
-
-
-def summary(standing: Standing) -> str:
-    """Return the verdicts on an experiment in Markdown: what is printed in a line each, claims in a table."""
-    lost = "printed, but lost"
-    lines = [x for x in tally_lines([standing]) if x.startswith("printed") and not x.startswith(lost)]
-    for item in standing.numbers:
-        for one in item.reproductions:
-            if item.of(one) not in number_verdicts.AGREE:
-                said = said_of(item.number, item.cited, item.verdict)
-                lines.append(f"{_sides(item, one, standing)}; {item.of(one)}. {said}".rstrip())
-    parts = [bullets(lines)] if lines else []
-    if standing.claims:
-        board = [[f"{text} ({where})", *beside] for text, where, *beside in claim_lines(standing)]
-        parts.append(markdown_table(("claim", "ours", "paper", "verdict"), board, markdown_verdict))
-        if notes := claim_notes(standing):
-            parts.append(bullets(notes))
-    return "\n\n".join(parts)

@@ -69,10 +69,11 @@ def _texts(papers: Sequence[front.Paper]) -> Iterator[tuple[str, str]]:
     for item in files("kfeat.site").joinpath("static").iterdir():
         yield item.name, item.read_text(encoding="utf-8")
     yield page(
-        "index.html", board=front.scoreboard(papers), columns=front.COLUMNS, reasons=front.reasons(papers),
+        "index.html", board=front.scoreboard(papers), columns=front.COLUMNS,
         figure=front.speed_ups(standings), size=(front.WIDTH, front.HEIGHT),
         margins=(front.LEFT, front.RIGHT, front.TOP, front.BOTTOM),
     )  # fmt: skip
+    yield page("differences.html", reasons=front.reasons(papers))
     for paper in papers:
         sections = [section(one, known) for one in paper.standings]
         yield page(paper.page, "paper.html", paper=paper, sections=sections)

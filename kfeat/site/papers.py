@@ -1,4 +1,4 @@
-"""The papers in their order, and the front page: scoreboard, what is not reproduced, and what maps gain."""
+"""The papers in their order with what was found, the scoreboard, what is not reproduced, what maps gain."""
 
 import re
 from collections.abc import Sequence
@@ -9,15 +9,18 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
 from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell, by_setting, exact_of
 from kfeat.analysis.names import cell_names
 from kfeat.analysis.standing import Standing
-from kfeat.analysis.tallies import KINDS, Tally, tallies
+from kfeat.analysis.tallies import KINDS, Tally, in_short, tallies
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
-from kfeat.render.overview import alike
+from kfeat.render.overview import alike, opening
 from kfeat.render.terminal import TONES
 from kfeat.render.text import ratio
 from kfeat.site import links
@@ -47,11 +50,16 @@ NEAR = 1.0  # points of accuracy that count as no loss
 
 @dataclass(frozen=True)
 class Paper:
-    """A folder of configs: what it is called, and how its configs stand, in the order of the paper."""
+    """A folder of configs: its title, how its configs stand, in the order of the paper, and what was found.
+
+    `finding` is a sentence, `story` the paragraphs that follow it.
+    """
 
     folder: str
     title: str
     standings: Sequence[Standing]
+    finding: str = ""
+    story: str = ""
 
     @property
     def short(self) -> str:
@@ -69,6 +77,25 @@ class Paper:
         found = (one.experiment.reported for one in self.standings)
         return next((one.source for one in found if one is not None), "")
 
+    @property
+    def told(self) -> Markup:
+        """Return the paragraphs as HTML; a link to a config's published table leads to its section."""
+
+        def section(match: re.Match[str]) -> str:
+            return f'href="#{links.anchor(f"{self.folder}/{match[1]}")}"'
+
+        def page(match: re.Match[str]) -> str:
+            return f'href="{links.paper(match[1])}"'
+
+        html = MarkdownIt("commonmark", {"html": False}).render(self.story)
+        html = re.sub(r'href="([\w-]+)/table\.md"', section, html)
+        return Markup(re.sub(r'href="\.\./([\w-]+)/README\.md"', page, html))
+
+    @property
+    def short_tallies(self) -> list[str]:
+        """Return how many printed numbers and claims agree, differ and are undecided, a line each."""
+        return in_short(self.standings)
+
     @cached_property
     def tallies(self) -> dict[str, Tally]:
         """Return how many of each kind have each verdict."""
@@ -79,7 +106,8 @@ def papers(standings: Sequence[Standing], results: Path) -> list[Paper]:
     """Return the papers by name, those first that print numbers; kfeat's own configs are the last.
 
     The order of a paper is that in which its README in `results` names the configs; others follow by name.
-    The first heading of that README is the title; without one it is the name of the folder in words.
+    The first heading of that README is the title; without one it is the name of the folder in words. Below it
+    is what was found.
     """
     groups: dict[str, list[Standing]] = {}
     for one in standings:
@@ -88,10 +116,10 @@ def papers(standings: Sequence[Standing], results: Path) -> list[Paper]:
     for name, members in groups.items():
         path = results / name / "README.md"
         readme = path.read_text(encoding="utf-8") if path.is_file() else ""
-        heading = re.match(r"# (.+)", readme)
+        title, finding, story, readme = opening(readme)
         words = "kfeat's own" if name == links.OWN else name.replace("_", " ").title()
         placed = sorted(members, key=lambda one: (_position(one.experiment, readme), one.experiment.name))
-        found.append(Paper(name, heading[1].strip() if heading else words, placed))
+        found.append(Paper(name, title or words, placed, finding, story))
     return sorted(found, key=_rank)
 
 
@@ -102,9 +130,8 @@ def _rank(paper: Paper) -> tuple[bool, int, str]:
 
 def _position(experiment: Experiment, readme: str) -> int:
     local = experiment.name.rpartition("/")[2]
-    marks = (f"]({local}/table.md)", f"{experiment.name} -->", f"{experiment.name}.yaml")
-    found = [at for at in map(readme.find, marks) if at >= 0]
-    return min(found, default=len(readme))
+    marks = (f"{experiment.name} -->", f"]({local}/table.md)", f"{experiment.name}.yaml")
+    return next((at for mark in marks if (at := readme.find(mark)) >= 0), len(readme))
 
 
 def scoreboard(found: Sequence[Paper]) -> list[dict[str, Any]]:
@@ -152,13 +179,13 @@ def speed_ups(standings: Sequence[Standing]) -> dict[str, Any] | None:
             exact = exact_of(peers[0], peers)
             for cell in peers:
                 if point := _gain(cell, exact):
-                    said = f"{names[id(cell)]}: {text.factor(point[0])} as quick, {point[1]:+.2f} points"
+                    said = f"{names[id(cell)]}: {text.factor(point[0])} the speed, {point[1]:+.2f} points"
                     found.setdefault(cell.trial.cell, (*point, said))
     return _drawn(list(found.values())) if found else None
 
 
 def _gain(cell: Cell, exact: Cell | None) -> tuple[float, float] | None:
-    """Return how many times as quick a map's cell is, and its accuracy less the exact one's."""
+    """Return how many times faster a map's cell is, and its accuracy less the exact one's."""
     if cell.trial.map is None or exact is None or not (cell.score and exact.score):
         return None
     number = ratio(exact, cell, "fit").number
@@ -168,7 +195,7 @@ def _gain(cell: Cell, exact: Cell | None) -> tuple[float, float] | None:
 
 
 def _drawn(points: Sequence[tuple[float, float, str]]) -> dict[str, Any]:
-    """Return the figure of points (times as quick, points of accuracy, name)."""
+    """Return the figure of points (times faster, points of accuracy, name)."""
     speeds, near = [x for x, _, _ in points], [x for x, y, _ in points if y >= -NEAR]
     low = floor(log10(min(speeds)))
     high = max(low + 1, ceil(log10(max(speeds))))
@@ -182,11 +209,11 @@ def _drawn(points: Sequence[tuple[float, float, str]]) -> dict[str, Any]:
 
     levels = (LEAST, -15.0, -10.0, -5.0, 0.0, MOST)
     quicker = sum(x > 1 for x in speeds)
-    said = f"{len(points)} methods beside exact LIBSVM on the same data: {quicker} are quicker"
+    said = f"{len(points)} methods beside exact LIBSVM on the same data: {quicker} are faster"
     if near:
         said += (
-            f". Of the {len(near)} within {NEAR:g} point of its accuracy or above, half are more than "
-            f"{text.factor(median(near))} as quick, and the quickest {text.factor(max(near))}"
+            f". {len(near)} lose at most {NEAR:g} point of its accuracy: half of these are more than "
+            f"{text.factor(median(near))} faster, and the fastest is {text.factor(max(near))} faster"
         )
     return {
         "dots": [(across(x), upward(y), y >= -NEAR, name) for x, y, name in points],

@@ -1,4 +1,4 @@
-"""What all solvers have in common: one contract, checked data, weights of classes, scikit-learn's view."""
+"""The base class of all solvers: their interface, checks of data, class weights, and scikit-learn's tags."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
@@ -26,16 +26,16 @@ from kfeat.kernels.operands import canonical
 from kfeat.parameters import check_parameters
 from kfeat.solvers.dask_batches import as_batches
 
-# What several constructors take.
+# Types of parameters that several constructors take.
 AboveZero = Annotated[FiniteFloat, Gt(0)]
 NotNegative = Annotated[FiniteFloat, Ge(0)]
 ClassWeight = dict[Any, float] | Literal["balanced"] | None
 Task = Literal["classification", "regression"]
-# How a solver trains on features that do not fit in memory: it passes over batches of them, once or again and
-# again; it reads an array that is mapped from a file; or not at all.
+# How a solver trains on features that do not fit in memory: it passes over batches of them, once or several
+# times; it reads an array that is mapped from a file; or it cannot.
 OutOfCore = Literal["one pass", "passes", "mapped file", "no"]
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "order": "C"}
-LARGEST = float(np.sqrt(np.finfo(np.float64).max)) / 4  # the square of which is finite, also times a few
+LARGEST = float(np.sqrt(np.finfo(np.float64).max)) / 4  # its square is finite, even multiplied by a few
 
 
 @dataclass(frozen=True)
@@ -51,23 +51,23 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def available_when(condition: Callable[[Any], bool]) -> Callable[[Method], Method]:
-    """Make a method exist only where the condition holds (scikit-learn's available_if, typed)."""
+    """Make a method exist only if the condition holds (scikit-learn's available_if with types)."""
     decorate: Callable[[Method], Method] = available_if(condition)
     return decorate
 
 
 def classifies(solver: "Solver") -> bool:
-    """Tell whether decision values exist, as they do for classifiers only."""
+    """Return whether the solver is a classifier, so that decision values exist."""
     return solver.task == "classification"
 
 
 def finite(fit: Method) -> Method:
-    """Return a method that fits, raising SolverError where what it learnt is not finite."""
+    """Wrap a `fit` method so that it raises SolverError if the learnt coefficients are not finite."""
 
     @wraps(fit)
     def checked(self: Any, *data: Any, **more: Any) -> Any:
         try:
-            with np.errstate(all="ignore"):  # what overflows is seen in the coefficients
+            with np.errstate(all="ignore"):  # an overflow shows in the coefficients
                 fit(self, *data, **more)
         except MemoryError as error:
             raise SolverError(f"{type(self).__name__}: {error}: take fewer rows or features") from None
@@ -85,7 +85,7 @@ def finite(fit: Method) -> Method:
 
 
 class Solver(BaseEstimator):
-    """A classifier or a regression, trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
+    """A classifier or a regressor, trained by `fit(X, y)`; X dense or CSR, float32 or float64, shape (n, d).
 
     Newton, Ridge and RidgeCV also take `kfeat.batches.Batches` of rows, or a Dask array. Classifiers have
     `classes_` (sorted) and `decision_function`, with scikit-learn's signs and columns.
@@ -96,11 +96,11 @@ class Solver(BaseEstimator):
         The primal objective at the solution, summed over the one-against-rest subproblems of several classes
         (LIBSVM: the dual objective, which is maximised and equals the primal at the optimum).
     n_iter_, converged_ : int, bool
-        The number of iterations, the most over several subproblems; whether its own tolerance was met.
+        The number of iterations (the maximum over subproblems), and whether the tolerance was reached.
     stop_reason_, finished_by_ : str
-        "tolerance", or what stopped it; who finished it, such as "-s 2".
+        "tolerance", or what stopped the solver; and which solver finished, such as "-s 2".
     subproblems_, times_ : tuple of Subproblem, dict
-        All that for each subproblem; wall seconds by phase.
+        The same for each subproblem; and wall seconds by phase.
     """
 
     algorithm_version: ClassVar[int] = 1
@@ -110,12 +110,12 @@ class Solver(BaseEstimator):
 
     @property
     def task(self) -> Task:
-        """What this solver, with these parameters, is for."""
+        """The task of this solver with these parameters."""
         return "classification"
 
     @abstractmethod
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return a label or a value per row of X."""
+        """Return a label or a value for each row of X."""
 
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy (classification) or the coefficient of determination (regression)."""
@@ -123,11 +123,11 @@ class Solver(BaseEstimator):
         return float(measure(y, self.predict(X)))
 
     def learnt_parameters(self) -> dict[str, float]:
-        """Return what took the place of parameters that were left to the data or to a library, by name."""
+        """Return the values of parameters that the data or a library determined, by name."""
         return {}
 
     def _check(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """Return X and y checked; for classification y holds positions in `classes_`, which is set."""
+        """Return checked X and y; for classification, set `classes_` and return positions in it as y."""
         check_parameters(self)
         regression = self.task == "regression"
         X = as_batches(X)
@@ -153,7 +153,7 @@ class Solver(BaseEstimator):
         return X, codes
 
     def _targets_beside(self, X: Batches, y: Any) -> NDArray[Any]:
-        """Return y, checked to stand beside the rows of X, whose numbers are checked as they are used."""
+        """Return y, checked to have one target per row of X; the numbers in X are checked when used."""
         if self.out_of_core not in ("passes", "one pass"):
             able = "Newton, Ridge, and RidgeCV with folds"
             raise DataError(
@@ -166,7 +166,7 @@ class Solver(BaseEstimator):
         return y
 
     def _report(self, subproblems: Sequence[Subproblem]) -> None:
-        """Set the attributes that tell how the solve went."""
+        """Set the attributes that describe how the solver ended."""
         self.subproblems_ = tuple(subproblems)
         self.n_iter_ = max(one.iterations for one in subproblems)
         reasons = sorted({one.stop_reason for one in subproblems} - {"tolerance"})
@@ -175,7 +175,7 @@ class Solver(BaseEstimator):
         self.finished_by_ = ", ".join(sorted({one.finished_by for one in subproblems}))
 
     def _check_again(self, X: Any) -> Any:
-        """Return X checked against what was seen in fit."""
+        """Return X, checked to have the same features as in fit."""
         validation.check_is_fitted(self)
         if isinstance(X, Batches):
             if X.shape[1] != self.n_features_in_:
@@ -198,7 +198,7 @@ class Solver(BaseEstimator):
 
 
 def check_size(what: str, values: Any) -> None:
-    """Raise DataError where values are NaN, or sums of their squares overflow double precision."""
+    """Raise DataError if values are NaN, or if sums of their squares overflow double precision."""
     stored = values.data if issparse(values) else values
     largest = max(abs(float(stored.max(initial=0))), abs(float(stored.min(initial=0))))
     if not largest <= LARGEST / np.sqrt(max(stored.size, 1)):
@@ -211,20 +211,20 @@ def resolved_kernel(kernel: Any, X: Any) -> Kernel:
         return Linear()
     if not isinstance(kernel, Kernel):
         raise UnsupportedKernelError(
-            f"kernel: expected one of kfeat.kernels, Polynomial(2) say, got {kernel!r}"
+            f"kernel: expected one of kfeat.kernels, such as Polynomial(2), got {kernel!r}"
         )
     kernel.check()
-    own: Kernel = clone(kernel)  # the one given may be changed and trained with again
+    own: Kernel = clone(kernel)  # the caller may change and reuse the given kernel
     return own.resolve(X, 0)
 
 
 def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the factor of C for each of the `classes`, shape (classes,); y (n,) holds positions in these.
+    """Return the factor of C for each of the `classes`, shape (classes,); y (n,) has positions in these.
 
-    A class that a mapping does not name has the factor 1. Raises ParameterError for a label that is none of
-    the classes, and for factors that are not finite and above 0.
+    A class that a mapping does not name has the factor 1. Raises ParameterError for a label that is not one
+    of the classes, and for factors that are not finite and above 0.
     """
-    if isinstance(class_weight, dict):  # scikit-learn takes the words "0" and "1" for numbers
+    if isinstance(class_weight, dict):  # scikit-learn would take the texts "0" and "1" as numbers
         labels = classes.tolist()
         refuse_unknown([label for label in class_weight if label not in labels], labels)
         factors = np.array([class_weight.get(label, 1.0) for label in labels], dtype=float)
@@ -238,10 +238,10 @@ def class_factors(class_weight: Any, classes: NDArray[Any], y: NDArray[Any]) -> 
 
 
 def weights_of_codes(class_weight: Any, label_names: Sequence[str]) -> Any:
-    """Return class weights by the codes 0, 1, ... of `label_names`, where a mapping names these words.
+    """Return class weights by the codes 0, 1, ... of `label_names`, if a mapping uses these names.
 
-    A number stands for the word that it spells; where none spells one, numbers are the codes. Raises
-    ParameterError for a label that is none of the words.
+    A number also means the name with the same text; if no key matches a name, numbers are codes. Raises
+    ParameterError for a label that is not one of the names.
     """
     codes = {name: code for code, name in enumerate(label_names)}
     if not isinstance(class_weight, dict) or not any(str(label) in codes for label in class_weight):
@@ -251,13 +251,13 @@ def weights_of_codes(class_weight: Any, label_names: Sequence[str]) -> Any:
 
 
 def refuse_unknown(unknown: Sequence[Any], labels: Sequence[Any]) -> None:
-    """Raise ParameterError where there are labels that no row has."""
+    """Raise ParameterError if there are labels that no row has."""
     if unknown:
         raise ParameterError(f"class_weight: there are no rows of {unknown}; the classes are {list(labels)}")
 
 
 def with_codes(solver: Any, label_names: Sequence[str]) -> Any:
-    """Return the solver, its class weights set by code, for labels that are codes of `label_names`."""
+    """Return the solver with its class weights by codes, for labels that are codes of `label_names`."""
     weights = getattr(solver, "class_weight", None)
     coded = weights_of_codes(weights, label_names)
     return solver if coded is weights else solver.set_params(class_weight=coded)
@@ -266,7 +266,7 @@ def with_codes(solver: Any, label_names: Sequence[str]) -> Any:
 def relative_error(y: Any, predicted: Any) -> float:
     """Return ||predicted - y|| / ||y||, as Chang, Li, Yang and Poczos (IJCAI 2017) report it."""
     y, predicted = (np.asarray(values, dtype=np.float64) for values in (y, predicted))
-    with np.errstate(divide="ignore", invalid="ignore"):  # inf or nan where all of y is 0
+    with np.errstate(divide="ignore", invalid="ignore"):  # inf or nan if y is 0
         return float(np.linalg.norm(predicted - y) / np.linalg.norm(y))
 
 

@@ -1,4 +1,4 @@
-"""Cross-validation over one parameter, such as C: folds are cut once, and each takes all values in turn."""
+"""Cross-validation over one parameter, such as C: the folds are made once and used for all values."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ MOST_STEPS = 10_000
 
 
 def geometric_grid(smallest: float, largest: float, factor: float) -> NDArray[np.float64]:
-    """Return smallest * factor^k, k = 0, 1 ..., up to the largest (to rounding), or raise ParameterError."""
+    """Return smallest * factor^k, k = 0, 1, ..., up to the largest; raises ParameterError if impossible."""
     if largest < smallest:
         raise ParameterError(f"a grid from {smallest} up to {largest} is empty: exchange the two")
     steps = floor((log(largest) - log(smallest)) / log(factor) + 1e-9)
@@ -47,8 +47,8 @@ def grid_scores(
 ) -> NDArray[np.float64]:
     """Return `solver.score` on each held-out fold for each value of the parameter, (folds, len(values)).
 
-    A solver with `warm_start` goes along the values from its last solution, so give them in order. Folds are
-    stratified for classification, drawn from `random_state`; X is cut once per fold, not once per value.
+    A solver with `warm_start` starts each value from its last solution, so the values should be in order.
+    Folds are random with the seed `random_state`, stratified for classification. X is split once per fold.
     """
     X, y = as_operand(X), np.asarray(y)
     stratified = solver.task == "classification"
@@ -70,12 +70,12 @@ def grid_scores(
 
 
 class ChoosesC(Solver):
-    """A solver whose C is chosen by cross-validation on the training rows, then trained on all of them.
+    """A solver that chooses C by cross-validation on the training rows, then trains on all of them.
 
     Attributes
     ----------
     C_, Cs_ : float, ndarray
-        The C that was chosen, and the values that were tried.
+        The chosen C, and all values that were tried.
     cv_scores_ : ndarray of shape (folds, values)
         The accuracies, or coefficients of determination.
     """
@@ -85,10 +85,10 @@ class ChoosesC(Solver):
     C_factor: float
     folds: int
     random_state: int | None
-    trained: ClassVar[Solver]  # with each C, and with all parameters that this solver has too
+    trained: ClassVar[Solver]  # trained with each C and the parameters of this solver
 
     def learnt_parameters(self) -> dict[str, float]:
-        """Return the C that was chosen."""
+        """Return the chosen C."""
         return {"C": self.C_}
 
     @finite
@@ -98,27 +98,27 @@ class ChoosesC(Solver):
         self._check_folds(y)
         y = y if self.task == "regression" else self.classes_[y]
         start = perf_counter()
-        machine = clone(self.trained)
-        shared = machine.get_params(deep=False).keys() & self.get_params(deep=False)
-        machine.set_params(**{name: getattr(self, name) for name in shared})
-        if self.needs_kernel:  # a bandwidth that is left to the data is learnt once, on all rows
-            machine.set_params(kernel=resolved_kernel(self.kernel, X))
+        solver = clone(self.trained)
+        shared = solver.get_params(deep=False).keys() & self.get_params(deep=False)
+        solver.set_params(**{name: getattr(self, name) for name in shared})
+        if self.needs_kernel:  # a bandwidth heuristic is computed once, on all rows
+            solver.set_params(kernel=resolved_kernel(self.kernel, X))
         self.Cs_ = geometric_grid(self.C_min, self.C_max, self.C_factor)
         seed = int(self.random_state or 0)
-        self.cv_scores_ = grid_scores(machine, X, y, "C", self.Cs_, self.folds, seed)
+        self.cv_scores_ = grid_scores(solver, X, y, "C", self.Cs_, self.folds, seed)
         self.C_ = float(self.Cs_[np.argmax(self.cv_scores_.mean(axis=0))])
         searched = perf_counter()
-        machine.set_params(C=self.C_).fit(X, y)
-        parameters = machine.get_params(deep=False)
-        self.__dict__ |= {name: learnt for name, learnt in vars(machine).items() if name not in parameters}
-        self.times_ = {"search": searched - start, **machine.times_}
+        solver.set_params(C=self.C_).fit(X, y)
+        parameters = solver.get_params(deep=False)
+        self.__dict__ |= {name: learnt for name, learnt in vars(solver).items() if name not in parameters}
+        self.times_ = {"search": searched - start, **solver.times_}
         return self
 
     def _check_folds(self, y: Any) -> None:
-        """Raise DataError where a fold would lack a class, or rows."""
+        """Raise DataError if a fold would lack a class, or rows."""
         name, folds = type(self).__name__, self.folds
         if self.task == "regression":
-            if len(y) < 2 * folds:  # R^2 of a single row has no value
+            if len(y) < 2 * folds:  # R^2 of a single row is not defined
                 raise DataError(f"{name}: {folds} folds need two rows each, got n_samples = {len(y)}")
         elif (rarest := int(np.bincount(y).min())) < folds:
             raise DataError(
@@ -128,18 +128,18 @@ class ChoosesC(Solver):
 
 @dataclass(eq=False, repr=False)
 class NewtonCV(ChoosesC, LinearSolver):
-    """Newton with the best C by stratified cross-validation along warm starts, then trained on all rows.
+    """Newton with the best C by stratified cross-validation with warm starts, then trained on all rows.
 
     Parameters
     ----------
     C_min, C_max, C_factor : float, default 2^-6, 2^6 and 4
-        C runs over C_min, C_min C_factor, C_min C_factor^2 ... up to C_max; of equally good values the
-        smallest is taken.
+        C is C_min, C_min C_factor, C_min C_factor^2, ... up to C_max; of equally good values the smallest is
+        chosen.
     folds : int, default 5
         The number of folds, at least 2.
-    loss, eps, bias, class_weight, max_iter : as of Newton
+    loss, eps, bias, class_weight, max_iter : as in Newton
         The loss, the tolerance, the value of one more feature (below 0: none), the factors of C by class, and
-        the most Newton steps per class and value of C.
+        the largest number of Newton steps per class and value of C.
     random_state : int, optional
         The seed of the folds; None is 0.
 
@@ -173,20 +173,20 @@ class NewtonCV(ChoosesC, LinearSolver):
 class LibsvmCV(ChoosesC, KernelMachine):
     """Libsvm with the best C by cross-validation on the training rows, then trained on all of them.
 
-    Folds are stratified for classification. A bandwidth that is left to the data is learnt once, on all rows.
+    Folds are stratified for classification. A bandwidth heuristic is computed once, on all training rows.
 
     Parameters
     ----------
     kernel, solver_type : Kernel, optional, and {0, 3}, default 0
         The kernel (None: linear), and LIBSVM's -s: 0 is C-SVC (one against one), 3 epsilon-SVR.
     C_min, C_max, C_factor : float, default 2^-4, 2^8 and 4
-        C runs over C_min, C_min C_factor, C_min C_factor^2 ... up to C_max; of equally good values the
-        smallest is taken.
+        C is C_min, C_min C_factor, C_min C_factor^2, ... up to C_max; of equally good values the smallest is
+        chosen.
     folds : int, default 5
         The number of folds, at least 2.
-    eps, p, cache_mb, class_weight, max_iter : as of Libsvm
+    eps, p, cache_mb, class_weight, max_iter : as in Libsvm
         The tolerance, half the width of the regression's tube, the kernel cache in MB, the factors of C by
-        class, and the most iterations of each subproblem.
+        class, and the largest number of iterations of each subproblem.
     random_state : int, optional
         The seed of the folds; None is 0.
 

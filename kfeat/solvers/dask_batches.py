@@ -1,4 +1,4 @@
-"""A Dask array as batches of rows: one for each of its chunks, looked at where the chunk is."""
+"""A Dask array as batches of rows: one batch for each of its chunks, processed where the chunk is."""
 
 from collections.abc import Callable, Iterator, Sequence
 from operator import add
@@ -11,16 +11,16 @@ from kfeat.errors import DataError
 
 
 def as_batches(X: Any) -> Any:
-    """Return a Dask array as batches, and anything else as it is."""
+    """Return a Dask array as batches, and anything else unchanged."""
     return DaskBatches(X) if type(X).__module__.startswith("dask.array") else X
 
 
 class DaskBatches(Batches):
     """The rows of a Dask array (n, d), one batch for each chunk of rows.
 
-    Work on a chunk, and the sums over chunks, are Dask's tasks: with a `distributed.Client` they run on its
-    workers, which need kfeat, and only results come back. Newton's method asks again and again: call
-    `X.persist()` before, so that the workers keep the chunks. Raises DataError for chunks of unknown size.
+    Work on a chunk and sums over chunks are tasks of Dask: with a `distributed.Client` they run on its
+    workers, which need kfeat, and only results come back. Newton's method passes over the chunks many times:
+    call `X.persist()` first, so that the workers keep them. Raises DataError for chunks of unknown size.
     """
 
     def __init__(self, X: Any, rows: Rows | None = None) -> None:
@@ -44,7 +44,7 @@ class DaskBatches(Batches):
         yield from compute(*self._tasks(function, aligned))
 
     def total(self, function: Callable[..., Any], *aligned: Any) -> Any:
-        """Return the sum over the chunks: neighbours are added first, so that sums are made on workers."""
+        """Return the sum over the chunks; neighbours are added first, so that the workers do the sums."""
         from dask import base
         from dask.delayed import delayed
 
@@ -63,5 +63,5 @@ class DaskBatches(Batches):
 
 
 def on_rows(function: Callable[..., Any], block: Any, rows: Rows | None, *parts: Any) -> Any:
-    """Return the function of a chunk, or of some of its rows."""
+    """Return the function's value on a chunk, or on some of its rows."""
     return function(block if rows is None else block[rows], *parts)

@@ -1,4 +1,4 @@
-"""LIBLINEAR's -s 1 as it was before version 2.42: it stops at its limit of passes, converged or not."""
+"""LIBLINEAR's -s 1 as before version 2.42: it stops at its limit of passes even if it has not converged."""
 
 import warnings
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from kfeat.solvers.native import one_at_a_time
 
 @dataclass(eq=False, repr=False)
 class DualDescent(LinearSolver):
-    """The l2-loss SVM by coordinate descent in the dual, `max_iter` passes over the rows at most.
+    """The l2-loss SVM by coordinate descent in the dual, with at most `max_iter` passes over the rows.
 
-    min over w of ||w||^2 / 2 + C sum_i max(0, 1 - y_i <w, x_i>)^2, one class against the rest. Papers before
-    2020 had this from LIBLINEAR (1,000 passes in 1.92); `Liblinear` goes on as -s 2 where this one ends
-    unconverged. It is scikit-learn's LinearSVC, which still holds that code. Raises DataError for fewer than
-    two classes. Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for
-    large-scale linear SVM", ICML 2008, Algorithm 3.
+    min over w of ||w||^2 / 2 + C sum_i max(0, 1 - y_i <w, x_i>)^2, one class against the rest. LIBLINEAR did
+    this before 2020 (1,000 passes in 1.92); `Liblinear` continues as -s 2 if -s 1 has not converged. This is
+    scikit-learn's LinearSVC, which still contains that code. Raises DataError for fewer than two classes.
+    Hsieh, Chang, Lin, Keerthi and Sundararajan, "A dual coordinate descent method for large-scale linear
+    SVM", ICML 2008, Algorithm 3.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class DualDescent(LinearSolver):
     bias : float, default -1.0
         Above 0 every row gets one more feature of this value, which is penalised; otherwise there is none.
     max_iter : int, default 1000
-        The most passes over the rows.
+        The largest number of passes over the rows.
     class_weight : dict, "balanced" or None, default None
         The factor of C for each class; "balanced" weights classes by the inverse of their size.
     random_state : int, RandomState or None, default None
@@ -72,9 +72,9 @@ class DualDescent(LinearSolver):
             random_state=self.random_state,
         )
         start = perf_counter()
-        # The lock is for the random numbers inside, which all threads share, and for the list of filters.
+        # The lock protects the random numbers and the warning filters, which all threads share.
         with one_at_a_time(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # it is told by `stop_reason_`
+            warnings.simplefilter("ignore", ConvergenceWarning)  # `stop_reason_` says so
             linear_svc.fit(X, y)
         solved = perf_counter()
         self.coef_ = linear_svc.coef_

@@ -1,4 +1,4 @@
-"""What all kernel SVMs have in common: scaled kernels, a kernel cache, decisions by matrix products."""
+"""The base class of kernel SVMs: scaled kernels, a kernel cache, predictions by matrix products."""
 
 import warnings
 from itertools import combinations
@@ -21,23 +21,23 @@ from kfeat.solvers.libsvm_model import LibsvmKernel, SupportVectors, scikit_lear
 from kfeat.solvers.native import check_sizes, labels_in_c, one_at_a_time, weights_in_c
 
 FLOAT32 = np.finfo(np.float32)
-FIRST_VIOLATION = 2.0  # of the conditions of optimality, where C-SVC starts
-MEMORY_SHARE = 0.5  # of the free memory goes to the kernel cache when none is given
+FIRST_VIOLATION = 2.0  # violation of the optimality conditions at the start of C-SVC
+MEMORY_SHARE = 0.5  # share of the free memory for the kernel cache, if its size is not given
 
 
 class KernelMachine(Solver):
-    """A kernel SVM, one against one: subclasses train, this class decides and reports.
+    """A kernel SVM, one against one: subclasses train, this class predicts and reports.
 
     `fit` of a subclass calls `_begin`, trains, and ends with `_keep`.
 
     Attributes
     ----------
     kernel_, cache_mb_ : Kernel, float
-        The kernel, its bandwidth a number, and the cache that was taken.
+        The kernel with its bandwidth as a number, and the size of the kernel cache.
     support_, n_support_ : ndarray
-        The rows in X of the support vectors, and their number per class, or in all.
+        The row numbers of the support vectors in X, and their number per class (regression: in total).
     dual_coef_, intercept_ : ndarray
-        The coefficients, both in LIBSVM's order of classes and with its signs.
+        The coefficients and intercepts, in LIBSVM's order of classes and with its signs.
     """
 
     needs_kernel: ClassVar[bool] = True
@@ -67,20 +67,20 @@ class KernelMachine(Solver):
         return votes[:, np.argsort(order)]
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return svm_predict's label, or value, for each row."""
+        """Return the label or value of LIBSVM's svm_predict for each row."""
         X = self._check_again(X)
         if self.task == "regression":
             return self._model.decision_values(X, self._kernel)[:, 0]
         return self.classes_[self._model.labels(X, self._kernel)]
 
     def _begin(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-        """Return X and y checked; set the kernel, the weights of classes, the scale and the cache."""
+        """Return checked X and y; set the kernel, the class weights, the scale and the cache size."""
         X, y = self._check(X, y)
         name = type(self).__name__
         if self.task == "classification" and self.eps > FIRST_VIOLATION:
             raise ParameterError(
-                f"{name}: eps: expected at most {FIRST_VIOLATION:g} for classification, which otherwise ends "
-                f"before it begins (got {self.eps})"
+                f"{name}: eps: expected at most {FIRST_VIOLATION:g} for classification, since a larger one "
+                f"is met before the first step (got {self.eps})"
             )
         check_sizes("LIBSVM", rows_times_two=2 * X.shape[0], features=X.shape[1] + 1)
         self.kernel_ = resolved_kernel(self.kernel, X)
@@ -91,7 +91,7 @@ class KernelMachine(Solver):
         return X, y
 
     def _sizes(self, y: NDArray[Any]) -> list[int]:
-        """Return how many rows each of LIBSVM's problems has, in no order: pairs of classes, or all rows."""
+        """Return the rows of each of LIBSVM's problems: of the pairs of classes in any order, or all."""
         if self.task == "regression":
             return [len(y)]
         return [a + b for a, b in combinations(np.bincount(y).tolist(), 2)]
@@ -99,10 +99,10 @@ class KernelMachine(Solver):
     def _train_in_scikit_learn(
         self, kernel: LibsvmKernel, rows: Any, y: NDArray[Any]
     ) -> tuple[SupportVectors, list[int]]:
-        """Train scikit-learn's copy of LIBSVM, which takes dense rows and any limit on iterations.
+        """Train with scikit-learn's copy of LIBSVM, which takes dense rows and any limit on iterations.
 
-        rows are X (n, d), or a Gram matrix (n, n). Returns the model, its classes sorted, and the iterations
-        of each subproblem. Raises SolverError where the model is not finite.
+        `rows` is X (n, d) or a Gram matrix (n, n). Returns the model, with its classes sorted, and the
+        iterations of each subproblem. Raises SolverError if the model is not finite.
         """
         options = {
             "C": self.C * self._scale,
@@ -112,29 +112,29 @@ class KernelMachine(Solver):
             "max_iter": self.max_iter or -1,
         } | scikit_learn_kernel(kernel)
         if self.task == "regression":
-            machine = svm.SVR(epsilon=self.p, **options)
+            fitted = svm.SVR(epsilon=self.p, **options)
         else:
-            machine = svm.SVC(class_weight=self._weights or None, **options)
+            fitted = svm.SVC(class_weight=self._weights or None, **options)
         with one_at_a_time(), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # it is told by `stop_reason_`
+            warnings.simplefilter("ignore", ConvergenceWarning)  # `stop_reason_` says so
             try:
-                machine.fit(rows, labels_in_c(self, y))
+                fitted.fit(rows, labels_in_c(self, y))
             except ValueError as error:
                 raise SolverError(f"LIBSVM returned no usable model: {error}") from None
-        classes = 0 if self.task == "regression" else len(machine.classes_)
-        sign = -1 if classes == 2 else 1  # scikit-learn turns the signs of two classes round
-        a = machine.dual_coef_.toarray() if issparse(machine.dual_coef_) else machine.dual_coef_
+        classes = 0 if self.task == "regression" else len(fitted.classes_)
+        sign = -1 if classes == 2 else 1  # scikit-learn changes the signs of two classes
+        a = fitted.dual_coef_.toarray() if issparse(fitted.dual_coef_) else fitted.dual_coef_
         model = SupportVectors(
             order=np.arange(classes),
-            counts=np.array(machine.n_support_[: max(1, classes)], dtype=np.intp),
-            rows=machine.support_.astype(np.intp),
+            counts=np.array(fitted.n_support_[: max(1, classes)], dtype=np.intp),
+            rows=fitted.support_.astype(np.intp),
             coefficients=np.array(sign * a, dtype=np.float64),
-            rho=np.array(-sign * machine.intercept_, dtype=np.float64),
+            rho=np.array(-sign * fitted.intercept_, dtype=np.float64),
         )
-        return model, np.ravel(machine.n_iter_).tolist()
+        return model, np.ravel(fitted.n_iter_).tolist()
 
     def _keep(self, kernel: LibsvmKernel, model: SupportVectors, X: Any) -> None:
-        """Set the fitted attributes that tell about the model."""
+        """Set the fitted attributes of the model."""
         self._kernel, self._model = kernel, model
         model.vectors = kernel.hold(X[model.rows])
         model.coefficients /= self._scale
@@ -142,27 +142,26 @@ class KernelMachine(Solver):
         self.n_support_ = model.counts[np.argsort(model.order)] if len(model.order) else model.counts
 
     def _report_iterations(self, name: str, iterations: list[int], limit: float) -> None:
-        """Report subproblems that took these iterations, of `limit` at most."""
+        """Report subproblems with these numbers of iterations, at most `limit`."""
         reasons = ["tolerance" if done < limit else "iteration limit" for done in iterations]
         self._report([Subproblem(name, *how) for how in zip(iterations, reasons, strict=True)])
 
 
 def fair_cache_mb(n: int) -> int:
-    """Return the MB of kernel cache for n rows: a whole Gram (float32), or half of the free memory."""
+    """Return the MB of kernel cache for n rows: a whole Gram matrix (float32), or half of the free memory."""
     gram = n * n * 4 + n * 32  # 32: the cache's header per row
     return max(100, ceil(min(gram, MEMORY_SHARE * available_memory()) / 2**20))
 
 
 def kernel_scale(kernel: Any, X: Any, cost: float, eps: float) -> float:
-    """Return s, the power of two by which K is divided and C multiplied for LIBSVM; 1 where K fits.
+    """Return s, the power of two by which K is divided and C multiplied for LIBSVM; 1 if K fits in float32.
 
     K is the Gram matrix of the n rows of X (n, d), `cost` the largest C of a class, `eps` the tolerance.
-    K / s and C s (for every class) turn each a_i of the dual into s a_i and the dual's value D into s D, and
-    leave the gradient, and with it b and what the tolerance is compared with, as they are: the constraints
-    0 <= a_i <= C and the linear terms (1, and for regression y and p) grow with a, and K a does not change.
-    Only values below s times float32's smallest are lost, which moves a decision value by less than n C s
-    times that. Raises SolverError where this may exceed the tolerance, or where a value is beyond double
-    precision.
+    K / s and C s (for every class) turn each a_i of the dual into s a_i and the dual's value D into s D. They
+    do not change the gradient, nor b and the stopping rule: the constraints 0 <= a_i <= C and the linear
+    terms (1, and for regression y and p) grow with a, and K a does not change. Only values below s times
+    float32's smallest number are lost, which changes a decision value by less than n C s times that number.
+    Raises SolverError if this may exceed the tolerance, or if a value is beyond double precision.
     """
     parts = (X[rows].astype(np.float64) for rows in gen_batches(X.shape[0], TILE))
     largest = max(float(np.abs(kernel.diagonal(part)).max()) for part in parts)

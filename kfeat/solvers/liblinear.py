@@ -1,4 +1,4 @@
-"""LIBLINEAR, every solver for classification and regression, on arrays handed over without a loop."""
+"""LIBLINEAR: all its solvers for classification and regression; arrays are passed without a Python loop."""
 
 import ctypes
 import re
@@ -23,17 +23,17 @@ DEFAULT_EPS = {0: 0.01, 1: 0.1, 2: 0.01, 3: 0.1, 4: 0.1, 5: 0.01, 6: 0.01, 7: 0.
 LOGISTIC = frozenset({0, 6, 7})
 CRAMMER_SINGER = 4
 REGRESSION = frozenset({11, 12, 13})
-PRIMAL = frozenset({0, 2, 11})  # the -s that are a trust-region or line-search Newton method from the start
+PRIMAL = frozenset({0, 2, 11})  # the -s that use a trust-region or line-search Newton method
 
 
 @dataclass(eq=False, repr=False)
 class Liblinear(LinearSolver):
-    """LIBLINEAR's linear models, to the bit: min over w of R(w) + C sum_i loss(y_i, <w, x_i>).
+    """LIBLINEAR's linear models, equal to the last bit: min over w of R(w) + C sum_i loss(y_i, <w, x_i>).
 
-    X is copied: each value (each non-zero, where many are 0) becomes a node of 16 bytes in memory, also
-    where X is mapped from a file; SolverError tells where they do not fit. Newton and Ridge copy nothing.
-    -s 1, 7 and 12 go on as -s 2, 0 and 11 after 300 iterations; `finished_by_` and `subproblems_` tell.
-    Raises DataError for fewer than two classes or sizes beyond C's int, ParameterError for bad parameters.
+    X is copied: each value (each non-zero, if many are 0) takes 16 bytes in memory, even if X is mapped from
+    a file. Newton and Ridge copy nothing. If -s 1, 7 or 12 has not converged after 300 iterations, it
+    continues as -s 2, 0 or 11; `finished_by_` and `subproblems_` say so. Raises DataError for fewer than two
+    classes or sizes beyond C's int, ParameterError for bad parameters, SolverError if memory is too small.
     Fan et al., "LIBLINEAR: a library for large linear classification", JMLR 9 (2008).
 
     Parameters
@@ -45,19 +45,19 @@ class Liblinear(LinearSolver):
     C, eps : float, default 1.0 and None
         The cost of the losses and the tolerance, above 0; None is LIBLINEAR's default for that solver.
     bias : float, default -1.0
-        With 0 or more every row gets one more feature of this value, penalised unless
+        If it is 0 or more, every row gets one more feature of this value, penalised unless
         `regularize_bias=False`; below 0 there is none.
     p : float, default 0.1
         Half the width of the regression's tube, in which errors cost nothing.
     class_weight : dict, "balanced" or None, default None
         The factor of C for each class; "balanced" weights classes by the inverse of their size.
     regularize_bias : bool, default True
-        False is its -R, which needs bias 1.
+        False is LIBLINEAR's -R, which needs bias 1.
     significant_digits : int, optional
-        Rounds the features as a text file of so many digits would have.
+        Rounds the features to so many significant digits, as a text file would.
     random_state : int, optional
-        The seed of C's rand(); None is the state of a fresh process, so that a fit never depends on what ran
-        before.
+        The seed of C's rand(); None is the state of a new process, so that a fit does not depend on earlier
+        ones.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Liblinear(LinearSolver):
         return self.solver_type in LOGISTIC
 
     def learnt_parameters(self) -> dict[str, float]:
-        """Return LIBLINEAR's own tolerance for this solver, where none is given."""
+        """Return LIBLINEAR's own tolerance for this solver, if none is given."""
         return {} if self.eps is not None else {"eps": DEFAULT_EPS[self.solver_type]}
 
     @finite
@@ -127,7 +127,7 @@ class Liblinear(LinearSolver):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return LIBLINEAR's labels or values: of equal scores its first class wins (of two: the second)."""
+        """Return LIBLINEAR's labels or values; at equal scores its first class wins (of two, the second)."""
         values = self._values(X)
         if self.task == "regression":
             return values
@@ -156,7 +156,7 @@ class Liblinear(LinearSolver):
         )
         parameter = native.structure(
             library.parameter,
-            solver_type=int(self.solver_type),  # which may be given as 1.0
+            solver_type=int(self.solver_type),  # may be given as 1.0
             C=self.C,
             eps=DEFAULT_EPS[self.solver_type] if self.eps is None else self.eps,
             p=self.p,
@@ -199,12 +199,12 @@ _EVENT = re.compile(
     r"(?P<newton>init f )|iter +(?P<step>\d+) f |optimization finished, #iter = (?P<finished>\d+)"
     r"|WARNING: (?P<warning>[^\n]*)|Switching to use (?P<switch>-s \d+)"
 )
-# A note about one line search or one quadratic model: the solver goes on.
+# Warnings after which the solver continues.
 _PASSING = ("reaching max number of inner iterations", "reaching maximal number of CG steps", "quadratic")
 
 
 def read_log(text: str, solver_type: int) -> list[Subproblem]:
-    """Return who finished each subproblem, after how many iterations and why, from LIBLINEAR's messages."""
+    """Return the solver, the iterations and the stop reason of each subproblem from LIBLINEAR's messages."""
     found: list[Subproblem] = []
     going_on = False
     for event in _EVENT.finditer(text):
@@ -235,7 +235,7 @@ def round_significant(X: Any, digits: int) -> Any:
 def _rounded(values: NDArray[Any], digits: int) -> NDArray[np.float64]:
     values = values.astype(np.float64)
     size = np.abs(values)
-    # Zeros and subnormal dust have no logarithm worth taking; they round to themselves.
+    # Zeros and subnormal numbers stay as they are.
     shift = digits - 1 - np.floor(np.log10(np.where(size > 1e-290, size, 1.0)))
     up, down = 10.0 ** np.maximum(shift, 0), 10.0 ** np.maximum(-shift, 0)
     return np.rint(values * up / down) / up * down

@@ -1,4 +1,4 @@
-"""The exact kernel SVM: by LIBSVM (C-SVC and epsilon-SVR), and by scikit-learn's SVC, a copy of it."""
+"""The exact kernel SVM: by LIBSVM (C-SVC and epsilon-SVR), and by scikit-learn's SVC, a copy of LIBSVM."""
 
 import ctypes
 import re
@@ -29,34 +29,34 @@ from kfeat.solvers.libsvm_model import (
 class Libsvm(KernelMachine):
     """The exact kernel SVM by LIBSVM.
 
-    min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel`. LIBSVM's own kernels stand
-    for Linear, Polynomial and Gaussian; any other kernel, and any whose values are beyond the float32 in
-    which LIBSVM keeps them, is handed over as a Gram matrix, which takes 8 n^2 bytes: as K / s with cost C s,
-    s a power of two, which is the same machine. Labels are those of `svm_predict`: rows on which rounding
-    could turn a vote are decided by LIBSVM itself. Raises DataError for fewer than two classes or sizes
-    beyond C's int, SolverError for a Gram matrix that does not fit in memory and for values that no s brings
-    within float32. Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2 (2011).
+    min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel`. Linear, Polynomial and
+    Gaussian use LIBSVM's own kernels. Any other kernel, and any kernel with values beyond float32, in which
+    LIBSVM keeps them, is passed as a Gram matrix, which takes 8 n^2 bytes. Values beyond float32 are passed
+    as K / s with cost C s, s a power of two, which is the same SVM. Labels are those of `svm_predict`: LIBSVM
+    itself predicts rows on which rounding could change a vote. Raises DataError for fewer than two classes or
+    sizes beyond C's int, SolverError for a Gram matrix that does not fit in memory and for values that no s
+    brings within float32. Chang and Lin, "LIBSVM: a library for support vector machines", ACM TIST 2 (2011).
 
     Parameters
     ----------
     kernel : Kernel, optional
         The kernel; None is linear.
     solver_type : {0, 3}, default 0
-        Its -s: 0 is C-SVC (one against one), 3 epsilon-SVR.
+        LIBSVM's -s: 0 is C-SVC (one against one), 3 epsilon-SVR.
     C, eps : float, default 1.0 and 1e-3
         The cost of the losses and the tolerance, above 0.
     p : float, default 0.1
         Half the width of the regression's tube, in which errors cost nothing.
     cache_mb, shrinking : float, optional, and bool, default True
-        The kernel cache in MB (None: half of the free memory, at most what the Gram matrix of the largest of
-        its subproblems takes), and whether LIBSVM uses its shrinking heuristic.
+        The kernel cache in MB (None: half of the free memory, but at most the size of the Gram matrix of the
+        largest subproblem), and whether LIBSVM uses its shrinking heuristic.
     class_weight : dict, "balanced" or None, default None
         The factor of C for each class; "balanced" weights classes by the inverse of their size.
     max_iter : int, optional
-        The most iterations of each subproblem; None is LIBSVM's own limit of max(10,000,000, 100 n). LIBSVM
-        takes no other: with a number, the copy of it inside scikit-learn trains, every kernel as a Gram
-        matrix. A row with a kernel value far above all others may keep it from converging: LIBSVM chooses
-        pairs of rows by their gain over k(x, x), so that all other pairs come first.
+        The largest number of iterations of each subproblem; None is LIBSVM's own limit of
+        max(10,000,000, 100 n). LIBSVM has no other limit: with a number, scikit-learn's copy of it trains,
+        with every kernel as a Gram matrix. A row with a kernel value far above all others may prevent
+        convergence: LIBSVM chooses pairs of rows by their gain over k(x, x), so all other pairs come first.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class Libsvm(KernelMachine):
             objectives = self._dual_objectives(model, gram, y)
         regression = self.task == "regression"
         variables = 2 * len(y) if regression else max(self._sizes(y))  # epsilon-SVR has two for each row
-        # LIBSVM says on stderr, not in its messages, that it gave up.
+        # LIBSVM reports that it reached its limit only on stderr, not in its messages.
         limit = self.max_iter or max(10_000_000, 100 * variables)
         self._keep(kernel, model, X)
         self._report_iterations("epsilon-SVR" if regression else "C-SVC", iterations, limit)
@@ -121,7 +121,7 @@ class Libsvm(KernelMachine):
         )
         parameter = native.structure(
             library.svm_parameter,
-            svm_type=int(self.solver_type),  # which may be given as 0.0
+            svm_type=int(self.solver_type),  # may be given as 0.0
             C=self.C * self._scale,
             eps=self.eps,
             p=self.p,
@@ -166,8 +166,8 @@ class Libsvm(KernelMachine):
 class Svc(KernelMachine):
     """The exact kernel SVM by scikit-learn's SVC, which is a copy of LIBSVM that also takes dense rows.
 
-    The objective, the kernels that are handed over as a Gram matrix, and what is refused are as of `Libsvm`
-    with C-SVC. Dense rows are trained on as they are, CSR rows as CSR. Predictions are matrix products.
+    The objective, the kernels that are passed as a Gram matrix, and the errors are those of `Libsvm` with
+    C-SVC. Dense rows stay dense, and CSR rows stay CSR. Predictions are matrix products.
     Pedregosa et al., "Scikit-learn: machine learning in Python", JMLR 12 (2011).
 
     Parameters
@@ -176,16 +176,16 @@ class Svc(KernelMachine):
         The kernel; None is linear.
     C, eps : float, default 1.0 and 1e-3
         The cost of the losses, and the tolerance (SVC's `tol`), above 0 and at most 2.
-    cache_mb, shrinking, class_weight : as of Libsvm
+    cache_mb, shrinking, class_weight : as in Libsvm
         The kernel cache in MB (SVC's `cache_size`), whether the shrinking heuristic is used, and the factors
         of C by class.
     max_iter : int, optional
-        The most iterations of each pair of classes; None is no limit.
+        The largest number of iterations of each pair of classes; None is no limit.
 
     Attributes
     ----------
     objective_ : float
-        The dual objective, which is computed when it is first asked for: SVC does not tell it.
+        The dual objective, which is computed at the first access, since SVC does not report it.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Kernels as LIBSVM takes them, and its models in NumPy arrays.
+"""Kernels in the form that LIBSVM takes, and its models in NumPy arrays.
 
-A kernel is LIBSVM's own, which stands for kfeat's, or the values of any other. Both classes have LIBSVM's -t,
--d, -g and -r, and the same methods: `training_rows` for svm_train, `hold` and `values` for predictions by
-matrix products, `asking_rows` for svm_predict, which decides where rounding could.
+A kernel is one of LIBSVM's own, or given by its values. Both classes have LIBSVM's -t, -d, -g and -r, and the
+same methods: `training_rows` for svm_train, `hold` and `values` for predictions by matrix products, and
+`asking_rows` for svm_predict, which decides if rounding could change a label.
 """
 
 import ctypes
@@ -35,10 +35,10 @@ from kfeat.solvers.native import (
 )
 
 LINEAR, POLYNOMIAL, RBF, PRECOMPUTED = 0, 1, 2, 4
-DENSE_BYTES = 2**30  # vectors up to this size are held densely, for BLAS
-BLOCK_VALUES = 2**22  # kernel values computed at once: 32 MB
+DENSE_BYTES = 2**30  # support vectors up to this size are kept dense, for BLAS
+BLOCK_VALUES = 2**22  # kernel values computed at a time: 32 MB
 ADVICE = "take a kernel that LIBSVM computes itself (Linear, Polynomial, Gaussian) or fewer rows"
-EPS = 4 * np.finfo(float).eps  # two sums of m terms differ by at most this times m times the sum of sizes
+EPS = 4 * np.finfo(float).eps  # two sums of m terms differ by at most EPS m times the sum of their sizes
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class NativeKernel:
         return node_rows(X, sparse_below=MERGED_BELOW)
 
     def hold(self, vectors: Any) -> Any:
-        """Return support vectors as `values` is fastest: in double precision, densely if not too large."""
+        """Return support vectors in the fastest form for `values`: float64, dense if not too large."""
         vectors = vectors.astype(np.float64)
         dense = issparse(vectors) and vectors.shape[0] * vectors.shape[1] * 8 <= DENSE_BYTES
         return vectors.toarray() if dense else vectors
@@ -87,15 +87,15 @@ class NativeKernel:
         return power(K, self.degree), EPS * (m + self.degree * (d + 4)) * size**self.degree
 
     def asking_rows(self, X: Any, vectors: Any) -> tuple[NodeRows, NodeRows]:
-        """Return both as they are."""
+        """Return the nodes of both."""
         return node_rows(X), node_rows(vectors)
 
 
 @dataclass(frozen=True)
 class GivenKernel:
-    """Any kernel of kfeat, handed to LIBSVM as a matrix of its values.
+    """Any kernel of kfeat, passed to LIBSVM as a matrix of its values.
 
-    In training they are divided by `scale`, which is above 1 where LIBSVM's float32 does not hold them.
+    In training they are divided by `scale`, which is above 1 if they are beyond LIBSVM's float32.
     """
 
     kernel: Kernel
@@ -106,10 +106,10 @@ class GivenKernel:
     coef0: float = 0.0
 
     def training_rows(self, X: Any) -> NodeRows:
-        """Return rows i, K(x_i, x_1) ... K(x_i, x_n), in 8 bytes per value, or raise SolverError.
+        """Return rows i, K(x_i, x_1), ..., K(x_i, x_n) in 8 bytes per value; raises SolverError if too large.
 
-        LIBSVM reads only the values of precomputed nodes {index, value}, 8 bytes in every 16: the values of
-        two rows lie in each other's gaps. The row's number stands before its kernel values.
+        LIBSVM reads only the values of precomputed nodes {index, value}, 8 of every 16 bytes: the values of a
+        row are stored in the gaps of another row. The row's number comes before its kernel values.
         """
         n = X.shape[0]
         pairs = (n + 1) // 2
@@ -125,7 +125,7 @@ class GivenKernel:
         return NodeRows(gram, pointers.astype(np.uintp))
 
     def gram(self, X: Any) -> NDArray[np.float64]:
-        """Return the Gram matrix (n, n) in double precision, or raise SolverError."""
+        """Return the Gram matrix (n, n) in double precision; raises SolverError if memory is too small."""
         n = X.shape[0]
         check_memory(f"the Gram matrix of {n:,} rows", 8 * n * n, ADVICE)
         gram = np.empty((n, n))
@@ -134,11 +134,11 @@ class GivenKernel:
         return gram
 
     def hold(self, vectors: Any) -> Any:
-        """Return the vectors as they are."""
+        """Return the vectors unchanged."""
         return vectors
 
     def values(self, X: Any, vectors: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the kernel's values; only LIBSVM's sum of the same values can round otherwise."""
+        """Return the same for the kernel's values; only LIBSVM's sum of them can round differently."""
         K = self._values(X, vectors).astype(np.float64)
         return K, EPS * len(K.T) * np.abs(K).max(axis=1, initial=0.0)
 
@@ -151,7 +151,7 @@ class GivenKernel:
         return NodeRows(rows, row_pointers(rows)), NodeRows(numbers, row_pointers(numbers))
 
     def _blocks(self, X: Any) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield rows, each block starting at an even one, and their divided kernel values against all."""
+        """Yield blocks of rows, each from an even row on, and their scaled kernel values with all rows."""
         for rows in gen_batches(X.shape[0], max(2, BLOCK_VALUES // X.shape[0] // 2 * 2)):
             K = self._values(X[rows], X)
             if self.scale != 1:
@@ -159,11 +159,11 @@ class GivenKernel:
             yield rows, K
 
     def _values(self, X: Any, vectors: Any) -> NDArray[Any]:
-        """Return the kernel's values in the precision of the rows, or in double where that overflows."""
+        """Return the kernel's values in the precision of the rows, or in float64 if that overflows."""
         if self.scale == 1:
             try:
                 return self.kernel(X, vectors)
-            except DataError:  # raised again below where double precision does not help
+            except DataError:  # raised again below if double precision does not help
                 pass
         return self.kernel(X.astype(np.float64), vectors.astype(np.float64))
 
@@ -172,7 +172,7 @@ LibsvmKernel = NativeKernel | GivenKernel
 
 
 def libsvm_kernel(kernel: Kernel, scale: float) -> LibsvmKernel:
-    """Return LIBSVM's own kernel where it has this one and nothing is to be scaled, otherwise the values."""
+    """Return LIBSVM's own kernel if it has this one and no scaling is needed, else a GivenKernel."""
     if scale != 1:
         return GivenKernel(kernel, scale)
     if isinstance(kernel, Linear):
@@ -185,7 +185,7 @@ def libsvm_kernel(kernel: Kernel, scale: float) -> LibsvmKernel:
 
 
 def kernel_numbers(kernel: LibsvmKernel) -> dict[str, Any]:
-    """Return the numbers of a kernel by the names that both LIBSVM and scikit-learn give them."""
+    """Return the parameters of a kernel by the names that both LIBSVM and scikit-learn use."""
     return {name: getattr(kernel, name) for name in ("degree", "gamma", "coef0")}
 
 
@@ -197,10 +197,10 @@ def scikit_learn_kernel(kernel: LibsvmKernel) -> dict[str, Any]:
 
 @dataclass
 class SupportVectors:
-    """A model in LIBSVM's own layout; classes stand in its order, `order` gives their sorted positions.
+    """A model in LIBSVM's layout, with classes in LIBSVM's order; `order` has their sorted positions.
 
-    `rows` (m,) are the support vectors' rows in the training set, grouped by class, `counts` (classes,) how
-    many each class has, `coefficients` (classes - 1, m) and `rho` (pairs,) as in LIBSVM's sv_coef and rho.
+    `rows` (m,) are the support vectors' row numbers in the training set, grouped by class, and `counts`
+    (classes,) their numbers. `coefficients` (classes - 1, m) and `rho` (pairs,) are LIBSVM's sv_coef and rho.
     """
 
     order: NDArray[np.intp]
@@ -211,7 +211,7 @@ class SupportVectors:
     vectors: Any = field(default=None, repr=False)
 
     def labels(self, X: Any, kernel: LibsvmKernel) -> NDArray[np.intp]:
-        """Return the sorted position of svm_predict's class for each row."""
+        """Return the position of svm_predict's class among the sorted classes, for each row."""
         labels = np.empty(X.shape[0], dtype=np.intp)
         unsure = np.empty(X.shape[0], dtype=bool)
         for rows, values, doubt in self._blocks(X, kernel):
@@ -248,7 +248,7 @@ class SupportVectors:
         ]
 
     def _votes(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Return each class's votes, the first of a pair getting it for a positive value: (n, classes)."""
+        """Return the votes (n, classes); a positive value of a pair is a vote for its first class."""
         votes = np.zeros((len(values), len(self.order)), dtype=np.intp)
         for pair, (i, j) in enumerate(combinations(range(len(self.order)), 2)):
             first = values[:, pair] > 0
@@ -259,7 +259,7 @@ class SupportVectors:
     def _blocks(
         self, X: Any, kernel: LibsvmKernel
     ) -> Iterator[tuple[slice, NDArray[np.float64], NDArray[np.float64]]]:
-        """Yield rows, their decision values and bounds on the rounding error of these."""
+        """Yield blocks of rows, their decision values, and bounds on the rounding errors of these."""
         spread = np.array([np.abs(a).sum() for _, a in self.subproblems()])
         step = max(1, BLOCK_VALUES // max(1, len(self.rows)))
         for rows in gen_batches(X.shape[0], step):

@@ -1,4 +1,4 @@
-"""Linear solvers: scores, labels and probabilities from weights, and the objectives they minimise."""
+"""The base class of linear solvers: scores, labels and probabilities from weights, and their objectives."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from kfeat.batches import Batches
 from kfeat.solvers.base import Solver, available_when, classifies
 from kfeat.solvers.dask_batches import as_batches
 
-BLOCK_BYTES = 2**25  # of float64 scratch space while predicting
+BLOCK_BYTES = 2**25  # bytes of float64 rows at a time while predicting
 
 
 class LinearSolver(Solver):
@@ -45,7 +45,7 @@ class LinearSolver(Solver):
         if values.ndim == 1:
             positive = special.expit(values)
             return np.stack([1 - positive, positive], axis=1)
-        logs = special.log_expit(values)  # all of a row may be beyond what their exponentials can hold
+        logs = special.log_expit(values)  # the exponentials of a whole row may underflow
         positive = np.exp(logs - logs.max(axis=1, keepdims=True))
         return positive / positive.sum(axis=1, keepdims=True)
 
@@ -61,7 +61,7 @@ class LinearSolver(Solver):
         return scores(X, np.atleast_2d(self.coef_)) + self.intercept_
 
     def _all_scores(self, X: Any) -> NDArray[np.float64]:
-        """Return `_scores` of checked rows, which may come in batches."""
+        """Return `_scores` of checked rows, which may be batches."""
         return np.concatenate(list(X.each(self._scores))) if isinstance(X, Batches) else self._scores(X)
 
     def _values(self, X: Any) -> NDArray[np.float64]:
@@ -74,8 +74,8 @@ class LinearSolver(Solver):
         """Return the sum of all R(w, b) + sum_i C_i loss_i, the primal of LIBLINEAR's -s `solver_type`.
 
         `values` (n, subproblems) are the scores, `y` (n,) the targets or positions of classes, `b` the
-        penalised bias weights, `weights` the factors of C by class, None for regression (one against the
-        rest: only the class itself is weighted, unless there are two).
+        penalised bias weights, `weights` the factors of C by class (None: regression). One against the rest
+        weights only the class itself, unless there are two classes.
         """
         W, C = self.coef_, self.C
         R = np.abs(W).sum() + np.abs(b).sum() if solver_type in (5, 6) else ((W**2).sum() + np.sum(b**2)) / 2
@@ -93,7 +93,7 @@ class LinearSolver(Solver):
 
 
 def scores(X: Any, W: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return X W' in double precision, shape (n, len(W)), converting float32 rows a block at a time."""
+    """Return X W' in double precision, shape (n, len(W)); float32 rows are converted block by block."""
     if not isinstance(X, np.ndarray) or X.dtype == W.dtype:
         return np.asarray(X @ W.T)
     values = np.empty((len(X), len(W)))

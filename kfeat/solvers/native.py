@@ -1,4 +1,4 @@
-"""Calling LIBLINEAR and LIBSVM: one thread at a time, and rows as the node arrays that their C code reads."""
+"""Calling LIBLINEAR and LIBSVM: one thread at a time, with rows as the node arrays of their C code."""
 
 import ctypes
 import os
@@ -27,7 +27,7 @@ _lock = Lock()
 
 
 def _new_lock() -> None:
-    """Start anew in a forked child: another thread of the parent may have held the lock."""
+    """Make a new lock in a forked child, since another thread of the parent may have held the old one."""
     global _lock
     _lock = Lock()
 
@@ -40,8 +40,8 @@ if hasattr(os, "register_at_fork"):
 def one_at_a_time() -> Iterator[None]:
     """Keep all other threads out of the C libraries.
 
-    Their print functions and rand() are global to the process, and so are the random numbers of the LIBLINEAR
-    inside scikit-learn.
+    Their print functions and rand() are global to the process, and so are the random numbers of
+    scikit-learn's LIBLINEAR.
     """
     with _lock:
         yield
@@ -49,9 +49,9 @@ def one_at_a_time() -> Iterator[None]:
 
 @contextmanager
 def solving(set_print_function: Callable[[Any], None], seed: int | None) -> Iterator[list[str]]:
-    """Collect what the library prints in the list that is yielded; rand() starts from `seed`.
+    """Yield a list that collects what the library prints; rand() starts from `seed`.
 
-    None stands for the state in which the C library itself starts (seed 1), as in a fresh process.
+    None means the state in which the C library itself starts (seed 1), as in a new process.
     """
     messages: list[str] = []
     listen = PRINT_FUNCTION(lambda text: messages.append(text.decode("ascii", "replace")))
@@ -66,10 +66,10 @@ def solving(set_print_function: Callable[[Any], None], seed: int | None) -> Iter
 
 @contextmanager
 def thread_cap() -> Iterator[None]:
-    """Hold OpenMP, with which LIBSVM is built, to the smallest cap that any thread pool is under.
+    """Limit OpenMP, which LIBSVM uses, to the smallest limit of all thread pools.
 
-    A library that is loaded after `threadpool_limits` was called does not know of it: LIBSVM would take all
-    cores of a run that was meant to have one. In a forked child it is one thread, see `is_forked`.
+    `threadpool_limits` does not affect libraries that are loaded later: LIBSVM would use all cores. In a
+    forked child the limit is one thread, see `is_forked`.
     """
     pools = ThreadpoolController()
     caps = [pool["num_threads"] for pool in pools.info()]
@@ -81,7 +81,7 @@ def structure(kind: Any, **fields: Any) -> Any:
     """Return a C structure of the packages with these fields, and all others 0.
 
     Their own constructors must not be called: `parameter()` and `svm_parameter()` set the print function,
-    under a solve in another thread. What a field points to must be kept alive.
+    while another thread may use it. What a field points to must be kept alive.
     """
     made = kind.__new__(kind)
     for name, value in fields.items():
@@ -99,14 +99,14 @@ def weight_fields(weights: dict[int, float]) -> dict[str, Any]:
 
 
 def labels_in_c(solver: Solver, y: NDArray[Any]) -> NDArray[np.float64]:
-    """Return y as the libraries shall see it: they treat the labels -1 and +1, and only these, specially."""
+    """Return the labels for the libraries, which treat the labels -1 and +1, and only these, specially."""
     if solver.task == "classification" and np.array_equal(solver.classes_, [-1, 1]):
         return 2.0 * y - 1
     return y.astype(np.float64)
 
 
 def weights_in_c(solver: Any, y: NDArray[Any]) -> dict[int, float]:
-    """Return the factors of C by the libraries' labels: none in regression, or without `class_weight`."""
+    """Return the factors of C by the libraries' labels; empty for regression or without `class_weight`."""
     if solver.task == "regression" or solver.class_weight is None:
         return {}
     labels = np.unique(labels_in_c(solver, y)).astype(int).tolist()
@@ -119,12 +119,12 @@ def c_array(values: NDArray[Any], c_type: Any) -> Any:
 
 
 def row_pointers(rows: NDArray[Any]) -> NDArray[np.uintp]:
-    """Return where in memory each row begins."""
+    """Return the memory address of each row."""
     return (rows.ctypes.data + rows.strides[0] * np.arange(len(rows))).astype(np.uintp)
 
 
 def check_sizes(library: str, **sizes: int) -> None:
-    """Raise DataError if a count does not fit the C int in which the library holds it."""
+    """Raise DataError if a count does not fit in the library's C int."""
     for name, size in sizes.items():
         if size > C_INT_MAX:
             raise DataError(
@@ -133,17 +133,17 @@ def check_sizes(library: str, **sizes: int) -> None:
             )
 
 
-# struct {int index; double value;}: both libraries, 4 bytes of padding between the two.
+# struct {int index; double value;} of both libraries, with 4 bytes of padding after the index.
 NODE = np.dtype({"names": ["index", "value"], "formats": ["i4", "f8"], "offsets": [0, 8], "itemsize": 16})
-BLOCK = 2**16  # nodes written at once (1 MB): both fields are written while they are in the cache
-# Shares of non-zeros below which a dense array is handed over without its zeros. LIBLINEAR walks along one
-# row; LIBSVM merges two, and its branches are hard to foresee unless rows are full or have few values.
+BLOCK = 2**16  # nodes written at a time (1 MB), so that both fields are written while they are in the cache
+# Shares of non-zeros below which a dense array is passed without its zeros. LIBLINEAR reads one row; LIBSVM
+# merges two, and branch prediction fails unless rows are full or have few values.
 LINEAR_BELOW, MERGED_BELOW = 0.9, 0.25
 
 
 @dataclass(frozen=True)
 class NodeRows:
-    """A matrix as the libraries read it; `nodes` must outlive every use of `pointers`."""
+    """A matrix in the libraries' format; `nodes` must be kept alive while `pointers` is used."""
 
     nodes: NDArray[Any]
     pointers: NDArray[np.uintp]
@@ -153,9 +153,9 @@ def node_rows(X: Any, bias: float | None = None, sparse_below: float = LINEAR_BE
     """Return the rows of X as node arrays: (index from 1, value) ..., (d + 1, bias), (-1, -).
 
     X is a dense array or CSR with sorted indices, shape (n, d), float32 or float64. The nodes take
-    16 bytes * (values + 1 per row, + 1 with a bias), and only a few MB beside them are used. A dense array
-    with a share of non-zeros below `sparse_below` goes without its zeros: no sum changes by a bit. Raises
-    SolverError where memory is short.
+    16 bytes * (values + 1 per row, + 1 with a bias), and temporaries only a few MB. The zeros of a dense
+    array are left out if the share of non-zeros is below `sparse_below`, which changes no sum. Raises
+    SolverError if memory is too small.
     """
     n, d = X.shape
     counts = np.diff(X.indptr).astype(np.int64) if issparse(X) else _nonzeros(X)
@@ -177,7 +177,7 @@ def node_rows(X: Any, bias: float | None = None, sparse_below: float = LINEAR_BE
 
 
 def _full_rows(X: NDArray[Any], extra: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the nodes of all values of a dense array, and where each row's nodes end."""
+    """Return the nodes of all values of a dense array, and the end of each row's nodes."""
     n, d = X.shape
     nodes = np.empty((n, d + extra), NODE)
     index = np.arange(1, d + 1, dtype=np.int32)
@@ -188,13 +188,13 @@ def _full_rows(X: NDArray[Any], extra: int) -> tuple[NDArray[Any], NDArray[np.in
 
 
 def _ragged_rows(X: Any, counts: NDArray[np.int64], extra: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the nodes of the stored (CSR) or non-zero (dense) values, and where each row's nodes end."""
+    """Return the nodes of the stored (CSR) or non-zero (dense) values, and the end of each row's nodes."""
     ends = np.cumsum(counts + extra)
     nodes = np.empty(ends[-1], NODE)
     for rows in _blocks(counts):
         first = ends[rows.start] - counts[rows.start] - extra
         block = nodes[first : ends[rows.stop - 1]]
-        # A mask over whole runs is copied run by run in C, much faster than an index per value.
+        # A mask is copied in long runs, which is much faster than an index per value.
         inside = np.ones(len(block), dtype=bool)
         for back in range(1, extra + 1):
             inside[ends[rows] - first - back] = False
@@ -218,6 +218,6 @@ def _nonzeros(X: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _blocks(counts: NDArray[np.int64]) -> list[slice]:
-    """Cut the rows into slices of about BLOCK values, one row at least."""
+    """Cut the rows into slices of about BLOCK values, but at least one row."""
     edges = np.flatnonzero(np.diff(np.cumsum(counts) // BLOCK, prepend=-1))
     return [slice(a, b) for a, b in zip(edges, [*edges[1:], len(counts)], strict=True)]

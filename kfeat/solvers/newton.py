@@ -1,4 +1,4 @@
-"""The l2-loss SVM and logistic regression in the primal, all classes at once with matrix products."""
+"""The l2-loss SVM and logistic regression in the primal, for all classes at once by matrix products."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -23,19 +23,19 @@ NewtonLoss = Literal["squared_hinge", "logistic"]
 class Newton(LinearSolver):
     """LIBLINEAR's -s 2 (`loss="squared_hinge"`) or -s 0 ("logistic") objective, minimised with BLAS.
 
-    min over w of ||w||^2 / 2 + C sum_i loss(y_i <w, x_i>), one class against the rest, as LIBLINEAR has it.
-    Products are in X's precision (float32 is the fast one), sums over rows and everything else in double
+    min over w of ||w||^2 / 2 + C sum_i loss(y_i <w, x_i>), one class against the rest, as in LIBLINEAR.
+    Products are in X's precision (float32 is faster); sums over rows and everything else are in double
     precision.
 
-    A class is done when |grad f(w)| <= eps * min(pos, neg) / n * |grad f(0)|, LIBLINEAR's own rule, and f
-    fell by 10 eps f at most in the last step; or when X's precision does not let f fall further
-    (`stop_reason_` "rounding"). Where a class can nearly be separated without loss, |grad f(0)| is so large
-    beside what is left that the default eps ends above the least f, and rounding, thus precision and threads,
-    decides where: 4 to 8 % above it on 20,000 rows of MNIST with 1,000 features of Tensor Sketch, where all
-    end at the same f to 2e-5 with eps = 1e-4.
+    A class has converged when |grad f(w)| <= eps * min(pos, neg) / n * |grad f(0)|, LIBLINEAR's own rule, and
+    f fell by at most 10 eps f in the last step. It also stops when X's precision does not let f fall further
+    (`stop_reason_` "rounding"). If a class can nearly be separated without loss, |grad f(0)| is so large that
+    the default eps stops above the minimum of f. Rounding, and so precision and threads, decides how far: 4
+    to 8 % above it on 20,000 rows of MNIST with 1,000 features of Tensor Sketch. With eps = 1e-4 all runs end
+    there at the same f to 2e-5.
 
-    Made for many more rows than features: where classes can be separated without loss, LIBLINEAR's dual
-    (-s 1) is the faster one. Raises DataError for fewer than two classes, SolverError for sums that overflow.
+    The method is for many more rows than features: if classes can be separated without loss, LIBLINEAR's dual
+    (-s 1) is faster. Raises DataError for fewer than two classes, SolverError for sums that overflow.
 
     Parameters
     ----------
@@ -44,12 +44,13 @@ class Newton(LinearSolver):
     C, eps : float, default 1.0 and 1e-2
         The cost of the losses and the tolerance, above 0; LIBLINEAR's -s 2 and -s 0 have the same default.
     bias : float, default -1.0
-        With 0 or more every row gets one more feature of this value, which is penalised; below 0 there is
-        none.
+        If it is 0 or more, every row gets one more feature of this value, which is penalised; below 0 there
+        is none.
     class_weight : dict, "balanced" or None, default None
         The factor of C for each class; "balanced" weights classes by the inverse of their size.
     max_iter : int, default 300
-        The most Newton steps per class; where classes can be separated without loss, per cost on the way.
+        The largest number of Newton steps per class; if classes can be separated without loss, they are
+        solved along a path of growing costs, and the limit is per cost.
     warm_start : bool, default False
         Whether a fit starts from the last `coef_` (on a path over C, for example).
 
@@ -86,10 +87,10 @@ class Newton(LinearSolver):
         return self._train(X, y, [])
 
     def path(self, X: Any, y: Any, Cs: Iterable[float]) -> Iterator["Newton"]:
-        """Train with each C in turn, from the solution before, and yield this solver, the same each time.
+        """Train with each C in turn from the previous solution; yield this same solver after each.
 
-        This is `fit` with `warm_start`, but X is checked once, and factors of Hessians are kept. Change no
-        other parameter on the way.
+        This is `fit` with `warm_start`, but X is checked only once, and factors of Hessians are kept. No
+        other parameter may change during the iteration.
         """
         begun: list[_Begun] = []
         for C in Cs:
@@ -97,7 +98,7 @@ class Newton(LinearSolver):
 
     @finite
     def _train(self, X: Any, y: Any, begun: list["_Begun"]) -> "Newton":
-        """Train with C: from the solution that has `begun`, or on checked rows, which are put there."""
+        """Train with C: continue from `begun`, or append the checked rows to it if it is empty."""
         if begun:
             check_parameters(self)
         else:
@@ -105,7 +106,7 @@ class Newton(LinearSolver):
         return self._solve(begun[0])
 
     def _begun(self, X: Any, y: Any) -> "_Begun":
-        """Return the problem of checked rows with C = 1, and no solution yet."""
+        """Return the problem on checked rows with C = 1, without a solution."""
         X, y = self._check(X, y)
         start = perf_counter()
         weights = class_factors(self.class_weight, self.classes_, y)
@@ -121,7 +122,7 @@ class Newton(LinearSolver):
         return _Begun(X, y, weights, problem, perf_counter() - start)
 
     def _solve(self, begun: "_Begun") -> "Newton":
-        """Train with C from where the descents are."""
+        """Train with C from the current solution."""
         start, growth = perf_counter(), self.C / begun.C
         begun.C, problem = self.C, begun.problem
         problem.costs *= growth
@@ -148,7 +149,7 @@ class Newton(LinearSolver):
         return self
 
     def _start(self, n_columns: int) -> NDArray[np.float64] | None:
-        """Return the last solution as (columns, classes), if it is to be used and its shape is right."""
+        """Return the last solution as (columns, classes), if `warm_start` is set and its shape fits."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
         W = self.coef_
@@ -160,12 +161,12 @@ class Newton(LinearSolver):
 
 @dataclass
 class _Begun:
-    """Checked rows, weights of their classes, the problem with C, and the last solution."""
+    """Checked rows, class weights, the problem with C, and the last solution."""
 
     X: Any
     y: NDArray[np.intp]
     weights: NDArray[np.float64]
     problem: Problem
-    seconds: float  # that the problem took, until a solution counts them
+    seconds: float  # for making the problem; counted in the time of the first solution
     classes: list[Descent] = field(default_factory=list)
     C: float = 1.0

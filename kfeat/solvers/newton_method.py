@@ -1,9 +1,9 @@
-"""Newton's method for regularised linear classifiers in the primal, all classes in the same matrix products.
+"""Newton's method for regularised linear classifiers in the primal, for all classes in the same products.
 
-Each class has its f(w) = ||w||^2 / 2 + sum_i c_i loss(s_i <w, x_i>), s_i = +-1. A sweep is one product of X
-with all directions, an exact line search per class, and one product of X' with the gradients of the losses. A
-direction solves (I + sum_i h_i x_i x_i') d = -grad f over the rows whose loss has a Hessian h_i > 0, by
-conjugate gradients that are preconditioned with the Cholesky factor of an older, or a fresh, Hessian.
+Each class has f(w) = ||w||^2 / 2 + sum_i c_i loss(s_i <w, x_i>), s_i = +-1. A sweep is one product of X with
+all directions, an exact line search per class, and one product of X' with the gradients of the losses. A
+direction solves (I + sum_i h_i x_i x_i') d = -grad f over the rows whose loss has a Hessian h_i > 0. It is
+found by conjugate gradients, preconditioned with the Cholesky factor of an older or a new Hessian.
 See Keerthi and DeCoste, JMLR 6 (2005); Chapelle, Neural Computation 19 (2007).
 """
 
@@ -17,12 +17,12 @@ from scipy import special
 from kfeat.errors import SolverError
 from kfeat.solvers.newton_system import DesignMatrix, Vector, conjugate_gradients, hessian_factor, solve
 
-WHOLE = 0.7  # share of rows with a Hessian above 0 from which all rows are used in place, without a copy
-FIRST_GUESS = 5  # conjugate gradient steps that the Hessian of all rows, scaled, needs as preconditioner
-SEPARABLE = 1e-5  # share of the objective at zero below which hardly any loss is left
-EASY = 1e3  # largest cost times the sum of all squares with which a path of growing costs begins
-STAGE_EPS = 1e-2  # tolerance on the way along growing costs
-WITHOUT = 20  # conjugate gradient steps that the Hessian's diagonal needs as preconditioner
+WHOLE = 0.7  # from this share of rows with a Hessian above 0 on, all rows are used, which needs no copy
+FIRST_GUESS = 5  # assumed conjugate gradient steps with the scaled Hessian of all rows as preconditioner
+SEPARABLE = 1e-5  # a class counts as separable if its objective falls below this share of that at zero
+EASY = 1e3  # a path of growing costs begins with at most this value of (largest cost * sum of all squares)
+STAGE_EPS = 1e-2  # tolerance for the smaller costs of the path
+WITHOUT = 20  # assumed conjugate gradient steps with the Hessian's diagonal as preconditioner
 
 
 class Loss(NamedTuple):
@@ -59,7 +59,7 @@ class Problem:
 
 @dataclass
 class Descent:
-    """The descent of one class so far; `w` (n_columns,), `u` its margins (n,)."""
+    """The state of one class: `w` (n_columns,), its margins `u` (n,)."""
 
     w: Vector
     u: Vector
@@ -80,13 +80,13 @@ class Descent:
 
 
 def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> list[Descent]:
-    """Minimise from W (n_columns, k), or from zero, until two measures are small.
+    """Minimise from W (n_columns, k), or from zero, until two conditions hold.
 
-    |grad f| <= eps * min(pos, neg) / n * |grad f(0)|, and the last sweep lowered f by 10 eps f at most (where
-    features outnumber rows, |grad f(0)| is so large that the former alone says little).
+    |grad f| <= eps * min(pos, neg) / n * |grad f(0)|, and the last sweep lowered f by at most 10 eps f. (With
+    more features than rows, |grad f(0)| is so large that the first condition alone is too weak.)
 
-    Newton steps from zero go by the least squares fit, which does not lead to the widest margin where
-    classes can be separated without loss: these are solved along a path of growing costs instead.
+    Newton steps from zero start with the least squares fit. If classes can be separated without loss, it does
+    not lead to the largest margin: these classes are solved along a path of growing costs instead.
     """
     classes = started(problem, W, max_iter, stop_at=SEPARABLE if W is None else 0.0)
     descend(problem, classes, eps)
@@ -101,9 +101,9 @@ def minimise(problem: Problem, W: Vector | None, eps: float, max_iter: int) -> l
 
 
 def along_costs(problem: Problem, eps: float, max_iter: int) -> list[Descent]:
-    """Minimise with costs that grow tenfold up to the problem's own, each from the solution before."""
+    """Minimise with costs that grow by factors of 10 up to the problem's own, each from the last solution."""
     design, costs = problem.design, problem.costs
-    # With costs this much smaller the Hessian is so small that a few conjugate gradient steps suffice.
+    # With the first costs the Hessian is so small that a few conjugate gradient steps suffice.
     last = int(np.ceil(np.log10(max(costs.max() * design.squares.sum() / EASY, 1.0))))
     classes: list[Descent] = []
     for smaller in range(last, -1, -1):
@@ -117,16 +117,16 @@ def along_costs(problem: Problem, eps: float, max_iter: int) -> list[Descent]:
 
 
 def reopen(problem: Problem, classes: list[Descent], growth: float, max_iter: int) -> None:
-    """Let the descents go on with costs that are `growth` times what they were."""
+    """Prepare the classes to continue with costs multiplied by `growth`."""
     for j, state in enumerate(classes):
         state.sums, state.scale, state.enough = growth * state.sums, growth * state.scale, 0.0
         state.objective, state.stop_reason, state.limit = np.inf, "", state.iterations + max_iter
-        if isinstance(state.factor, np.ndarray):  # a Cholesky factor goes on with its own costs
+        if isinstance(state.factor, np.ndarray):  # a Cholesky factor is kept as it is
             precondition(problem, state, j)
 
 
 def started(problem: Problem, W: Vector | None, max_iter: int, stop_at: float = 0.0) -> list[Descent]:
-    """Return the classes at W, or where W is None at zero or after one step; f < `stop_at` f(0) is enough."""
+    """Return the classes at W; without W, at zero or after one step. They stop when f < `stop_at` f(0)."""
     design, signs, costs, loss = problem.design, problem.signs, problem.costs, problem.loss
     n, n_columns = design.shape
     k = signs.shape[1]
@@ -159,7 +159,7 @@ def started(problem: Problem, W: Vector | None, max_iter: int, stop_at: float = 
 
 
 def precondition(problem: Problem, state: Descent, j: int) -> None:
-    """Take the Hessian's diagonal for a preconditioner, unless a factor will be made at once."""
+    """Use the Hessian's diagonal as preconditioner, unless a factor will be computed in the next step."""
     h = problem.costs[:, j] * problem.loss.hessian(state.u)
     if not wants_factor(problem.design, state, h):
         state.factor = 1 + float(h.mean()) * problem.design.squares
@@ -173,7 +173,7 @@ def descend(problem: Problem, classes: list[Descent], eps: float) -> None:
 
 
 def start_together(problem: Problem, classes: list[Descent], at_zero: Vector) -> None:
-    """Take the first step of all classes from zero: there all rows have one Hessian, up to their costs."""
+    """Take the first step of all classes from zero, where all rows have the same Hessian up to costs."""
     gram = problem.design.gram()
     h = problem.costs * problem.loss.hessian(np.zeros((len(problem.costs), 1)))
     dtype = problem.design.dtype
@@ -185,7 +185,7 @@ def start_together(problem: Problem, classes: list[Descent], at_zero: Vector) ->
 
 
 def move(problem: Problem, classes: list[Descent], which: list[int], directions: Vector) -> None:
-    """Step each class along its direction as far as its objective falls, and update its gradient."""
+    """Move each class along its direction to the minimum of its objective, and update its gradient."""
     changes = problem.design.matvec(directions)
     for column, j in enumerate(which):
         state = classes[j]
@@ -208,8 +208,8 @@ def update_gradients(problem: Problem, classes: list[Descent], which: list[int])
 
 
 def judge(problem: Problem, classes: list[Descent], eps: float) -> list[int]:
-    """Note which of the open classes are done and why, and return the others."""
-    # An objective that falls by less than this share may be rounding in the products alone.
+    """Set the stop reason of the classes that are done, and return the others."""
+    # If the objective falls by less than this share, the change may be only rounding in the products.
     stall = 0.01 * float(np.finfo(problem.design.dtype).eps)
     for j, state in enumerate(classes):
         if state.stop_reason:
@@ -249,7 +249,7 @@ def newton_direction(problem: Problem, state: Descent, j: int) -> Vector:
 
 
 def wants_factor(design: DesignMatrix, state: Descent, h: Vector) -> bool:
-    """Tell whether a fresh factor costs less than the steps that the one at hand, or none, asks for."""
+    """Return whether a new factor costs less than the steps that the present preconditioner needs."""
     return state.cg_steps > design.gram_cost(int(np.count_nonzero(h)))
 
 

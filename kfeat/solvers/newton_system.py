@@ -16,13 +16,13 @@ from kfeat.batches import Batches
 from kfeat.cholesky import cholesky
 from kfeat.errors import SolverError
 
-BLOCK = 4096  # rows in a product whose results are then added in double precision
+BLOCK = 4096  # rows of a product; the results of blocks are added in double precision
 STORED = 1 << 20  # stored values of a sparse matrix that are squared at a time
-SPEED = 55  # how much more work per second a matrix product does than a matrix-vector product (measured)
-# Steps of conjugate gradients that having the batches once costs: reading 100,000 x 500 float32 took 0.03 s
-# (page cache) or 0.2 s (disk), mapping them 0.2 s (Fourier) or 0.5 s (Tensor Sketch), such a step 0.04 s.
+SPEED = 55  # how many times more work per second a matrix product does than a matvec (measured)
+# The cost of one pass over the batches, in steps of conjugate gradients: reading 100,000 x 500 float32 took
+# 0.03 s (page cache) or 0.2 s (disk), mapping them 0.2 s (Fourier) or 0.5 s (Tensor Sketch), a step 0.04 s.
 A_PASS = 5.0
-FORCING = 0.2  # of the preconditioned gradient is left by the conjugate gradients
+FORCING = 0.2  # conjugate gradients reduce the preconditioned gradient to this share
 MOST_CG = 100
 
 Vector = NDArray[np.float64]
@@ -30,9 +30,9 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DesignMatrix:
-    """Rows [x_i, bias] in X's own precision (n, d); sums over rows are collected in double precision.
+    """Rows [x_i, bias] in X's own precision (n, d); sums over rows are added in double precision.
 
-    What Newton's method asks of them: products, sums over rows, and what these cost.
+    It provides what Newton's method needs: products, sums over rows, and their costs.
     """
 
     X: Any
@@ -40,7 +40,7 @@ class DesignMatrix:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows, and features with the bias."""
+        """The numbers of rows and of columns, including the bias."""
         return self.X.shape[0], self.X.shape[1] + (self.bias >= 0)
 
     @property
@@ -49,7 +49,7 @@ class DesignMatrix:
         return np.dtype(self.X.dtype)
 
     def take(self, rows: NDArray[np.intp]) -> Self:
-        """Return some rising rows: copies, or of batches the same ones."""
+        """Return some rows in rising order; array rows are copied, batches are not."""
         return type(self)(self.X[rows], self.bias)
 
     def matvec(self, W: Vector) -> Vector:
@@ -75,7 +75,7 @@ class DesignMatrix:
 
     @cached_property
     def squares(self) -> Vector:
-        """Return the diagonal of `gram()`: the sum of each column's squares."""
+        """The diagonal of `gram()`: the sum of each column's squares."""
         n, d = self.X.shape
         total = np.zeros(self.shape[1])
         total[d:] = n * float(self.bias) ** 2
@@ -84,7 +84,7 @@ class DesignMatrix:
                 some = slice(start, start + STORED)
                 squares = self.X.data[some].astype(np.float64) ** 2
                 total[:d] += np.bincount(self.X.indices[some], squares, minlength=d)
-        else:  # converts few values at a time, and needs no memory for them
+        else:  # needs no copy in double precision
             total[:d] += np.einsum("ij,ij->j", self.X, self.X, dtype=np.float64)
         return total
 
@@ -109,20 +109,20 @@ class DesignMatrix:
         return total
 
     def gram_cost(self, n: int) -> float:
-        """Return what `gram` over n rows and its factor cost, in steps of conjugate gradients."""
+        """Return the cost of `gram` over n rows and its factor, in steps of conjugate gradients."""
         d = self.shape[1]
         return (n * d**2 + d**3 / 2) / (SPEED * (n * d + d**2))
 
 
 @dataclass(frozen=True)
 class _BatchedDesign(DesignMatrix):
-    """Rows that come in batches X: every product of `DesignMatrix` as one pass, `take` without a copy."""
+    """Rows in batches X: every product of `DesignMatrix` is one pass, and `take` does not copy."""
 
     def take(self, rows: NDArray[np.intp]) -> Self:
         return type(self)(self.X.take(rows), self.bias)
 
     def matvec(self, W: Vector) -> Vector:
-        bias = self.bias  # and not self, which would go to Dask's workers with all batches
+        bias = self.bias  # `self` in the lambda would send all batches to Dask's workers
         values, start = np.empty((self.shape[0], *W.shape[1:])), 0
         for block in self.X.each(lambda X: DesignMatrix(X, bias).matvec(W)):
             values[start : start + len(block)] = block
@@ -147,7 +147,7 @@ class _BatchedDesign(DesignMatrix):
         return self.take(active)._sum(lambda rows, h: rows.gram(h), columns, weights[active])
 
     def gram_cost(self, n: int) -> float:
-        # Each step of conjugate gradients is a pass too.
+        # Each step of conjugate gradients is also a pass.
         return (A_PASS + super().gram_cost(n)) / (A_PASS + 1)
 
     def _sum(self, function: Any, rest: tuple[int, ...], *aligned: Vector) -> Vector:
@@ -164,7 +164,7 @@ def design(X: Any, bias: float) -> DesignMatrix:
 
 
 def conjugate_gradients(design: DesignMatrix, h: Vector, b: Vector, factor: Any) -> tuple[Vector, int]:
-    """Return d with (I + X'hX) d = b and the number of steps; `factor` preconditions."""
+    """Return d with (I + X'hX) d = b and the number of steps; `factor` is the preconditioner."""
     d, r = np.zeros_like(b), b.copy()
     z = solve(factor, r)
     p, rz = z.copy(), float(r @ z)
@@ -173,10 +173,10 @@ def conjugate_gradients(design: DesignMatrix, h: Vector, b: Vector, factor: Any)
     while rz > goal and steps < MOST_CG:
         steps += 1
         Hp = p + design.hessian_product(h, p)
-        curvature = p @ Hp
-        if not 0 < curvature < np.inf:
-            break  # rounding outweighs I: no step along p can be trusted, and d is what was found before
-        length = rz / curvature
+        pHp = p @ Hp
+        if not 0 < pHp < np.inf:
+            break  # rounding errors exceed I: a step along p would be wrong, so d stays as it is
+        length = rz / pHp
         d += length * p
         r -= length * Hp
         z = solve(factor, r)
@@ -186,7 +186,7 @@ def conjugate_gradients(design: DesignMatrix, h: Vector, b: Vector, factor: Any)
 
 
 def hessian_factor(gram: Vector, scale: float, dtype: Any) -> Any:
-    """Return the Cholesky factor of I + scale * gram in `dtype`; rounding is outweighed on the diagonal."""
+    """Return the Cholesky factor of I + scale * gram in `dtype`; its diagonal is raised against rounding."""
     if not np.isfinite(gram).all() or scale * gram.max(initial=0.0) > np.finfo(dtype).max:
         raise SolverError(f"sums of squares of the features overflow {dtype}: scale the features down")
     jitter = 16 * float(np.finfo(dtype).eps)

@@ -1,4 +1,4 @@
-"""Ridge regression from moments, so that features are never held at once, and exactly on a kernel."""
+"""Ridge regression from moments, which needs no features in memory, and exact kernel ridge regression."""
 
 from collections.abc import Iterable
 from contextlib import suppress
@@ -23,21 +23,21 @@ from kfeat.parameters import check_parameters
 from kfeat.solvers.base import AboveZero, Solver, Subproblem, finite, resolved_kernel
 from kfeat.solvers.linear import LinearSolver
 
-BLOCK = 4096  # rows that are centred and multiplied at once
-BLOCK_VALUES = 2**22  # kernel values held while predicting
+BLOCK = 4096  # rows that are centred and multiplied at a time
+BLOCK_VALUES = 2**22  # kernel values at a time while predicting
 
 
 @dataclass(eq=False, repr=False)
 class Ridge(LinearSolver):
     """Ridge regression: min over w, b of sum_i (y_i - <w, x_i> - b)^2 + alpha ||w||^2.
 
-    `fit(X, y)` reads X a block at a time; `fit_batches` takes (features, targets) batches from any iterable,
-    so that mapped features need never exist at once. Memory: d^2 doubles.
+    `fit(X, y)` reads X block by block; `fit_batches` takes (features, targets) batches from any iterable, so
+    that the features need not fit in memory. Memory: d^2 doubles.
 
     Parameters
     ----------
     alpha, fit_intercept : float, default 1.0, and bool, default True
-        The weight of the penalty, above 0, and whether there is a b; otherwise it is 0.
+        The weight of the penalty, above 0, and whether there is an intercept b; otherwise it is 0.
 
     Examples
     --------
@@ -78,10 +78,10 @@ class Ridge(LinearSolver):
 
 @dataclass(frozen=True)
 class Moments:
-    """n rows' means and sums of products about the means: all that least squares needs of (X, y).
+    """The means of n rows and sums of products about the means, which are sufficient for least squares.
 
     `xx` = sum_i (x_i - x_mean)(x_i - x_mean)' (d, d), `xy` (d,) and `yy` likewise, in double precision. Sums
-    of moments follow Chan, Golub and LeVeque (1979): no cancellation, whatever the means are.
+    of moments follow Chan, Golub and LeVeque (1979), without cancellation for large means.
     """
 
     n: int
@@ -143,7 +143,7 @@ class Moments:
 
 
 def sum_of(parts: Iterable[Moments]) -> Moments:
-    """Return the moments of all parts together; raises DataError where they are not finite, or of no part."""
+    """Return the moments of all parts together; raises DataError without parts or for infinite moments."""
     total: Moments | None = None
     for part in parts:
         total = part if total is None else total + part
@@ -155,7 +155,7 @@ def sum_of(parts: Iterable[Moments]) -> Moments:
 
 
 def train_ridge(solver: Any, moments: Moments, alpha: float, start: float) -> None:
-    """Set the fitted attributes of a solver whose training began at `start`."""
+    """Train on moments and set the fitted attributes; `start` is the time when training began."""
     w, b = ridge(moments, alpha, solver.fit_intercept)
     solver.coef_, solver.intercept_, solver.n_features_in_ = w, b, len(w)
     solver.objective_ = moments.squared_error(w, b) + alpha * float(w @ w)
@@ -168,7 +168,7 @@ def ridge(moments: Moments, alpha: float, intercept: bool) -> tuple[NDArray[np.f
     about = moments if intercept else moments.about_zero()
     w = None
     if about.n > len(about.xy):
-        # Where that fails, alpha is lost beside the largest eigenvalues: keep it away from them.
+        # If it fails, alpha is below the rounding of the largest eigenvalues: ridge_path avoids this.
         with suppress(LinAlgError):
             A = about.xx + alpha * np.eye(len(about.xy))
             w = cho_solve(cholesky(A), about.xy)
@@ -180,8 +180,8 @@ def ridge(moments: Moments, alpha: float, intercept: bool) -> tuple[NDArray[np.f
 def ridge_path(about: Moments, alphas: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return w for each alpha, shape (len(alphas), d), from one eigendecomposition xx = V L V'.
 
-    Of no more rows than columns, xy has no part where L is 0, but for rounding, which a small alpha would
-    blow up: that is left out, since other rows have a part there.
+    With at most as many rows as columns, the components of xy where L is 0 are only rounding errors. A small
+    alpha would make them large, so they are set to 0.
     """
     values, V = eigh(about.xx)
     turned = V.T @ about.xy
@@ -195,7 +195,7 @@ class KernelRidge(Solver):
     """Exact kernel ridge regression: min over f, b of sum_i (y_i - f(x_i) - b)^2 + alpha ||f||_K^2.
 
     f(x) = sum_i a_i K(x_i, x) with (K + alpha I) a = y - b; b makes sum_i a_i = 0, or is 0 without intercept.
-    Takes 8 n^2 bytes; raises SolverError where they are not free, or where K + alpha I is singular to
+    It takes 8 n^2 bytes. Raises SolverError if memory is too small, or if K + alpha I is singular to
     rounding. Saunders, Gammerman and Vovk, ICML 1998.
 
     Parameters
@@ -203,12 +203,12 @@ class KernelRidge(Solver):
     kernel : Kernel, optional
         The kernel; None is linear.
     alpha, fit_intercept : float, default 1.0, and bool, default True
-        The weight of the penalty, above 0, and whether there is a b.
+        The weight of the penalty, above 0, and whether there is an intercept b.
 
     Attributes
     ----------
     kernel_, dual_coef_, intercept_ : Kernel, ndarray of shape (n,), float
-        The kernel, its bandwidth a number; the coefficients a; and b.
+        The kernel with its bandwidth as a number, the coefficients a, and b.
 
     Examples
     --------
@@ -232,7 +232,7 @@ class KernelRidge(Solver):
     def fit(self, X: Any, y: Any) -> "KernelRidge":
         """Train on X (n, d) and y (n,)."""
         X, y = self._check(X, y)
-        X = X.astype(np.float64)  # so is K, and then predictions; a copy, since X_fit_ keeps it
+        X = X.astype(np.float64)  # so that K and predictions are too; a copy, since X_fit_ keeps it
         n = X.shape[0]
         instead = "take fewer rows, or ridge regression on a map's features"
         check_memory(f"the Gram matrix of {n:,} rows", 8 * n * n, instead)

@@ -1,4 +1,4 @@
-"""Ridge regression whose alpha is chosen by cross-validation, from moments of the folds."""
+"""Ridge regression with alpha chosen by cross-validation, from moments of the folds."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ from kfeat.solvers.ridge import BLOCK, Moments, ridge_path, sum_of, train_ridge
 class RidgeCV(LinearSolver):
     """Ridge regression with the best alpha by cross-validation, one eigendecomposition per fold.
 
-    All errors follow from the folds' moments: features may come in batches here too.
+    All errors are computed from the folds' moments, so features may come in batches.
     Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, equation 7.52.
 
     Parameters
     ----------
     alpha_min, alpha_max, alpha_factor : float, default 1e-6, 1e3 and 10
-        alpha runs over alpha_min, alpha_min alpha_factor, ... up to alpha_max.
+        alpha is alpha_min, alpha_min alpha_factor, ... up to alpha_max.
     folds : int or None, default 5
-        Rows fall into so many equal folds at random. None leaves each row out once, in closed form: its
-        residual is (y_i - f(x_i)) / (1 - h_i), with h_i the diagonal of the hat matrix.
+        The number of random folds of equal size. None leaves each row out once, in closed form: its residual
+        is (y_i - f(x_i)) / (1 - h_i), with h_i the diagonal of the hat matrix.
     fit_intercept : bool, default True
         Whether there is an intercept.
     random_state : int, optional
@@ -43,7 +43,7 @@ class RidgeCV(LinearSolver):
     Attributes
     ----------
     alpha_, alphas_, cv_errors_ : float, ndarray, ndarray
-        The alpha that was chosen, the values that were tried, and their mean squared errors.
+        The chosen alpha, all values that were tried, and their mean squared errors.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class RidgeCV(LinearSolver):
     random_state: Seed | None = None
 
     def learnt_parameters(self) -> dict[str, float]:
-        """Return the alpha that was chosen."""
+        """Return the chosen alpha."""
         return {"alpha": self.alpha_}
 
     @finite
@@ -104,8 +104,8 @@ class RidgeCV(LinearSolver):
             if not len(y):
                 continue
             X = as_operand(features)
-            # Whole rounds of all folds, each in random order and begun where the last batch ended, so that
-            # folds are equal over batches of any size.
+            # Each round has every fold once in random order, and continues over the end of a batch, so that
+            # folds have equal sizes for batches of any size.
             rounds = rng.permuted(np.tile(np.arange(size), (len(y) // size + 2, 1)), axis=1).reshape(-1)
             order = np.concatenate([unfinished, rounds])
             fold, order = order[: len(y)], order[len(y) :]
@@ -131,7 +131,7 @@ class RidgeCV(LinearSolver):
 
 
 def fold_errors(parts: list[Moments], alphas: NDArray[np.float64], intercept: bool) -> NDArray[np.float64]:
-    """Return the mean squared error of the held-out rows of all folds, per alpha."""
+    """Return the mean squared error of the held-out rows of all folds, for each alpha."""
     errors = np.zeros(len(alphas))
     for held_out in parts:
         seen = sum_of(part for part in parts if part is not held_out)
@@ -144,7 +144,7 @@ def fold_errors(parts: list[Moments], alphas: NDArray[np.float64], intercept: bo
 def leave_one_out_errors(
     moments: Moments, X: Any, y: NDArray[np.float64], alphas: NDArray[np.float64], intercept: bool
 ) -> NDArray[np.float64]:
-    """Return the mean squared error of each row under the fit without it, per alpha."""
+    """Return the mean squared error of each row under the fit without it, for each alpha."""
     about = moments if intercept else moments.about_zero()
     if about.n - intercept <= len(about.xy):  # centred rows have one dimension less
         return _leave_one_out_of_few(about, X, y, alphas, intercept)
@@ -163,10 +163,10 @@ def leave_one_out_errors(
 def _leave_one_out_of_few(
     about: Moments, X: Any, y: NDArray[np.float64], alphas: NDArray[np.float64], intercept: bool
 ) -> NDArray[np.float64]:
-    """Return the same of no more centred rows than columns, where 1 - leverage is lost to rounding.
+    """Return the same for at most as many centred rows as columns, where 1 - leverage is lost to rounding.
 
-    The error of row i is (D y)_i / D_ii with D = Q' (Q K Q' + alpha I)^-1 Q and the Gram matrix K; the rows
-    of Q are an orthonormal basis of the vectors with sum 0, or with no intercept of all vectors.
+    The error of row i is (D y)_i / D_ii with D = Q' (Q K Q' + alpha I)^-1 Q and the Gram matrix K. The rows
+    of Q are an orthonormal basis of the vectors with sum 0, or without intercept of all vectors.
     """
     Q = helmert(about.n) if intercept else np.eye(about.n)
     centred = X.astype(np.float64)

@@ -82,7 +82,7 @@ def test_rows_that_are_being_published_go_before_those_that_were(
     ("claim", "words"),
     [
         ("small#rain", "no claim small#rain; ids there: learns"),
-        ("nowhere#rain", "nowhere, and there is no .*nowhere.yaml"),
+        ("nowhere#rain", "nowhere, but .*nowhere.yaml does not exist"),
     ],
 )
 def test_a_citation_of_nothing_is_an_error(citing: Experiment, claim: str, words: str) -> None:

@@ -28,7 +28,7 @@ def test_list_and_info_name_every_dataset() -> None:
         assert line(listed, name)
         assert data("info", name).exit_code == 0
     assert "stand-in for gisette" in data("info", "gisette_mnist").stdout
-    assert "nobody has published one" in data("info", "census").stdout
+    assert "none is published" in data("info", "census").stdout
 
 
 def test_a_dataset_that_cannot_be_had_says_where_to_put_it(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_dataset_that_cannot_be_had_says_where_to_put_it(tmp_path: Path) -> No
 def test_names_or_all_but_not_both_or_neither(arguments: list[str]) -> None:
     result = data(*arguments)
     assert result.exit_code == 2
-    assert "say --all" in result.stderr
+    assert "give --all" in result.stderr
 
 
 @pytest.mark.parametrize("command", ["fetch", "verify", "info", "path", "clean"])

@@ -117,7 +117,7 @@ def test_a_config_that_nobody_named_and_that_is_wrong_is_passed_over(small: Path
     shown = kfeat("explain", first.id)
     assert shown.exit_code == 0, shown.output
     assert "configs/small.yaml: Digits, small" in shown.stdout
-    assert "kfeat: passed over: configs/wrong.yaml, line 2" in shown.stderr
+    assert "kfeat: skipped: configs/wrong.yaml, line 2" in shown.stderr
     named = kfeat("explain", first.id, "configs")
     assert named.exit_code == 2
     assert "configs/wrong.yaml" in named.stderr

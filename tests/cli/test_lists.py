@@ -88,7 +88,7 @@ def test_a_config_as_it_is_run_is_a_config_of_the_same_trials(write: Write, tmp_
 
 
 def test_printed_configs_of_papers_plan_the_same_trials(tmp_path: Path) -> None:
-    for name in ("pham_pagh_2013/table2", "chang_2017/table2", "bellet_2020/stacked"):
+    for name in ("pham_pagh_2013/table2", "chang_2017/table2", "bellet_2020/stacked_error"):
         path = next(one for one in CONFIGS if str(one).endswith(f"{name}.yaml"))
         again = tmp_path / "again.yaml"
         again.write_text(kfeat("run", path, "--print-config").stdout)

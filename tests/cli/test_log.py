@@ -143,8 +143,8 @@ def test_with_too_little_memory_nothing_starts_and_the_reason_names_the_bytes(wr
     assert refused.exit_code == 1
     rows = read_rows(Path("runs/small")).values()
     assert {row["status"] for row in rows} == {"failed"}
-    assert all("more than the 104,857,600 there are" in row["reason"] for row in rows)
-    assert "bytes of memory, more than the 104,857,600 there are" in refused.stderr
+    assert all("more than the 104,857,600 available" in row["reason"] for row in rows)
+    assert "bytes of memory, more than the 104,857,600 available" in refused.stderr
 
 
 @pytest.mark.parametrize("size", ["0", "8X", "-1G", "G", "1e3", "8 GB x"])
@@ -159,4 +159,4 @@ def test_a_size_that_is_none_is_refused(write: Write, size: str) -> None:
 )
 def test_sizes_have_units_of_powers_of_1024(write: Write, size: str, there: int) -> None:
     shown = kfeat("run", write(), "--no-exact", "--repeats", "1", "--memory", size)
-    assert f"more than the {there:,} there are" in shown.stderr
+    assert f"more than the {there:,} available" in shown.stderr

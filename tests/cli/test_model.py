@@ -92,7 +92,7 @@ def test_a_model_scores_as_the_row_of_a_run(method: str, write: Write) -> None:
     row = run_trial(first, threads=1, alone=True, mirror=None, offline=False)
     out = said("fit", path, "--model", "m", "--maps", method)
     accuracy = f"{100 * row['accuracy']:.2f} %"
-    assert f"accuracy {accuracy} (the most frequent class alone: 13.00 %) on 200 test rows" in out
+    assert f"accuracy {accuracy} (always the most frequent class: 13.00 %) on 200 test rows" in out
     assert f"accuracy           {accuracy}" in said("info", "m")
     model = load_model("m")
     assert model.about_["trial"] == row["id"]
@@ -151,7 +151,7 @@ def test_a_regression(tmp_path: Path) -> None:
     assert re.search(errors, out)
     scored = json.loads(said("score", "--model", "m", "own.csv", "--format", "json"))
     assert scored["relative_error"] < 0.05
-    assert "a regression has values alone" in refused("predict", "--model", "m", "own.csv", "--scores")
+    assert "a regression predicts only values" in refused("predict", "--model", "m", "own.csv", "--scores")
     assert "a regression has none" in refused("fit", config, "--model", "n", "--probabilities")
     batches = own("cost", "ridge_cv", "memory: out_of_core\n")
     assert "relative error" in said("fit", batches, "--model", "n")
@@ -288,7 +288,7 @@ def test_svmlight_files_have_the_features_of_training(write: Write) -> None:
     )
     said("fit", path, "--model", "m", "--maps", "tensor_sketch")
     scored = said("score", "--model", "m", "a.svm")
-    assert "accuracy 100.00 % (the most frequent class alone: 50.00 %) on 60 rows" in scored
+    assert "accuracy 100.00 % (always the most frequent class: 50.00 %) on 60 rows" in scored
     Path("b.svm").write_text("1 1:1\n-1 4:1\n")
     assert "feature indices up to 3 as in training, got 4" in refused("predict", "--model", "m", "b.svm")
     Path("c.svm").write_text("7 1:1\n")

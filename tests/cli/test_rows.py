@@ -140,7 +140,7 @@ def test_rows_of_several_machines_are_merged_the_better_of_two(
     write_rows(Path("all/paper/table"), [row("b", accuracy=0.2), row("c", accuracy=0.3)])
     merged = kfeat("rows", "merge", "one", "two", "--into", "all")
     assert merged.exit_code == 0, merged.output
-    assert "all/paper/table: 4 rows, 2 new, 0 better than those there were" in merged.stdout
+    assert "all/paper/table: 4 rows, 2 new, 0 better than before" in merged.stdout
     found = read_rows(Path("all/paper/table"))
     assert {key: (one["status"], one.get("accuracy")) for key, one in found.items()} == {
         "a": ("done", 0.5),

@@ -160,7 +160,7 @@ def test_a_number_of_timed_runs_is_made_and_no_more(write: Write) -> None:
         (["--retime", "--jobs", "2"], "one at a time"),
         (
             ["--engine", "dask", "--scheduler", "tcp://host:8786", "--memory", "2G"],
-            "--memory is of this machine",
+            "--memory is for this machine",
         ),
     ],
 )
@@ -184,7 +184,7 @@ def test_a_trial_that_was_done_and_cannot_be_done_again_keeps_its_row(
     before = Path("runs/small", ROWS).read_bytes()
     for options, status in ((["--retime", "--time-limit", "0.001s"], 0), (["--force", "--memory", "1M"], 1)):
         assert kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", *options).exit_code == status
-        assert caplog.text.count("its earlier row, which is done, stays") == 2
+        assert caplog.text.count("its earlier row, which is done, is kept") == 2
         caplog.clear()
         assert Path("runs/small", ROWS).read_bytes() == before
     forced = kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", "--force", "--time-limit", "0.001s")
@@ -199,7 +199,7 @@ def test_a_trial_that_was_stopped_later_keeps_its_row(write: Write, caplog: pyte
     before = Path("runs/small", ROWS).read_bytes()
     for options, status in ((["--memory", "1M"], 1), (["--retime", "--time-limit", "0.001s"], 0)):
         assert kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", *options).exit_code == status
-        assert caplog.text.count("its earlier row, which is stopped, stays") == 2
+        assert caplog.text.count("its earlier row, which is stopped, is kept") == 2
         caplog.clear()
         assert Path("runs/small", ROWS).read_bytes() == before
     assert kfeat("run", path, "--maps", "tensor_sketch", "--no-exact").exit_code == 0
@@ -457,7 +457,7 @@ def test_a_stopped_run_ends_at_once_and_goes_on_from_there(
     assert "Traceback" not in message
     if sent != signal.SIGKILL:
         what = "interrupted" if sent == signal.SIGINT else "terminated"
-        assert f"kfeat: {what}; finished trials are kept, the same command goes on" in message
+        assert f"kfeat: {what}; finished trials are kept, and the same command continues" in message
     again = kfeat("run", "long.yaml", "--no-exact")
     assert again.exit_code == 0
     assert "2 trials, 2 done before" in again.stderr
@@ -667,7 +667,7 @@ def test_plan_counts_the_configs_whose_data_can_be_had(write: Write) -> None:
     trial = planned(Path("small.yaml"))[0]
     named = kfeat("run", elsewhere, "small.yaml", "--only", trial.id, "--offline", "--mirror", "nowhere")
     assert named.exit_code == 0, named.output
-    assert "kfeat: passed over: gisette.yaml: gisette" in named.stderr
+    assert "kfeat: skipped: gisette.yaml: gisette" in named.stderr
     assert [row["id"] for row in rows()] == [trial.id]
 
 
@@ -682,7 +682,7 @@ def test_configs_of_one_name_are_not_published_over_each_other(write: Write) -> 
         (Path(folder) / "same.yaml").write_text(write().read_text())
     both = kfeat("publish", "a/same.yaml", "b/same.yaml")
     assert both.exit_code == 2
-    assert "b/same.yaml has the name of a/same.yaml, same" in both.stderr
+    assert "b/same.yaml and a/same.yaml have the same name, same" in both.stderr
     assert "b/same.yaml has" not in kfeat("publish", "a/same.yaml", "./a/same.yaml").stderr
 
 
@@ -703,7 +703,7 @@ def test_a_key_that_no_trial_has_is_refused_before_a_run(write: Write) -> None:
         ),
         (numbers.replace("solver.Cc", "repeats"), "no trial has the key 'repeats'"),
         (numbers.replace("solver.Cc", "dataset.foo"), "no trial has the key 'dataset.foo'"),
-        (switches, "'solver.Cc' is no key of an experiment"),
+        (switches, "'solver.Cc' is not a key of an experiment"),
     ):
         path.write_text(text + wrong)
         refused = kfeat("run", path)

@@ -92,7 +92,7 @@ def test_rows_are_counted_from_where_the_block_begins(tmp_path: Path) -> None:
 
 def test_a_column_twice_is_refused(tmp_path: Path) -> None:
     rows = frame(age=[1], colour=["red"], size=["S"])
-    with pytest.raises(DataError, match="each name once, got more of age"):
+    with pytest.raises(DataError, match="each name once, got more than one column age"):
         coding(tmp_path).matrix(pd.concat([rows, rows[["age"]]], axis=1))
 
 

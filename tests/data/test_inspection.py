@@ -188,7 +188,7 @@ def test_the_command_says_what_stands_in_the_way(file: str, tmp_path: Path) -> N
         ([file, "--set", "missing"], "expected KEY=VALUE"),
         ([file + "x"], "no such file"),
         ([str(write(tmp_path, "PK", "toy.xlsx"))], "save the sheet as `CSV UTF-8`"),
-        (["digits", "--target", "y"], "digits is a known dataset"),
+        (["digits", "--target", "y"], "digits is a registered dataset"),
     ):
         result = info(*arguments)
         assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
@@ -221,7 +221,7 @@ def test_notes_on_a_target_that_is_no_column_of_classes(tmp_path: Path) -> None:
     assert note == "y: numbers, but 1 cell is not written as such ('n/v'); correct them, or leave them empty"
     path.write_text("a,y\n" + "".join(f"{i % 7},word {i}\n" for i in range(100)))
     (note,) = inspect(FileSource(path=str(path), target="y")).advice
-    assert note == "y: a different word in almost every row, which are no classes"
+    assert note == "y: a different word in almost every row, too many for classes"
     path.write_text("a,y\n" + "".join(f"{i % 7},{('yes', 'Yes', 'no')[i % 3]}\n" for i in range(100)))
     (note,) = inspect(FileSource(path=str(path), target="y")).advice
     assert note == "y: 'yes', 'Yes' differ in case or blanks only, and count as different words"

@@ -47,7 +47,7 @@ def test_a_spreadsheet_of_windows(tmp_path: Path) -> None:
         ("a b y\n1 2 0\n3  4 1\n", {}, "set `delimiter: whitespace`, .* into 3"),
         ("a;b;y\n1,5;2;0\n3,25;4;1\n", {}, "line 2: expected 1 columns, got 2; set `delimiter: ';'`"),
         ("a;y\n1,5;0\n3,25;1\n", {"delimiter": ";"}, "row 1, column a: .* got '1,5'; set `decimal: ','`"),
-        ('a,y\n"1,234",0\n"12,500",1\n999,1\n', {}, r"got '1,234'; .* take it out if it separates thousands"),
+        ('a,y\n"1,234",0\n"12,500",1\n999,1\n', {}, r"got '1,234'; .* remove it if it separates thousands"),
         ("a,y\n1,2020-01-31\n2,2020-02-01\n", {}, "column y: expected numbers or words as labels, got dates"),
         ("5.1,3.5,setosa\n4.9,3.0,setosa\n", {"target": -1}, "first line looks like data.* set `header`"),
         ("0.0,0.0,0.0,1.5,a\n0.0,0.0,1.0,2.5,b\n", {"target": -1}, "looks like data"),
@@ -58,7 +58,7 @@ def test_a_spreadsheet_of_windows(tmp_path: Path) -> None:
         ("a,y\n1,0\n", {"drop": [7]}, "`drop` below 2"),
         ("a,y\n1,0\n", {"drop": [0]}, "0 columns"),
         ("a,y\n1,0\n,1\nold,1\n", {"missing": "mean"}, "row 3, column a: expected numbers, got 'old'"),
-        ("a,b,a,y\n1,2,3,0\n4,5,6,1\n", {}, "each name once in its first line, got more of a; name all"),
+        ("a,b,a,y\n1,2,3,0\n4,5,6,1\n", {}, "once in its first line, got more than one a; name all"),
         ("a,b,y\n1e400,1,0\n2,3,1\n", {}, "row 1, column a: expected a finite number, got 'inf'"),
         ("size,y\n1,0\n", {"levels": {"Size": ["1"]}}, r"no column 'Size' \(did you mean 'size'\?\)"),
     ],
@@ -254,7 +254,7 @@ def test_who_set_the_decimal_sign_is_not_told_to_set_it(tmp_path: Path) -> None:
     path = write(tmp_path, "a;y\n1.234,5;0\n2.345,5;1\n3.456,5;0\n", "own.csv")
     report = inspect(FileSource(path=str(path), target="y", **GERMAN), tmp_path)
     assert report.problem is not None
-    assert "take points between thousands out of the file" in report.problem
+    assert "remove points between thousands from the file" in report.problem
     assert not [line for line in (report.problem, *report.advice) if "set `decimal" in line]
 
 

@@ -227,7 +227,7 @@ def test_without_the_package_a_sentence_says_what_to_install(
     refused = CliRunner().invoke(main, ["run", str(write()), "--engine", "dask"])
     assert refused.exit_code == 2
     assert refused.stderr == (
-        "kfeat: --engine dask needs the package distributed; pip install distributed adds it\n"
+        "kfeat: --engine dask needs the package distributed; install it with `pip install distributed`\n"
     )
 
 
@@ -267,7 +267,7 @@ def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch
         opened_engine("dask", 1, address, False, WorkerOptions()),
     ):
         pass
-    assert "does not speak as Dask does" not in str(refused.value)
+    assert "is not a Dask scheduler" not in str(refused.value)
 
 
 def test_what_listens_and_never_greets_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,7 +276,7 @@ def test_what_listens_and_never_greets_is_not_waited_for(monkeypatch: pytest.Mon
     with socket.create_server(("127.0.0.1", 0)) as silent:
         address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
         with (
-            pytest.raises(EngineError, match="does not speak as Dask does; its dashboard has another port"),
+            pytest.raises(EngineError, match="is not a Dask scheduler; its dashboard has another port"),
             opened_engine("dask", 1, address, False, WorkerOptions()),
         ):
             pass

@@ -61,7 +61,7 @@ def test_what_nobody_pinned_is_what_its_latest_row_names(
     caplog.clear()
     monkeypatch.setattr(fingerprints, "load_raw", load_raw)  # of several contents the file tells which
     assert contents(write(), "{path: my.csv}", again, mine) == {"mine"}
-    assert "my.csv: its rows are of 2 different contents, and the file that tells" in caplog.text
+    assert "my.csv: its rows come from 2 different versions of the data, and the file itself" in caplog.text
 
 
 def test_a_cache_that_cannot_be_read_leaves_it_to_the_rows(

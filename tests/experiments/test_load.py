@@ -103,7 +103,7 @@ repeats: 0
         "reported.runs: missing",
         "reported.numbers[0].mean: missing",
         "reported.numbers[0].meen: unknown key (did you mean 'mean'?)",
-        "line 19, switches[0].key: 'map.degree_lw' is no key of an experiment",
+        "line 19, switches[0].key: 'map.degree_lw' is not a key of an experiment",
         "repeats: expected at least 1 (got 0)",
     ):
         assert words in text, f"missing: {words}\nin: {text}"
@@ -158,7 +158,7 @@ switches: []
         ("maps=[{name: [tensor_sketch, orf]}]", "maps[0]: orf cannot approximate the polynomial kernel"),
         ("solvers.mapped={name: libsvm}", "solvers.mapped: libsvm trains on a kernel, not on features"),
         ("solvers.exact={name: liblinear}", "solvers.exact: liblinear trains on features, not on a kernel"),
-        ("measure={name: kernel_error}", "measure: stands in the place of `solvers`, not beside them"),
+        ("measure={name: kernel_error}", "measure: replaces `solvers`; use only one of the two"),
         ("memory=out_of_core", "memory: an `exact` solver needs all rows in memory"),
         ("dataset=cpu", "liblinear with these parameters is for classification, cpu is for regression"),
         ("solvers.mapped={name: ridge}", "ridge with these parameters is for regression, digits is for"),
@@ -171,7 +171,7 @@ switches: []
             "claims[0].ratio[1]: no trial has the key 'mapp' (did you mean 'map'?)",
         ),
         ("stand_ins={adlut: Adult}", "stand_ins: unknown dataset 'adlut' (did you mean 'adult'?)"),
-        ("figure=ratios", "figure: ratios are those of a `table` with columns that have `over`"),
+        ("figure=ratios", "figure: ratios need a `table` with columns that have `over`"),
         ("figure={kind: curves, log: [z]}", "figure.log: expected true, or some of x, y, score, fit (got z)"),
         ("settings=5", "settings: expected a list (got 5)"),
         ("settings=[5, {}]", "settings[0]: expected a mapping (got 5)"),
@@ -217,7 +217,7 @@ def test_maps_without_a_solver_and_solvers_without_a_map_are_refused(write: Writ
     whole = write().read_text()
     path = write()
     path.write_text(whole.replace("  mapped: {name: liblinear, C: 1}\n", ""))
-    assert "line 5, maps: nothing is done with the features: add a `mapped`" in refusal(path)
+    assert "line 5, maps: nothing uses the features: add a `mapped`" in refusal(path)
     assert not load_experiment(path, ["solvers.mapped=null"]).settings[0].maps  # said to be so
     path.write_text(re.sub("(?s)maps:.*(?=solvers:)", "", whole))
     assert "solvers: `mapped` solvers need features: add `maps`" in refusal(path)
@@ -296,7 +296,7 @@ def test_an_experiment_is_called_by_its_place_below_configs(write: Write) -> Non
         assert experiment_name(Path("/x") / place) == name
     for name in ("...yaml", "..yaml", ".yaml", "a b.yaml", "a\nb.yaml", "x;y.yaml"):
         path = write().rename(write().with_name(name))
-        assert "its name is that of a folder of rows; expected letters, digits" in refusal(path)
+        assert "its name is that of its folder of rows; expected letters, digits" in refusal(path)
     with pytest.raises(ConfigError):
         experiment_name(Path("/x/configs/my folder/table1.yaml"))
 

@@ -81,7 +81,7 @@ def test_where_no_process_can_be_started_a_sentence_says_so(
 
     monkeypatch.setattr("multiprocessing.process.BaseProcess.start", refused)
     with (
-        pytest.raises(EngineError, match=r"started \(Too many open files\); take fewer --jobs"),
+        pytest.raises(EngineError, match=r"a process .*\(Too many open files\); use fewer --jobs"),
         Local(OPTIONS) as engine,
     ):
         engine.submit(*stand_ins(write, Quick()))

@@ -115,7 +115,7 @@ def test_theorem_9_asks_for_more_features_than_printed() -> None:
         n_components=100,
         random_state=0,
     )
-    with pytest.raises(ParameterError, match="speaks of an inner map"):
+    with pytest.raises(ParameterError, match="needs an inner map"):
         of(outer, "theorem_9")
 
 
@@ -126,7 +126,7 @@ def test_statements_about_other_maps_are_refused() -> None:
         (TruncatedMaclaurin(random_state=0), "theorem_8"),
         (maclaurin(SQUARE), "cut"),
     ):
-        with pytest.raises(ParameterError, match=f"maclaurin_bound: {statement} speaks of"):
+        with pytest.raises(ParameterError, match=f"maclaurin_bound: {statement} is about"):
             of(feature_map, statement)
     with pytest.raises(ParameterError, match="the paper prints no bound for section_4_2"):
         of(TruncatedMaclaurin(random_state=0), "section_4_2")

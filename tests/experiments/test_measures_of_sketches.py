@@ -167,7 +167,7 @@ def test_a_measure_that_cannot_be_taken_says_why() -> None:
         ratio(10, cosine=0.5)
     with pytest.raises(ParameterError, match="at least sketches = 16, got 3"):
         ratio(9, n_draws=3)
-    with pytest.raises(DataError, match="not in line with each other"):
+    with pytest.raises(DataError, match="not parallel to each other"):
         partners(np.ones((4, 3)), 0.5)
     fourier: Any = RandomFourier(Gaussian(1.0), n_components=8, random_state=0)
     with pytest.raises(UnsupportedKernelError, match="polynomial kernels, got Gaussian"):

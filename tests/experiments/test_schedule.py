@@ -325,7 +325,7 @@ def test_a_trial_too_big_for_the_memory_is_a_failed_row_before_anything_starts(
     assert run.engine.ran == [2]
     rows = {row["repeat"]: row for row in read_rows(run.folder / "a").values()}
     assert [rows[i]["status"] for i in range(3)] == ["failed", "failed", "done"]
-    assert rows[0]["reason"].startswith("it needs about 2,000 bytes of memory, more than the 1,000 there are")
+    assert rows[0]["reason"].startswith("it needs about 2,000 bytes of memory, more than the 1,000 available")
     assert "--memory" in rows[0]["reason"]
     run.needs(monkeypatch, 2000)
     assert run.ran(a=([0, 1, 2], [])).engine.ran == [2, 0, 1]

@@ -94,9 +94,9 @@ def test_a_search_needs_alternatives_and_numbers(space: Callable[..., Search]) -
     none = [f"switches.{i}.alternatives=[]" for i in range(3)]
     with pytest.raises(ConfigError, match="no switch has `alternatives`"):
         space(*none)
-    with pytest.raises(ConfigError, match="has none for a map's cell"):
+    with pytest.raises(ConfigError, match="has none for a cell with a map"):
         space("reported.numbers=[]")
-    with pytest.raises(ConfigError, match="speak of the same cell"):
+    with pytest.raises(ConfigError, match="are for the same cell"):
         space("reported.numbers.0.for={map: tensor_sketch}")
 
 

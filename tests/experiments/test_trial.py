@@ -45,7 +45,9 @@ def test_the_same_trial_gives_the_same_predictions(trials: list[Trial]) -> None:
 
 
 def test_data_that_are_not_the_ones_planned_with_are_refused(trials: list[Trial]) -> None:
-    with pytest.raises(DataError, match=r"is not what this run began with: .*run the command again"):
+    with pytest.raises(
+        DataError, match=r"differs from the data with which this run began: .*run the command again"
+    ):
         run_trial(replace(trials[0], fingerprint="0" * 64), **HOW)
 
 

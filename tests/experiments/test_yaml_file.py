@@ -21,7 +21,7 @@ def test_numbers_are_read_as_people_write_them() -> None:
     ("content", "words"),
     [
         (b"title: [1, 2\nkernel: x\n", ["line 2", "column 7", "not valid YAML"]),
-        (b"a: 1\nb: 2\na: 3\n", ["line 3, column 1", "'a' stands twice"]),
+        (b"a: 1\nb: 2\na: 3\n", ["line 3, column 1", "'a' occurs twice"]),
         (b"a: {1: 2}\n", ["line 1, column 5", "not a word"]),
         (b"", ["found nothing"]),
         (b"# only a comment\n", ["found nothing"]),
@@ -36,7 +36,7 @@ def test_numbers_are_read_as_people_write_them() -> None:
         (b"[" * 500, ["not valid YAML", "more than 50 levels deep"]),
         (b"[" * 5000, ["not valid YAML"]),  # newer PyYAML refuses this by itself
         (BOMB.encode(), ["line 5", "more than 20,000 values"]),
-        (b"a: &x [1, *x]\n", ["line 1, column 11", "*x stands inside of what it stands for"]),
+        (b"a: &x [1, *x]\n", ["line 1, column 11", "the alias *x is inside the value that it stands for"]),
         (b"a: [" + b"1," * 30_000 + b"]\n", ["more than 20,000 values"]),
         (b"#" + b" " * 2_000_000, ["larger than 1,000,000 bytes"]),
         (b"a: [.nan]\n", ["line 1, column 5", "not a finite number"]),
@@ -49,9 +49,9 @@ def test_numbers_are_read_as_people_write_them() -> None:
         (b"a: !mine x\n", ["the tag !mine has no meaning"]),
         (b"a: !!binary aGk=\n", ["has no meaning"]),
         (b"a: 2020-01-02\n", ["2020-01-02 is a date; put it in quotes"]),
-        (rb'a: "x\0"', ["U+0000 has no place"]),
+        (rb'a: "x\0"', ["U+0000 is not allowed"]),
         (rb'a: {"\uD800": 1}', ["not valid YAML"]),
-        (rb'a: "\e[2J"', ["U+001B has no place"]),
+        (rb'a: "\e[2J"', ["U+001B is not allowed"]),
     ],
 )
 def test_a_bad_file_is_one_clear_error(tmp_path: Path, content: bytes, words: list[str]) -> None:
@@ -88,18 +88,18 @@ def test_what_cannot_be_read_is_told_at_once(tmp_path: Path, monkeypatch: pytest
     for path, words in (
         ("pipe.yaml", "a pipe or a device"),
         ("/dev/zero", "a pipe or a device"),
-        (".", "a folder, where a YAML file is expected"),
+        (".", "expected a YAML file, found a folder"),
         ("a\0b.yaml", "not the path of a file"),
         ("a" * 5000, "cannot be read"),
         (
             "x.yaml",
-            "no such file; the folder configs of the repository has the experiments there are",
+            "no such file; the folder configs of the repository has the experiments",
         ),
     ):
         with pytest.raises(ConfigError, match=words):
             read_mapping(Path(path))
     Path("configs").mkdir()
-    with pytest.raises(ConfigError, match="no such file; `ls configs` shows the experiments there"):
+    with pytest.raises(ConfigError, match="no such file; `ls configs` lists the experiments"):
         read_mapping(Path("x.yaml"))
     with pytest.raises(ConfigError, match="cannot be read"):
         config_files((Path("a" * 5000),))
@@ -107,6 +107,6 @@ def test_what_cannot_be_read_is_told_at_once(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("text", ["010", "0500", "-01", "12:30"])
 def test_integers_of_yamls_old_forms_are_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match=f"{text} is an integer of YAML's old forms"):
+    with pytest.raises(ConfigError, match=f"{text} is an old form of an integer in YAML"):
         parse(f"a: {text}", "x")
     assert parse(f"{{a: '{text}', b: 0}}", "x") == {"a": text, "b": 0}

@@ -137,7 +137,7 @@ def test_the_likelihood_finds_the_length_of_functions_drawn_from_the_prior():
 def test_a_prior_that_says_nothing_or_too_much_is_refused():
     wide = np.random.default_rng(0).standard_normal((30, 50))
     with pytest.raises(
-        ParameterError, match=r"at length=0.2 no two of the 50 frequencies.*take a longer one"
+        ParameterError, match=r"at length=0.2 no two of the 50 frequencies.*use a larger length"
     ):
         BayesianQuadrature(KERNEL, length=0.2, random_state=0).fit(wide)
     with pytest.raises(ParameterError, match=r"length=50 and jitter=0 is singular.*take a shorter length"):

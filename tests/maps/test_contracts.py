@@ -192,7 +192,7 @@ def test_an_output_in_which_the_rows_lie_is_refused_and_one_beside_them_is_not(v
     both = np.zeros((len(X), d + D))
     both[:, :d] = X
     np.testing.assert_array_equal(fitted.transform(both[:, :d], out=both[:, d:]), expected)
-    with pytest.raises(DataError, match="in which X lies"):
+    with pytest.raises(DataError, match="shares memory with X"):
         fitted.transform(both[:, :d], out=both[:, :D])
 
 

@@ -33,7 +33,9 @@ def test_all_rows_as_landmarks_give_the_exact_kernel(name, form):
 def test_a_kernel_of_low_rank_is_exact_with_as_many_landmarks_and_needs_no_more_columns():
     kernel = Polynomial(2)  # of rank 10 on 4 features
     fitted = Nystrom(kernel, n_components=40, random_state=0)
-    with pytest.warns(RankWarning, match="the kernel has the numerical rank 10 on the landmarks, 40 was ask"):
+    with pytest.warns(
+        RankWarning, match="the numerical rank 10 on the landmarks instead of the requested 40"
+    ):
         fitted.fit(X)
     Z = fitted.transform(X)
     assert fitted.rank_ == 10

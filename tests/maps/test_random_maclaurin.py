@@ -86,6 +86,22 @@ def test_the_published_law_leaves_zero_columns_on_homogeneous_kernels_and_the_tr
     assert column_counts(better) == (2000, 0, 0)
 
 
+@pytest.mark.parametrize("law", LAWS)
+def test_h01_by_the_law_unchanged_wastes_degrees_0_and_1_and_estimates_the_same(law):
+    """Three of four features of the geometric law with p = 2 are then zero columns (z < 4 at n = 20,000)."""
+    kernel, X, n = Exponential(), X2 / 2, 20_000
+    options = {"degree_law": law, "h01": True, "random_state": 0}
+    fitted = RandomMaclaurin(kernel, n, h01_law="unconditional", **options).fit(X)
+    wasted = fitted.scales_ == 0
+    assert set(fitted.degrees_[wasted]) == {0, 1}
+    share = law_of(law, kernel, 0, 2.0)[:2].sum() if law == "geometric" else wasted.mean()
+    assert abs(wasted.mean() - share) < 4 * np.sqrt(share * (1 - share) / n)
+    Z = fitted.transform(X)
+    assert np.abs(Z @ Z.T - kernel(X)).max() < 0.05
+    given = RandomMaclaurin(kernel, n, **options).fit(X)
+    assert given.degrees_.min() == 2
+
+
 def test_h01_columns_are_the_first_two_terms_and_the_rest_estimates_the_others():
     X = np.random.default_rng(0).random((6, 4))
     kernel = Polynomial(2, gamma=0.7, coef0=1.5)

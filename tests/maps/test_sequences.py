@@ -80,7 +80,7 @@ def test_coordinate_126_of_the_published_halton_is_all_but_constant_and_a_warnin
     assert np.ptp(U[:, 125]) < 1 / 701
     assert np.ptp(U[:, :125], axis=0).min() > 0.5
     rng = np.random.default_rng(0)
-    with pytest.warns(UserWarning, match="constant in coordinate 126.*take scrambling='random'"):
+    with pytest.warns(UserWarning, match="constant in coordinate 126.*use scrambling='random'"):
         points("halton", 4, 126, rng, "published")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -121,7 +121,7 @@ def test_no_coordinate_is_0_or_1():
 
 def test_sobol_beyond_scipys_table_is_refused():
     with pytest.raises(
-        ParameterError, match=r"'sobol' has 21,201 coordinates at most.*21,202: take 'lattice'"
+        ParameterError, match=r"'sobol' has at most 21,201 coordinates.*21,202: use 'lattice'"
     ):
         draw("sobol", 2, 21_202)
 

@@ -118,7 +118,9 @@ def test_the_variance_is_that_of_the_docstring_and_finite_where_the_whole_series
 
 def test_what_has_no_such_degree_is_refused():
     X = ball(10, 3, 1.0)
-    with pytest.raises(ParameterError, match=r"up to degree 4,096 is .* short at radius 0.999999, more than"):
+    with pytest.raises(
+        ParameterError, match=r"up to degree 4,096 has an error of .* at radius 0.999999, more than"
+    ):
         TruncatedMaclaurin(VovkInfinite()).fit(0.999999 * X)
     with pytest.raises(UnsupportedKernelError, match=r"no finite value in double precision at <x, y> = 4"):
         TruncatedMaclaurin(VovkInfinite(), radius=2.0).fit(0.5 * X)

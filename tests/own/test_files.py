@@ -128,7 +128,7 @@ def test_a_full_disk_leaves_the_old_model_and_nothing_else(whole: bytes, tmp_pat
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))
-        with pytest.raises(ModelError, match=r"the model cannot be written \(File too large\); make room"):
+        with pytest.raises(ModelError, match=r"the model cannot be written \(File too large\); free"):
             larger.save(path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -583,7 +583,7 @@ def test_the_numbers_of_another_experiment_are_marked(load: Load) -> None:
     assert "paper ± standard deviation (time: map + train)" in legend(figure)
     assert not any(cell.printed for cell in cells)  # so that no verdict counts them again
     lacking = load(CURVES.replace("[table]", "[no_table]"))
-    with pytest.raises(ConfigError, match=r"names the experiment no_table, and there is no .*no_table.yaml"):
+    with pytest.raises(ConfigError, match=r"experiment no_table, but .*no_table.yaml does not exist"):
         check_figure(lacking, [])
 
 
@@ -632,7 +632,7 @@ def test_ratios_of_a_table(drawn: Drawn, load: Load) -> None:
     assert {"paper, beside a stand-in that of Gisette", "hollow: one run of one of the two"} < {
         *legend(figure)
     }
-    with pytest.raises(ConfigError, match="ratios are those of a `table`"):
+    with pytest.raises(ConfigError, match="ratios need a `table`"):
         load(H01.replace("methods", "ratios"))
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.standing import Standing, stand
+from kfeat.analysis.tallies import in_short
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.paper import Claim, Explained
 from kfeat.experiments.plan import plan
@@ -62,6 +63,28 @@ def test_a_line_per_experiment_and_the_tallies(standings: list[Standing]) -> Non
         "cells planned: 3: 2 with rows; 1 without rows",
     ]
     assert terminal(standings).rstrip().endswith("1 without rows")
+
+
+def test_three_lines_say_what_agrees_what_differs_and_what_is_undecided(
+    standings: list[Standing], experiment: Experiment, make_cells: Make
+) -> None:
+    assert in_short(standings) == [
+        "agree: 2 of 2 printed numbers; 1 of 4 claims",
+        "differ: 0 of 2 printed numbers; 2 of 4 claims (1 explained, 1 in size only)",
+        "open or missing: 0 of 2 printed numbers; 1 of 4 claims (1 missing)",
+    ]
+    short = terminal(standings, details=False)
+    assert short.rstrip().endswith("\n".join(in_short(standings)))
+    assert "Since a < b" not in short
+    asked = claims({"above": 80, "kind": "own"})
+    own = stand(replace(experiment, reported=None, claims=asked), make_cells([0.85, 0.85]), {})
+    assert in_short([own]) == ["claims of kfeat's own experiments: 1 reproduced"]
+    assert in_short([]) == []
+
+
+def test_a_failure_is_told_without_details_too(experiment: Experiment, make_cells: Make) -> None:
+    differs = stand(experiment, make_cells([0.65, 0.65]), {})
+    assert "differs, not explained: Table 1: Tensor Sketch" in terminal([differs], details=False)
 
 
 def test_what_is_lost_is_missing(experiment: Experiment, make_cells: Make) -> None:
@@ -142,12 +165,14 @@ def test_a_search_is_not_counted_as_missing(standings: list[Standing], tmp_path:
 
 def test_a_line_per_paper_shares_numbers_and_claims_out(standings: list[Standing], tmp_path: Path) -> None:
     (tmp_path / "paper").mkdir()
-    (tmp_path / "paper/README.md").write_text("# A & B 2013: what came out\n")
+    finding = "<!-- finding paper -->\n**All is well.**\n\nMore.\n<!-- end -->"
+    (tmp_path / "paper/README.md").write_text(f"# A & B 2013: what was found\n\n{finding}\n")
     line = papers(standings, tmp_path).splitlines()[-1]
     assert [cell.strip() for cell in line.split("|")[1:-1]] == [
         f"[A & B 2013]({tmp_path.as_posix()}/paper/README.md)",
-        "2: 2 agree",
-        "4: 1 reproduced, 1 in direction only, 1 not reproduced, explained, 1 missing",
+        "All is well.",
+        "2 of 2",
+        "1 of 4",
     ]
 
 

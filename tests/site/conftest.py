@@ -46,7 +46,9 @@ def experiments_in(folder: Path) -> list[Experiment]:
     for row in rows:
         row["environment"] = {**row["environment"], "processor": HOSTILE}
     write_rows(folder / "results" / "evil_2026" / "small", rows)
-    (folder / "results" / "evil_2026" / "README.md").write_text(f"# Evil 2026: {TITLE}\n")
+    finding = f"**{TITLE} found**\n\nSee [small](small/table.md), {TITLE} and <b>bold</b>."
+    block = f"<!-- finding evil_2026 -->\n{finding}\n<!-- end -->"
+    (folder / "results" / "evil_2026" / "README.md").write_text(f"# Evil 2026: {TITLE}\n\n{block}\n")
     shutil.copytree(ROOT / "results" / "quickstart", folder / "results" / "quickstart")
     return [experiment, load_experiment(ROOT / "configs" / "quickstart.yaml")]
 

@@ -170,7 +170,7 @@ def test_what_does_not_fit_together_is_refused(mapped):
 
 def test_a_file_for_which_there_is_no_room_is_refused(tmp_path):
     huge = ArrayBatches(np.broadcast_to(np.zeros(1), (2**20, 2**20)))
-    with pytest.raises(DataError, match=r"bytes cannot be made in .*make room, or set KFEAT_CACHE"):
+    with pytest.raises(DataError, match=r"bytes cannot be created in .*free some space, or set KFEAT_CACHE"):
         stored(huge, tmp_path)
 
 

@@ -86,7 +86,7 @@ def check_roles(files: Mapping[str, Path], name: str) -> None:
 def cut(parts: Mapping[str, Any], n_train: int, file: str) -> dict[str, Any]:
     """Return the only part, arrays or frames, as its first n_train rows and the others, the part "test"."""
     if "test" in parts:
-        raise DataError(f"{file}: expected `n_train` or test rows of their own, got both")
+        raise DataError(f"{file}: expected `n_train` or separate test rows, got both")
     rows = parts["train"]
     if n_train >= rows.shape[0]:
         raise DataError(f"{file}: expected more than n_train = {n_train} rows, got {rows.shape[0]}")
@@ -103,7 +103,7 @@ def cut_parts(parts: Mapping[str, Part], n_train: int, file: str) -> dict[str, P
 def encoded(
     labels: Mapping[str, NDArray[Any]], label_names: tuple[str, ...], task: Task | None
 ) -> tuple[dict[str, NDArray[Any]], Task]:
-    """Return labels in the type that they keep from here on, and the task, inferred where it is None.
+    """Return labels in their final type, and the task, inferred where it is None.
 
     Targets are float64; class labels are int64 where all are whole numbers, else float64.
     """
@@ -115,7 +115,7 @@ def encoded(
 
 
 def check_part(part: Part, file: str, width: int) -> None:
-    """Raise DataError unless X and y are finite, not empty, as long as one another, and X of this width."""
+    """Raise DataError unless X and y are finite, not empty, equally long, and X has this width."""
     n, d = part.X.shape
     if d != width:
         raise DataError(f"{file}: expected rows of {width} features as in the training part, got {d}")

@@ -1,4 +1,4 @@
-"""CSV, TSV and other tables of delimited text, parsed by pandas; what it refuses is said by line."""
+"""CSV, TSV and other tables of delimited text, parsed by pandas; errors name the line."""
 
 import csv
 import io
@@ -19,7 +19,7 @@ from kfeat.data.files import naming, open_content
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError
 
-# What stands for a missing cell: `?`, and what pandas takes for one, whose list would differ by its version.
+# The words for a missing cell: `?` and those of pandas, whose own list depends on its version.
 MISSING = frozenset(
     {
         *("", "?", "NA", "N/A", "n/a", "<NA>", "#NA", "#N/A", "#N/A N/A", "NULL", "null", "None"),
@@ -27,11 +27,11 @@ MISSING = frozenset(
     }
 )
 DELIMITERS = {";": "';'", "\t": '"\\t"', "|": "'|'", ",": "','", " ": "whitespace"}  # as YAML writes them
-LOOKED_AT = 20  # lines that tell the delimiter
+LOOKED_AT = 20  # lines in which a delimiter is looked for
 
 
 def read_frame(path: Path, reading: Reading, coding: Coding | None = None) -> Any:
-    """Return one file as a data frame, NaN where a cell is missing; raises DataError for what is no table."""
+    """Return one file as a data frame, NaN where a cell is missing; raises DataError if it is not a table."""
     text = Text(path, reading, coding)
     with open_content(path) as content, text.in_sentences():
         frame = text.checked(text.parsed(content))
@@ -48,7 +48,7 @@ def read_labels(path: Path) -> Any:
 
 
 def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[Any]:
-    """Yield one file as data frames of at most so many rows, of which one is in memory at a time."""
+    """Yield one file as data frames of at most `rows` rows, with one in memory at a time."""
     text = Text(path, reading, coding)
     with open_content(path) as content:
         with text.in_sentences():
@@ -64,7 +64,7 @@ def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[
 
 @dataclass(frozen=True)
 class Text:
-    """A file of delimited text and how it is read; with a coding, as the rows that it was learnt from."""
+    """A file of delimited text and how it is read; with a coding, it is read like the training rows."""
 
     path: Path
     reading: Reading
@@ -87,7 +87,7 @@ class Text:
     def names(self) -> list[str]:
         """The names of the columns: those of the first line, those given, or their numbers.
 
-        Without names in the file, the target of a coding may be missing, and what it dropped. Raises
+        Without names in the file, the target and the dropped columns of a coding may be missing. Raises
         DataError where the number of columns fits neither the rows with the target nor those without.
         """
         with open_content(self.path) as content:
@@ -109,9 +109,9 @@ class Text:
         )
 
     def parsed(self, content: Any, **options: Any) -> Any:
-        """Return what pandas parses, with numbers for names; known words stay text.
+        """Return the frame that pandas parses, with numbers as names of columns; known words stay text.
 
-        What stands for a missing cell is a word like others in a column whose `levels` have it.
+        A word for a missing cell is an ordinary word in a column whose `levels` contain it.
         """
         levels, coding, missing = self.reading.levels or {}, self.coding, {}
         words = {*levels, *(coding.words if coding else ())}
@@ -133,7 +133,7 @@ class Text:
     def _read(self, content: Any, names: Any = None, **options: Any) -> Any:
         import pandas as pd
 
-        # Before 3.1, pandas needs to be asked for the float64 nearest to the text; since then it always is.
+        # Before version 3.1, pandas returns the float64 nearest to the text only on request.
         old = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
         precision: dict[str, Any] = {"float_precision": "round_trip"} if old else {}
         return pd.read_csv(
@@ -152,7 +152,7 @@ class Text:
 
     @contextmanager
     def in_sentences(self) -> Iterator[None]:
-        """Raise what pandas raises or warns of as DataError, naming the line where one is ragged."""
+        """Turn errors and warnings of pandas into DataError, naming a line with a wrong number of cells."""
         import pandas as pd
 
         try:
@@ -171,7 +171,7 @@ class Text:
     def checked(self, frame: Any) -> Any:
         """Return the frame with its names; raises DataError for no rows, short lines, or a header of numbers.
 
-        A header that has all names of a coding is one, whatever it looks like.
+        A first line with all names of a coding counts as a header, even if it looks like data.
         """
         if not len(frame):
             raise DataError("expected lines of data below the header, got none")
@@ -186,15 +186,15 @@ class Text:
             raise DataError("its first line looks like data, not like names; set `header` to true or false")
         if several := repeated(self.names):
             raise DataError(
-                f"expected each name once in its first line, got more of {listed(several)}; name all columns "
-                "anew with `columns: [...]` and `header: true`"
+                f"expected each name once in its first line, got more than one {listed(several)}; name all "
+                "columns with `columns: [...]` and `header: true`"
             )
         return frame
 
     def check_lengths(self) -> None:
         """Raise DataError for the first line that has more or fewer cells than there are columns.
 
-        pandas names no line that is too short, and not every one that is too long.
+        pandas does not report lines that are too short, and not all that are too long.
         """
         n = len(self.names)
         for line, cells in islice(self.records(self.separator), int(self.header), None):
@@ -203,12 +203,12 @@ class Text:
                 raise DataError(f"line {line}: expected {n} columns, got {len(cells)}{hint}")
 
     def other_delimiter(self) -> str:
-        """Return a hint at the delimiter that parts every line into the same number of cells, or nothing."""
+        """Return a hint at a delimiter that splits each line into the same number of cells, or nothing."""
         for delimiter, written in DELIMITERS.items():
             if delimiter != self.separator:
                 widths = {len(cells) for _, cells in islice(self.records(delimiter), LOOKED_AT)}
                 if len(widths) == 1 and max(widths) > 1:
-                    return f"; set `delimiter: {written}`, which parts each line into {max(widths)}"
+                    return f"; set `delimiter: {written}`, which splits each line into {max(widths)}"
         return ""
 
     def records(self, separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -225,9 +225,8 @@ class Text:
 def looks_like_data(frame: Any) -> bool:
     """Return whether the names of columns look like a row of data.
 
-    They do where all are numbers, or where every column of numbers, and there is one, has a number for its
-    name: a word above numbers is a name. Numbers that rise by 1 or in equal steps may be names: of questions,
-    or of years.
+    They do if all are numbers, or if each column of numbers (one at least) has a number as its name, since a
+    word above numbers is a name. Numbers that rise by 1 or in equal steps may be names, such as years.
     """
     names = list(frame.columns)
     numbers = [float(name) for name in names if is_number(name)]

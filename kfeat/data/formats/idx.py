@@ -36,7 +36,7 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
 
 
 def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Matrix, None]]:
-    """Yield the rows of pixels, so many at a time; the file is read as a whole."""
+    """Yield the rows of pixels, `rows` at a time; the file is read as a whole."""
     X = read_array(path)
     if X.ndim < 2:
         raise DataError(f"{path}: expected an array of two axes or more, got {X.shape}")

@@ -38,8 +38,8 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
     path, names = files["train"], reading.variables or Variables()
     if len(files) > 1:
         raise DataError(f"{path}: a .mat file holds the test rows too; name their arrays in `variables`")
-    wanted = sorted(set(names.model_dump().values()))
-    return Contents(parts_of(arrays_of(path, wanted, reading), names, str(path)))
+    arrays = arrays_of(path, sorted(set(names.model_dump().values())), reading)
+    return Contents(parts_of(arrays, names, str(path)))
 
 
 def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Matrix, Any]]:
@@ -49,7 +49,7 @@ def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[
 
 
 def arrays_of(path: Path, names: list[str], reading: Reading) -> dict[str, Any]:
-    """Return the named arrays of a file; one that is None is there, but not asked for."""
+    """Return the named arrays of a file, and None for each other array."""
     with open_content(path) as content:
         stored = content.read()
     return arrays_in(stored, names, bool(reading.samples_in_columns), path)

@@ -32,7 +32,7 @@ def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[
 
 
 def arrays_in(path: Path, names: list[str]) -> dict[str, Any]:
-    """Return the arrays of these names; an array that is None is there, but not asked for."""
+    """Return the arrays of these names, and None for each other array of the file."""
     with open_content(path) as content:
         stored = io.BytesIO(content.read())
     if not zipfile.is_zipfile(stored):
@@ -85,7 +85,7 @@ def part_of(arrays: Mapping[str, Any], X_name: str, y_name: str, file: str) -> P
 
 
 def slices(arrays: Mapping[str, Any], names: Variables, file: str, rows: int) -> Iterator[tuple[Matrix, Any]]:
-    """Yield the rows of X, of which y may be missing, so many at a time."""
+    """Yield the rows of X and y, where y may be missing, `rows` at a time."""
     if names.y in arrays:
         part = part_of(arrays, names.X, names.y, file)
         if len(part.y) != part.X.shape[0]:
@@ -98,18 +98,18 @@ def slices(arrays: Mapping[str, Any], names: Variables, file: str, rows: int) ->
 
 
 def array_called(name: str, arrays: Mapping[str, Any], file: str) -> Any:
-    """Return the array of a name; raises DataError with the names that there are."""
+    """Return the array of a name; raises DataError with the existing names."""
     if arrays.get(name) is None:
-        there = listed(sorted(arrays)) or "no arrays"
+        names = listed(sorted(arrays)) or "no arrays"
         raise DataError(
-            f"{file}: expected an array {name}, got {there}{did_you_mean(name, list(arrays))}; "
+            f"{file}: expected an array {name}, got {names}{did_you_mean(name, list(arrays))}; "
             "say in `variables` which is meant, such as `variables: {X: features, y: labels}`"
         )
     return arrays[name]
 
 
 def checked(array: Any, name: str, file: str) -> Any:
-    """Return an array in this machine's form, sparse as CSR; raises DataError for what is no real numbers."""
+    """Return an array in this machine's form, sparse as CSR; raises DataError unless its numbers are real."""
     from scipy.sparse import csr_array, issparse
 
     if array.dtype.kind not in "biuf":

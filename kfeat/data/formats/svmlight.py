@@ -35,9 +35,9 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
 
 
 def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Matrix, Any]]:
-    """Yield the rows of a file and their labels, so many at a time, as wide as in training.
+    """Yield the rows of a file and their labels, `rows` at a time, as wide as in training.
 
-    Where the first line has no label, none has one; then an empty line is a row of zeros, but at the end.
+    If the first line has no label, no line has one. Then an empty line is a row of zeros, except at the end.
     """
     with open_content(path) as content:
         labelled = b":" not in next(with_values(content), b"0").split()[0]
@@ -99,7 +99,7 @@ def parsed(path: Path, content: IO[bytes], labelled: bool = True) -> Part:
 
 
 def diagnose(path: Path) -> None:
-    """Raise DataError for the first line that is not svmlight; slow, but only a failed read comes here."""
+    """Raise DataError for the first line that is not svmlight; slow, but used only after a failed read."""
     with open_content(path) as content:
         for number, text in enumerate(content, start=1):
             words = list(re.finditer(rb"\S+", text.split(b"#", 1)[0]))

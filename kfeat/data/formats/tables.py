@@ -22,9 +22,9 @@ MISSING_VALUE = (
 
 
 def read(files: Mapping[str, Path], reading: Reading) -> Contents:
-    """Return the parts of tables, whose labels are the target column or have files beside.
+    """Return the parts of tables, whose labels are the target column or in files of their own.
 
-    All is learnt from the training rows; test rows are read as any others that are met later.
+    The coding is learnt from the training rows; test rows are read like any later rows.
     """
     path = files["train"]
     with naming(path):
@@ -62,7 +62,7 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
 def roles(columns: Sequence[str], reading: Reading) -> tuple[str | None, list[str]]:
     """Return the target, None where none is named, and the columns to leave out.
 
-    Raises DataError for columns that are not there.
+    Raises DataError for columns that do not exist.
     """
     target = None if reading.target is None else column_called(reading.target, columns, "a target")
     dropped = [column_called(given, columns, "`drop`") for given in reading.drop or []]
@@ -87,7 +87,7 @@ def column_called(given: int | str, columns: Sequence[str], option: str) -> str:
 
 
 def with_labels(frame: Any, target: str | None, beside: Path | None) -> tuple[Any, Any]:
-    """Return the rows of one file and their labels: a column of theirs, or those of a file beside."""
+    """Return the rows of one file and their labels, from a column of the file or from a file of labels."""
     columns = f"the columns {listed(list(frame.columns))}"
     if target is not None and beside is not None:
         raise DataError("expected `target` or a file of labels, got both")
@@ -108,7 +108,7 @@ def with_labels(frame: Any, target: str | None, beside: Path | None) -> tuple[An
 def used_rows(frame: Any, labels: Any, reading: Reading, dropped: Sequence[str]) -> tuple[Any, Any]:
     """Return the rows that are used: those with a label, and with `missing: drop` without a missing cell.
 
-    Raises DataError naming rows where cells or labels are missing and nothing is said of them.
+    Raises DataError naming rows where cells or labels are missing and `missing` is not set.
     """
     missing = frame.drop(columns=dropped, errors="ignore").isna()
     lacking, unlabelled = missing.any(axis=1).to_numpy(), labels.isna().to_numpy()
@@ -127,14 +127,14 @@ def used_rows(frame: Any, labels: Any, reading: Reading, dropped: Sequence[str])
 def read_frame(path: Path, reading: Reading, coding: Coding | None = None) -> Any:
     """Return the data frame in one file, missing cells as pandas has them; `attrs` has declared levels.
 
-    With a coding, its columns of words are read as text, whatever they look like.
+    With a coding, its columns of words are read as text, even if they look like numbers.
     """
     read_one = {"arff": read_arff, "parquet": read_parquet}.get(format_of(path, reading))
     return delimited.read_frame(path, reading, coding) if read_one is None else read_one(path)
 
 
 def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Any, None]]:
-    """Yield one file as data frames of at most so many rows; an ARFF file is read as a whole."""
+    """Yield one file as data frames of at most `rows` rows; an ARFF file is read as a whole."""
     kind = format_of(path, reading)
     if kind == "arff":
         frame = read_arff(path)
@@ -175,7 +175,7 @@ def read_parquet(path: Path) -> Any:
 
 
 def parquet_blocks(path: Path, rows: int) -> Iterator[Any]:
-    """Yield a Parquet file as data frames of at most so many rows, of which one is in memory at a time."""
+    """Yield a Parquet file as data frames of at most `rows` rows, with one in memory at a time."""
     check_pyarrow(path)
     from pyarrow.parquet import ParquetFile
 
@@ -193,7 +193,7 @@ def flat(frame: Any) -> Any:
 
 
 def check_pyarrow(path: Path) -> None:
-    """Raise DataError where the file or pyarrow is missing, of which pandas' own words are many."""
+    """Raise DataError where the file or pyarrow is missing, with a shorter message than pandas has."""
     check_regular(path)
     try:
         import pyarrow  # noqa: F401

@@ -1,4 +1,4 @@
-"""What an experiment may measure of a map itself, in the place of training a solver on its features."""
+"""Measures of a map itself, which an experiment may use instead of training a solver on its features."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -11,9 +11,9 @@ Clock = Callable[[str], AbstractContextManager[None]]  # times the phase of this
 
 
 class Measure(ABC):
-    """A measure of a map: `of` gives the numbers of a row, `quantities` say what they are.
+    """A measure of a map: `of` returns the numbers of a row, `quantities` declares them.
 
-    `keys` are those that it adds to a row; a row with others is refused.
+    `keys` are the keys that it adds to a row; a row with other scores is refused.
     """
 
     algorithm_version: ClassVar[int] = 1
@@ -24,7 +24,7 @@ class Measure(ABC):
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
         """Return the numbers that measure an unfitted map on X (n, d), by the keys of a row.
 
-        What is to be timed runs inside `clock(phase)`; `seed` is that of the split.
+        The timed work runs inside `clock(phase)`; `seed` is that of the split.
         """
 
 
@@ -33,7 +33,7 @@ M = TypeVar("M", bound=type[Measure])
 
 
 def register(name: str) -> Callable[[M], M]:
-    """Return a class decorator that enters a measure under its name, and declares its quantities."""
+    """Return a class decorator that registers a measure under its name and declares its quantities."""
 
     def enter(cls: M) -> M:
         MEASURES[name] = cls

@@ -1,4 +1,4 @@
-"""Whether the bounds that a paper proves hold of the map that they speak of."""
+"""Measured errors of a map over the bounds that Pham & Pagh prove for it."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -14,19 +14,20 @@ from kfeat.experiments.quantities import Quantity, at
 
 @register("bound_ratio")
 class BoundRatio(Measure):
-    """What is measured of a map's estimates <z(x), z(y)> over what Pham & Pagh (KDD 2013) bound it by.
+    """The ratio of a map's measured errors to a bound of Pham & Pagh (KDD 2013) on its <z(x), z(y)>.
 
-    Over `n_draws` draws of the map and `n_rows` pairs whose angle has this `cosine` (1: y = x). A bound that
-    holds gives at most 1, up to the error of the draws. By `lemma` (formulas in `sketch_bounds`):
+    The errors are those of `n_draws` draws of the map on `n_rows` pairs whose angle has this `cosine` (1:
+    y = x). A bound that holds gives at most 1, up to the error of the draws. By `lemma`, with the formulas of
+    `sketch_bounds`:
 
     6, "extended", "corrected": the mean squared error over the bound of the variance (Lemma 6, for p = 1
-    Lemma 3; arXiv 2505.08146; what holds for all x and y), mean over the pairs.
-    7, 10: the share of errors of eps and more over the bound of its probability, mean over the pairs, at the
-    eps where that is largest; 9: the same of averages of `sketches` draws each.
+    Lemma 3; arXiv 2505.08146; a bound that holds for all x and y), mean over the pairs.
+    7, 10: the share of errors of at least eps over the bound of its probability, mean over the pairs, at the
+    eps where it is largest; 9: the same for averages of `sketches` draws each.
     8: the largest |<z(x), z(y)>| over R^2p, with R the largest 1-norm.
 
-    `least_bound` is, for a probability, the least bound at an eps beyond which errors were seen: from 1 on
-    the lemma says nothing there.
+    `least_bound` is for the bounds of a probability: the smallest bound at an eps that some errors exceeded.
+    If it is at least 1, the lemma says nothing there.
     """
 
     keys: ClassVar[frozenset[str]] = frozenset({"bound_ratio", "least_bound"})

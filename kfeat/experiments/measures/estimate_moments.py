@@ -1,4 +1,4 @@
-"""The mean and the variance of a map's estimates of a kernel, beside what theory says they are."""
+"""The mean and the variance of a map's estimates of a kernel, compared with theory."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -25,12 +25,12 @@ def _quantity(name: str, key: str, title: str, formula: str, spec: str = ".3f") 
 class EstimateMoments(Measure):
     """Mean and variance of the errors e = <z(x), z(y)> - k(x, y) over `n_draws` draws of the map.
 
-    The means over `n_rows` pairs whose angle has this `cosine` (1: y = x) of
+    The quantities are means over `n_rows` pairs whose angle has this `cosine` (1: y = x).
 
     variance_ratio: mean e^2 over the exact variance of Tensor Sketch (formula in `sketch_bounds`), which for
     p = 1 is Lemma 2 of Pham & Pagh (KDD 2013). Its expectation is 1.
-    squared_bias: (mean e)^2 over its squared standard error. About 1 where the map is unbiased.
-    relative_variance: mean e^2 / k(x, y)^2. The D that a given relative error needs is in proportion to it.
+    squared_bias: (mean e)^2 over its squared standard error. It is about 1 if the map is unbiased.
+    relative_variance: mean e^2 / k(x, y)^2. The D that a given relative error needs is proportional to it.
     """
 
     keys: ClassVar[frozenset[str]] = frozenset({"estimate"})

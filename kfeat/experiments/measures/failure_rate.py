@@ -1,4 +1,4 @@
-"""How often random Fourier features are off by more than their uniform bound; densities as misprinted."""
+"""How often the error of random Fourier features exceeds its bound, also with misprinted densities."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -16,7 +16,7 @@ from kfeat.experiments.quantities import Quantity, at
 from kfeat.kernels import Gaussian, Laplacian
 from kfeat.maps import RandomFourier
 
-REACH = 3.0  # standard deviations of the Gaussian's own frequencies, where the printed form is cut off
+REACH = 3.0  # where the printed density is cut off, in standard deviations of the Gaussian's frequencies
 
 
 @register("failure_rate")
@@ -26,11 +26,11 @@ class FailureRate(Measure):
     Rahimi & Recht (NIPS 2007) bound sup |<z(x), z(y)> - k(x, y)| by O(sqrt(d / D)) with high probability.
     Here the supremum is over all pairs of `n_rows` sampled rows.
 
-    failure_rate: the share of draws in which it is factor sqrt(d / D) or more.
+    failure_rate: the share of draws in which it is at least factor sqrt(d / D).
     largest_error: its mean over the draws.
 
-    The frequencies are those of the `kernel`, or are drawn from the density that is `printed` for it
-    (`printed_frequencies`).
+    `density` says whether the frequencies are those of the `kernel`, or come from the density that is
+    `printed` for it (`printed_frequencies`).
     """
 
     keys: ClassVar[frozenset[str]] = frozenset({"failure_rate", "largest_error"})
@@ -91,7 +91,7 @@ class FailureRate(Measure):
 
 
 def take_printed(fitted: Any, rng: np.random.Generator) -> None:
-    """Give a fitted map frequencies of the printed density in place of its own."""
+    """Replace the frequencies of a fitted map by frequencies of the printed density."""
     if not isinstance(fitted, RandomFourier) or not isinstance(fitted.kernel_, Gaussian | Laplacian):
         raise ParameterError(
             "failure_rate: the printed densities are for random_fourier with the gaussian or the laplacian "
@@ -106,11 +106,12 @@ def printed_frequencies(
     """Return frequencies of the densities in Bellet (2020), "Random kernel features: examples".
 
     Laplacian exp(-gamma ||x - y||_1): the product of 1 / (pi (1 + w^2 / (2 gamma))), which is the Cauchy
-    density of scale sqrt(2 gamma) but for a factor; its Fourier transform is exp(-sqrt(2 gamma) ||x - y||_1)
-    where the kernel needs the scale gamma.
+    density of scale sqrt(2 gamma) up to a factor. Its Fourier transform is exp(-sqrt(2 gamma) ||x - y||_1);
+    the kernel needs the scale gamma.
 
     Gaussian exp(-gamma ||x - y||^2): exp(+w^2 / (4 gamma)) without the minus sign, which grows and has no
-    integral. It is taken on |w| <= REACH sqrt(2 gamma), by the inverse of its distribution function there.
+    finite integral. Frequencies are drawn on |w| <= REACH sqrt(2 gamma), by the inverse of its distribution
+    function there.
     """
     gamma = float(kernel.gamma)
     if isinstance(kernel, Laplacian):

@@ -1,4 +1,4 @@
-"""How far a map's kernel is off, in several norms."""
+"""The error of a map's kernel, in several norms."""
 
 from dataclasses import asdict
 from typing import Annotated, Any, ClassVar
@@ -27,12 +27,12 @@ def _quantity(name: str, key: str, title: str, formula: str, score: bool = False
 
 @register("kernel_error")
 class KernelError(Measure):
-    """How far <z(x), z(y)> is off k(x, y) on `n_rows` sampled rows: `kfeat.diagnostics.Diagnosis`.
+    """The error of <z(x), z(y)> as an estimate of k(x, y) on `n_rows` sampled rows (`kfeat.diagnostics`).
 
-    All maps see the same rows. The Frobenius and the mean errors come with a 95 % interval for the rows that
-    were not sampled. With `held_out` the map is fitted to the other rows only, which matters to a map that
-    learns from its rows; the kernel's bandwidth is that of all rows. A map of weights without features
-    (sign="signed") has its `approximate_kernel` measured, and no columns.
+    All maps get the same rows. The Frobenius and the mean errors have a 95 % interval for the rows that were
+    not sampled. With `held_out` the map is fitted to the other rows only, which matters for a map that learns
+    from its rows; the kernel's bandwidth is that of all rows. For a map without features (sign="signed") the
+    error is that of `approximate_kernel`, and there are no columns.
     """
 
     keys: ClassVar[frozenset[str]] = frozenset({"kernel_error"})

@@ -1,4 +1,4 @@
-"""How far the Gram matrix of a map's features is off the kernel's, beside the best of the same rank."""
+"""The error of the Gram matrix of a map's features, compared with the best approximation of the same rank."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -26,14 +26,14 @@ def _quantity(name: str, title: str, formula: str, score: bool = False) -> Quant
 
 @register("low_rank_error")
 class LowRankError(Measure):
-    """The error of Z Z^T as an approximation of the Gram matrix G of `n_rows` rows, beside the least one.
+    """The error of Z Z^T as an approximation of the Gram matrix G of `n_rows` rows, and the least error.
 
     The map is fitted to these n rows and maps them. With k its number of columns and G_k the best
     approximation of G of rank k, which keeps the k largest eigenvalues, in the Frobenius norm:
 
     low_rank_error: ||G - Z Z^T|| / ||G||.
-    best_rank_error: ||G - G_k|| / ||G||; how quickly it falls with k is how quickly the spectrum decays.
-    over_best: the first over the second.
+    best_rank_error: ||G - G_k|| / ||G||; it falls with k as fast as the spectrum decays.
+    over_best: low_rank_error / best_rank_error.
     excess: ||G - Z Z^T|| - ||G - G_k||, which Drineas & Mahoney (2005) bound for Nystrom.
     """
 
@@ -61,5 +61,5 @@ class LowRankError(Measure):
         best = float(np.sqrt(squares[: max(len(squares) - Z.shape[1], 0)].sum()))
         error, norm = float(np.linalg.norm(G - Z @ Z.T)), float(np.sqrt(squares.sum()))
         found = {"low_rank_error": error / norm, "best_rank_error": best / norm, "excess": error - best}
-        ratio = {"over_best": error / best} if best > 0 else {}  # nothing is left beyond full rank
+        ratio = {"over_best": error / best} if best > 0 else {}  # at full rank the least error is 0
         return {**found, **ratio, "columns": column_counts(Z)._asdict()}

@@ -1,4 +1,4 @@
-"""How much of what Kar & Karnick's lemmas and theorems allow is reached by the maps that they speak of."""
+"""Measured values of maps over the bounds of Kar & Karnick's lemmas and theorems."""
 
 from collections.abc import Callable, Iterator
 from math import inf
@@ -40,25 +40,24 @@ STEP = 1e-5  # of the central differences, beside points of size 1
 
 @register("maclaurin_bound")
 class MaclaurinBound(Measure):
-    """What is measured of a map over what Kar & Karnick (AISTATS 2012) bound it by, on the ball ||x||_1 <= R.
+    """The ratio of a measured value of a map to its bound by Kar & Karnick (AISTATS 2012) on ||x||_1 <= R.
 
     The points are `n_rows` sampled rows, scaled so that the largest 1-norm among them is R = `radius`, and
-    the corners R e_i of the ball. By `statement`, with the formulas of
-    `kfeat.experiments.measures.maclaurin_bounds`, as `printed` or as they hold, over `n_draws` draws of the
-    map:
+    the corners R e_i of the ball. The map is drawn `n_draws` times. The ratio by `statement`, with the
+    formulas of `kfeat.experiments.measures.maclaurin_bounds`, as `printed` or corrected:
 
     lemma_4: the largest |Z(x) Z(y)| of one feature over C.
-    lemma_6: the largest ||grad_x k(x, y)|| over its bound; no feature takes part.
+    lemma_6: the largest ||grad_x k(x, y)|| over its bound, without features.
     lemma_7: the largest ||grad_x Z(x) Z(y)|| of one feature over its bound.
-    pair: the error of a pair that a share `delta` of the draws exceeds, over the error that the bound for one
-    pair promises with probability 1 - delta; that of the worst pair.
-    theorem_8, theorem_9, section_4_2: the same of the largest error over all pairs and of the uniform bounds
+    pair: the error that a share `delta` of the draws exceeds, over the error that the bound for one pair
+    promises with probability 1 - delta; for the worst pair.
+    theorem_8, theorem_9, section_4_2: the same for the largest error over all pairs and the uniform bounds
     of RandomMaclaurin, CompositionalMaclaurin and TruncatedMaclaurin. The paper prints none for section 4.2.
-    cut: the mean error at x = y = R e_i, without its sign, over sum_{n > k} a_n R^2n (TruncatedMaclaurin).
+    cut: the absolute mean error at x = y = R e_i over sum_{n > k} a_n R^2n (TruncatedMaclaurin).
 
     A bound that holds gives at most 1, up to the error of the draws. `promised_error` is the promised error
-    itself, `informative_from` the D from which it is below f(R^2), the kernel's largest value; a bound that
-    is vacuous for every D has neither.
+    itself, and `informative_from` the D from which it is below f(R^2), the kernel's largest value. A bound
+    that is vacuous for every D has neither.
     """
 
     keys: ClassVar[frozenset[str]] = frozenset({"bound"})
@@ -106,7 +105,7 @@ class MaclaurinBound(Measure):
         self.n_draws = n_draws
 
     def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
-        """Return the share of the bound that is reached on rows sampled from X (n, d), for a row."""
+        """Return the ratio to the bound on rows sampled from X (n, d), for a row."""
         self._check(feature_map)
         rows, _ = sampled_rows(X, self.n_rows, seed)
         x = points(rows, self.radius)
@@ -115,13 +114,13 @@ class MaclaurinBound(Measure):
         return {"bound": found, "columns": None}
 
     def _check(self, feature_map: Any) -> None:
-        """Raise ParameterError where the statement does not speak of the map."""
+        """Raise ParameterError if the statement is not about the map."""
         expected, law = SPEAKS_OF[self.statement]
         given = feature_map.get_params(deep=False)
         fits = type(feature_map) is expected and given["degree_law"] == law and given["constant"]
         if not fits or given.get("h01"):
             raise ParameterError(
-                f"maclaurin_bound: {self.statement} speaks of {expected.__name__} with degree_law={law!r}, "
+                f"maclaurin_bound: {self.statement} is about {expected.__name__} with degree_law={law!r}, "
                 f"the constant and no exact columns, got {feature_map!r}"
             )
         if self.statement == "section_4_2" and self.printed:
@@ -153,7 +152,7 @@ class MaclaurinBound(Measure):
             yield clone(feature_map).set_params(random_state=[feature_map.random_state, i]).fit(x)
 
     def _tail(self, maps: Iterator[Any], x: Numbers) -> dict[str, float]:
-        """Return what the errors exceed with probability delta over what the bound promises."""
+        """Return the error that is exceeded with probability delta over the error that the bound promises."""
         first = next(maps)
         K = first.kernel_(x)
         errors = np.array([np.abs(Z @ Z.T - K) for Z in (each.transform(x) for each in (first, *maps))])
@@ -163,8 +162,8 @@ class MaclaurinBound(Measure):
         bound_of = self._bound_of(first, x.shape[1])
         promised = least_error(bound_of, first.n_components, self.delta)
         start = informative_from(bound_of, largest_value(first.kernel_, self.radius), self.delta)
-        said = {"promised_error": promised, "informative_from": float(start)}
-        return {"reached": exceeded / promised} | {key: value for key, value in said.items() if value < inf}
+        found = {"promised_error": promised, "informative_from": float(start)}
+        return {"reached": exceeded / promised} | {key: value for key, value in found.items() if value < inf}
 
     def _bound_of(self, fitted: Any, d: int) -> Callable[[float], Bound]:
         """Return the bound by the error eps."""
@@ -192,19 +191,19 @@ SPEAKS_OF: dict[str, tuple[Any, str]] = {
 
 
 def black_box(inner: Any, radius: float, d: int) -> BlackBox:
-    """Return what Theorem 9 asks of a fitted inner map of a CompositionalMaclaurin."""
+    """Return the constants of Theorem 9 for a fitted inner map of a CompositionalMaclaurin."""
     if isinstance(inner, RandomFourier):
         return fourier_black_box(inner.kernel_, d)
     if isinstance(inner, RandomMaclaurin) and inner.degree_law == "geometric":
         return maclaurin_black_box(inner.kernel_, radius, d, inner.base)
     raise ParameterError(
-        "maclaurin_bound: theorem_9 speaks of an inner map whose constants are known: RandomFourier, or "
+        "maclaurin_bound: theorem_9 needs an inner map whose constants are known: RandomFourier, or "
         f"RandomMaclaurin with degree_law='geometric', got {inner!r}"
     )
 
 
 def points(rows: Any, radius: float) -> Numbers:
-    """Return rows (m, d), their largest 1-norm scaled to `radius`, and below them the corners radius e_i."""
+    """Return rows (m, d) with their largest 1-norm scaled to `radius`, followed by the corners radius e_i."""
     x = np.asarray(rows.toarray() if issparse(rows) else rows, dtype=np.float64)
     largest = np.abs(x).sum(axis=1).max()
     if largest == 0:

@@ -1,15 +1,15 @@
-"""How many features Random Maclaurin needs: the theorems of Kar & Karnick 2012, as printed and as they hold.
+"""How many features Random Maclaurin needs: the theorems of Kar & Karnick 2012, as printed and corrected.
 
 All bound the probability of sup |<Z(x), Z(y)> - k(x, y)| > eps over the ball ||x||_1 <= R (in the 1-norm: the
-unit ball of the 2-norm has R = sqrt(d)). The bounds are conservative: C grows as f(p R^2). What is derived
-here is what `printed=False` computes; after each step, what the paper prints in its place.
+unit ball of the 2-norm has R = sqrt(d)). The bounds are conservative: C grows as f(p R^2). The derivation is
+that of `printed=False`. After "Printed" each step says what the paper prints instead.
 
 One feature. A feature of degree N is Z(x) = sqrt(a_N / P(N)) prod_{j <= N} <w_j, x> with N sign vectors w_j.
 
 - Lemma 3: E[Z(x) Z(y)] = sum_n P(n) a_n / P(n) <x, y>^n = f(<x, y>), for every law P that is positive where
-  a_n is. Printed: P(n) = p^-(n + 1), whose sum is 1 / (p - 1): for p > 2 the rest of the probability can be a
-  feature that is 0, but for p < 2 there is no such law. Here P(n) = (p - 1) p^-(n + 1) for all p > 1, the
-  same at p = 2; printed weights a_n p^(n + 1) with it estimate (p - 1) f.
+  a_n is. Printed: P(n) = p^-(n + 1), whose sum is 1 / (p - 1). For p > 2 the rest of the probability can
+  belong to a feature that is 0, but for p < 2 there is no such law. Here P(n) = (p - 1) p^-(n + 1) for all
+  p > 1, the same at p = 2; with it the printed weights a_n p^(n + 1) estimate (p - 1) f.
 - Lemma 4: |<w, x>| <= ||x||_1 <= R, so that |Z(x) Z(y)| <= a_N R^2N / P(N) = p / (p - 1) a_N (p R^2)^N, one
   term of a series without negative terms: at most C = p f(p R^2) / (p - 1). Printed: p f(p R^2), which is too
   small for p < 2; a kernel with one term attains C at x = y = R e_i.
@@ -19,28 +19,28 @@ One feature. A feature of degree N is Z(x) = sqrt(a_N / P(N)) prod_{j <= N} <w_j
   ||grad Z(x)|| |Z(y)| <= a_N / P(N) N sqrt(d) R^(2N - 1) = p^2 / (p - 1) sqrt(d) R N a_N (p R^2)^(N - 1), at
   most p^2 / (p - 1) sqrt(d) R f'(p R^2). Printed: without the p - 1, too small for p < 2.
 
-D features. Their mean is off by more than t with probability 2 exp(-D t^2 / (2 C^2)) at most (Hoeffding), the
-bound for one pair; the paper prints 8 for 2, which is t = eps / 2.
+D features. The error of their mean exceeds t with probability at most 2 exp(-D t^2 / (2 C^2)) (Hoeffding).
+This is the bound for one pair; the paper prints 8 for 2, that is t = eps / 2.
 
-- Theorem 8: the error is L-Lipschitz in x and in y, L the sum of Lemmas 6 and 7, and changes by 2 L r at most
-  between points and the nearest of a net at distance r (Lemma 5, the triangle inequality). With r = eps / (4
-  L) and t = eps / 2 on the pairs of the (8 R / r)^d points of the net the failure is 2 (32 R L / eps)^2d
-  exp(-D eps^2 / (8 C^2)), so that D = 8 C^2 / eps^2 (2 d log(32 R L / eps) + log(2 / delta)) suffices, the
-  printed Omega(d C^2 / eps^2 log(R L / (eps delta))).
-- Section 4.2: the series up to degree k is off by sum_{n > k} a_n R^2n at most (f - f_k is largest at R^2,
-  its terms not being negative), which is taken off eps first; then Theorem 8 for f_k with the law's own
-  weights (`truncated_bound`). The paper's text gives neither k nor a bound, and its supplement was not at
-  hand.
-- Theorem 9: the black box W is Lipschitz in the mean only, so L is the mean of a random constant and Markov's
-  inequality says P(Lipschitz constant > eps / (4 r)) <= 4 r L / eps. The failure is at most 2 (8 R / r)^2d
-  exp(-D eps^2 / (8 C^2)) + 4 r L / eps for every r. No r does better than the exponent -D eps^2 / (8 (2d + 1)
-  C^2), since r^-2d and r balance there; the value where both terms are equal is `compositional_bound`.
-  Printed: the exponent -D eps^2 / (8 d C^2), smaller than any r gives, and a factor 32 R L / eps in place of
-  2^(1 + 1 / (2d + 1)) (32 R L / eps)^(2d / (2d + 1)). So it does not follow, which does not make it false. It
-  lacks p - 1 as well.
+- Theorem 8: the error is L-Lipschitz in x and in y, with L the sum of Lemmas 6 and 7. It changes by at most
+  2 L r between points and the nearest points of a net at distance r (Lemma 5, the triangle inequality).
+  With r = eps / (4 L) and t = eps / 2 on the pairs of the (8 R / r)^d points of the net, the failure
+  probability is 2 (32 R L / eps)^2d exp(-D eps^2 / (8 C^2)). So D = 8 C^2 / eps^2 (2 d log(32 R L / eps) +
+  log(2 / delta)) suffices, the printed Omega(d C^2 / eps^2 log(R L / (eps delta))).
+- Section 4.2: the error of the series up to degree k is at most sum_{n > k} a_n R^2n (f - f_k is largest at
+  R^2, since its terms are not negative). This is subtracted from eps; then Theorem 8 is applied to f_k with
+  the weights of the truncated law (`truncated_bound`). The paper's text gives neither k nor a bound, and its
+  supplement was not available.
+- Theorem 9: the black box W is Lipschitz only in the mean, so L is the mean of a random constant. Markov's
+  inequality says P(Lipschitz constant > eps / (4 r)) <= 4 r L / eps. The failure probability is at most
+  2 (8 R / r)^2d exp(-D eps^2 / (8 C^2)) + 4 r L / eps for every r. No r gives a better exponent than
+  -D eps^2 / (8 (2d + 1) C^2), where r^-2d and r balance; `compositional_bound` is the value where both terms
+  are equal. Printed: the exponent -D eps^2 / (8 d C^2), smaller than any r gives, and a factor 32 R L / eps
+  instead of 2^(1 + 1 / (2d + 1)) (32 R L / eps)^(2d / (2d + 1)). So the printed bound does not follow from
+  the argument, though it may be true. It also lacks p - 1.
 
-`least_error` turns a bound round, into the error that it promises for D features, and `informative_from` says
-from which D that is less than the error of features that are all 0.
+`least_error` inverts a bound: it returns the error that the bound promises for D features.
+`informative_from` returns the D from which that error is less than that of features that are all 0.
 """
 
 from collections.abc import Callable
@@ -63,13 +63,13 @@ from kfeat.maps.truncated_maclaurin import (
 
 
 class Bound(NamedTuple):
-    """P(sup |error| > eps) <= exp(log_factor - rate D) for D features; rate 0 where it says nothing."""
+    """P(sup |error| > eps) <= exp(log_factor - rate D) for D features; rate 0 for a vacuous bound."""
 
     log_factor: float
     rate: float
 
     def failure(self, n_components: int) -> float:
-        """Return the bound on the probability; 1 where it is vacuous."""
+        """Return the bound on the probability; 1 if it is vacuous."""
         return 1.0 if self.rate == 0 else min(1.0, exp(min(0.0, self.log_factor - self.rate * n_components)))
 
     def components(self, delta: float) -> float:
@@ -81,7 +81,7 @@ VACUOUS = Bound(inf, 0.0)
 
 
 class BlackBox(NamedTuple):
-    """What Theorem 9 asks of an inner kernel K and of its one-dimensional features W, over the ball.
+    """The constants of Theorem 9 for an inner kernel K and its one-dimensional features W, on the ball.
 
     |K| <= C_K, ||grad_x K|| <= L_K, W(x)^2 <= C_W, and E[sup_x ||grad W(x)||] <= L_W.
     """
@@ -127,8 +127,8 @@ def truncated_bound(
 
     2 (32 R L / e_2)^2d exp(-D e_2^2 / (8 C^2)), with e_2 = eps - sum_{n > k} a_n R^2n left for the sampled
     part, weights w_n = a_n / P(n), C = max_n w_n R^2n and L = R f_k'(R^2) + sqrt(d) max_n n w_n R^(2n - 1).
-    For maps without exact columns and with the constant. Finite wherever the kernel is; vacuous where the cut
-    alone costs eps. The paper's text prints none.
+    For maps without exact columns and with the constant. It is finite where the kernel is, and vacuous if the
+    error of the cut alone is at least eps. The paper's text prints no such bound.
     """
     rests = remainders(kernel, radius)
     left = eps - float(rests[min(max_degree, len(rests) - 1)])
@@ -156,15 +156,15 @@ def compositional_bound(
 ) -> Bound:
     """Return Theorem 9's bound for CompositionalMaclaurin with the geometric law.
 
-    With C = p f(p C_W) / (p - 1) and L = L_K f'(C_K) + L_W sqrt(C_W) f'(C_W), at a net's best distance,
+    With C = p f(p C_W) / (p - 1), L = L_K f'(C_K) + L_W sqrt(C_W) f'(C_W) and the net's best distance,
 
     2^(1 + 1 / (2d + 1)) (32 R L / eps)^(2d / (2d + 1)) exp(-D eps^2 / (8 (2d + 1) C^2)).
 
     Here the error's Lipschitz constant is random with mean at most L, so Markov's inequality adds
     4 r L / eps to the net's 2 (8 R / r)^2d exp(-D eps^2 / (8 C^2)). Printed with
     (32 R L / eps) exp(-D eps^2 / (8 d C^2)), which does not follow: its rate is more than twice too large.
-    (The printed L has p^2 f'(p C_W) in place of f'(C_W), which holds but is loose.) Vacuous where a condition
-    fails, as L_W does for the Laplacian kernel's features, or where the series diverges at p C_W.
+    (The printed L has p^2 f'(p C_W) instead of f'(C_W), which holds but is loose.) Vacuous if a constant is
+    infinite, such as L_W for the Laplacian kernel's features, or if the series diverges at p C_W.
     """
     outer, box = kernel.parts()[0], black_box
     C = p * value_at(outer, p * box.C_W) / _total(p, printed)
@@ -232,9 +232,9 @@ def estimator_slope(
 
 
 def least_error(bound_of: Callable[[float], Bound], n_components: int, delta: float) -> float:
-    """Return the least eps, to a millionth, that D features exceed with probability delta at most.
+    """Return the least eps, up to a millionth of it, that D features exceed with probability at most delta.
 
-    `bound_of` maps eps to its bound, which must fall with eps. Infinity where none below 10^15 is promised.
+    `bound_of` maps eps to its bound, which must fall with eps. Infinity if no eps below 10^15 suffices.
     """
     low, high = 1e-15, 1e15
     if bound_of(high).failure(n_components) > delta:
@@ -248,8 +248,8 @@ def least_error(bound_of: Callable[[float], Bound], n_components: int, delta: fl
 def informative_from(bound_of: Callable[[float], Bound], largest: float, delta: float) -> float:
     """Return the least D for which an error below `largest`, the kernel's largest value, is promised.
 
-    With fewer features the bound says nothing: the estimate 0 of all values has no larger error. Infinity
-    where the bound is vacuous for every D.
+    With fewer features the bound says nothing: the estimate 0 of all values has no larger error. Returns
+    infinity if the bound is vacuous for every D.
     """
     return bound_of(largest).components(delta)
 
@@ -268,7 +268,7 @@ def derivative_at(kernel: DotProductKernel, t: float) -> float:
 
 
 def _total(p: float, printed: bool) -> float:
-    """Return what turns p^-(n + 1) into a distribution; as printed it is left out."""
+    """Return the factor that turns p^-(n + 1) into a distribution; the printed forms lack it."""
     return 1.0 if printed else p - 1
 
 

@@ -1,4 +1,4 @@
-"""How much a fitted map has to store."""
+"""The size of a fitted map."""
 
 from collections.abc import Iterator
 from math import ceil, log2
@@ -15,11 +15,11 @@ from kfeat.experiments.quantities import Quantity, at
 
 @register("map_size")
 class MapSize(Measure):
-    """What a fitted map stores: its random numbers, and what it learnt of the data.
+    """The size of a fitted map: its random numbers, and what it learnt from the data.
 
-    map_bytes: the bytes of its arrays as they are held. map_bits: the bits if each integer took no more than
-    its array needs, ceil(log2 m) for values among m equally spaced ones: log D for a hash into D buckets, one
-    for a sign. The O(p d log D) of Pham & Pagh (KDD 2013) counts so.
+    map_bytes: the bytes of its arrays in memory. map_bits: the bits if integers were packed: ceil(log2 m) for
+    each value of an array with m equally spaced possible values, that is log D for a hash into D buckets, and
+    one for a sign. The O(p d log D) of Pham & Pagh (KDD 2013) counts in this way.
     """
 
     keys: ClassVar[frozenset[str]] = frozenset({"map_bytes", "map_bits"})
@@ -67,7 +67,7 @@ def arrays(item: Any) -> Iterator[NDArray[Any]]:
 
 
 def bits_of_each(array: NDArray[Any]) -> int:
-    """Return how many bits each number takes; of integers those that tell min, min + step, ..., max apart."""
+    """Return the bits of each number; for integers, those that distinguish min, min + step, ..., max."""
     if array.dtype.kind not in "iu" or not array.size:
         return 8 * array.itemsize
     steps = array.astype(np.int64).ravel() - int(array.min())

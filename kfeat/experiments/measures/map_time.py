@@ -1,4 +1,4 @@
-"""How long a map takes, without a solver behind it."""
+"""The time of a map alone, without a solver."""
 
 from typing import Any, ClassVar
 
@@ -11,9 +11,9 @@ from kfeat.maps import column_counts
 
 @register("map_time")
 class MapTime(Measure):
-    """How long fitting the map and mapping all rows takes.
+    """The time of fitting the map and mapping all rows.
 
-    The mean of ||z(x)||^2, which is k(x, x) up to the map's error, says beside it that the same was computed.
+    The mean of ||z(x)||^2, which is k(x, x) up to the map's error, checks that maps compute the same.
     """
 
     keys: ClassVar[frozenset[str]] = frozenset({"mean_square"})

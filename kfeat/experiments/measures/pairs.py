@@ -19,9 +19,9 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pairs:
-    """m pairs of points x, y (m, d) whose kernel is <x, y>^p, and a map into D features.
+    """m pairs of points x, y (m, d) whose kernel is <x, y>^p, and the number D of the map's features.
 
-    The parameters of (gamma <x, y> + coef0)^p are in the points: (sqrt(gamma) x, sqrt(coef0)).
+    The parameters of (gamma <x, y> + coef0)^p are included in the points: (sqrt(gamma) x, sqrt(coef0)).
     """
 
     x: Numbers
@@ -70,7 +70,7 @@ def estimates(
 
     `cosine` is that of the angle between the rows of a pair, which have the same norm.
 
-    Raises UnsupportedKernelError where the kernel is not a polynomial, or DataError where a row has no pair.
+    Raises UnsupportedKernelError if the kernel is not a polynomial, and DataError if a row has no pair.
     """
     rows, _ = sampled_rows(X, n_rows, seed)
     x = np.asarray(rows.toarray() if issparse(rows) else rows)
@@ -85,7 +85,7 @@ def estimates(
     kernel = Polynomial(degree=1) if isinstance(drawn.kernel_, Linear) else drawn.kernel_
     if not isinstance(kernel, Polynomial):
         raise UnsupportedKernelError(
-            f"the lemmas speak of polynomial kernels, got {kernel!r}; measure it by kernel_error"
+            f"the lemmas are about polynomial kernels, got {kernel!r}; measure it by kernel_error"
         )
     x, y = (with_parameters(each, kernel) for each in (x, y))
     return Estimates(Pairs(x, y, kernel.degree, feature_map.n_components), products)
@@ -94,8 +94,8 @@ def estimates(
 def partners(x: NDArray[Any], cosine: float) -> NDArray[Any]:
     """Return for each row a y of the same norm with <x, y> = cosine ||x||^2; x itself for the cosine 1.
 
-    y = cosine x + sqrt(1 - cosine^2) ||x|| u, with u the unit vector in the direction in which the row before
-    x leaves the line through x.
+    y = cosine x + sqrt(1 - cosine^2) ||x|| u. The unit vector u has the direction of the part of the row
+    before x that is orthogonal to x.
     """
     if cosine == 1:
         return x
@@ -109,7 +109,7 @@ def partners(x: NDArray[Any], cosine: float) -> NDArray[Any]:
         y = cosine * points + np.sqrt(1 - cosine**2) * norms * away / lengths
     if not (lengths > 1e-6 * np.linalg.norm(before, axis=1, keepdims=True)).all():
         raise DataError(
-            f"pairs at the cosine {cosine:g} need rows that are not zero and not in line with each other, "
+            f"pairs at the cosine {cosine:g} need rows that are not zero and not parallel to each other, "
             "and some are; take other data, or cosine = 1"
         )
     return y.astype(x.dtype)

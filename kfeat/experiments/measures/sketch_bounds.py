@@ -1,4 +1,4 @@
-"""What is said of Tensor Sketch's estimate Z = <z(x), z(y)> of <x, y>^p: its variance, and bounds.
+"""The variance of Tensor Sketch's estimate Z = <z(x), z(y)> of <x, y>^p, and bounds on its error.
 
 The exact variance, with fully random hashes h_k and signs s_k: let F_k(f) = sum_i s_k(i) x_i w^(f h_k(i))
 be the spectrum of x's k-th count sketch (w a primitive D-th root of 1), and G_k that of y's. By Parseval's
@@ -7,8 +7,9 @@ theorem Z = sum_f prod_k F_k(f) conj(G_k(f)) / D, so that E Z^2 = sum_{f, g} M(f
     M(f, g) = E F(f) conj(G(f)) conj(F(g)) G(g) = a + b [f = g] + c [f = -g mod D],
     a = <x, y>^2,   b = ||x||^2 ||y||^2 - q,   c = <x, y>^2 - q,   q = sum_i x_i^2 y_i^2,
 
-since only those terms of E s(i) s(j) s(k) s(l) x_i y_j x_k y_l stay in which the indices pair up: i = j and
-k = l (a), i = k and j = l (b), i = l and j = k (c). With e the number of f = -f, 1 for odd D and 2 for even,
+since only those terms of E s(i) s(j) s(k) s(l) x_i y_j x_k y_l are not 0 in which the indices are pairwise
+equal: i = j and k = l (a), i = k and j = l (b), i = l and j = k (c). Let e be the number of f with f = -f mod
+D: 1 for odd D and 2 for even D. Then
 
     D Var Z = (1 - e/D) ((a + b)^p + (a + c)^p - 2 a^p) + (e/D) ((a + b + c)^p - a^p).
 
@@ -39,7 +40,7 @@ def _terms(pairs: Pairs) -> tuple[Numbers, Numbers, Numbers]:
 def lemma_6(pairs: Pairs) -> Numbers:
     """Return (<x, y>^2p + ||x||^2p ||y||^2p) / D, for p = 1 the bound of Lemma 3.
 
-    Below the variance for p >= 2 wherever <x, y>^2 is not small beside ||x||^2 ||y||^2.
+    For p >= 2 it is below the variance unless <x, y>^2 is small compared with ||x||^2 ||y||^2.
     """
     p = pairs.degree
     return (pairs.inner ** (2 * p) + pairs.norms**p) / pairs.D
@@ -48,11 +49,11 @@ def lemma_6(pairs: Pairs) -> Numbers:
 def extended(pairs: Pairs) -> Numbers:
     """Return ((2 <x, y>^2 + ||x||^2 ||y||^2 - 2 q)^p - <x, y>^2p) / D, with q as above.
 
-    The authors' extended version (arXiv 2505.08146) is cited for it; its conditions are not known here.
+    It is cited from the authors' extended version (arXiv 2505.08146); its conditions are not known here.
 
-    It is ((a + b + c)^p - a^p) / D: the variance itself for p = 1 or D <= 2. Otherwise it is a bound where
-    c >= 0, since t^p is convex and so (a + b)^p + (a + c)^p <= a^p + (a + b + c)^p. Where c < 0 < b, that is
-    <x, y>^2 < q, the inequality is reversed, and the variance is larger than this.
+    It is ((a + b + c)^p - a^p) / D: the variance itself for p = 1 or D <= 2. Otherwise it is a bound if
+    c >= 0, since t^p is convex and so (a + b)^p + (a + c)^p <= a^p + (a + b + c)^p. If c < 0 < b, that is
+    <x, y>^2 < q, the inequality is reversed, and the variance is larger.
     """
     a, b, c = _terms(pairs)
     return ((a + b + c) ** pairs.degree - a**pairs.degree) / pairs.D
@@ -61,8 +62,8 @@ def extended(pairs: Pairs) -> Numbers:
 def corrected(pairs: Pairs) -> Numbers:
     """Return ((a + b + |c|)^p - a^p) / D, which bounds the variance for all x and y.
 
-    a + b + |c| = max(2 <x, y>^2 + ||x||^2 ||y||^2 - 2 q, ||x||^2 ||y||^2): the bound `extended` where
-    <x, y>^2 >= q, otherwise (||x||^2p ||y||^2p - <x, y>^2p) / D. At most (3^p - 1) ||x||^2p ||y||^2p / D.
+    a + b + |c| = max(2 <x, y>^2 + ||x||^2 ||y||^2 - 2 q, ||x||^2 ||y||^2): the bound `extended` if
+    <x, y>^2 >= q, else (||x||^2p ||y||^2p - <x, y>^2p) / D. It is at most (3^p - 1) ||x||^2p ||y||^2p / D.
     """
     a, b, c = _terms(pairs)
     return ((a + b + np.abs(c)) ** pairs.degree - a**pairs.degree) / pairs.D
@@ -90,7 +91,7 @@ def lemma_7(pairs: Pairs, sketches: int) -> tuple[Numbers, Numbers]:
 def lemma_9(pairs: Pairs, sketches: int) -> tuple[Numbers, Numbers]:
     """Return errors eps and the bounds 2 exp(-t eps^2 / (2 R^4p)) for averages of t sketches, shape (k, m).
 
-    The eps are 1/2, 1, 2 and 3 standard deviations of such an average, where errors are seen.
+    The eps are 1/2, 1, 2 and 3 standard deviations of such an average, where errors occur.
     """
     deviation = np.sqrt(exact_variance(pairs) / sketches)
     eps = np.array([[0.5], [1.0], [2.0], [3.0]]) * deviation
@@ -102,7 +103,7 @@ def lemma_10(pairs: Pairs, sketches: int) -> tuple[Numbers, Numbers]:
 
     With u = log(1 / delta) its conditions D >= 72 u / eps^2 and max |x^(p)| / ||x^(p)|| <=
     eps / (18 sqrt(u (u + log D))) hold up to u = D eps^2 / 72 and up to the root of u^2 + u log D = (eps /
-    (18 max |x^(p)| / ||x^(p)||))^2. It says nothing (2 delta >= 1) unless u > log 2, hence never for D < 50.
+    (18 max |x^(p)| / ||x^(p)||))^2. It says nothing (2 delta >= 1) unless u > log 2, so never for D < 50.
     """
     eps = np.array([[0.25], [0.5], [0.75], [0.95]])
     norms = np.linalg.norm(pairs.x, axis=1)

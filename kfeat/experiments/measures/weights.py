@@ -1,4 +1,4 @@
-"""How the weights of Fourier features are distributed beside the equal ones of the plain map."""
+"""The distribution of the weights of Fourier features, compared with the equal weights of the plain map."""
 
 from typing import Any, ClassVar
 
@@ -25,13 +25,13 @@ def _quantity(name: str, title: str, formula: str, score: bool = False, **more: 
 
 @register("weights")
 class Weights(Measure):
-    """The weights w_i of a map of weighted Fourier features, whose plain map has the weights p_i = 2 / D.
+    """The weights w_i of weighted Fourier features; the plain map has the weights p_i = 2 / D.
 
     weight_sum: sum_i w_i, the map's estimate of k(x, x); 1 for the plain map.
-    weight_deviation: sqrt(mean (w_i - p_i)^2), how far the weights are from equal ones.
-    weight_distance: sqrt(mean (w_i / p_i - 1)^2), the same in relation to these, which fall with D.
-    weight_minimum, weight_q5, ..., weight_q95, weight_maximum: quantiles of w_i / p_i, which for the
-    frequencies of an even D is D w_i / 2; 1 for the plain map.
+    weight_deviation: sqrt(mean (w_i - p_i)^2), the distance from equal weights.
+    weight_distance: sqrt(mean (w_i / p_i - 1)^2), the same relative to p_i, which falls with D.
+    weight_minimum, weight_q5, ..., weight_q95, weight_maximum: quantiles of w_i / p_i, which for even D is
+    D w_i / 2; 1 for the plain map.
     weight_negative, weight_zero: the shares of weights below 0, and of 0.
     """
 

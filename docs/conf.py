@@ -1,0 +1,81 @@
+"""Configuration of Sphinx; `make docs` builds the pages into docs/_build."""
+
+import re
+from importlib.metadata import version as version_of
+from typing import Any
+
+project = "kfeat"
+author = "The kfeat developers"
+project_copyright = f"2026, {author}"
+release = version = version_of("kfeat")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_click",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_templates", "examples"]
+default_role = "literal"  # names in docstrings stand between single backticks
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's sections state the types
+autodoc_inherit_docstrings = False
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": ["examples"],
+    "gallery_dirs": ["gallery"],
+    "filename_pattern": r"/plot_",
+    "download_all_examples": False,
+    "show_signature": False,
+    "remove_config_comments": True,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "kfeat"
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+}
+html_sidebars = {"start": []}
+
+
+def _escaped(line: str) -> str:
+    """Return a line of a docstring with the signs of formulas escaped, except between backticks.
+
+    The docstrings are plain text: |x|, a * b and the underscore of `coef_` are no markup.
+    """
+    parts = re.split(r"(`[^`]*`)", line)
+    for i in range(0, len(parts), 2):
+        parts[i] = re.sub(r"(?<=\w)_(?!\w)", r"\\_", re.sub(r"[*|]", r"\\\g<0>", parts[i]))
+    return "".join(parts)
+
+
+def _escape_formulas(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
+    """Escape the text of a docstring, up to its examples, before numpydoc reads it."""
+    examples = lines.index("Examples") if "Examples" in lines else len(lines)
+    lines[:examples] = [_escaped(line) for line in lines[:examples]]
+
+
+def _skip_foreign_members(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out `approximates`, a class, and the set_..._request that scikit-learn adds to estimators."""
+    return True if name == "approximates" or re.fullmatch(r"set_\w+_request", name) else None
+
+
+def setup(app: Any) -> None:
+    """Connect the functions above; a lower priority comes first, and numpydoc has 500."""
+    app.connect("autodoc-process-docstring", _escape_formulas, priority=100)
+    app.connect("autodoc-skip-member", _skip_foreign_members)

@@ -1,0 +1,84 @@
+"""The configs that come with kfeat, by their names in any folder, from a clone and from a wheel."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from kfeat.cli.selection import config_files
+from tests.cli.test_run import kfeat
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_they_are_listed_with_their_titles() -> None:
+    lines = kfeat("configs").output.splitlines()
+    names = [line.split()[0] for line in lines]
+    files = [path for path in (ROOT / "configs").rglob("*.yaml") if not path.name.startswith("_")]
+    assert sorted(names) == sorted(
+        one.relative_to(ROOT / "configs").with_suffix("").as_posix() for one in files
+    )
+    assert next(line for line in lines if line.startswith("adult_poly4 ")).split(maxsplit=1)[1]
+
+
+@pytest.mark.parametrize("name", ["quickstart", "quickstart.yaml", "configs/quickstart.yaml"])
+def test_a_name_is_enough_in_any_folder(name: str) -> None:
+    assert config_files((Path(name),)) == [ROOT / "configs/quickstart.yaml"]
+    done = kfeat("run", name, "--dry-run")
+    assert done.exit_code == 0, done.output
+
+
+def test_the_name_of_a_folder_stands_for_all_below_it() -> None:
+    assert len(config_files((Path("yang_2014"),))) == len(
+        list((ROOT / "configs/yang_2014").glob("[!_]*.yaml"))
+    )
+
+
+def test_a_file_of_ones_own_comes_first() -> None:
+    Path("quickstart").mkdir()
+    Path("quickstart/mine.yaml").write_text("title: mine\n")
+    assert config_files((Path("quickstart"),)) == [Path("quickstart/mine.yaml")]
+
+
+def test_an_unknown_name_is_refused() -> None:
+    done = kfeat("run", "quickstrat")
+    assert done.exit_code == 2
+    assert "quickstrat" in done.stderr
+
+
+def test_copies_are_made_into_an_empty_folder_alone() -> None:
+    assert kfeat("configs", "copy", "mine").exit_code == 0
+    assert Path("mine/quickstart.yaml").read_bytes() == (ROOT / "configs/quickstart.yaml").read_bytes()
+    assert Path("mine/pham_pagh_2013/_paper.yaml").exists()
+    assert kfeat("configs", "copy", "mine").exit_code == 2
+    Path("file").write_text("")
+    assert kfeat("configs", "copy", "file").exit_code == 2
+
+
+@pytest.mark.slow
+def test_the_wheel_brings_them(tmp_path: Path) -> None:
+    """Installed without its dependencies, which this environment has, and run from there."""
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run(
+        [*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", "wheels", str(ROOT)],
+        check=True,
+        timeout=300,
+    )
+    (wheel,) = Path("wheels").glob("kfeat-*.whl")
+    subprocess.run([*pip, "install", "--no-deps", "--target", "there", str(wheel)], check=True, timeout=300)
+    program = "import sys; sys.path.insert(0, 'there'); import kfeat.cli; kfeat.cli.main()"
+    command = [sys.executable, "-c", program]
+    listed = subprocess.run([*command, "configs"], capture_output=True, text=True, check=True)
+    assert "pham_pagh_2013/table1_adult" in listed.stdout
+    ran = subprocess.run(
+        [*command, "run", "quickstart", "--repeats", "1", "-q"], capture_output=True, text=True
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "runs/quickstart/table.md").exists()
+    assert (tmp_path / "there/kfeat/configs/quickstart.yaml").exists()
