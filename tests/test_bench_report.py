@@ -24,7 +24,7 @@ def test_a_table_has_the_columns_that_any_row_has_and_dashes_elsewhere() -> None
     head, _, *lines = table(ROWS).splitlines()
     columns = [cell.strip() for cell in head.strip("|").split("|")]
     assert columns == [
-        "threads", "what : beside whom", "kfeat (s)", "times as quick", "target", "met", "note", "own",
+        "threads", "what : beside whom", "kfeat (s)", "speed-up", "target", "met", "note", "own",
     ]  # fmt: skip
     assert [cell.strip() for cell in lines[2].strip("|").split("|")][2:] == ["–"] * 4 + ["12 MB", "x"]
 

@@ -232,8 +232,7 @@ def closing_line(cells: Sequence[Cell]) -> str | None:
     if speed_up.value is None:
         return None
     ours, theirs = (text.with_unit(quantity, score.mean) for score in (best.score, exact.score))
-    times = text.shown(speed_up, lambda value: text.factor(value).removesuffix("×"))
     return (
-        f"{method(best, peers)}: {quantity.title} {ours} where {method(exact, peers)} has {theirs}, and "
-        f"{times} times as quick to map and train."
+        f"{method(best, peers)}: {quantity.title} {ours} where {method(exact, peers)} has {theirs}; mapping "
+        f"and training have a speed-up of {text.shown(speed_up, text.factor)}."
     )

@@ -10,7 +10,7 @@ rows whose kernel values come from matrix products, each set solved by LIBSVM. T
 they took 3.2 for SVC's 21.6 on 10,000 rows of MNIST (odd or even, Gaussian), 23.6 for 144.5 on Adult
 (Gaussian), 2.8 for 4.2 on 5,000 rows of MNIST's ten classes, 2.0 for 2.1 on 6,000 rows of Covertype, and
 13.6 for 9.5 on 8,000 rows of Adult with (1 + <x, y>)^4, where thousands of coefficients are free: not three
-times as quick on Adult and MNIST alike. A Gram matrix from one matrix product made SVC 2.4 times as quick on
+times faster on Adult and MNIST alike. A Gram matrix from one matrix product made SVC 2.4 times faster on
 5,000 rows of Adult, at 8 n^2 bytes. liblinear-multicore installs its module under the name of
 liblinear-official's, so that one environment cannot hold both.
 """

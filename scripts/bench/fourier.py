@@ -15,7 +15,7 @@ from scripts.bench.maps import Row, beside, shaped
 TARGETS = {
     1_024: 2.0,
     4_096: 3.0,
-}  # times as quick as RBFSampler at this D, for the quicker of fastfood and sorf
+}  # speed-up over RBFSampler at this D, for the quicker of fastfood and sorf
 
 
 def run(threads: int) -> list[Row]:

@@ -96,7 +96,7 @@ def tensor_sketch(threads: int) -> Iterable[Row]:
         for fft, name in NAMES.items():
             kfeat, least = seconds[fft], seconds[f"{fft}, floor"]
             more = f"; {seconds['filling'] / least:.2f} of it where the output is there; domain = frequency "
-            more += f"{other / seconds['frequency']:.3g}x as quick"
+            more += f"{other / seconds['frequency']:.3g}x the speed"
             yield {
                 "what": f"{name} : PolynomialCountSketch",
                 "shape": f"{shape}, D = {D}, p = {p}",

@@ -42,7 +42,7 @@ class Problem(NamedTuple):
     rows: int | None
     D: int
     C: float
-    at_least: float | None = None  # times as quick to -s 2's objective
+    at_least: float | None = None  # speed-up to -s 2's objective
 
     def features(self) -> tuple[NDArray[np.float32], NDArray[Any]]:
         """Return the features and the labels."""

@@ -17,7 +17,7 @@ HEADINGS = {
     "shape": "on what",
     "kfeat_s": "kfeat (s)",
     "other_s": "the other (s)",
-    "ratio": "times as quick",
+    "ratio": "speed-up",
     "spread": "over the rounds",
     "floor_s": "floor (s)",
     "target": "target",
@@ -26,11 +26,11 @@ HEADINGS = {
 }
 ROUNDS = """\
 Each row is one comparison. Both sides take turns in one process, after a round that is thrown away.
-*kfeat (s)* and *the other (s)* are median wall seconds over the rounds, *times as quick* is the second over
+*kfeat (s)* and *the other (s)* are median wall seconds over the rounds, *speed-up* is the second over
 the first, and *over the rounds* the least and the largest such ratio of a single round."""
 ONCE = """\
 Each row is one comparison, measured as the text above says. *kfeat (s)* and *the other (s)* are wall seconds,
-and *times as quick* is the second over the first."""
+and *speed-up* is the second over the first."""
 ONE_BY_ONE = frozenset({"engine", "multicore", "newton", "own_data"})  # the parts whose sides take no turns
 LEGEND = """\
 *floor (s)* is the
@@ -70,7 +70,7 @@ def save_summary(folder: Path) -> None:
     """Write README.md: a line for each part in the folder, and every row that missed its target."""
     parts = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
     lines = [_line(part, found) for part, found in parts.items()]
-    titles = ["part", "what it measures", "rows", "times as quick", "targets met", "minutes"]
+    titles = ["part", "what it measures", "rows", "speed-up", "targets met", "minutes"]
     missed = [
         {**row, "what": f"{part}: {row['what']}"}
         for part, found in parts.items()
@@ -79,7 +79,7 @@ def save_summary(folder: Path) -> None:
     ]
     text = [
         "# Benchmarks",
-        "kfeat beside what people use now, by `make bench`. *times as quick* is the geometric mean over a "
+        "kfeat beside what people use now, by `make bench`. *speed-up* is the geometric mean over a "
         "part's rows, also of those in which both names are kfeat's, or neither is.",
         tabulate(lines, titles, "github", disable_numparse=True),
         "## Missed targets",

@@ -134,10 +134,10 @@ def test_a_table_says_for_what_its_data_stand_in(
 def test_the_best_map_is_compared_with_the_exact_svm(make_cells: Make) -> None:
     line = closing_line(make_cells([0.85, 0.87], exact=0.88))
     assert line == (
-        "Tensor Sketch: accuracy 86.00 % where exact, LIBSVM has 88.00 %, and 0.333 times as quick to map "
-        "and train."
+        "Tensor Sketch: accuracy 86.00 % where exact, LIBSVM has 88.00 %; mapping and training have a "
+        "speed-up of 0.333×."
     )
-    assert "~0.333 times" in (closing_line(make_cells([0.85], timed=False)) or "")
+    assert "of ~0.333×" in (closing_line(make_cells([0.85], timed=False)) or "")
     for cells in (make_cells([0.85], exact=None), make_cells([], exact=0.9), []):  # nothing to compare
         assert closing_line(cells) is None
 
