@@ -50,7 +50,7 @@ def draw(rows: pd.DataFrame) -> Figure:
     left.set_yticks(range(len(names)), names)
     left.set_xlabel("points of accuracy, or of 100 R², a mark per split")
     left.set_title("kfeat after 60 s, minus the other")
-    left.legend()
+    left.legend(loc="upper left", bbox_to_anchor=(0, -0.12), ncols=2)
     for colour, (name, group) in zip(
         ("C0", "C1", "C2"), rows[large].groupby("table", sort=False), strict=False
     ):
@@ -60,6 +60,7 @@ def draw(rows: pd.DataFrame) -> Figure:
         for label, x, y in points:
             right.annotate(label, (x, y), xytext=(4, 4), textcoords="offset points", fontsize=7)
     right.set_xscale("log")
+    right.margins(x=0.2)
     right.set_xlabel("seconds of search and training")
     right.set_ylabel("accuracy on the test rows (%)")
     right.set_title("hundreds of thousands of rows")
