@@ -173,9 +173,7 @@ def read_mapping(path: Path) -> Document:
     try:
         text = _content(path).decode("utf-8")
     except FileNotFoundError:
-        where = (
-            "`ls configs` lists" if Path("configs").is_dir() else "the folder configs of the repository has"
-        )
+        where = "`ls configs` lists" if Path("configs").is_dir() else "`kfeat configs` lists"
         raise ConfigError(f"{path}: no such file; {where} the experiments") from None
     except UnicodeDecodeError as error:
         raise ConfigError(

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,14 @@ def test_copies_are_made_into_an_empty_folder_alone() -> None:
     assert kfeat("configs", "copy", "mine").exit_code == 2
     Path("file").write_text("")
     assert kfeat("configs", "copy", "file").exit_code == 2
+
+
+def test_every_folder_with_files_is_a_package_of_the_wheel() -> None:
+    named = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    files = [path for folder in ("kfeat", "configs") for path in (ROOT / folder).rglob("*") if path.is_file()]
+    folders = {path.parent.relative_to(ROOT) for path in files if path.suffix != ".pyc"}
+    below = {folder if folder.parts[0] == "kfeat" else Path("kfeat", folder) for folder in folders}
+    assert sorted(named) == sorted(".".join(folder.parts) for folder in below)
 
 
 @pytest.mark.slow

@@ -93,7 +93,7 @@ def test_what_cannot_be_read_is_told_at_once(tmp_path: Path, monkeypatch: pytest
         ("a" * 5000, "cannot be read"),
         (
             "x.yaml",
-            "no such file; the folder configs of the repository has the experiments",
+            "no such file; `kfeat configs` lists the experiments",
         ),
     ):
         with pytest.raises(ConfigError, match=words):
