@@ -73,6 +73,10 @@ class Bench:
             self._options["class_weight"] = weights
         self._order = spread_order(own.y_train, self._classes, seed)
 
+    def ready(self) -> dict[str, Any]:
+        """Return nothing, once the data are read."""
+        return {}
+
     def facts(self) -> Facts:
         """Return the facts about the data on which candidates depend."""
         own = self._under("own")

@@ -121,6 +121,10 @@ class Search:
         maps_near = (one for one in here if not one.candidate.exact and near(one, best))
         quick = min(maps_near, key=lambda one: (one.candidate.size, -one.score), default=None)
         exact = winner(one for one in scored if one.candidate.exact)
+        if facts.n_test:  # where the last candidate was ended, a new process starts, again without a limit
+            ended = monotonic()
+            self._asked.ask("ready", ended + PATIENCE)
+            self._end += monotonic() - ended
         answers = [
             self._test(one, facts.n_train)
             for one in dict.fromkeys((best, quick, exact))

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import numpy as np
@@ -402,3 +402,23 @@ def test_a_winner_that_takes_long_stays_where_no_quick_one_is_near_unless_it_tak
 ) -> None:
     with Journal(tmp_path, "x") as journal:
         assert Search(Slow(seconds), journal, 1000.0, 0).run().best.score == score
+
+
+class Restarting(Scripted):
+    """Ended the last candidate, so that a new process starts with the next question."""
+
+    ended = True
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any] | None:
+        if method in ("facts", "score"):
+            sleep(0.02)
+            found = super().ask(method, deadline, limit, **question)
+            return found | {"n_test": 5} if method == "facts" else found
+        sleep(0.5 * self.ended)
+        self.ended = False
+        return {"score": 0.7, "train": 0.1, "predict": 0.1} if monotonic() < deadline else None
+
+
+def test_the_start_of_a_new_process_leaves_the_time_to_train_the_best(tmp_path: Path) -> None:
+    with Journal(tmp_path, "x") as journal:
+        assert Search(Restarting(1e-3), journal, 0.4, 0).run().tests[0].score == 0.7
