@@ -64,7 +64,7 @@ def tallies(standings: Sequence[Standing]) -> list[Tally]:
     }
     certain = (item.certainty for item in numbers if item.verdict == WITHIN_ERROR)
     found = [
-        Tally.of("printed numbers", MEANS, (item.verdict for item in numbers)),
+        Tally.of(PRINTED, MEANS, (item.verdict for item in numbers)),
         Tally.of("printed numbers within the error, by their intervals", CERTAINTY, certain),
         Tally.of("printed standard deviations", DEVIATIONS, (one.verdict for one in deviations if one)),
         Tally.of("printed times", TIMES, (one.verdict for one in times)),
@@ -93,10 +93,8 @@ def in_short(standings: Sequence[Standing]) -> list[str]:
         kinds["claims"].update(found.get(what, {}))
     kinds = {kind: counts for kind, counts in kinds.items() if counts}
     if not kinds:
-        own = found.get(KINDS["own"], {})
-        return (
-            [f"{KINDS['own']}: " + "; ".join(f"{n} {verdict}" for verdict, n in own.items())] if own else []
-        )
+        own = "; ".join(f"{n} {verdict}" for verdict, n in found.get(KINDS["own"], {}).items())
+        return [f"{KINDS['own']}: {own}"] if own else []
     lines = []
     for word, marks in SHORT.items():
         parts = []

@@ -25,12 +25,12 @@ def configs(ctx: click.Context) -> None:
 @click.argument("folder", type=click.Path(path_type=Path))
 def copy(folder: Path) -> None:
     """Copy them to FOLDER for editing; FOLDER must be new or empty."""
-    from shutil import copytree, ignore_patterns
+    from shutil import copytree
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: expected a new or empty folder, got one that holds files")
     try:
-        copytree(known_configs(), folder, dirs_exist_ok=True, ignore=ignore_patterns("__pycache__"))
+        copytree(known_configs(), folder, dirs_exist_ok=True)
     except OSError as error:
         raise ConfigError(f"{folder}: cannot be written ({error.strerror})") from None
     click.echo(f"copied to {folder}: edit a file and run it, as in `kfeat run {folder / 'quickstart.yaml'}`")

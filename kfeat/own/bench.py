@@ -146,7 +146,7 @@ class Bench:
         kernel = self._kernel(candidate.kernel, X)
         few = MOST_GRAM if X.shape[1] <= MANY_COLUMNS else 2 * MOST_GRAM
         if self._classes and n > few and candidate.kernel["name"] in NATIVE:
-            K, given = None, {**candidate.kernel, "kernel": NATIVE[candidate.kernel["name"]]}
+            K, given = X, {**candidate.kernel, "kernel": NATIVE[candidate.kernel["name"]]}
             del given["name"]
         else:
             check_memory(f"the Gram matrix of {n:,} rows", 24 * n * n, "fewer rows")
@@ -154,10 +154,10 @@ class Bench:
         if not self._classes:
             return kernel_ridge_scores(K, y, values, splits)
         classifier = svm.SVC(**given, cache_size=1000, class_weight=self._options.get("class_weight"))
+        grid = {"C": list(values)}
         with parallel_config("threading", n_jobs=self._threads):
-            grid = {"C": list(values)}
             search = GridSearchCV(classifier, grid, cv=splits, refit=False, error_score="raise")
-            found = search.fit(X if K is None else K, y).cv_results_
+            found = search.fit(K, y).cv_results_
         return np.array([found[f"split{fold}_test_score"] for fold in range(len(splits))])
 
     def _kernel(self, entry: Entry, X: Matrix) -> Any:
@@ -274,10 +274,12 @@ def ridge_scores(Z: Any, y: NDArray[Any], values: Sequence[float], splits: Any) 
 
 
 def kernel_ridge_scores(
-    K: NDArray[np.float64] | None, y: NDArray[Any], values: Sequence[float], splits: Any
+    K: NDArray[np.float64], y: NDArray[Any], values: Sequence[float], splits: Any
 ) -> NDArray[np.float64]:
-    """Return R^2 on each held-out fold per alpha, (folds, values); -inf where K + alpha I is singular."""
-    assert K is not None
+    """Return R^2 on each held-out fold per alpha, (folds, values); -inf where K + alpha I is singular.
+
+    K is the Gram matrix (n, n) of all rows; f(x) = mean(y) + sum_i a_i K(x_i, x), (K + alpha I) a = y - mean.
+    """
     scores = np.full((len(splits), len(values)), -np.inf)
     for fold, (seen, held_out) in enumerate(splits):
         mean = y[seen].mean()

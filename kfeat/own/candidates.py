@@ -6,6 +6,7 @@ more rows. Gamma is drawn as a multiple of 1 / (the sum of the columns' variance
 z-scores, so that a multiple means the same under each scaling.
 """
 
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -110,6 +111,39 @@ def suggested(trial: Any, facts: Facts) -> Candidate:
         factor = trial.suggest_float("factor", 0.01, most, log=True)
     kernel = {"name": name, "gamma": rounded(factor * facts.gammas[scale][name]), **shape}
     return Candidate(scale, kernel, None, facts.loss)
+
+
+class Proposals:
+    """New exact methods: the reflexes in turn, then those that Optuna's TPE draws."""
+
+    def __init__(self, facts: Facts, seed: int) -> None:
+        import optuna  # here, since its import takes half a second
+
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
+            sampler = optuna.samplers.TPESampler(
+                seed=seed, multivariate=True, group=True, n_startup_trials=12
+            )
+        self._study = optuna.create_study(direction="maximize", sampler=sampler)
+        self._facts, self._failed = facts, optuna.trial.TrialState.FAIL
+        self._done = (optuna.trial.TrialState.COMPLETE,)
+        self._reflexes = reflexes(facts)
+        self._scales = len(self._reflexes)
+
+    def ask(self) -> tuple[Any, Candidate]:
+        """Return a trial of Optuna's and its candidate: first the reflexes, the last on the best scaling."""
+        n = len(self._study.trials)
+        if n == self._scales and self._study.get_trials(states=self._done):
+            self._reflexes += reflexes(self._facts, self._study.best_params["scale"])
+        if n < len(self._reflexes):
+            self._study.enqueue_trial(self._reflexes[n])
+        trial = self._study.ask()
+        return trial, suggested(trial, self._facts)
+
+    def tell(self, trial: Any, score: float | None) -> None:
+        """Report the candidate's score, if it has one."""
+        self._study.tell(trial, score, state=self._failed if score is None else None)
 
 
 def maps_of(exact: Candidate, facts: Facts, n: int) -> list[Candidate]:

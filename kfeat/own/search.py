@@ -4,7 +4,6 @@ Optuna's TPE draws exact methods for the first rung. Maps that approximate the b
 rungs above, and finally steps around the best candidate. `kfeat.own.halving` says which one goes up a rung.
 """
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import inf
@@ -16,11 +15,11 @@ from kfeat.experiments.plan import digest
 from kfeat.own.candidates import (
     Candidate,
     Facts,
+    Proposals,
     maps_of,
     neighbours,
     own_candidates,
     reflexes,
-    suggested,
 )
 from kfeat.own.halving import TOO_LONG, Scored, Step, grown, leaders, near, next_up, rungs, winner
 from kfeat.own.journal import Journal, Row
@@ -192,7 +191,7 @@ class Search:
                 known = any((one.candidate, one.n) == (candidate, sizes[0]) for one in scored)
                 key = _key(candidate, sizes[0])
                 row = self._journal.rows[key] if known else self._score(candidate, sizes[0])
-                proposals.tell(trial, row)
+                proposals.tell(trial, row.get("score") if row else None)
 
     def _next_map(self, scored: Sequence[Scored], sizes: Sequence[int], facts: Facts) -> Step | None:
         """Return a map for one of the best exact methods of a rung above the first, where one is missing."""
@@ -266,40 +265,6 @@ class Search:
         if "failed" in row:
             return str(row["failed"])
         return Tested(one, row["score"], row["train"], row["predict"])
-
-
-class Proposals:
-    """New exact methods: the reflexes in turn, then those that Optuna's TPE draws."""
-
-    def __init__(self, facts: Facts, seed: int) -> None:
-        import optuna  # here, since its import takes half a second
-
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-            sampler = optuna.samplers.TPESampler(
-                seed=seed, multivariate=True, group=True, n_startup_trials=12
-            )
-        self._study = optuna.create_study(direction="maximize", sampler=sampler)
-        self._facts, self._failed = facts, optuna.trial.TrialState.FAIL
-        self._done = (optuna.trial.TrialState.COMPLETE,)
-        self._reflexes = reflexes(facts)
-        self._scales = len(self._reflexes)
-
-    def ask(self) -> tuple[Any, Candidate]:
-        """Return a trial of Optuna's and its candidate: first the reflexes, the last on the best scaling."""
-        n = len(self._study.trials)
-        if n == self._scales and self._study.get_trials(states=self._done):
-            self._reflexes += reflexes(self._facts, self._study.best_params["scale"])
-        if n < len(self._reflexes):
-            self._study.enqueue_trial(self._reflexes[n])
-        trial = self._study.ask()
-        return trial, suggested(trial, self._facts)
-
-    def tell(self, trial: Any, row: Row | None) -> None:
-        """Report the candidate's score, if it has one."""
-        score = None if row is None else row.get("score")
-        self._study.tell(trial, score, state=self._failed if score is None else None)
 
 
 def _of_row(row: Row) -> Scored:

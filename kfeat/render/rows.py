@@ -145,7 +145,7 @@ def _head(found: Explanation) -> str:
 
 
 def row_sections(row: Row) -> dict[str, dict[str, str]]:
-    """Return what a row says, section by section: first what came out, then what it came from."""
+    """Return what a row says, section by section: first its results, then its parameters and machine."""
     environment, parameters = row["environment"], flat(row)
     parents = {key.rpartition(".")[0] for key in parameters}  # whose keys have lines of their own
     parameters = {k: v for k, v in parameters.items() if not isinstance(v, dict) or k not in parents}

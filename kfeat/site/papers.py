@@ -16,7 +16,7 @@ from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell, by_setting, exact_of
 from kfeat.analysis.names import cell_names
 from kfeat.analysis.standing import Standing
-from kfeat.analysis.tallies import KINDS, Tally, in_short, tallies
+from kfeat.analysis.tallies import KINDS, OF_PAPERS, PRINTED, Tally, in_short, tallies
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
@@ -36,8 +36,8 @@ COLUMNS = (
     ("no rows", "none", (numbers.MISSING,)),
 )
 _LINES = {
-    "printed numbers": ("printed numbers",),
-    "claims": (KINDS["paper"], KINDS["stand_in"]),
+    PRINTED: (PRINTED,),
+    "claims": OF_PAPERS,
     "own questions": (KINDS["own"],),
 }
 _NOT_REPRODUCED = {numbers.UNEXPLAINED, claims.UNEXPLAINED, numbers.EXPLAINED, claims.EXPLAINED}
@@ -78,7 +78,7 @@ class Paper:
         return next((one.source for one in found if one is not None), "")
 
     @property
-    def told(self) -> Markup:
+    def story_html(self) -> Markup:
         """Return the paragraphs as HTML; a link to a config's published table leads to its section."""
 
         def section(match: re.Match[str]) -> str:

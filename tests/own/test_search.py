@@ -12,11 +12,11 @@ import pytest
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
 from kfeat.own import search as module
-from kfeat.own.candidates import Candidate, Facts, maps_of, neighbours
+from kfeat.own.candidates import Candidate, Facts, Proposals, maps_of, neighbours
 from kfeat.own.halving import Scored, grown, next_up, rungs, winner
 from kfeat.own.journal import FILE, Journal
 from kfeat.own.process import Assistant
-from kfeat.own.search import Found, Proposals, Search
+from kfeat.own.search import Found, Search
 from kfeat.own.tuned import setup_of
 from kfeat.render.tuning import ended, sentences
 from tests.own.asking import Direct, config
@@ -287,7 +287,7 @@ def test_reflexes_come_first_on_each_scaling_then_on_the_best_and_every_step_is_
     for score in (0.7, 0.8, 0.1, 0.1, 0.1, 0.1):
         trial, candidate = proposals.ask()
         first.append(candidate)
-        proposals.tell(trial, {"score": score})
+        proposals.tell(trial, score)
     assert [one.scale for one in first] == ["own", "zscore"] + 4 * ["zscore"]
     assert first[1].kernel == {"name": "gaussian", "gamma": 0.05}  # 1 / d
     assert [one.kernel["gamma"] for one in first[2:5]] == [0.2, 0.0125, 0.8]
@@ -312,7 +312,7 @@ def test_draws_are_the_same_for_a_seed_and_learn_from_scores() -> None:
             trial, one = proposals.ask()
             gamma = one.kernel["gamma"] / FACTS.gammas[one.scale][one.kernel["name"]]
             found.append(abs(np.log10(gamma / 30)) if one.kernel["name"] == "gaussian" else 3.0)
-            proposals.tell(trial, {"score": -found[-1]})
+            proposals.tell(trial, -found[-1])
         return found
 
     one = distances(3)
