@@ -31,7 +31,6 @@ def cholesky(A: NDArray[Any], block: int = BLOCK) -> tuple[NDArray[Any], bool]:
         if len(below):
             below[:] = solve_triangular(L, below.T, lower=True, check_finite=False).T
         for i in range(stop, n, block):
-            A[i : i + block, stop : i + block] -= (
-                A[i : i + block, start:stop] @ A[stop : i + block, start:stop].T
-            )
+            rows = slice(i, i + block)
+            A[rows, stop : i + block] -= A[rows, start:stop] @ A[stop : i + block, start:stop].T
     return A.T, False

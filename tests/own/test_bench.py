@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
-from sklearn.model_selection import StratifiedKFold
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
+from sklearn.preprocessing import StandardScaler
 
 from kfeat.own import bench
-from kfeat.own.bench import best_column, newton_scores
+from kfeat.own.bench import best_column, kernel_ridge_scores, newton_scores
 from kfeat.solvers import Newton
 
 CS = [8.0**k for k in range(-3, 4)]
@@ -35,6 +38,26 @@ def test_folds_go_along_c_with_the_factors_of_hessians_or_without(monkeypatch: p
     assert 3 < slow.shape[1] < len(CS)
     assert np.abs(slow - quick).max() <= 2 / 80
     assert (quick.mean(axis=1) > 0.45).all()
+
+
+def test_kernel_ridge_scores_are_those_of_scikit_learn_on_centred_targets() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(120, 4))
+    y = X[:, 0] * X[:, 1] + 7.0 + 0.1 * rng.normal(size=120)
+    K = np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(axis=2))
+    cutter, alphas = KFold(3, shuffle=True, random_state=0), [1e-3, 1e-1, 10.0]
+    found = kernel_ridge_scores(K, y, alphas, list(cutter.split(X)))
+    for k, alpha in enumerate(alphas):
+        centred = StandardScaler(with_std=False)
+        theirs = TransformedTargetRegressor(
+            KernelRidge(alpha=alpha, kernel="rbf", gamma=0.2), transformer=centred
+        )
+        np.testing.assert_allclose(found[:, k], cross_val_score(theirs, X, y, cv=cutter), rtol=1e-9)
+    assert len({*found.mean(axis=0).round(3)}) == 3
+    singular = kernel_ridge_scores(
+        np.ones((6, 6)) - np.eye(6), np.arange(6.0), [1e-9], [([0, 1, 2], [3, 4, 5])]
+    )
+    assert singular.tolist() == [[-np.inf]]
 
 
 def test_a_score_without_a_value_is_a_failure_and_no_number() -> None:

@@ -6,6 +6,7 @@ import shutil
 import time
 import zlib
 from base64 import b64decode
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from threading import Thread
@@ -14,6 +15,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from kfeat.analysis.at_hand import standings_at_hand
 from kfeat.cli.selection import config_files
 from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment, load_experiment
@@ -23,6 +25,7 @@ from kfeat.experiments.trial import header
 from kfeat.site import links
 from kfeat.site.build import build, serve
 from kfeat.site.links import slug
+from kfeat.site.papers import papers
 from kfeat.site.scripts import script
 from tests.cells import planned
 from tests.cli.test_run import kfeat
@@ -220,3 +223,17 @@ def test_the_whole_site_is_small_and_its_links_resolve(
     assert time.process_time() - start < 60  # 20 s on an idle machine
     assert sum(path.stat().st_size for path in written) < 5e6
     assert assert_links_resolve(tmp_path / "pages") > 2000
+
+
+def test_configs_stand_where_the_readme_has_their_verdicts_not_where_its_prose_links_them(
+    tmp_path: Path,
+) -> None:
+    experiments = experiments_in(tmp_path)
+    first = experiments[0]
+    second = replace(first, name="evil_2026/another")
+    readme = tmp_path / "results" / "evil_2026" / "README.md"
+    blocks = "".join(f"<!-- verdicts evil_2026/{name} -->\n<!-- end -->\n" for name in ("another", "small"))
+    readme.write_text(f"# Evil\n\nAs [small](small/table.md) says.\n\n{blocks}")
+    standings = standings_at_hand([first, second], tmp_path / "runs", tmp_path / "results")
+    (paper,) = papers(standings, tmp_path / "results")
+    assert [one.experiment.name for one in paper.standings] == ["evil_2026/another", "evil_2026/small"]
