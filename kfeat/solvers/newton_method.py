@@ -9,7 +9,7 @@ See Keerthi and DeCoste, JMLR 6 (2005); Chapelle, Neural Computation 19 (2007).
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import special
@@ -70,7 +70,7 @@ class Descent:
     iterations: int = 0
     stop_reason: str = ""
     sums: Vector = field(default_factory=lambda: np.empty(0))  # the gradient of the losses
-    factor: Any = None
+    factor: Vector = field(default_factory=lambda: np.empty(0))
     cg_steps: float = FIRST_GUESS
 
     @property
@@ -121,7 +121,7 @@ def reopen(problem: Problem, classes: list[Descent], growth: float, max_iter: in
     for j, state in enumerate(classes):
         state.sums, state.scale, state.enough = growth * state.sums, growth * state.scale, 0.0
         state.objective, state.stop_reason, state.limit = np.inf, "", state.iterations + max_iter
-        if isinstance(state.factor, np.ndarray):  # a Cholesky factor is kept as it is
+        if state.factor.ndim == 1:  # a Cholesky factor is kept as it is
             precondition(problem, state, j)
 
 

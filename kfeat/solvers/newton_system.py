@@ -9,10 +9,11 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_solve
+from scipy.linalg import LinAlgError, cho_solve, get_blas_funcs
 from scipy.sparse import issparse
 
 from kfeat.batches import Batches
+from kfeat.cholesky import BLOCK as LARGE
 from kfeat.cholesky import cholesky
 from kfeat.errors import SolverError
 
@@ -22,7 +23,7 @@ SPEED = 55  # how many times more work per second a matrix product does than a m
 # The cost of one pass over the batches, in steps of conjugate gradients: reading 100,000 x 500 float32 took
 # 0.03 s (page cache) or 0.2 s (disk), mapping them 0.2 s (Fourier) or 0.5 s (Tensor Sketch), a step 0.04 s.
 A_PASS = 5.0
-FORCING = 0.2  # conjugate gradients reduce the preconditioned gradient to this share
+FORCING = 0.2  # conjugate gradients reduce the residual to this share of the gradient
 MOST_CG = 100
 
 Vector = NDArray[np.float64]
@@ -163,14 +164,18 @@ def design(X: Any, bias: float) -> DesignMatrix:
     return (_BatchedDesign if isinstance(X, Batches) else DesignMatrix)(X, bias)
 
 
-def conjugate_gradients(design: DesignMatrix, h: Vector, b: Vector, factor: Any) -> tuple[Vector, int]:
-    """Return d with (I + X'hX) d = b and the number of steps; `factor` is the preconditioner."""
+def conjugate_gradients(design: DesignMatrix, h: Vector, b: Vector, factor: Vector) -> tuple[Vector, int]:
+    """Return d with (I + X'hX) d = b and the number of steps; `factor` is the preconditioner.
+
+    The residual itself decides when to stop. Measured by an older factor, which overestimates the Hessian, it
+    looks small too early: directions are then too short, and a nearly hard margin takes twice the steps.
+    """
     d, r = np.zeros_like(b), b.copy()
     z = solve(factor, r)
     p, rz = z.copy(), float(r @ z)
-    goal = FORCING**2 * rz
+    goal = FORCING**2 * (b @ b)
     steps = 0
-    while rz > goal and steps < MOST_CG:
+    while r @ r > goal and steps < MOST_CG:
         steps += 1
         Hp = p + design.hessian_product(h, p)
         pHp = p @ Hp
@@ -185,8 +190,8 @@ def conjugate_gradients(design: DesignMatrix, h: Vector, b: Vector, factor: Any)
     return d, steps
 
 
-def hessian_factor(gram: Vector, scale: float, dtype: Any) -> Any:
-    """Return the Cholesky factor of I + scale * gram in `dtype`; its diagonal is raised against rounding."""
+def hessian_factor(gram: Vector, scale: float, dtype: Any) -> Vector:
+    """Return U with U'U = I + scale * gram in `dtype`; the diagonal is raised against rounding."""
     if not np.isfinite(gram).all() or scale * gram.max(initial=0.0) > np.finfo(dtype).max:
         raise SolverError(f"sums of squares of the features overflow {dtype}: scale the features down")
     jitter = 16 * float(np.finfo(dtype).eps)
@@ -195,16 +200,22 @@ def hessian_factor(gram: Vector, scale: float, dtype: Any) -> Any:
         diagonal = np.diag_indices(len(H))
         H[diagonal] += H[diagonal] * dtype.type(jitter) + 1
         try:
-            return cholesky(H)
+            # NumPy's and not SciPy's, because each brings its own OpenBLAS, and the idle threads of one slow
+            # the other down (2 threads, 20,000 x 1,000: 4.1 s for 11.4 s, together with `solve`).
+            return np.linalg.cholesky(H).T if len(H) <= LARGE else cholesky(H)[0]
         except LinAlgError:
             jitter *= 16
 
 
-def solve(factor: Any, b: Vector) -> Vector:
-    """Solve with a Cholesky factor in its own precision, or with a diagonal."""
-    if isinstance(factor, np.ndarray):
+def solve(factor: Vector, b: Vector) -> Vector:
+    """Solve U'U x = b with a Cholesky factor U in its own precision, or with a diagonal."""
+    if factor.ndim == 1:
         return b / factor
-    return cho_solve(factor, b.astype(factor[0].dtype), check_finite=False).astype(np.float64)
+    b = b.astype(factor.dtype)
+    if b.ndim == 1:  # BLAS alone, on one thread, takes half of LAPACK's time
+        trsv = get_blas_funcs("trsv", (factor,))
+        return trsv(factor, trsv(factor, b, trans=1)).astype(np.float64)
+    return cho_solve((factor, False), b, check_finite=False).astype(np.float64)
 
 
 def _scaled(X: Any, factors: Vector) -> Any:
