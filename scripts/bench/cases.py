@@ -1,6 +1,7 @@
-"""Print the seconds of each map, kernel and solver as JSON: run as a file, with the kfeat of PYTHONPATH.
+"""Print what is measured and the seconds, a line of JSON for each line that comes in, each case ROUNDS times.
 
-`earlier` runs it with two versions of kfeat in turns, so it uses only names that both have.
+`earlier` runs it as a file with the kfeat of PYTHONPATH, once for each of two versions, and lets them take
+turns. So it uses only names that both have.
 """
 
 import json
@@ -18,6 +19,7 @@ from kfeat.solvers import KernelRidge, Liblinear, Libsvm, Newton, Ridge, RidgeCV
 
 Case = tuple[str, str, Callable[[], object]]
 D = 512
+ROUNDS = 3
 COSTS = (0.01, 0.1, 1.0, 10.0)
 
 
@@ -80,4 +82,8 @@ def best(call: Callable[[], object]) -> float:
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     with threadpool_limits(int(sys.argv[1])):
-        print(json.dumps([(what, shape, best(call)) for what, shape, call in cases()]))
+        for what, shape, call in cases():
+            for _ in range(ROUNDS):
+                input()
+                print(json.dumps((what, shape, best(call))), flush=True)
+        input()

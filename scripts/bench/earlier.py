@@ -1,15 +1,17 @@
 """Every map, kernel and solver beside the same one of an earlier kfeat, both versions in turns.
 
 KFEAT_EARLIER names a folder with the earlier sources (`git worktree add FOLDER COMMIT`); without it the part
-is left out. Each side runs in processes of its own, three times in turns. A case counts with its least
-seconds in each process, and both columns of seconds have the median over the three. The target, to be at most
-3 % slower, was set before the measurement; two runs of one version differ by that much in some cases.
+is left out. Each version has a process of its own. In each round both take the least of several calls, one
+version after the other; the columns of seconds are medians over the rounds. The target, to be at most 3 %
+slower, was set before the measurement; two runs of one version differ by that much in some cases.
 """
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,7 +21,7 @@ from scipy.stats import gmean
 from kfeat.errors import KfeatError
 
 Row = dict[str, Any]
-ROUNDS = 3
+Measured = tuple[str, str, float]  # what, on which data, seconds
 LEAST = 0.97  # of the earlier speed
 HERE = Path(__file__).parents[2]
 
@@ -31,19 +33,16 @@ def run(threads: int) -> list[Row]:
     earlier = os.environ.get("KFEAT_EARLIER")
     if not earlier:
         raise KfeatError("KFEAT_EARLIER names no folder with an earlier kfeat")
-    ours, theirs = zip(*((seconds_of(HERE), seconds_of(Path(earlier))) for _ in range(ROUNDS)), strict=True)
+    found: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for (what, shape, ours), (_, _, theirs) in in_turns(HERE, Path(earlier)):
+        found.setdefault((what, shape), []).append((ours, theirs))
     rows = []
-    for what, shape in ours[0]:
-        kfeat_s, other_s = (median(one[what, shape] for one in side) for side in (ours, theirs))
-        rows.append(
-            {
-                "what": what,
-                "shape": shape,
-                "kfeat_s": kfeat_s,
-                "other_s": other_s,
-                **judged(other_s / kfeat_s),
-            }
-        )
+    for (what, shape), rounds in found.items():
+        kfeat_s, other_s = (median(side) for side in zip(*rounds, strict=True))
+        ratios = [theirs / ours for ours, theirs in rounds]
+        spread = f"{min(ratios):.3g} to {max(ratios):.3g}"
+        seconds = {"kfeat_s": kfeat_s, "other_s": other_s, "spread": spread}
+        rows.append({"what": what, "shape": shape, **seconds, **judged(other_s / kfeat_s)})
     mean = float(gmean([row["ratio"] for row in rows]))
     return [{"what": "geometric mean", "shape": "all", **judged(mean)}, *rows]
 
@@ -53,10 +52,30 @@ def judged(ratio: float) -> Row:
     return {"ratio": ratio, "target": f">= {LEAST:g}x", "met": ratio >= LEAST}
 
 
-def seconds_of(folder: Path) -> dict[tuple[str, str], float]:
-    """Return the seconds of each case with the kfeat in a folder."""
+def in_turns(*folders: Path) -> Iterator[list[Measured]]:
+    """Yield what the kfeat of each folder measures, a round of a case at a time, one after the other."""
     command = [sys.executable, Path(__file__).with_name("cases.py"), "1"]
-    found = subprocess.run(
-        command, env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True, check=True
-    )
-    return {(what, shape): seconds for what, shape, seconds in json.loads(found.stdout)}
+    with ExitStack() as stack:
+        sides = [
+            stack.enter_context(
+                subprocess.Popen(
+                    command,
+                    env=os.environ | {"PYTHONPATH": str(folder)},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
+            )
+            for folder in folders
+        ]
+        while all(lines := [_next(side) for side in sides]):
+            yield [json.loads(line) for line in lines]
+
+
+def _next(side: "subprocess.Popen[str]") -> str:
+    """Return the next line of a process, empty at its end."""
+    assert side.stdin
+    assert side.stdout
+    side.stdin.write("\n")
+    side.stdin.flush()
+    return side.stdout.readline()
