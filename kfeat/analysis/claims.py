@@ -73,6 +73,11 @@ class Judged:
         return [case for case in self.known if self._stands(case) is True]
 
     @property
+    def undecided(self) -> list[Case]:
+        """Return the cases whose bound lies within their interval."""
+        return [case for case in self.known if self._stands(case) is None]
+
+    @property
     def decisive(self) -> Case | None:
         """Return the least favourable case, or the most favourable one if any case suffices."""
         known = self.known

@@ -26,14 +26,31 @@ Access = dict[str, Any]
 @options.results
 @options.memory
 @click.option("--missing", is_flag=True, help="Show only what is not done yet and why, a line per config.")
+@click.option(
+    "--to-settle",
+    is_flag=True,
+    help="Show how many further runs would decide each verdict that is open, cheapest first.",
+)
 def plan(
     experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path,
-    memory: int | None, missing: bool,
+    memory: int | None, missing: bool, to_settle: bool,
 ) -> None:  # fmt: skip
     """Show the trials of CONFIGS: their ids, which are done, and the CPU time and memory of each.
 
     Time and memory are estimates. They use the rows of similar trials in --out and --results, if any.
+
+    With --to-settle it shows instead what would decide the verdicts that are open, and the intervals that are
+    too wide to tell, by the rows in --out or else the published ones. Raise `repeats` in the config to that
+    number, and run it again.
     """
+    if to_settle:
+        from kfeat.analysis.at_hand import standings_at_hand
+        from kfeat.analysis.settling import prices
+        from kfeat.render.settling import settling
+        from kfeat.render.terminal import terminal_width
+
+        click.echo(settling(prices(standings_at_hand(experiments, out, results)), terminal_width()))
+        return
     if missing:
         from kfeat.cli.missing import missing_lines
 
