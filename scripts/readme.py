@@ -8,6 +8,7 @@ The blocks, each up to `<!-- end -->`:
   `<!-- answers PAPER -->`: configs/PAPER/short_answers.md;
 - `<!-- counts -->`: a line for each paper with its numbers and claims counted, linked to its page in docs/;
 - `<!-- unexplained -->`: what differs from the papers without a reason;
+- `<!-- prices -->`: what is open, and how many further runs would decide it;
 - `<!-- tallies FOLDER -->`, `<!-- largest FOLDER -->`: the verdicts on the configs of a folder counted, and
   the printed numbers that ours are farthest from;
 - `<!-- table NAME -->`: the first table of results/NAME/table.md, with what it says of times from different
@@ -31,11 +32,13 @@ from tempfile import TemporaryDirectory
 from tabulate import tabulate
 
 from kfeat.analysis.at_hand import standings_at_hand
+from kfeat.analysis.settling import prices
 from kfeat.analysis.standing import Standing
 from kfeat.analysis.tallies import in_short
 from kfeat.experiments.load import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
 from kfeat.maps import MAPS, kernels_of
+from kfeat.render import settling
 from kfeat.render.files import cells_at_hand
 from kfeat.render.notes import closing_line
 from kfeat.render.overview import bullets, largest_differences, markdown, not_explained, papers
@@ -55,9 +58,10 @@ READMES = [
     Path("kfeat/maps/README.md"),
     *sorted(path.relative_to(ROOT) for path in ROOT.glob("results/**/README.md")),
     Path("results/not_reproduced.md"),
+    Path("results/not_decided.md"),
 ]
 KINDS = (
-    "scoreboard|papers|finding|story|answers|counts|unexplained|benchmarks|comparisons|maps|"
+    "scoreboard|papers|finding|story|answers|counts|unexplained|prices|benchmarks|comparisons|maps|"
     "search|tallies|largest|table|short|printed|verdicts|closing"
 )
 BLOCK = re.compile(rf"<!-- ({KINDS})( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
@@ -91,6 +95,8 @@ def _block(match: re.Match[str]) -> str:
         content = (CONFIGS / name / "short_answers.md").read_text(encoding="utf-8").strip()
     elif kind == "unexplained":
         content = bullets(not_explained(standings()))
+    elif kind == "prices":
+        content = settling.markdown(prices(standings()))
     elif kind == "counts":
         content = re.sub(rf"\]\({RESULTS}/(\w+)/README\.md\)", r"](\1.md)", papers(standings(), RESULTS))
     elif kind == "benchmarks":
