@@ -212,7 +212,6 @@ declare(
     Quantity("share", "share of mapping in the time", derive=lambda of: _ratio(of("map"), of("fit"))),
     Quantity("n_components", "number of random features D", at("map", "n_components"), spec=".0f"),
     Quantity("n_features", "dimension d", at("n_features"), spec=".0f"),
-    Quantity("classes", "number of classes", at("source", "classes"), spec=".0f", note="of generated data"),
     Quantity("n_train", "training rows", at("n_train"), spec=".0f"),
     Quantity("n_test", "test rows", at("n_test"), spec=".0f"),
     Quantity("live", "live features", at("columns", "live"), spec=".0f"),

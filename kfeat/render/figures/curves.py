@@ -100,7 +100,7 @@ def _points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str,
     """Return each cell with its curve and its panel."""
     check_sizes(layout, cells)
     hidden: str | None = (layout.along or layout.x).rpartition(".")[2]
-    of_data = layout.x if layout.x in ("n_train", "classes") else None
+    of_data = layout.x if layout.x == "n_train" else None
     if layout.x == "n_features":
         hidden, of_data = ("n_components" if _d_equals_D(cells) else None), "d"
     named = [name for name in ("dataset", "kernel") if name in (*layout.rows, *layout.columns)]
