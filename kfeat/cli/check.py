@@ -21,7 +21,6 @@ Access = dict[str, Any]
 @selection.selects_experiments_or_all
 @options.out
 @options.results
-@click.option("--markdown", is_flag=True, help="With --all: print the scoreboard as Markdown.")
 @click.option(
     "--details",
     is_flag=True,
@@ -33,7 +32,7 @@ Access = dict[str, Any]
 @click.pass_context
 def check(
     ctx: click.Context, experiments: "list[Experiment]", every: bool, access: Access, quiet: bool, out: Path,
-    results: Path, markdown: bool, details: bool, rerun_budget: str | None,
+    results: Path, details: bool, rerun_budget: str | None,
 ) -> None:  # fmt: skip
     """Compare the rows of CONFIGS with the paper's numbers and claims, and with the published rows.
 
@@ -46,8 +45,6 @@ def check(
     holds nor `unexplained` for it; if a trial failed; or if a published result is not reproduced any more.
     Otherwise it is 0.
     """
-    if markdown and (rerun_budget is not None or not every):
-        raise click.UsageError("--markdown works only with --all, and not with --rerun-budget")
     if details and not every:
         raise click.UsageError("--details works only with --all; without --all the details are always shown")
     if rerun_budget is not None:
@@ -56,7 +53,7 @@ def check(
         plans = {one.name: plan_at_hand(one, out, results) for one in experiments}
         passed = _rerun(experiments, plans, access, results, rerun_budget, quiet)
     elif every:
-        passed = _overview(experiments, out, results, markdown, details)
+        passed = _overview(experiments, out, results, details)
     else:
         passed = _each(experiments, out, results, quiet)
     ctx.exit(0 if passed else 1)
@@ -81,17 +78,14 @@ def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool
     return passed
 
 
-def _overview(
-    experiments: "list[Experiment]", out: Path, results: Path, as_markdown: bool, details: bool
-) -> bool:
+def _overview(experiments: "list[Experiment]", out: Path, results: Path, details: bool) -> bool:
     """Show one line per experiment and what differs, and return whether all pass."""
     from kfeat.analysis.at_hand import standings_at_hand
-    from kfeat.render.overview import markdown, passes, terminal
+    from kfeat.render.overview import passes, terminal
     from kfeat.render.terminal import terminal_width
 
     standings = standings_at_hand(experiments, out, results)
-    shown = markdown(standings, results) if as_markdown else terminal(standings, terminal_width(), details)
-    click.echo(shown, nl=False)
+    click.echo(terminal(standings, terminal_width(), details), nl=False)
     return passes(standings)
 
 

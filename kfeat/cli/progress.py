@@ -3,13 +3,11 @@
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from kfeat.cli.event_log import EventLog
 from kfeat.cli.time_left import TimeLeft
 from kfeat.data import Source
 from kfeat.experiments.component import in_words
@@ -27,32 +25,27 @@ MINUTE = 60.0
 
 
 class Quiet:
-    """Follows a run without showing it, and can write each event to a log.
+    """Follows a run without showing it.
 
     `time` estimates the time left, `failed` has the ids of trials that failed, and `told` the ids of trials
     whose result was shown.
     """
 
-    def __init__(self, log: Path | None = None, several: bool = False) -> None:
+    def __init__(self, several: bool = False) -> None:
         self.failed: set[str] = set()
         self.told: set[str] = set()
         self.time = TimeLeft()
         self._names: dict[str, str] = {}
         self._several = several
-        self._log = None if log is None else EventLog(log)
 
     def __enter__(self) -> Self:
-        """Open the log; raises StoreError where it cannot be written, before anything runs."""
-        if self._log:
-            self._log.open()
+        """Begin to show the run."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Write the error that ended the run to the log."""
-        if self._log:
-            self._log.close(error, self.time.left)
+        """End what shows the run."""
 
     def downloads(self) -> "Progress | None":
         """Return the display for the bars of downloads, if there is one."""
@@ -69,8 +62,6 @@ class Quiet:
             self._names |= names(event.trials)
         elif event.row is not None and event.row["status"] == "failed":
             self.failed.add(event.row["id"])
-        if self._log:
-            self._log.tell(event, self._names, self.time.left)
 
     def _of(self, event: Event) -> str:
         """Return the beginning of a line: the experiment, if there are several."""
@@ -80,8 +71,8 @@ class Quiet:
 class Lines(Quiet):
     """Writes a line per finished trial: for logs and pipes."""
 
-    def __init__(self, log: Path | None = None, several: bool = False) -> None:
-        super().__init__(log, several)
+    def __init__(self, several: bool = False) -> None:
+        super().__init__(several)
         self._counts: dict[str, tuple[int, int]] = {}  # by experiment: trials done, all trials
 
     def tell(self, event: Event) -> None:
@@ -102,15 +93,15 @@ class Lines(Quiet):
             click.echo(f"{place} {self._names[identity]}: {outcome(event.row)}{others}", err=True)
 
 
-def observer(quiet: bool, log: Path | None = None, several: bool = False) -> Quiet:
-    """Return the observer of a run: silent, with bars on a terminal, or with lines; each can write a log."""
+def observer(quiet: bool, several: bool = False) -> Quiet:
+    """Return the observer of a run: silent, with bars on a terminal, or with lines."""
     if quiet:
-        return Quiet(log)
+        return Quiet()
     if not sys.stderr.isatty():
-        return Lines(log, several)
+        return Lines(several)
     from kfeat.cli.bars import Bars  # here, since it imports rich, which only a terminal needs
 
-    return Bars(log, several)
+    return Bars(several)
 
 
 def names(trials: Sequence[Trial]) -> dict[str, str]:

@@ -21,7 +21,6 @@ SEARCHING = ("maps", "repeats", "jobs", "dry_run", "publish")  # options of a se
 
 @click.command()
 @selection.configs
-@click.option("--markdown", is_flag=True, help="Print Markdown.")
 @click.option("--search", is_flag=True, help="Try the alternatives of the switches, and rank the settings.")
 @click.option("--maps", metavar="A,B", help="Search with these maps only.")
 @click.option("--repeats", type=click.IntRange(min=1), default=2, show_default=True,
@@ -35,7 +34,7 @@ SEARCHING = ("maps", "repeats", "jobs", "dry_run", "publish")  # options of a se
 @options.verbosity
 @click.pass_context
 def protocol(
-    ctx: click.Context, configs: tuple[Path, ...], overrides: tuple[str, ...], markdown: bool, search: bool,
+    ctx: click.Context, configs: tuple[Path, ...], overrides: tuple[str, ...], search: bool,
     maps: str | None, repeats: int, jobs: int, dry_run: bool, publish: bool, out: Path, results: Path,
     mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
@@ -62,8 +61,7 @@ def protocol(
     files = selection.config_files(configs)
     experiments = [load_experiment(file, overrides) for file in files]
     if not search:
-        style, width = ("markdown", None) if markdown else ("terminal", terminal_width())
-        click.echo("\n\n".join(render_switches(experiment, style, width) for experiment in experiments))
+        click.echo("\n\n".join(render_switches(experiment, terminal_width()) for experiment in experiments))
         return
     how = WorkerOptions(debug=bool(ctx.meta.get("kfeat.debug")), mirror=mirror, offline=offline)
     names = selection.map_names(maps)
@@ -77,7 +75,7 @@ def protocol(
         return
     where = results if publish else None
     options.keeps("finished trials are kept, and the same command continues")
-    failed = [_search(space, out, where, how, jobs, quiet, markdown) for space in spaces]
+    failed = [_search(space, out, where, how, jobs, quiet) for space in spaces]
     ctx.exit(int(any(failed)))
 
 
@@ -98,9 +96,8 @@ def _show(spaces: "list[Search]", out: Path) -> None:
 
 
 def _search(
-    search: "Search", out: Path, results: Path | None, how: "WorkerOptions",
-    jobs: int, quiet: bool, markdown: bool,
-) -> bool:  # fmt: skip
+    search: "Search", out: Path, results: Path | None, how: "WorkerOptions", jobs: int, quiet: bool
+) -> bool:
     """Run what is missing, write the ranking and show it; return whether a trial failed."""
     from kfeat.analysis.ranking import ranked
     from kfeat.cli.progress import observer
@@ -115,14 +112,13 @@ def _search(
     folder = out / search.experiment.name / FOLDER
     write_ranking(search, found, folder)
     details = logging.getLogger("kfeat").isEnabledFor(logging.INFO)
-    style, width = ("markdown", None) if markdown else ("terminal", terminal_width())
-    click.echo(render_ranking(search, found, style, details, width))
-    click.echo(f"ranking: {folder}/", err=markdown)
+    click.echo(render_ranking(search, found, "terminal", details, terminal_width()))
+    click.echo(f"ranking: {folder}/")
     failures = {row["id"]: row for item in found for cell in item.cells for row in cell.failed}
     for key, row in failures.items():
         if key not in observing.told:
             click.echo(plain(f"kfeat: trial {key} failed: {row['reason']}"), err=True)
     if results is not None:
         number = publish_search(search, found, rows, results)
-        click.echo(f"{number} rows -> {results / search.experiment.name / FOLDER}/", err=markdown)
+        click.echo(f"{number} rows -> {results / search.experiment.name / FOLDER}/")
     return bool(failures)

@@ -1,6 +1,5 @@
 """`kfeat rows`: show the rows of configs one by one, and merge the rows of several folders."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,6 @@ from kfeat.saying import plain
 
 if TYPE_CHECKING:
     from kfeat.experiments.load import Experiment
-
-Access = dict[str, Any]
 
 
 class _Rows(options.Group):
@@ -35,18 +32,18 @@ def rows() -> None:
 
 
 @rows.command()
-@selection.selects_experiments
+@selection.shows_experiments
 @options.out
 @options.results
 @click.option("--where", "conditions", multiple=True, metavar="KEY=VALUE",
               help="Show only rows with this value, or one of a list: --where map=tensor_sketch, --where "
                    "'map.n_components=[200, 500]'; any column is a key; repeatable.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["table", "csv", "parquet", "jsonl"]), default="table",
+@click.option("--format", "form", type=click.Choice(["table", "csv", "jsonl"]), default="table",
               show_default=True,
               help="The table omits what all rows share; the others have every column.")  # fmt: skip
 def show(
-    experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path,
-    conditions: tuple[str, ...], form: str,
+    experiments: "list[Experiment]", quiet: bool, out: Path, results: Path, conditions: tuple[str, ...],
+    form: str,
 ) -> None:  # fmt: skip
     """Show the rows of CONFIGS, one line each: every parameter, every quantity, and how it was run.
 
@@ -72,8 +69,6 @@ def show(
     if not found:
         names = selection.listed(experiments)
         raise StoreError(f"no rows of {names} in {out} and {results}; `kfeat run` makes them")
-    if form == "parquet" and sys.stdout.isatty():
-        raise StoreError("Parquet is not text for a terminal; write it to a file with > rows.parquet")
     records = chosen([record(row) for row in found.values()], conditions)
     click.echo(render_rows(records, form, terminal_width()), nl=False)
 

@@ -10,7 +10,6 @@ import click
 
 from kfeat.cli import options, selection
 from kfeat.cli.plan import show_plans
-from kfeat.cli.schema import show_configs
 from kfeat.errors import DataError, DownloadError, EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
@@ -49,17 +48,13 @@ Access = dict[str, Any]
     metavar="ID",
     help="Run only trials whose id begins with ID; `kfeat plan` shows ids; repeatable.",
 )
-@options.log
 @click.option("--dry-run", is_flag=True, help="Show the plan, and run nothing.")
-@click.option("--print-config", is_flag=True,
-              help="Show each config with includes, options, defaults and grids filled in, and run nothing. "
-              "The output is a config of the same trials.")  # fmt: skip
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
     results: Path, engine: "Callable[..., AbstractContextManager[Engine]]", memory: int | None, threads: int,
     force: bool, retime: bool, timed_runs: int | None, time_limit: float | None, prefixes: tuple[str, ...],
-    log: Path | None, dry_run: bool, print_config: bool,
+    dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
@@ -71,11 +66,6 @@ def run(
 
     if bool(timed_runs) + retime + force > 1:
         raise click.UsageError("--timed-runs N, --retime and --force exclude each other; keep one")
-    if print_config:
-        if prefixes:
-            raise click.UsageError("--print-config shows whole configs; leave --only out")
-        show_configs(experiments)
-        return
     again: Again = timed_runs or ("everything" if force else "untimed" if retime else "nothing")
     limit = inf if time_limit is None else time_limit
     only = None
@@ -96,7 +86,7 @@ def run(
         if len(experiments) > 1 and not quiet:
             order = "all are planned and their data fetched before the first trial runs"
             click.echo(f"{len(experiments)} configs: {order}", err=True)
-        with observer(quiet, log, several=len(experiments) > 1) as watching:
+        with observer(quiet, several=len(experiments) > 1) as watching:
             status = _run_all(experiments, out, results, ready, again, watching, only)
     ctx.exit(status)
 
@@ -195,9 +185,9 @@ def _show(
 
 
 @click.command()
-@selection.selects_experiments
+@selection.shows_experiments
 @options.out
-def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
+def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
     """Draw the tables and figures of CONFIGS again from existing rows; run nothing.
 
     They show the whole config. With --maps, --set, --repeats or --no-exact the terminal shows only that part.

@@ -12,11 +12,8 @@ from kfeat.cli import options, selection
 @click.option("--out", default=Path("site"), show_default=True, type=click.Path(path_type=Path),
               help="The folder for the pages.")  # fmt: skip
 @options.results
-@click.option("--serve", is_flag=True, help="Then serve them on this machine until Ctrl-C.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True,
-              help="The port for --serve; 0 takes any free port.")  # fmt: skip
 @options.verbosity
-def site(configs: tuple[Path, ...], out: Path, results: Path, serve: bool, port: int, quiet: bool) -> None:
+def site(configs: tuple[Path, ...], out: Path, results: Path, quiet: bool) -> None:
     """Write the published results of CONFIGS, by default of configs/, as pages for a browser.
 
     The pages need no server and no network: open OUT/index.html. They show what was reproduced of each paper,
@@ -30,5 +27,3 @@ def site(configs: tuple[Path, ...], out: Path, results: Path, serve: bool, port:
     if not quiet:
         size = sum(path.stat().st_size for path in written) / 1e6
         click.echo(f"{len(written)} files, {size:.1f} MB: open {out / 'index.html'}")
-    if serve:
-        pages.serve(out, port, lambda address: click.echo(f"{address} (Ctrl-C ends it)"))

@@ -113,8 +113,8 @@ def _line(key: str, values: Sequence[Value], switch: Switch | None) -> Line:
     return Line(key, value, switch.status, switch.evidence, alternatives)
 
 
-def render_switches(experiment: Experiment, style: str, width: int | None = None) -> str:
-    """Return the switches as text; `style` is `terminal` (at most `width` or 100 columns) or `markdown`."""
+def render_switches(experiment: Experiment, width: int | None = None) -> str:
+    """Return the switches as text of at most `width` or 100 columns."""
     found = lines(experiment)
     shown = [line for line in found if not line.default]
     silent = [
@@ -130,11 +130,6 @@ def render_switches(experiment: Experiment, style: str, width: int | None = None
         notes.append(f"{NOT_STATED}, at their defaults: {'; '.join(silent)}.")
     if idle:
         notes.append(f"stated, but not used in this experiment: {', '.join(idle)}.")
-    if style == "markdown":
-        listed = "\n".join(f"- {markdown(note)}" for note in notes)
-        body = [[f"`{one.key}`", one.value, one.status, one.evidence, one.alternatives] for one in shown]
-        board = markdown_table(SWITCH_HEADERS, body)
-        return f"# {markdown(experiment.title)}: the protocol\n\n{board}\n\n{listed}"
     blocks = [*(_block(line, width) for line in shown), *(_wrapped(note, width=width) for note in notes)]
     return "\n".join([plain(experiment.title), "", *blocks])
 

@@ -1,6 +1,5 @@
-"""Rows one by one: a table for the terminal, CSV, Parquet and lines of JSON; and all about one trial."""
+"""Rows one by one: a table for the terminal, CSV and lines of JSON; and all about one trial."""
 
-import io
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +10,6 @@ from kfeat.analysis.cells import PHASES
 from kfeat.analysis.explanation import Explanation, Use
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.records import Record, column, columns, frame
-from kfeat.errors import StoreError
 from kfeat.experiments.machine import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, SCORE
 from kfeat.experiments.row import Row, counts_as_timed
@@ -30,36 +28,23 @@ _ALWAYS = ("id", "status")  # columns of the table though all rows agree in them
 _SECONDS = [column(QUANTITIES[phase]) for phase in PHASES]
 
 
-def render_rows(records: Sequence[Record], form: str, width: int | None = None) -> bytes:
-    """Return the records as `table`, `csv`, `parquet` or `jsonl`; a terminal has `width` characters a line.
+def render_rows(records: Sequence[Record], form: str, width: int | None = None) -> str:
+    """Return the records as `table`, `csv` or `jsonl`; a terminal has `width` characters a line.
 
-    CSV, Parquet and JSON have every column, at full precision. Raises StoreError for Parquet where the
-    package that writes it is not there.
+    CSV and JSON have every column, at full precision.
     """
     if form == "table":
-        return (_table(records, width) + "\n").encode()
+        return _table(records, width) + "\n"
     if form == "jsonl":
-        return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records).encode()
-    return _parquet(records) if form == "parquet" else _csv(records)
+        return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
+    return _csv(records)
 
 
-def _csv(records: Sequence[Record]) -> bytes:
+def _csv(records: Sequence[Record]) -> str:
     found = frame(records).rename(columns=csv_text)
     texts: list[str] = list(found.select_dtypes("string"))
     found[texts] = found[texts].map(csv_text, na_action="ignore")
-    return found.to_csv(index=False, lineterminator="\n").encode()
-
-
-def _parquet(records: Sequence[Record]) -> bytes:
-    try:
-        import pyarrow  # noqa: F401 (pandas takes it; its own words for a missing one are many)
-    except ImportError:
-        raise StoreError(
-            "Parquet is written by pyarrow, which is not installed; `pip install pyarrow` adds it"
-        ) from None
-    out = io.BytesIO()
-    frame(records).to_parquet(out, engine="pyarrow", index=False)
-    return out.getvalue()
+    return found.to_csv(index=False, lineterminator="\n")
 
 
 def _table(records: Sequence[Record], width: int | None) -> str:

@@ -1,8 +1,6 @@
-"""Writing the pages, all of them or none, and serving them to the browsers of this machine."""
+"""Writing the pages, all of them or none."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +19,6 @@ from kfeat.site.scripts import explorer_script, index_script, rows_script
 from kfeat.site.sections import section
 
 MADE = "files.txt"  # names what was written, so that nothing else is ever removed
-HOST = "127.0.0.1"  # no other machine is answered
 
 
 def build(experiments: Sequence[Experiment], results: Path, out: Path) -> list[Path]:
@@ -87,24 +84,3 @@ def _texts(papers: Sequence[front.Paper]) -> Iterator[tuple[str, str]]:
     for standing in standings:
         if standing.has_rows:
             yield links.script(standing.experiment.name), rows_script(standing)
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing of each request."""
-
-
-def serve(folder: Path, port: int, started: Callable[[str], object]) -> None:
-    """Serve a folder until the process is interrupted; `started` receives the address.
-
-    Raises StoreError where the port is taken.
-    """
-    try:
-        server = ThreadingHTTPServer((HOST, port), partial(_Quiet, directory=str(folder)))
-    except OSError as error:
-        raise StoreError(
-            f"port {port} of {HOST} cannot be used ({error.strerror}); choose another with --port, or 0"
-        ) from None
-    with server:
-        started(f"http://{HOST}:{server.server_address[1]}/")
-        server.serve_forever()

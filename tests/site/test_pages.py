@@ -9,9 +9,7 @@ from base64 import b64decode
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from threading import Thread
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 
@@ -23,7 +21,7 @@ from kfeat.experiments.row import Row
 from kfeat.experiments.store import read_rows, write_rows
 from kfeat.experiments.trial import header
 from kfeat.site import links
-from kfeat.site.build import build, serve
+from kfeat.site.build import build
 from kfeat.site.links import slug
 from kfeat.site.papers import papers
 from kfeat.site.scripts import script
@@ -195,18 +193,6 @@ def test_the_command_says_what_it_wrote_and_what_it_lacks(tmp_path: Path) -> Non
     done = kfeat("site", config, "--results", ROOT / "results", "--out", tmp_path / "pages")
     assert done.exit_code == 0, done.output
     assert f"open {tmp_path / 'pages' / 'index.html'}" in done.stdout
-
-
-def test_it_serves_to_this_machine_only(site: Path) -> None:
-    told: list[str] = []
-    Thread(target=serve, args=(site, 0, told.append), daemon=True).start()
-    for _ in range(100):
-        if told:
-            break
-        time.sleep(0.05)
-    assert told[0].startswith("http://127.0.0.1:")
-    with urlopen(f"{told[0]}index.html") as answer:
-        assert b"<!doctype html>" in answer.read()
 
 
 @pytest.mark.slow  # half a minute: all published rows
