@@ -160,7 +160,7 @@ class Cell:
         return self.of(SCORE)
 
     @property
-    def there(self) -> list[Row]:
+    def all_rows(self) -> list[Row]:
         """Return all rows: done, failed and stopped."""
         return [*self.rows, *self.failed, *self.stopped]
 

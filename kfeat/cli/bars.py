@@ -87,7 +87,7 @@ class Bars(Quiet):
             for task in [self._tasks.pop(identity) for identity in ids if identity in self._tasks]:
                 self._in_hand.remove_task(task)
         if event.row is not None:
-            self.told.add(ids[0])
+            self.reported.add(ids[0])
             self._trials.advance(self._bar.id)
             line = f"{self._of(event)}{self._names[ids[0]]}: {outcome(event.row)}"
             self.console.print(line, highlight=False, markup=False)

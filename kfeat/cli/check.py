@@ -48,9 +48,9 @@ def check(
     if details and not every:
         raise click.UsageError("--details works only with --all; without --all the details are always shown")
     if rerun_budget is not None:
-        from kfeat.analysis.at_hand import plan_at_hand
+        from kfeat.analysis.judgement import plan_from_folders
 
-        plans = {one.name: plan_at_hand(one, out, results) for one in experiments}
+        plans = {one.name: plan_from_folders(one, out, results) for one in experiments}
         passed = _rerun(experiments, plans, access, results, rerun_budget, quiet)
     elif every:
         passed = _overview(experiments, out, results, details)
@@ -61,18 +61,18 @@ def check(
 
 def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool) -> bool:
     """Show the verdicts on each experiment's rows, or on the published ones; return whether all pass."""
-    from kfeat.analysis.at_hand import standings_at_hand
+    from kfeat.analysis.judgement import judge_experiments
     from kfeat.render.terminal import terminal_width
     from kfeat.render.verdicts import published_scoreboard, scoreboard
 
     passed, width = True, terminal_width()
-    for one, standing in zip(experiments, standings_at_hand(experiments, out, results), strict=True):
-        good = standing.has_rows and standing.passes
+    for one, judgement in zip(experiments, judge_experiments(experiments, out, results), strict=True):
+        good = judgement.has_rows and judgement.passes
         if not (quiet and good):
-            if standing.place == str(results) and standing.has_rows:
-                shown = published_scoreboard(standing, out / one.name, results, width)
+            if judgement.place == str(results) and judgement.has_rows:
+                shown = published_scoreboard(judgement, out / one.name, results, width)
             else:
-                shown = scoreboard(standing, out / one.name, published=standing.has_published, width=width)
+                shown = scoreboard(judgement, out / one.name, published=judgement.has_published, width=width)
             click.echo(shown)
         passed &= good
     return passed
@@ -80,13 +80,13 @@ def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool
 
 def _overview(experiments: "list[Experiment]", out: Path, results: Path, details: bool) -> bool:
     """Show one line per experiment and what differs, and return whether all pass."""
-    from kfeat.analysis.at_hand import standings_at_hand
+    from kfeat.analysis.judgement import judge_experiments
     from kfeat.render.overview import passes, terminal
     from kfeat.render.terminal import terminal_width
 
-    standings = standings_at_hand(experiments, out, results)
-    click.echo(terminal(standings, terminal_width(), details), nl=False)
-    return passes(standings)
+    judgements = judge_experiments(experiments, out, results)
+    click.echo(terminal(judgements, terminal_width(), details), nl=False)
+    return passes(judgements)
 
 
 def _rerun(
@@ -101,8 +101,8 @@ def _rerun(
     from tempfile import TemporaryDirectory
 
     from kfeat.analysis.cells import summarise
-    from kfeat.analysis.comparisons import number_compared
-    from kfeat.analysis.standing import compare
+    from kfeat.analysis.comparisons import comparisons, number_compared
+    from kfeat.analysis.judgement import Judgement
     from kfeat.cli.progress import observer
     from kfeat.experiments.engine import Local
     from kfeat.experiments.run import run_trials
@@ -135,11 +135,14 @@ def _rerun(
         for one in experiments
     }
     tests = number_compared(cells.values(), published.values())
-    standings = [compare(one, cells[one.name], published[one.name], tests) for one in experiments]
-    for standing in standings:
-        if standing.cells:
-            click.echo(rerun_scoreboard(standing, terminal_width()))
-    return all(standing.passes for standing in standings)
+    judgements = []
+    for one in experiments:
+        compared = comparisons(cells[one.name], published[one.name], tests)
+        judgements.append(Judgement(one, cells[one.name], [], compared, []))
+    for judgement in judgements:
+        if judgement.cells:
+            click.echo(rerun_scoreboard(judgement, terminal_width()))
+    return all(judgement.passes for judgement in judgements)
 
 
 def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Trial]":

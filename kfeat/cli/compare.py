@@ -67,7 +67,7 @@ def _compare_many(a: Path, b: Path, form: str) -> bool:
 def _rows(path: Path, out: Path, results: Path) -> "list[Row]":
     """Return the rows of a folder or of a config; raises StoreError where there are none."""
     import kfeat.experiments.measures  # noqa: F401 (they declare quantities)
-    from kfeat.analysis.at_hand import rows_at_hand
+    from kfeat.analysis.judgement import own_or_published_rows
     from kfeat.experiments.load import load_experiment
     from kfeat.experiments.store import ROWS, read_rows
 
@@ -77,7 +77,7 @@ def _rows(path: Path, out: Path, results: Path) -> "list[Row]":
         raise StoreError(f"{path}: no such folder of rows, and no such config")
     else:
         experiment = load_experiment(path)
-        rows, place = rows_at_hand(experiment, out, results)
+        rows, place = own_or_published_rows(experiment, out, results)
         place = place / experiment.name
     if not any(row["status"] == "done" for row in rows):
         raise StoreError(f"{place}: no rows; name a folder with a {ROWS}, or a config that has been run")

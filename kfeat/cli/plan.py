@@ -54,13 +54,13 @@ def show_plans(
     remains, the exit status is 2.
     """
     from kfeat.cli.expected import in_all
-    from kfeat.experiments.run import sharers_last
+    from kfeat.experiments.run import dependencies_first
 
     seen: dict[str, set[str]] = {}  # the ids of the trials so far, by the name of the experiment
     whole: list[Estimate] = []
     left: list[Estimate] = []
     counted = shared = 0
-    for one in sharers_last(experiments):
+    for one in dependencies_first(experiments):
         try:
             expected, todo = _show_plan(one, out, results, access, again, time_limit, memory, only)
         except (DataError, DownloadError) as error:
@@ -68,8 +68,8 @@ def show_plans(
                 raise
             click.echo(f"kfeat: not counted: {plain_lines(f'{one.path}: {error}')}", err=True)
             continue
-        sharers = (seen.get(name, set()) for name in (one.name, *one.rows_from))
-        elsewhere = set().union(*sharers) & expected.keys()
+        row_sources = (seen.get(name, set()) for name in (one.name, *one.rows_from))
+        elsewhere = set().union(*row_sources) & expected.keys()
         counted, shared = counted + 1, shared + len(elsewhere)
         whole += [expected[identity] for identity in expected.keys() - elsewhere]
         left += [expected[identity] for identity in todo - elsewhere]

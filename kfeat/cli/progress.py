@@ -27,13 +27,13 @@ MINUTE = 60.0
 class Quiet:
     """Follows a run without showing it.
 
-    `time` estimates the time left, `failed` has the ids of trials that failed, and `told` the ids of trials
-    whose result was shown.
+    `time` estimates the time left, `failed` has the ids of trials that failed, and `reported` the ids of
+    trials whose result was shown.
     """
 
     def __init__(self, several: bool = False) -> None:
         self.failed: set[str] = set()
-        self.told: set[str] = set()
+        self.reported: set[str] = set()
         self.time = TimeLeft()
         self._names: dict[str, str] = {}
         self._several = several
@@ -85,7 +85,7 @@ class Lines(Quiet):
             click.echo(f"{self._of(event)}{planned}", err=True)
         elif event.row is not None:
             identity = event.row["id"]
-            self.told.add(identity)
+            self.reported.add(identity)
             done, planned_trials = self._counts[event.experiment]
             self._counts[event.experiment] = done + 1, planned_trials
             place, left = f"{self._of(event)}[{done + 1}/{planned_trials}]", self.time.left or 0.0

@@ -116,7 +116,7 @@ def _search(
     click.echo(f"ranking: {folder}/")
     failures = {row["id"]: row for item in found for cell in item.cells for row in cell.failed}
     for key, row in failures.items():
-        if key not in observing.told:
+        if key not in observing.reported:
             click.echo(plain(f"kfeat: trial {key} failed: {row['reason']}"), err=True)
     if results is not None:
         number = publish_search(search, found, rows, results)

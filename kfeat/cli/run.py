@@ -61,7 +61,7 @@ def run(
     You can stop it at any time: finished trials are kept, and the same command continues from there.
     """
     from kfeat.cli.progress import observer
-    from kfeat.experiments.run import sharers_last
+    from kfeat.experiments.run import dependencies_first
     from kfeat.experiments.worker import WorkerOptions
 
     if bool(timed_runs) + retime + force > 1:
@@ -71,7 +71,7 @@ def run(
     only = None
     if prefixes:
         experiments, only = _named(experiments, prefixes, access)
-    experiments = sharers_last(experiments)
+    experiments = dependencies_first(experiments)
     if dry_run:
         show_plans(experiments, out, results, access, again, limit, memory, only)
         return
@@ -163,19 +163,19 @@ def _show(
 
     With `only`, the table has just the cells of these trials, with all of their rows.
     """
-    from kfeat.render.files import cells_at_hand, update_report
-    from kfeat.render.notes import closing_line, untold
+    from kfeat.render.files import cells_below, update_report
+    from kfeat.render.notes import closing_line, unreported
     from kfeat.render.table import render
     from kfeat.render.terminal import terminal_width
 
-    cells = cells_at_hand(experiment, out, trials)
+    cells = cells_below(experiment, out, trials)
     if only is not None:
         cells = [cell for cell in cells if any(trial.id in only for trial in cell.trials)]
         experiment = replace(experiment, changed=True)
     files = update_report(experiment, out, trials)
     click.echo(render(experiment, cells, "terminal", terminal_width()))
     click.echo(plain(files))
-    for line in untold(cells, watching.told):
+    for line in unreported(cells, watching.reported):
         click.echo(plain(f"kfeat: {line}"), err=True)
     if closing := closing_line(cells):
         click.echo(plain(closing))
@@ -192,13 +192,13 @@ def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
 
     They show the whole config. With --maps, --set, --repeats or --no-exact the terminal shows only that part.
     """
-    from kfeat.render.files import cells_at_hand, update_report
+    from kfeat.render.files import cells_below, update_report
     from kfeat.render.table import render
     from kfeat.render.terminal import terminal_width
 
     for experiment in experiments:
-        cells = cells_at_hand(experiment, out)
-        if not any(cell.there for cell in cells):
+        cells = cells_below(experiment, out)
+        if not any(cell.all_rows for cell in cells):
             raise StoreError(
                 f"{out / experiment.name}: no rows yet; `kfeat run {experiment.path}` makes them"
             )

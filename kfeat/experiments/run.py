@@ -38,7 +38,7 @@ def neighbour(experiment: Experiment, name: str) -> Experiment:
     return load_experiment(path)
 
 
-def sharers_last(experiments: Sequence[Experiment]) -> list[Experiment]:
+def dependencies_first(experiments: Sequence[Experiment]) -> list[Experiment]:
     """Return experiments in an order in which an experiment comes after those of its `rows_from`.
 
     In this order no shared trial runs twice. If two experiments name each other, the second comes first.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.analysis.evidence import Evidence
+from kfeat.analysis.judgement import Evidence
 from kfeat.errors import ConfigError
 from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment, load_experiment

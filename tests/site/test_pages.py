@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from kfeat.analysis.at_hand import standings_at_hand
+from kfeat.analysis.judgement import judge_experiments
 from kfeat.cli.selection import config_files
 from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment, load_experiment
@@ -220,6 +220,6 @@ def test_configs_stand_where_the_readme_has_their_verdicts_not_where_its_prose_l
     readme = tmp_path / "results" / "evil_2026" / "README.md"
     blocks = "".join(f"<!-- verdicts evil_2026/{name} -->\n<!-- end -->\n" for name in ("another", "small"))
     readme.write_text(f"# Evil\n\nAs [small](small/table.md) says.\n\n{blocks}")
-    standings = standings_at_hand([first, second], tmp_path / "runs", tmp_path / "results")
-    (paper,) = papers(standings, tmp_path / "results")
-    assert [one.experiment.name for one in paper.standings] == ["evil_2026/another", "evil_2026/small"]
+    judgements = judge_experiments([first, second], tmp_path / "runs", tmp_path / "results")
+    (paper,) = papers(judgements, tmp_path / "results")
+    assert [one.experiment.name for one in paper.judgements] == ["evil_2026/another", "evil_2026/small"]

@@ -91,9 +91,9 @@ def curves(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell]) 
 
 def _known(layout: FigureLayout, cells: Sequence[Cell]) -> FigureLayout:
     """Return the layout without the quantities of which no cell has a value, unless none has any."""
-    wanted = by_score(layout.y, cells)
-    known = [name for name in wanted if any(cell.mean(name, busy=True) is not None for cell in cells)]
-    return layout.model_copy(update={"y": known or wanted})
+    names = by_score(layout.y, cells)
+    known = [name for name in names if any(cell.mean(name, busy=True) is not None for cell in cells)]
+    return layout.model_copy(update={"y": known or names})
 
 
 def _points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str, str]) -> list[_Point]:
@@ -143,11 +143,11 @@ def _styles(points: Sequence[_Point]) -> dict[_Series, dict[str, Any]]:
     """
     series = list(dict.fromkeys(point.series for point in points))
     names = list(dict.fromkeys(one.method for one in series if not one.exact))
-    wheres = list(dict.fromkeys(one.where for one in series))
+    locations = list(dict.fromkeys(one.where for one in series))
     drawn: dict[_Series, dict[str, Any]] = {}
     taken: set[tuple[str, Any]] = set()
     for one in series:
-        place = wheres.index(one.where)
+        place = locations.index(one.where)
         if one.exact:
             colours, dashes = ["black", "#767676"], [*DASHES[1:], "-", *MORE_DASHES]
             drawn[one] = {"lw": 1}
