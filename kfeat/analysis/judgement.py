@@ -18,11 +18,11 @@ from kfeat.analysis.numbers import NumberVerdict, number_verdicts
 from kfeat.errors import ConfigError
 from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.fingerprints import plan_from_rows
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.paper import Citation, Explained
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
-from kfeat.experiments.run import neighbour, rows_of
+from kfeat.experiments.run import neighbour_path, rows_of
 from kfeat.experiments.store import read_rows
 
 CELLS = ("same", "regressed")
@@ -139,11 +139,17 @@ class Evidence:
     """Looks up cited claims; another experiment is judged on the first folder with rows of its trials.
 
     `roots` are folders of rows, such as runs/ and results/. `pending` has rows by the names of experiments,
-    which are used first. A cited config is found by its name relative to the config that cites it.
+    which are used first. A cited config is found by its name relative to the config that cites it; `known`
+    has experiments that need not be loaded again, by their files, with their cells.
     """
 
-    def __init__(self, *roots: Path, pending: Mapping[str, Mapping[str, Row]] | None = None) -> None:
-        self._roots, self._pending = roots, pending or {}
+    def __init__(
+        self,
+        *roots: Path,
+        pending: Mapping[str, Mapping[str, Row]] | None = None,
+        known: Mapping[Path, tuple[Experiment, Sequence[Cell]]] | None = None,
+    ) -> None:
+        self._roots, self._pending, self._known = roots, pending or {}, known or {}
         self._judged: dict[str, list[ClaimVerdict]] = {}
 
     def within(self, experiment: Experiment, cells: Sequence[Cell]) -> LookUp:
@@ -168,8 +174,13 @@ class Evidence:
     def _of(self, experiment: Experiment, name: str) -> list[ClaimVerdict]:
         """Return the verdicts on the claims of another experiment, without its own explanations."""
         if name not in self._judged:
-            other = neighbour(experiment, name)
-            self._judged[name] = claim_verdicts(other, self._cells(other))
+            path = neighbour_path(experiment, name)
+            if path in self._known:
+                other, cells = self._known[path]
+            else:
+                other = load_experiment(path)
+                cells = self._cells(other)
+            self._judged[name] = claim_verdicts(other, cells)
         return self._judged[name]
 
     def _cells(self, other: Experiment) -> list[Cell]:
@@ -216,7 +227,12 @@ def judge_experiments(experiments: Sequence[Experiment], out: Path, results: Pat
         # Published rows are not compared with themselves.
         published.append(theirs if mine else {})
         places.append(str(out if mine else results))
-    tests, evidence = number_compared(cells, published), Evidence(out, results)
+    known = {
+        one.path.resolve(): (one, here)
+        for one, here in zip(experiments, cells, strict=True)
+        if not one.changed and any(cell.all_rows for cell in here)
+    }
+    tests, evidence = number_compared(cells, published), Evidence(out, results, known=known)
     return [
         judge_experiment(one, here, theirs, tests, place, evidence)
         for one, here, theirs, place in zip(experiments, cells, published, places, strict=True)

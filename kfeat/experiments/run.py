@@ -9,7 +9,7 @@ from typing import Any
 from kfeat.errors import ConfigError
 from kfeat.experiments.engine import Engine
 from kfeat.experiments.fingerprints import fingerprints
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Again, Trial, plan
 from kfeat.experiments.row import Row
 from kfeat.experiments.schedule import Observer, Part, Scheduler
@@ -26,16 +26,16 @@ def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
     return gathered_rows(root, [experiment.name, *experiment.rows_from])
 
 
-def neighbour(experiment: Experiment, name: str) -> Experiment:
-    """Return the experiment of this name from the same folder of configs.
+def neighbour_path(experiment: Experiment, name: str) -> Path:
+    """Return the config of the experiment of this name in the same folder of configs.
 
-    Raises ConfigError if the file does not exist or has a problem.
+    Raises ConfigError if there is no such file.
     """
     depth = experiment.name.count("/") + 1
     path = experiment.path.resolve().parents[depth - 1] / f"{name}.yaml"
     if not path.is_file():
         raise ConfigError(f"{experiment.path}: it names the experiment {name}, but {path} does not exist")
-    return load_experiment(path)
+    return path
 
 
 def dependencies_first(experiments: Sequence[Experiment]) -> list[Experiment]:
