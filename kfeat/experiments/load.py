@@ -144,7 +144,7 @@ def load_experiment(
     file = read_file(path)
 
     def typed(some: Sequence[str]) -> tuple[Experiment, Experiment]:
-        raw = deepcopy(file)
+        raw = deepcopy(file) if some else file
         for override in some:
             apply_override(raw, override, SHARED)
         whole = _typed(raw, path, repeats)

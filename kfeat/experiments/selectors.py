@@ -4,6 +4,7 @@ The keys are those of `Trial.describe`: dataset, protocol.scale, kernel.gamma, m
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator
@@ -25,6 +26,12 @@ Record = Mapping[str, Any]
 
 def known_keys() -> list[str]:
     """Return every key that a trial can have, except those of a split or of an inner component."""
+    return _known_keys(tuple(name for registry in registries().values() for name in registry))
+
+
+@cache
+def _known_keys(registered: tuple[str, ...]) -> list[str]:
+    """Return the keys that a trial can have with these kernels, maps, solvers and measures."""
     parameters = (f"{part}.{parameter}" for part, _, parameter in _parameters())
     kinds: list[type[Generator]] = [Generator, *Generator.__subclasses__()]
     generated = (f"dataset.{name}" for model in kinds for name in model.model_fields)
