@@ -137,7 +137,7 @@ def at(*path: str, factor: float = 1.0) -> Read:
     def read(row: Row) -> float | None:
         value: Any = row
         for key in path:
-            value = value.get(key) if isinstance(value, Mapping) else None
+            value = value.get(key) if isinstance(value, dict) else None
         return _number(value, factor)
 
     return read
