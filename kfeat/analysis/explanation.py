@@ -10,9 +10,9 @@ from kfeat.analysis.cells import Cell
 from kfeat.analysis.claims import ClaimVerdict
 from kfeat.analysis.judgement import Judgement, judge_experiments, plan_from_folders
 from kfeat.analysis.numbers import NumberVerdict
-from kfeat.experiments.by_id import ids_beginning
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.row import Row
+from kfeat.experiments.selectors import ids_beginning
 from kfeat.experiments.store import ROWS, folders_with_rows, read_rows, worth
 
 

@@ -17,12 +17,11 @@ from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import NumberVerdict, number_verdicts
 from kfeat.errors import ConfigError
 from kfeat.experiments.estimates import wall_seconds
-from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.paper import Citation, Explained
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
-from kfeat.experiments.run import neighbour_path, rows_of
+from kfeat.experiments.run import neighbour_path, plan_from_rows, rows_of
 from kfeat.experiments.store import read_rows
 
 CELLS = ("same", "regressed")

@@ -19,16 +19,15 @@ from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.compare import compare
 from kfeat.cli.data import data
-from kfeat.cli.explain import explain
 from kfeat.cli.model import fit, info, predict, score
 from kfeat.cli.new import new
 from kfeat.cli.plan import plan
 from kfeat.cli.postponed import postpone
 from kfeat.cli.protocol import protocol
 from kfeat.cli.reference import configs, kernels, maps, schema, solvers
-from kfeat.cli.rows import rows
-from kfeat.cli.run import publish, report, run
-from kfeat.cli.site import site
+from kfeat.cli.report import publish, report, site
+from kfeat.cli.rows import explain, rows
+from kfeat.cli.run import run
 from kfeat.cli.tune import tune
 from kfeat.errors import KfeatError
 from kfeat.saying import plain_lines

@@ -4,11 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row, counts_as_timed
-from kfeat.experiments.run import rows_of
+from kfeat.experiments.run import plan_from_rows, rows_of
 from kfeat.saying import plain
 
 

@@ -80,7 +80,7 @@ def protocol(
 
 
 def _space(experiment: "Experiment", how: "WorkerOptions") -> "Search":
-    from kfeat.experiments.fingerprints import fingerprints
+    from kfeat.experiments.run import fingerprints
     from kfeat.experiments.search import search_space
 
     return search_space(experiment, fingerprints(experiment, mirror=how.mirror, offline=how.offline))

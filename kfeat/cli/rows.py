@@ -1,4 +1,4 @@
-"""`kfeat rows`: show the rows of configs one by one, and merge the rows of several folders."""
+"""`kfeat rows` and `kfeat explain`: show rows one by one, merge folders of rows, and explain one trial."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kfeat.cli import options, selection
-from kfeat.errors import StoreError
-from kfeat.saying import plain
+from kfeat.errors import ConfigError, StoreError
+from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
     from kfeat.experiments.load import Experiment
@@ -90,3 +90,36 @@ def merge(folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
     for name, merged in merge_rows(folders, into).items():
         if not quiet:
             click.echo(plain(f"{into / name}: {merged}"))
+
+
+@click.command()
+@click.argument("identity", metavar="ID")
+@click.argument("configs", nargs=-1, type=click.Path(path_type=Path))
+@options.out
+@options.results
+@options.verbosity
+def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, quiet: bool) -> None:
+    """Show everything about the trial with this ID, or with an id that begins with it.
+
+    This includes the configs that plan the trial (among CONFIGS, by default those in configs/); its cell in
+    their tables; the printed numbers and claims that use this cell, with verdicts; its scores, seconds,
+    parameters, learnt values, machine and commit; and the command that runs exactly this trial.
+    """
+    from kfeat.analysis.explanation import explain as explained
+    from kfeat.experiments.load import load_experiment
+    from kfeat.render.rows import render_explanation
+    from kfeat.render.terminal import terminal_width
+
+    if not identity.strip():
+        raise ConfigError("expected the beginning of a trial's id; `kfeat plan` and `kfeat rows` show ids")
+    paths = configs or tuple(path for path in (Path("configs"),) if path.is_dir())
+    experiments = []
+    for file in selection.config_files(paths):
+        try:
+            experiments.append(load_experiment(file))
+        except ConfigError as error:  # a wrong config that was not named must not prevent the answer
+            if configs:
+                raise
+            click.echo(plain_lines(f"kfeat: skipped: {error}"), err=True)
+    found = explained(identity.strip(), experiments, out, results)
+    click.echo(render_explanation(found, out, terminal_width()))

@@ -1,4 +1,4 @@
-"""The commands that run trials, draw tables and publish rows: run, report, publish."""
+"""`kfeat run`: run the trials of configs, and show their tables."""
 
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -10,7 +10,7 @@ import click
 
 from kfeat.cli import options, selection
 from kfeat.cli.plan import show_plans
-from kfeat.errors import DataError, DownloadError, EngineError, KfeatError, StoreError
+from kfeat.errors import DataError, DownloadError, EngineError, KfeatError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
@@ -140,8 +140,8 @@ def _named(
 
     If there are several experiments, those whose data cannot be fetched are skipped with a message.
     """
-    from kfeat.experiments.by_id import ids_beginning
     from kfeat.experiments.run import planned
+    from kfeat.experiments.selectors import ids_beginning
 
     plans: list[tuple[Experiment, set[str]]] = []
     for one in experiments:
@@ -182,52 +182,3 @@ def _show(
     before = any(only is None or row["id"] in only for cell in cells for row in cell.failed)
     # A trial that failed now may have a better row from before, which is kept.
     return before or any(trial.id in watching.failed for trial in trials)
-
-
-@click.command()
-@selection.shows_experiments
-@options.out
-def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
-    """Draw the tables and figures of CONFIGS again from existing rows; run nothing.
-
-    They show the whole config. With --maps, --set, --repeats or --no-exact the terminal shows only that part.
-    """
-    from kfeat.render.files import cells_below, update_report
-    from kfeat.render.table import render
-    from kfeat.render.terminal import terminal_width
-
-    for experiment in experiments:
-        cells = cells_below(experiment, out)
-        if not any(cell.all_rows for cell in cells):
-            raise StoreError(
-                f"{out / experiment.name}: no rows yet; `kfeat run {experiment.path}` makes them"
-            )
-        update_report(experiment, out, anew=True)
-        if not quiet:
-            click.echo(render(experiment, cells, "terminal", terminal_width()))
-
-
-@click.command()
-@selection.selects_whole_experiments
-@options.out
-@options.results
-@click.option("--partial", is_flag=True, help="Publish what is done, even if trials are missing.")
-def publish(experiments: "list[Experiment]", quiet: bool, out: Path, results: Path, partial: bool) -> None:
-    """Copy the rows of CONFIGS to results/, with their tables and figures; every trial must be done.
-
-    Either all of CONFIGS are published or none of them.
-    """
-    from kfeat.experiments.fingerprints import plan_from_rows
-    from kfeat.experiments.run import rows_of
-    from kfeat.render.files import publish as copy
-
-    plans = [(one, plan_from_rows(one, rows_of(one, out).values())) for one in experiments]
-    for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
-        click.echo(f"{number} rows -> {results / experiment.name}/")
-        rows = rows_of(experiment, results).values()
-        if changed := sum(str(row["environment"]["commit"]).endswith("+") for row in rows):
-            click.echo(
-                f"kfeat: {changed} of the rows of {experiment.name} come from a changed source tree (their "
-                "commit ends with +), so the same program cannot be run again; commit, and run them again",
-                err=True,
-            )

@@ -269,7 +269,7 @@ def _score_problems(row: Row) -> Iterator[str]:
 
 
 def _is_finite(row: Row) -> bool:
-    """Return whether all numbers of a row are certainly finite; an encoder in Rust sees this before a loop."""
+    """Return whether all numbers of a row are certainly finite; an encoder in Rust is faster than a loop."""
     try:
         text = to_json(row, inf_nan_mode="constants")
     except ValueError:

@@ -7,10 +7,9 @@ from time import time_ns
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.judgement import Evidence, judge_experiment
 from kfeat.errors import ConfigError, StoreError
-from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, dataset_name, plan
-from kfeat.experiments.run import rows_of
+from kfeat.experiments.run import plan_from_rows, rows_of
 from kfeat.experiments.store import Row, write_rows
 from kfeat.render.replacing import Replacing
 from kfeat.render.table import render, render_csv

@@ -5,8 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell, best_of, by_setting, exact_of
-from kfeat.analysis.folds import fold_means
+from kfeat.analysis.cells import PHASES, Cell, best_of, by_setting, exact_of, fold_means
 from kfeat.analysis.names import cell_name, method
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import dataset_name

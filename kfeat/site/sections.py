@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from kfeat.analysis.cells import fold_means
 from kfeat.analysis.claims import REPRODUCED, Cited
-from kfeat.analysis.folds import fold_means
 from kfeat.analysis.judgement import UNEXPLAINED, Judgement
 from kfeat.analysis.numbers import AGREE
 from kfeat.experiments.paper import Explained

@@ -15,9 +15,8 @@ from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.store import Row
 from kfeat.render.figures.figure import DIGITS, draw, figure_of
-from kfeat.render.figures.palette import COLOURS
 from kfeat.render.figures.printed import check_figure
-from kfeat.render.figures.style import RC, logarithmic
+from kfeat.render.figures.style import COLOURS, RC, logarithmic
 from kfeat.render.files import FIGURES, FILES, write_report
 from kfeat.render.table import records, render
 from tests.cells import fake_row

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from scipy.stats import t as student
 
-from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.cells import Cell, fold_means, summarise
 from kfeat.analysis.certainty import LONG_TIME
-from kfeat.analysis.folds import fold_means
 from kfeat.analysis.names import dataset
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment

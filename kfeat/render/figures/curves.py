@@ -18,9 +18,12 @@ from kfeat.experiments.layout import FigureLayout
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import dataset_name
 from kfeat.render.figures.marks import Marks, across, why_single
-from kfeat.render.figures.palette import COLOURS, DASHES, MARKERS, MORE_DASHES
 from kfeat.render.figures.printed import PaperNumbers, Printed, check_sizes, n_components
 from kfeat.render.figures.style import (
+    COLOURS,
+    DASHES,
+    MARKERS,
+    MORE_DASHES,
     by_score,
     heading,
     logarithmic,

@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from kfeat.analysis.cells import Cell, by_setting
-from kfeat.analysis.folds import without_folds
+from kfeat.analysis.cells import Cell, by_setting, without_folds
 from kfeat.analysis.names import formulas
 from kfeat.experiments.layout import FigureLayout
 from kfeat.experiments.load import Experiment

@@ -13,9 +13,9 @@ from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.marks import Marks, across
-from kfeat.render.figures.palette import COLOURS
 from kfeat.render.figures.printed import PaperNumbers
 from kfeat.render.figures.style import (
+    COLOURS,
     by_score,
     heading,
     logarithmic,
