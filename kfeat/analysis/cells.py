@@ -75,7 +75,7 @@ class Cell:
 
     @cached_property
     def setting(self) -> tuple[str, str, str]:
-        """Return texts that identify the dataset, the protocol and the kernel."""
+        """Return what methods share that are compared: texts for the dataset, the protocol and the kernel."""
         protocol = f"{self.folds} {self.trial.protocol.model_dump_json()}"
         return (self.trial.data_key, protocol, str(self.trial.kernel.identity()))
 
@@ -221,26 +221,21 @@ def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str
         Cell.of_trials(members, rows, reported_numbers(experiment.reported, members[0]))
         for members in groups.values()
     ]
-    position = {key: i for i, key in enumerate(dict.fromkeys(setting(cell) for cell in found))}
-    return sorted(found, key=lambda cell: (position[setting(cell)], cell.trial.map is not None))
-
-
-def setting(cell: Cell) -> tuple[str, str, str]:
-    """Return the setting on which methods are compared: dataset, protocol and kernel."""
-    return cell.setting
+    position = {key: i for i, key in enumerate(dict.fromkeys(cell.setting for cell in found))}
+    return sorted(found, key=lambda cell: (position[cell.setting], cell.trial.map is not None))
 
 
 def by_setting(cells: Iterable[Cell]) -> list[list[Cell]]:
     """Return the cells grouped by setting."""
     groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault(setting(cell), []).append(cell)
+        groups.setdefault(cell.setting, []).append(cell)
     return list(groups.values())
 
 
 def exact_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
     """Return the exact kernel SVM of the same setting, or the best one by score; None if none is planned."""
-    same = [other for other in cells if other.trial.map is None and setting(other) == setting(cell)]
+    same = [other for other in cells if other.trial.map is None and other.setting == cell.setting]
     return best_of(same) or next(iter(same), None)
 
 

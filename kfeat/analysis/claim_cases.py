@@ -12,7 +12,7 @@ from math import exp, log, sqrt
 from statistics import fmean
 from typing import Any
 
-from kfeat.analysis.cells import Cell, setting
+from kfeat.analysis.cells import Cell
 from kfeat.analysis.certainty import error_of, paired, resolution
 from kfeat.analysis.names import SIZE, cell_name, place, place_and_size
 from kfeat.analysis.statistics import (
@@ -82,7 +82,7 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
     groups: dict[Any, list[Cell]] = {}
     for cell in cells:
         if _concerns(claim.cell, cell):
-            groups.setdefault(None if claim.across else setting(cell), []).append(cell)
+            groups.setdefault(None if claim.across else cell.setting, []).append(cell)
     form: Callable[[Claim, Sequence[Cell], Sequence[Cell]], list[Case]]
     form = _growths if claim.growth is not None else _values if claim.value is not None else _pairs
     found = [case for group in groups.values() for case in form(claim, group, cells)]
@@ -186,7 +186,7 @@ def _pair(claim: Claim, a: Cell, b: Cell, cells: Sequence[Cell]) -> Case:
 
     def name() -> str:
         # The name of a comparison with the exact kernel SVM of the same setting has only the map's part.
-        named = [cell for cell in (a, b) if cell.trial.map or setting(a) != setting(b)] or [a]
+        named = [cell for cell in (a, b) if cell.trial.map or a.setting != b.setting] or [a]
         return " against ".join(dict.fromkeys(place_and_size(cell, cells) for cell in named))
 
     return Case(name, [a, b], number, cache(partial(_interval, claim, [a, b])))

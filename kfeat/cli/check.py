@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from kfeat.experiments.load import Experiment
     from kfeat.experiments.plan import Trial
-    from kfeat.experiments.store import Row
+    from kfeat.experiments.row import Row
 
 Access = dict[str, Any]
 

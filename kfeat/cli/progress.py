@@ -17,8 +17,8 @@ from kfeat.data import Source
 from kfeat.experiments.component import in_words
 from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.plan import Trial, dataset_name
+from kfeat.experiments.row import Row
 from kfeat.experiments.schedule import Event
-from kfeat.experiments.store import Row
 from kfeat.render.text import time
 from kfeat.saying import plain
 

@@ -119,15 +119,9 @@ def score_of(row: Row) -> Quantity | None:
 
 def known_parameters(part: str) -> frozenset[str]:
     """Return the names of the parameters that kernels, maps, solvers or measures have."""
-    from kfeat.experiments.measures import MEASURES
-    from kfeat.kernels import KERNELS
-    from kfeat.maps import MAPS
-    from kfeat.solvers import SOLVERS
+    from kfeat.experiments.component import registries
 
-    registries: dict[str, Mapping[str, Any]] = {
-        "kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES,
-    }  # fmt: skip
-    models = (parameter_model(cls) for cls in registries[part].values())
+    models = (parameter_model(cls) for cls in registries()[part].values())
     return frozenset(name for model in models for name in model.model_fields)
 
 

@@ -21,11 +21,10 @@ from pydantic_core import from_json, to_json
 from typing_extensions import TypedDict
 
 from kfeat.errors import StoreError
-from kfeat.experiments.quantities import score_of
+from kfeat.experiments.quantities import PARTS, score_of
 from kfeat.parameters import describe
 
 SCHEMA = 2
-PARTS = ("kernel", "map", "solver", "measure")
 MAX_SHOWN = 200  # the longest message about a field, whose value may have any length
 
 Row = dict[str, Any]

@@ -9,8 +9,9 @@ from kfeat.analysis.judgement import Evidence, judge_experiment
 from kfeat.errors import ConfigError, StoreError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, dataset_name, plan
+from kfeat.experiments.row import Row
 from kfeat.experiments.run import plan_from_rows, rows_of
-from kfeat.experiments.store import Row, write_rows
+from kfeat.experiments.store import write_rows
 from kfeat.render.replacing import Replacing
 from kfeat.render.table import render, render_csv
 from kfeat.render.verdicts import verdicts_markdown

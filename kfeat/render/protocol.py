@@ -14,8 +14,9 @@ from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.row import Row
 from kfeat.experiments.search import FOLDER, Combination, Search
-from kfeat.experiments.store import Row, write_rows
+from kfeat.experiments.store import write_rows
 from kfeat.experiments.switches import Place, Switch, Value, choices, general
 from kfeat.render.escapes import csv_table, markdown, markdown_table
 from kfeat.render.replacing import Replacing

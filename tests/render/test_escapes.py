@@ -16,7 +16,7 @@ from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import Claim
 from kfeat.experiments.plan import Trial
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.escapes import csv_text, latex, markdown, markdown_cell, mathtext
 from kfeat.render.files import write_report
 from kfeat.render.table import render

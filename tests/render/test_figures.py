@@ -13,7 +13,7 @@ from kfeat.analysis.cells import Cell, summarise
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.figures.figure import DIGITS, draw, figure_of
 from kfeat.render.figures.printed import check_figure
 from kfeat.render.figures.style import COLOURS, RC, logarithmic

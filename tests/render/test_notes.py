@@ -8,7 +8,7 @@ from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.statistics import KNOWN, Summary
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.notes import cautions, closing_line, notes
 from kfeat.render.table import records
 from tests.cells import fake_row

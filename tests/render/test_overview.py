@@ -11,7 +11,7 @@ from kfeat.analysis.tallies import in_short
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.paper import Claim, Explained
 from kfeat.experiments.plan import plan
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.overview import markdown, not_explained, papers, passes, tally_lines, terminal
 from kfeat.render.terminal import LONGEST
 from kfeat.render.verdicts import said_of

@@ -17,7 +17,7 @@ from kfeat.analysis.names import dataset
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.figures.figure import figure_of
 from kfeat.render.layout import mirror
 from kfeat.render.notes import notes

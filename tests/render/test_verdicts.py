@@ -14,7 +14,7 @@ from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import Citation, Claim, ReportedNumber
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.files import write_report
 from kfeat.render.overview import terminal
 from kfeat.render.table import render
