@@ -35,7 +35,7 @@ def plan(
     Time and memory are estimates. They use the rows of similar trials in --out and --results, if any.
     """
     if missing:
-        from kfeat.cli.missing import missing_lines
+        from kfeat.cli.plan_lines import missing_lines
 
         for line in missing_lines(experiments, out):
             click.echo(line)
@@ -53,7 +53,7 @@ def show_plans(
     experiments has data that cannot be fetched, it is left out with a message on standard error. If none
     remains, the exit status is 2.
     """
-    from kfeat.cli.expected import in_all
+    from kfeat.cli.plan_lines import in_all
     from kfeat.experiments.run import dependencies_first
 
     seen: dict[str, set[str]] = {}  # the ids of the trials so far, by the name of the experiment
@@ -87,7 +87,7 @@ def _show_plan(
     memory: int | None, only: "Collection[str] | None",
 ) -> "tuple[dict[str, Estimate], set[str]]":  # fmt: skip
     """Show a line for the experiment and one per trial; return the estimates and the ids of trials to run."""
-    from kfeat.cli.expected import in_all, needs
+    from kfeat.cli.plan_lines import in_all, needs
     from kfeat.cli.progress import names
     from kfeat.experiments.estimates import estimates
     from kfeat.experiments.plan import pending
