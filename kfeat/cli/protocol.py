@@ -16,13 +16,12 @@ if TYPE_CHECKING:
     from kfeat.experiments.worker import WorkerOptions
 
 
-SEARCHING = ("maps", "repeats", "jobs", "dry_run", "publish")  # options of a search
+SEARCHING = ("repeats", "jobs", "dry_run", "publish")  # options of a search
 
 
 @click.command()
 @selection.configs
 @click.option("--search", is_flag=True, help="Try the alternatives of the switches, and rank the settings.")
-@click.option("--maps", metavar="A,B", help="Search with these maps only.")
 @click.option("--repeats", type=click.IntRange(min=1), default=2, show_default=True,
               help="In a search, repeat each map this often.")  # fmt: skip
 @options.jobs
@@ -35,7 +34,7 @@ SEARCHING = ("maps", "repeats", "jobs", "dry_run", "publish")  # options of a se
 @click.pass_context
 def protocol(
     ctx: click.Context, configs: tuple[Path, ...], overrides: tuple[str, ...], search: bool,
-    maps: str | None, repeats: int, jobs: int, dry_run: bool, publish: bool, out: Path, results: Path,
+    repeats: int, jobs: int, dry_run: bool, publish: bool, out: Path, results: Path,
     mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Print every switch of CONFIGS: its value, whether it is known, inferred or open, and the evidence.
@@ -64,12 +63,8 @@ def protocol(
         click.echo("\n\n".join(render_switches(experiment, terminal_width()) for experiment in experiments))
         return
     how = WorkerOptions(debug=bool(ctx.meta.get("kfeat.debug")), mirror=mirror, offline=offline)
-    names = selection.map_names(maps)
     # All of them before the first trial, so that no error appears only after hours.
-    spaces = [
-        _space(load_experiment(file, overrides, repeats=repeats, maps=names, exact=False), how)
-        for file in files
-    ]
+    spaces = [_space(load_experiment(file, overrides, repeats=repeats, exact=False), how) for file in files]
     if dry_run:
         _show(spaces, out)
         return
