@@ -21,7 +21,7 @@ from kfeat.errors import ParameterError
 # Objects and resources that the experiment passes; a YAML file never contains them.
 HANDED_IN = frozenset({"kernel", "random_state", "n_jobs"})
 ALIASES = {"rbf": "gaussian", "poly": "polynomial", "svm": "libsvm"}  # names that other libraries use
-TOLD = "told"  # the type of a problem whose message already says what was found
+OWN_SENTENCE = "told"  # the type of a problem whose message already says what was found
 
 
 def _not_zero(value: int) -> int:
@@ -90,7 +90,7 @@ def describe(problem: Any, prefix: str = "", path: Sequence[str | int] | None = 
     place, met = place.lstrip("."), problem["input"]
     if problem["type"] == "extra_forbidden":
         return f"{place}: unknown key"
-    if problem["type"] == TOLD:
+    if problem["type"] == OWN_SENTENCE:
         return f"{place}: {problem['msg']}"
     if problem["type"] == "missing":
         return f"{place}: missing"

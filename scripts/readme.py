@@ -31,15 +31,14 @@ from tempfile import TemporaryDirectory
 
 from tabulate import tabulate
 
-from kfeat.analysis.at_hand import standings_at_hand
+from kfeat.analysis.judgement import Judgement, judge_experiments
 from kfeat.analysis.settling import prices
-from kfeat.analysis.standing import Standing
 from kfeat.analysis.tallies import in_short
 from kfeat.experiments.load import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
 from kfeat.maps import MAPS, kernels_of
 from kfeat.render import settling
-from kfeat.render.files import cells_at_hand
+from kfeat.render.files import cells_below
 from kfeat.render.notes import closing_line
 from kfeat.render.overview import bullets, largest_differences, markdown, not_explained, papers
 from kfeat.render.table import render
@@ -84,7 +83,7 @@ def updated(text: str) -> str:
 def _block(match: re.Match[str]) -> str:
     kind, name = match[1], (match[2] or "").strip()
     if kind == "scoreboard":
-        content = markdown(standings(), RESULTS).strip().replace(f"]({RESULTS}/", "](")  # in that folder
+        content = markdown(judgements(), RESULTS).strip().replace(f"]({RESULTS}/", "](")  # in that folder
     elif kind == "papers":
         content = _papers()
     elif kind == "finding":
@@ -94,11 +93,11 @@ def _block(match: re.Match[str]) -> str:
     elif kind == "answers":
         content = (CONFIGS / name / "short_answers.md").read_text(encoding="utf-8").strip()
     elif kind == "unexplained":
-        content = bullets(not_explained(standings()))
+        content = bullets(not_explained(judgements()))
     elif kind == "prices":
-        content = settling.markdown(prices(standings()))
+        content = settling.markdown(prices(judgements()))
     elif kind == "counts":
-        content = re.sub(rf"\]\({RESULTS}/(\w+)/README\.md\)", r"](\1.md)", papers(standings(), RESULTS))
+        content = re.sub(rf"\]\({RESULTS}/(\w+)/README\.md\)", r"](\1.md)", papers(judgements(), RESULTS))
     elif kind == "benchmarks":
         content = _benchmarks(BENCHMARKS)
     elif kind == "comparisons":
@@ -114,10 +113,10 @@ def _block(match: re.Match[str]) -> str:
     elif kind == "largest":
         content = bullets(largest_differences(_below(name)))
     elif kind == "verdicts":
-        content = bullets(in_short([one for one in standings() if one.experiment.name == name]))
+        content = bullets(in_short([one for one in judgements() if one.experiment.name == name]))
     elif kind == "printed":
         experiment = load_experiment(CONFIGS / f"{name}.yaml")
-        content = _first_table(render(experiment, cells_at_hand(experiment, RESULTS), "markdown"))
+        content = _first_table(render(experiment, cells_below(experiment, RESULTS), "markdown"))
     elif kind == "short":
         content = _short((RESULTS / name / "table.md").read_text(encoding="utf-8"))
     else:
@@ -126,15 +125,15 @@ def _block(match: re.Match[str]) -> str:
 
 
 @cache
-def standings() -> list[Standing]:
+def judgements() -> list[Judgement]:
     """Return how every config stands by its published rows."""
     paths = sorted(path for path in CONFIGS.rglob("*.yaml") if not path.name.startswith("_"))
     with TemporaryDirectory() as nothing:
-        return standings_at_hand([load_experiment(path) for path in paths], Path(nothing), RESULTS)
+        return judge_experiments([load_experiment(path) for path in paths], Path(nothing), RESULTS)
 
 
-def _below(folder: str) -> list[Standing]:
-    return [one for one in standings() if one.experiment.name.startswith(f"{folder}/")]
+def _below(folder: str) -> list[Judgement]:
+    return [one for one in judgements() if one.experiment.name.startswith(f"{folder}/")]
 
 
 def _papers() -> str:
@@ -172,7 +171,7 @@ def _story(paper: str) -> str:
 def _closing(name: str) -> str:
     """Return the line that ends a run of a config, from its published rows."""
     experiment = load_experiment(CONFIGS / f"{name}.yaml")
-    return f"> {closing_line(cells_at_hand(experiment, RESULTS))}"
+    return f"> {closing_line(cells_below(experiment, RESULTS))}"
 
 
 def _first_table(report: str) -> str:

@@ -7,17 +7,17 @@ change of figures. No row changes. Then `python -m scripts.readme` brings the RE
 import click
 
 from kfeat.render.files import texts, write_report
-from scripts.readme import RESULTS, standings
+from scripts.readme import RESULTS, judgements
 
 
 @click.command()
 @click.option("--all", "every", is_flag=True, help="Draw all reports, for a change of figures.")
 def redraw(every: bool) -> None:
     """Draw published reports anew."""
-    for standing in standings():
-        experiment, cells = standing.experiment, standing.cells
+    for judgement in judgements():
+        experiment, cells = judgement.experiment, judgement.cells
         folder = RESULTS / experiment.name
-        if not standing.has_rows:
+        if not judgement.has_rows:
             continue
         made = texts(experiment, cells, folder)
         if every or any((folder / name).read_text(encoding="utf-8") != text for name, text in made.items()):

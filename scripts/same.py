@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from kfeat.cli.main import main
 from kfeat.render.files import texts
-from scripts.readme import RESULTS, standings
+from scripts.readme import RESULTS, judgements
 
 DRAWN = {".png", ".svg", ".pdf"}
 
@@ -42,11 +42,11 @@ def same(kept: Path, no_site: bool) -> None:
 
 def made(site: bool) -> Iterator[tuple[str, bytes]]:
     """Yield the name and the content of each text: tables, what `kfeat check` and `rows` say, and pages."""
-    for standing in standings():
-        folder = RESULTS / standing.experiment.name
-        if standing.has_rows:
-            for name, text in texts(standing.experiment, standing.cells, folder).items():
-                yield f"{standing.experiment.name}/{name}", text.encode()
+    for judgement in judgements():
+        folder = RESULTS / judgement.experiment.name
+        if judgement.has_rows:
+            for name, text in texts(judgement.experiment, judgement.cells, folder).items():
+                yield f"{judgement.experiment.name}/{name}", text.encode()
     for command in ("check --all", "rows configs --format csv", "maps", "kernels", "solvers", "schema"):
         yield f"kfeat {command}", CliRunner().invoke(main, command.split()).stdout_bytes
     if site:

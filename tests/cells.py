@@ -10,7 +10,7 @@ from kfeat.analysis.cells import Cell, summarise
 from kfeat.data import fingerprint
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.experiments.trial import header
 
 REPORTED = """

@@ -14,7 +14,7 @@ import yaml
 from sklearn.utils.estimator_checks import check_estimator
 
 from kfeat.analysis.cells import summarise
-from kfeat.analysis.standing import stand
+from kfeat.analysis.judgement import judge_experiment
 from kfeat.data import fingerprint, load
 from kfeat.data.registry import Entry, registry
 from kfeat.experiments.component import Component
@@ -194,5 +194,5 @@ def test_the_toy_paper_has_its_table_its_figure_and_its_claims(recipe: Recipe, t
     table = (tmp_path / "out/table.md").read_text()
     lines = [line for line in table.splitlines() if line.startswith("| (1 + <x, y>)^")][:2]
     assert [len(re.findall(r"0\.\d{3} ± 0\.\d{3}", line)) for line in lines] == [2, 2]
-    assert [claim.verdict for claim in stand(experiment, cells, {}).claims] == ["reproduced"] * 2
+    assert [claim.verdict for claim in judge_experiment(experiment, cells, {}).claims] == ["reproduced"] * 2
     assert QUANTITIES["toy_error"].title in {axes.get_ylabel() for axes in figure_of(experiment, cells).axes}

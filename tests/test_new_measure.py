@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from kfeat.analysis.cells import summarise
-from kfeat.analysis.standing import stand
+from kfeat.analysis.judgement import judge_experiment
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.measures import MEASURES, Measure, register
@@ -107,9 +107,9 @@ def test_a_new_measure_has_its_table_figure_claims_and_printed_number(tmp_path: 
     assert score == f"{large.score.mean:.3f} ± {large.score.sd:.3f}"
     assert "error of the norm: over the training rows, mean ± standard deviation" in table
 
-    standing = stand(experiment, cells, {})
-    assert [item.verdict for item in standing.claims] == ["reproduced", "reproduced"]
-    assert standing.numbers[0].verdict == "within the slack"
+    judgement = judge_experiment(experiment, cells, {})
+    assert [item.verdict for item in judgement.claims] == ["reproduced", "reproduced"]
+    assert judgement.numbers[0].verdict == "within the slack"
     figure = figure_of(experiment, cells)
     labels = {axes.get_ylabel() for axes in figure.axes}
     assert {"error of the norm", "live features"} <= labels

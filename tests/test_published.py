@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from kfeat.analysis.at_hand import standings_at_hand
 from kfeat.analysis.claims import MISSING, REPRODUCED
-from kfeat.analysis.standing import Standing
+from kfeat.analysis.judgement import Judgement, judge_experiments
 from kfeat.experiments.load import load_experiment
 from kfeat.render.files import texts
 
@@ -18,17 +17,17 @@ SCORES = ("predictions", "accuracy", "relative_error", "kernel_error", "failure_
 
 
 @pytest.fixture(scope="module")
-def standings(tmp_path_factory: pytest.TempPathFactory) -> list[Standing]:
+def judgements(tmp_path_factory: pytest.TempPathFactory) -> list[Judgement]:
     """Every config by its published rows."""
     paths = sorted(path for path in (ROOT / "configs").rglob("*.yaml") if not path.name.startswith("_"))
     nothing = tmp_path_factory.mktemp("nothing")
-    return standings_at_hand([load_experiment(path) for path in paths], nothing, ROOT / "results")
+    return judge_experiments([load_experiment(path) for path in paths], nothing, ROOT / "results")
 
 
-def test_every_explanation_rests_on_claims_that_are_reproduced(standings: list[Standing]) -> None:
+def test_every_explanation_rests_on_claims_that_are_reproduced(judgements: list[Judgement]) -> None:
     explained = [
         (one.experiment.name, said, item.cited)
-        for one in standings
+        for one in judgements
         for said, item in (
             *((item.number, item) for item in one.numbers),
             *((item.claim, item) for item in one.claims),
@@ -42,22 +41,22 @@ def test_every_explanation_rests_on_claims_that_are_reproduced(standings: list[S
             assert one.verdict == REPRODUCED, f"{name}: {one.citation} is {one.verdict}: {said.explanation}"
 
 
-def test_what_nobody_explains_is_listed_beside_the_results(standings: list[Standing]) -> None:
+def test_what_nobody_explains_is_listed_beside_the_results(judgements: list[Judgement]) -> None:
     page = (ROOT / "results/not_reproduced.md").read_text(encoding="utf-8")
-    lacking = [one for item in standings for one in item.differences() if "not explained" in one.verdict]
+    lacking = [one for item in judgements for one in item.differences() if "not explained" in one.verdict]
     assert lacking
     for one in lacking:
         assert one.said.unexplained, one.what
         assert one.what.split(": ", 1)[1].replace("<", "&lt;").replace("|", "\\|") in page
-    assert all(item.passes for item in standings)
+    assert all(item.passes for item in judgements)
 
 
 def test_every_published_table_is_what_its_rows_say_today(
-    standings: list[Standing], monkeypatch: pytest.MonkeyPatch
+    judgements: list[Judgement], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One that was left behind, by a change of the rules or of rows that it cites, contradicts the README."""
     monkeypatch.chdir(ROOT)
-    there = [one for one in standings if one.has_rows]
+    there = [one for one in judgements if one.has_rows]
     assert len(there) > 60
     for one in there:
         folder = Path("results", one.experiment.name)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from statistics import mean
 from typing import Literal
 
@@ -74,7 +75,7 @@ class Cell:
 
     @cached_property
     def setting(self) -> tuple[str, str, str]:
-        """Return texts that identify the dataset, the protocol and the kernel."""
+        """Return what methods share that are compared: texts for the dataset, the protocol and the kernel."""
         protocol = f"{self.folds} {self.trial.protocol.model_dump_json()}"
         return (self.trial.data_key, protocol, str(self.trial.kernel.identity()))
 
@@ -160,7 +161,7 @@ class Cell:
         return self.of(SCORE)
 
     @property
-    def there(self) -> list[Row]:
+    def all_rows(self) -> list[Row]:
         """Return all rows: done, failed and stopped."""
         return [*self.rows, *self.failed, *self.stopped]
 
@@ -220,26 +221,21 @@ def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str
         Cell.of_trials(members, rows, reported_numbers(experiment.reported, members[0]))
         for members in groups.values()
     ]
-    position = {key: i for i, key in enumerate(dict.fromkeys(setting(cell) for cell in found))}
-    return sorted(found, key=lambda cell: (position[setting(cell)], cell.trial.map is not None))
-
-
-def setting(cell: Cell) -> tuple[str, str, str]:
-    """Return the setting on which methods are compared: dataset, protocol and kernel."""
-    return cell.setting
+    position = {key: i for i, key in enumerate(dict.fromkeys(cell.setting for cell in found))}
+    return sorted(found, key=lambda cell: (position[cell.setting], cell.trial.map is not None))
 
 
 def by_setting(cells: Iterable[Cell]) -> list[list[Cell]]:
     """Return the cells grouped by setting."""
     groups: dict[tuple[str, str, str], list[Cell]] = {}
     for cell in cells:
-        groups.setdefault(setting(cell), []).append(cell)
+        groups.setdefault(cell.setting, []).append(cell)
     return list(groups.values())
 
 
 def exact_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:
     """Return the exact kernel SVM of the same setting, or the best one by score; None if none is planned."""
-    same = [other for other in cells if other.trial.map is None and setting(other) == setting(cell)]
+    same = [other for other in cells if other.trial.map is None and other.setting == cell.setting]
     return best_of(same) or next(iter(same), None)
 
 
@@ -252,3 +248,29 @@ def best_of(cells: Iterable[Cell]) -> Cell | None:
         return cell.score.mean if cell.named(SCORE).better == "higher" else -cell.score.mean
 
     return max(scored, key=merit, default=None)
+
+
+def fold_means(cells: Sequence[Cell]) -> list[Cell]:
+    """Return one cell with the runs of all folds for each method that was run on several folds."""
+    groups: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in cells:
+        trial = cell.trial
+        if trial.protocol.split.kind == "k_fold":
+            protocol = trial.protocol.model_dump_json(exclude={"split": {"fold"}})
+            parts = (trial.kernel, *trial.components.values())
+            key = (trial.data_key, protocol, *(str(part and part.identity()) for part in parts))
+            groups.setdefault(key, []).append(cell)
+    return [_together(group) for group in groups.values() if len(group) > 1]
+
+
+def without_folds(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells with folds replaced by their means."""
+    means = fold_means(cells)
+    taken = {trial.id for mean in means for trial in mean.trials}
+    return [*(cell for cell in cells if cell.trial.id not in taken), *means]
+
+
+def _together(group: Sequence[Cell]) -> Cell:
+    parts = zip(*((cell.trials, cell.rows, cell.failed, cell.stopped) for cell in group), strict=True)
+    trials, rows, failed, stopped = (list(chain.from_iterable(part)) for part in parts)
+    return Cell(trials, rows, failed, stopped)

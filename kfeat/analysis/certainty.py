@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from math import inf, sqrt
-from typing import Any
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.statistics import KNOWN, Error, Summary
@@ -59,7 +58,7 @@ def paired(a: Cell, b: Cell, name: str = SCORE) -> list[tuple[float, float]] | N
     Two solvers share the features of a map, and all methods share a random split. The effect of these draws
     on both cells cancels in the difference. Times are not paired.
     """
-    same_map = a.trial.map is not None and _map_draws(a) == _map_draws(b)
+    same_map = a.trial.map is not None and _same_map_draws(a, b)
     same_split = a.trial.protocol.random and a.trial.protocol == b.trial.protocol
     if a.named(name).timed or not (same_map or same_split):
         return None
@@ -70,9 +69,10 @@ def paired(a: Cell, b: Cell, name: str = SCORE) -> list[tuple[float, float]] | N
     return [(ours[key], theirs[key]) for key in ours]
 
 
-def _map_draws(cell: Cell) -> dict[int, Any]:
-    """Return the seeds of the map by repeat; they depend on data, split, kernel and map."""
-    return {trial.repeat: trial.seeds["map"] for trial in cell.trials}
+def _same_map_draws(a: Cell, b: Cell) -> bool:
+    """Return whether two cells draw the same maps; their seeds depend on data, split, kernel and map."""
+    repeats = [[trial.repeat for trial in cell.trials] for cell in (a, b)]
+    return repeats[0] == repeats[1] and a.trial.seeds["map"] == b.trial.seeds["map"]
 
 
 def _by_seed(cell: Cell, name: str, seed: str) -> dict[int, float]:

@@ -6,13 +6,13 @@ its selectors match maps of several sizes, each size is a case.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, cached_property, partial
 from itertools import product
 from math import exp, log, sqrt
 from statistics import fmean
 from typing import Any
 
-from kfeat.analysis.cells import Cell, setting
+from kfeat.analysis.cells import Cell
 from kfeat.analysis.certainty import error_of, paired, resolution
 from kfeat.analysis.names import SIZE, cell_name, place, place_and_size
 from kfeat.analysis.statistics import (
@@ -39,13 +39,19 @@ _SETTING = ("dataset", "protocol", "kernel")
 class Case:
     """One number of a claim, None if a cell that it needs has none.
 
-    `interval_at` returns its interval at a level of confidence, or None if its error is not known.
+    `naming` returns its name; `interval_at` its interval at a level of confidence, or None if its error is
+    not known.
     """
 
-    name: str
+    naming: Callable[[], str]
     cells: Sequence[Cell]
     number: float | None
     interval_at: Callable[[float], Interval | None] = lambda level: None
+
+    @cached_property
+    def name(self) -> str:
+        """Return the place and the size of its cells; few cases are named, and names take time."""
+        return self.naming()
 
     @property
     def interval(self) -> Interval | None:
@@ -76,7 +82,7 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
     groups: dict[Any, list[Cell]] = {}
     for cell in cells:
         if _concerns(claim.cell, cell):
-            groups.setdefault(None if claim.across else setting(cell), []).append(cell)
+            groups.setdefault(None if claim.across else cell.setting, []).append(cell)
     form: Callable[[Claim, Sequence[Cell], Sequence[Cell]], list[Case]]
     form = _growths if claim.growth is not None else _values if claim.value is not None else _pairs
     found = [case for group in groups.values() for case in form(claim, group, cells)]
@@ -135,7 +141,12 @@ def _values(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[
     found = _select(claim.value, group)
     _only_one_across(claim, found, cells)
     return [
-        Case(place_and_size(cell, cells), [cell], cell.mean(claim.of), partial(_interval, claim, [cell]))
+        Case(
+            partial(place_and_size, cell, cells),
+            [cell],
+            cell.mean(claim.of),
+            cache(partial(_interval, claim, [cell])),
+        )
         for cell in _by(SIZE, claim, found, cells).values()
     ]
 
@@ -172,10 +183,13 @@ def _pair(claim: Claim, a: Cell, b: Cell, cells: Sequence[Cell]) -> Case:
     if of_a is not None and of_b is not None:
         # A quantity of exactly 0 is a time too short for the clock; there is no ratio to it.
         number = of_a - of_b if claim.difference else of_a / of_b if of_b else None
-    # The name of a comparison with the exact kernel SVM of the same setting has only the map's part.
-    named = [cell for cell in (a, b) if cell.trial.map or setting(a) != setting(b)] or [a]
-    names = dict.fromkeys(place_and_size(cell, cells) for cell in named)
-    return Case(" against ".join(names), [a, b], number, partial(_interval, claim, [a, b]))
+
+    def name() -> str:
+        # The name of a comparison with the exact kernel SVM of the same setting has only the map's part.
+        named = [cell for cell in (a, b) if cell.trial.map or a.setting != b.setting] or [a]
+        return " against ".join(dict.fromkeys(place_and_size(cell, cells) for cell in named))
+
+    return Case(name, [a, b], number, cache(partial(_interval, claim, [a, b])))
 
 
 def _interval(claim: Claim, side: Sequence[Cell], level: float) -> Interval | None:
@@ -250,11 +264,15 @@ def _growths(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list
         raise _wrong(claim, f"against {claim.against}: expected positive numbers, got {wrong[0]!r}")
     points = [(float(x), cell.mean(claim.of)) for x, cell in by_value.items()]
     errors = [error_of(cell, claim.of) for cell in by_value.values()]
-    name = "" if claim.across else place(found[0], cells)
+
+    def name() -> str:
+        return "" if claim.across else place(found[0], cells)
+
     fitted = growth_exponent(points) if len(points) == len(found) else None
     if fitted is None:
         return [Case(name, found, None)]
 
+    @cache
     def interval_at(level: float) -> Interval | None:
         again = growth_exponent(points, level, errors)
         return again[1] if again else None

@@ -51,7 +51,7 @@ def explains(said: Explained, cited: Sequence[Cited]) -> bool:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ClaimVerdict:
     """A claim with its cases and verdict."""
 
     claim: Claim
@@ -207,7 +207,9 @@ def _short(number: float) -> str:
     return f"{number:.0f}" if abs(number) >= 100 else f"{number:.3g}"
 
 
-def judge(experiment: Experiment, cells: Sequence[Cell], look_up: LookUp | None = None) -> list[Judged]:
+def claim_verdicts(
+    experiment: Experiment, cells: Sequence[Cell], look_up: LookUp | None = None
+) -> list[ClaimVerdict]:
     """Return the experiment's claims with their verdicts; `look_up` finds the claims that are cited.
 
     Raises ConfigError for a claim that is ambiguous or matches nothing in the plan; if the command line
@@ -217,7 +219,7 @@ def judge(experiment: Experiment, cells: Sequence[Cell], look_up: LookUp | None 
     for claim in experiment.claims:
         try:
             cited = [look_up(citation) for citation in claim.evidence] if look_up else []
-            found.append(Judged(claim, cases(claim, cells), cited))
+            found.append(ClaimVerdict(claim, cases(claim, cells), cited))
         except ConfigError:
             if not experiment.changed:
                 raise

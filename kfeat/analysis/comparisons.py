@@ -24,7 +24,7 @@ from kfeat.analysis.cells import Cell
 from kfeat.analysis.certainty import error_with_ties
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 
 FALSE_ALARM = 0.001
 FLIP_SHARE = 0.005

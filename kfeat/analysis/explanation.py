@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from kfeat.analysis.at_hand import plan_at_hand, standings_at_hand
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.claims import Judged
+from kfeat.analysis.claims import ClaimVerdict
+from kfeat.analysis.judgement import Judgement, judge_experiments, plan_from_folders
 from kfeat.analysis.numbers import NumberVerdict
-from kfeat.analysis.standing import Standing
-from kfeat.experiments.by_id import ids_beginning
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.row import Row
+from kfeat.experiments.selectors import ids_beginning
 from kfeat.experiments.store import ROWS, folders_with_rows, read_rows, worth
 
 
@@ -22,22 +21,22 @@ class Use:
     """A config that plans the trial: its verdicts, and the cell that contains the trial."""
 
     identity: str
-    standing: Standing
+    judgement: Judgement
 
     @cached_property
     def cell(self) -> Cell:
         """Return the cell that contains the trial."""
-        return next(cell for cell in self.standing.cells if self._holds(cell))
+        return next(cell for cell in self.judgement.cells if self._holds(cell))
 
     @property
     def numbers(self) -> list[NumberVerdict]:
         """Return the printed numbers with which the cell is compared."""
-        return [item for item in self.standing.numbers if any(map(self._holds, item.cells))]
+        return [item for item in self.judgement.numbers if any(map(self._holds, item.cells))]
 
     @property
-    def claims(self) -> list[tuple[int, Judged]]:
+    def claims(self) -> list[tuple[int, ClaimVerdict]]:
         """Return the claims that use the cell, with their numbers in the config's list."""
-        numbered = enumerate(self.standing.claims, start=1)
+        numbered = enumerate(self.judgement.claims, start=1)
         return [
             (i, item)
             for i, item in numbered
@@ -64,15 +63,15 @@ def explain(prefix: str, experiments: Sequence[Experiment], out: Path, results: 
     has such an id, or several have.
     """
     rows = [found for root in (out, results) for found in _rows(root, prefix)]
-    plans = [(one, {trial.id for trial in plan_at_hand(one, out, results)}) for one in experiments]
+    plans = [(one, {trial.id for trial in plan_from_folders(one, out, results)}) for one in experiments]
     ids = {row["id"] for _, row in rows}.union(*(plan for _, plan in plans))
     where = f"{out}, {results} and the configs"
     (identity,) = ids_beginning([prefix], ids, where)
     own = sorted(
         (one for one in rows if one[1]["id"] == identity), key=lambda one: worth(one[1]), reverse=True
     )
-    standings = standings_at_hand([one for one, plan in plans if identity in plan], out, results)
-    return Explanation(identity, own, [Use(identity, standing) for standing in standings])
+    judgements = judge_experiments([one for one, plan in plans if identity in plan], out, results)
+    return Explanation(identity, own, [Use(identity, judgement) for judgement in judgements])
 
 
 def _rows(root: Path, prefix: str) -> list[tuple[Path, Row]]:

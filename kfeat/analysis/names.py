@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from kfeat.analysis.cells import Cell, by_setting, setting
+from kfeat.analysis.cells import Cell, by_setting
 from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.saying import plain
@@ -207,7 +207,7 @@ def place_and_size(cell: Cell, cells: Sequence[Cell]) -> str:
 
 def cell_name(cell: Cell, cells: Sequence[Cell]) -> str:
     """Return the cell's place and method, as short as possible without being ambiguous."""
-    peers = [other for other in cells if setting(other) == setting(cell)]
+    peers = [other for other in cells if other.setting == cell.setting]
     return ", ".join(part for part in (place(cell, cells), method(cell, peers)) if part)
 
 

@@ -13,8 +13,8 @@ from statistics import fmean
 from kfeat.analysis.cells import Cell
 from kfeat.experiments.paper import ReportedNumber
 from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.row import Row
 from kfeat.experiments.search import Combination, Search
-from kfeat.experiments.store import Row
 
 
 @dataclass(frozen=True)

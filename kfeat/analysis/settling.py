@@ -12,10 +12,10 @@ from math import ceil
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.claim_cases import cases
-from kfeat.analysis.claims import OPEN, Judged
+from kfeat.analysis.claims import OPEN, ClaimVerdict
+from kfeat.analysis.judgement import Judgement
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import TOO_WIDE, WITHIN_ERROR, NumberVerdict, reproduction
-from kfeat.analysis.standing import Standing
 from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.row import Row
 
@@ -43,15 +43,15 @@ class Price:
     first: bool = False
 
 
-def prices(standings: Iterable[Standing]) -> list[Price]:
+def prices(judgements: Iterable[Judgement]) -> list[Price]:
     """Return the price of every verdict that is open or too wide: cheapest first, those without one last."""
-    found = chain.from_iterable(chain(_of_numbers(one), _of_claims(one)) for one in standings)
+    found = chain.from_iterable(chain(_of_numbers(one), _of_claims(one)) for one in judgements)
     return sorted(found, key=lambda price: (price.needed is None, price.seconds))
 
 
-def _of_numbers(standing: Standing) -> Iterator[Price]:
-    reported = standing.experiment.reported
-    for item in standing.numbers:
+def _of_numbers(judgement: Judgement) -> Iterator[Price]:
+    reported = judgement.experiment.reported
+    for item in judgement.numbers:
         if reported is None or not _unsettled(item):
             continue
 
@@ -60,33 +60,35 @@ def _of_numbers(standing: Standing) -> Iterator[Price]:
             return not _unsettled(replace(item, reproductions=[one for one in again if one is not None]))
 
         number, cell = item.number, item.cells[0]
-        what = f"{number.where}: {cell_name(cell, standing.cells)}"
+        what = f"{number.where}: {cell_name(cell, judgement.cells)}"
         verdict = OPEN if item.verdict == OPEN else TOO_WIDE
         timed = cell.named(number.of).timed
-        yield _price(standing, what, verdict, item.cells, timed, is_settled)
+        yield _price(judgement, what, verdict, item.cells, timed, is_settled)
 
 
 def _unsettled(item: NumberVerdict) -> bool:
     return item.verdict == OPEN or (item.verdict == WITHIN_ERROR and item.certainty == TOO_WIDE)
 
 
-def _of_claims(standing: Standing) -> Iterator[Price]:
-    for item in standing.claims:
+def _of_claims(judgement: Judgement) -> Iterator[Price]:
+    for item in judgement.claims:
         if item.verdict != OPEN:
             continue
         undecided = {id(cell): cell for case in item.undecided for cell in case.cells if cell.drawn}
 
-        def is_settled(factor: int, item: Judged = item, undecided: dict[int, Cell] = undecided) -> bool:
-            cells = [_with_runs(cell, factor) if id(cell) in undecided else cell for cell in standing.cells]
-            return Judged(item.claim, cases(item.claim, cells)).verdict != OPEN
+        def is_settled(
+            factor: int, item: ClaimVerdict = item, undecided: dict[int, Cell] = undecided
+        ) -> bool:
+            cells = [_with_runs(cell, factor) if id(cell) in undecided else cell for cell in judgement.cells]
+            return ClaimVerdict(item.claim, cases(item.claim, cells)).verdict != OPEN
 
         what = f"{item.claim.where}: {item.claim.text}"
-        timed = standing.cells[0].named(item.claim.of).timed
-        yield _price(standing, what, OPEN, list(undecided.values()), timed, is_settled)
+        timed = judgement.cells[0].named(item.claim.of).timed
+        yield _price(judgement, what, OPEN, list(undecided.values()), timed, is_settled)
 
 
 def _price(
-    standing: Standing, what: str, verdict: str, cells: Sequence[Cell], timed: bool,
+    judgement: Judgement, what: str, verdict: str, cells: Sequence[Cell], timed: bool,
     is_settled: Callable[[int], bool],
 ) -> Price:  # fmt: skip
     runs = min((len(cell.rows) for cell in cells), default=0)
@@ -94,7 +96,7 @@ def _price(
     factor = FIRST if first else _smallest(is_settled) if cells else None
     seconds = sum((factor - 1) * sum(map(wall_seconds, cell.rows)) for cell in cells) if factor else 0.0
     needed = None if factor is None else factor * runs
-    return Price(standing.experiment.name, what, verdict, runs, needed, seconds, timed, first)
+    return Price(judgement.experiment.name, what, verdict, runs, needed, seconds, timed, first)
 
 
 def _smallest(is_settled: Callable[[int], bool]) -> int | None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell
+from kfeat.analysis.judgement import CLAIMS, Judgement
 from kfeat.analysis.numbers import CERTAINTY, DEVIATIONS, MEANS, MISSING, TIMES, WITHIN_ERROR, NumberVerdict
-from kfeat.analysis.standing import CLAIMS, Standing
 
 KINDS = {
     "paper": "claims of the papers",
@@ -46,19 +46,19 @@ class Tally:
         return cls(what, {verdict: counted[verdict] for verdict in verdicts if counted[verdict]})
 
 
-def tallies(standings: Sequence[Standing]) -> list[Tally]:
+def tallies(judgements: Sequence[Judgement]) -> list[Tally]:
     """Return the tallies that are not empty.
 
     A printed number counts once, even if several configs have it. Printed numbers that are lost count as
     missing, and planned cells without rows are counted.
     """
-    numbers = list(_each_once(standings))
+    numbers = list(_each_once(judgements))
     cells = {(item.number.mean, id(item)): (item, cell) for item in numbers for cell in item.cells[:1]}
     times = [one for item, cell in cells.values() for one in item.times(cell).values()]
     deviations = [item.deviation(cell) for item, cell in cells.values()]
     lost = {
         (one.experiment.reported.source, text)
-        for one in standings
+        for one in judgements
         if one.experiment.reported
         for text in one.experiment.reported.lost
     }
@@ -71,10 +71,10 @@ def tallies(standings: Sequence[Standing]) -> list[Tally]:
         Tally.of("printed, but lost in the copies that there are", (MISSING,), [MISSING for _ in lost]),
     ]
     for kind, what in KINDS.items():
-        judged = (item for one in standings for item in one.claims if item.claim.kind == kind)
+        judged = (item for one in judgements for item in one.claims if item.claim.kind == kind)
         found.append(Tally.of(what, CLAIMS, (item.verdict for item in judged)))
     planned: dict[str, Cell] = {}
-    for cell in (cell for one in standings for cell in one.cells):
+    for cell in (cell for one in judgements for cell in one.cells):
         if cell.rows or cell.trial.cell not in planned:
             planned[cell.trial.cell] = cell
     states = ("with rows" if cell.rows else "without rows" for cell in planned.values())
@@ -82,12 +82,12 @@ def tallies(standings: Sequence[Standing]) -> list[Tally]:
     return [tally for tally in found if tally.total]
 
 
-def in_short(standings: Sequence[Standing]) -> list[str]:
+def in_short(judgements: Sequence[Judgement]) -> list[str]:
     """Return three lines: how many printed numbers and claims of papers agree, differ, or are undecided.
 
     If a paper prints and claims nothing, one line has the verdicts on kfeat's own claims.
     """
-    found = {tally.what: tally.counts for tally in tallies(standings)}
+    found = {tally.what: tally.counts for tally in tallies(judgements)}
     kinds = {PRINTED: Counter(found.get(PRINTED, {})), "claims": Counter[str]()}
     for what in OF_PAPERS:
         kinds["claims"].update(found.get(what, {}))
@@ -108,14 +108,14 @@ def in_short(standings: Sequence[Standing]) -> list[str]:
     return lines
 
 
-def _each_once(standings: Sequence[Standing]) -> Iterator[NumberVerdict]:
+def _each_once(judgements: Sequence[Judgement]) -> Iterator[NumberVerdict]:
     """Yield every printed number once; if several configs have it, the least favourable one with rows.
 
     Two numbers are the same if mean, standard deviation, test time, dataset, kernel, map and its D are. (D is
     ignored with H0/1, since a paper may count d columns more or not.)
     """
     found: dict[Hashable, NumberVerdict] = {}
-    for one in standings:
+    for one in judgements:
         for item in one.numbers:
             number = item.number
             key = (_of(one, item), number.of, number.mean, number.sd, number.test_time)
@@ -124,9 +124,9 @@ def _each_once(standings: Sequence[Standing]) -> Iterator[NumberVerdict]:
     yield from found.values()
 
 
-def _of(standing: Standing, item: NumberVerdict) -> Hashable:
+def _of(judgement: Judgement, item: NumberVerdict) -> Hashable:
     if not item.cells:
-        return f"{standing.experiment.name} {item.number.cell}"
+        return f"{judgement.experiment.name} {item.number.cell}"
     flat = item.cells[0].trial.describe()
     size = None if flat.get("map.h01") else flat.get("map.n_components")
     return flat["dataset"], str(item.cells[0].trial.kernel.identity()), flat["map"], size

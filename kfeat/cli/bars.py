@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from math import ceil
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -31,10 +30,8 @@ from kfeat.experiments.schedule import Event
 class Bars(Quiet):
     """Shows one bar for all trials with the time left, and a line with a clock for each running trial."""
 
-    def __init__(
-        self, log: Path | None = None, several: bool = False, console: Console | None = None
-    ) -> None:
-        super().__init__(log, several)
+    def __init__(self, several: bool = False, console: Console | None = None) -> None:
+        super().__init__(several)
         self.console = console or Console(stderr=True)
         self._tasks: dict[str, TaskID] = {}
         self._files = downloads(self.console)
@@ -90,7 +87,7 @@ class Bars(Quiet):
             for task in [self._tasks.pop(identity) for identity in ids if identity in self._tasks]:
                 self._in_hand.remove_task(task)
         if event.row is not None:
-            self.told.add(ids[0])
+            self.reported.add(ids[0])
             self._trials.advance(self._bar.id)
             line = f"{self._of(event)}{self._names[ids[0]]}: {outcome(event.row)}"
             self.console.print(line, highlight=False, markup=False)

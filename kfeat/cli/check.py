@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from kfeat.experiments.load import Experiment
     from kfeat.experiments.plan import Trial
-    from kfeat.experiments.store import Row
+    from kfeat.experiments.row import Row
 
 Access = dict[str, Any]
 
@@ -21,7 +21,6 @@ Access = dict[str, Any]
 @selection.selects_experiments_or_all
 @options.out
 @options.results
-@click.option("--markdown", is_flag=True, help="With --all: print the scoreboard as Markdown.")
 @click.option(
     "--details",
     is_flag=True,
@@ -33,7 +32,7 @@ Access = dict[str, Any]
 @click.pass_context
 def check(
     ctx: click.Context, experiments: "list[Experiment]", every: bool, access: Access, quiet: bool, out: Path,
-    results: Path, markdown: bool, details: bool, rerun_budget: str | None,
+    results: Path, details: bool, rerun_budget: str | None,
 ) -> None:  # fmt: skip
     """Compare the rows of CONFIGS with the paper's numbers and claims, and with the published rows.
 
@@ -46,17 +45,15 @@ def check(
     holds nor `unexplained` for it; if a trial failed; or if a published result is not reproduced any more.
     Otherwise it is 0.
     """
-    if markdown and (rerun_budget is not None or not every):
-        raise click.UsageError("--markdown works only with --all, and not with --rerun-budget")
     if details and not every:
         raise click.UsageError("--details works only with --all; without --all the details are always shown")
     if rerun_budget is not None:
-        from kfeat.analysis.at_hand import plan_at_hand
+        from kfeat.analysis.judgement import plan_from_folders
 
-        plans = {one.name: plan_at_hand(one, out, results) for one in experiments}
+        plans = {one.name: plan_from_folders(one, out, results) for one in experiments}
         passed = _rerun(experiments, plans, access, results, rerun_budget, quiet)
     elif every:
-        passed = _overview(experiments, out, results, markdown, details)
+        passed = _overview(experiments, out, results, details)
     else:
         passed = _each(experiments, out, results, quiet)
     ctx.exit(0 if passed else 1)
@@ -64,35 +61,32 @@ def check(
 
 def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool) -> bool:
     """Show the verdicts on each experiment's rows, or on the published ones; return whether all pass."""
-    from kfeat.analysis.at_hand import standings_at_hand
+    from kfeat.analysis.judgement import judge_experiments
     from kfeat.render.terminal import terminal_width
     from kfeat.render.verdicts import published_scoreboard, scoreboard
 
     passed, width = True, terminal_width()
-    for one, standing in zip(experiments, standings_at_hand(experiments, out, results), strict=True):
-        good = standing.has_rows and standing.passes
+    for one, judgement in zip(experiments, judge_experiments(experiments, out, results), strict=True):
+        good = judgement.has_rows and judgement.passes
         if not (quiet and good):
-            if standing.place == str(results) and standing.has_rows:
-                shown = published_scoreboard(standing, out / one.name, results, width)
+            if judgement.place == str(results) and judgement.has_rows:
+                shown = published_scoreboard(judgement, out / one.name, results, width)
             else:
-                shown = scoreboard(standing, out / one.name, published=standing.has_published, width=width)
+                shown = scoreboard(judgement, out / one.name, published=judgement.has_published, width=width)
             click.echo(shown)
         passed &= good
     return passed
 
 
-def _overview(
-    experiments: "list[Experiment]", out: Path, results: Path, as_markdown: bool, details: bool
-) -> bool:
+def _overview(experiments: "list[Experiment]", out: Path, results: Path, details: bool) -> bool:
     """Show one line per experiment and what differs, and return whether all pass."""
-    from kfeat.analysis.at_hand import standings_at_hand
-    from kfeat.render.overview import markdown, passes, terminal
+    from kfeat.analysis.judgement import judge_experiments
+    from kfeat.render.overview import passes, terminal
     from kfeat.render.terminal import terminal_width
 
-    standings = standings_at_hand(experiments, out, results)
-    shown = markdown(standings, results) if as_markdown else terminal(standings, terminal_width(), details)
-    click.echo(shown, nl=False)
-    return passes(standings)
+    judgements = judge_experiments(experiments, out, results)
+    click.echo(terminal(judgements, terminal_width(), details), nl=False)
+    return passes(judgements)
 
 
 def _rerun(
@@ -107,8 +101,8 @@ def _rerun(
     from tempfile import TemporaryDirectory
 
     from kfeat.analysis.cells import summarise
-    from kfeat.analysis.comparisons import number_compared
-    from kfeat.analysis.standing import compare
+    from kfeat.analysis.comparisons import comparisons, number_compared
+    from kfeat.analysis.judgement import Judgement
     from kfeat.cli.progress import observer
     from kfeat.experiments.engine import Local
     from kfeat.experiments.run import run_trials
@@ -141,11 +135,14 @@ def _rerun(
         for one in experiments
     }
     tests = number_compared(cells.values(), published.values())
-    standings = [compare(one, cells[one.name], published[one.name], tests) for one in experiments]
-    for standing in standings:
-        if standing.cells:
-            click.echo(rerun_scoreboard(standing, terminal_width()))
-    return all(standing.passes for standing in standings)
+    judgements = []
+    for one in experiments:
+        compared = comparisons(cells[one.name], published[one.name], tests)
+        judgements.append(Judgement(one, cells[one.name], [], compared, []))
+    for judgement in judgements:
+        if judgement.cells:
+            click.echo(rerun_scoreboard(judgement, terminal_width()))
+    return all(judgement.passes for judgement in judgements)
 
 
 def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Trial]":

@@ -17,14 +17,12 @@ if TYPE_CHECKING:
 @click.argument("run_b", type=click.Path(path_type=Path))
 @options.out
 @options.results
-@click.option("--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @click.option("--fail-on-difference", is_flag=True,
               help="Exit with 1 if a score differs or if only one of the runs has a cell.")  # fmt: skip
 @click.pass_context
 def compare(
-    ctx: click.Context, run_a: Path, run_b: Path, out: Path, results: Path, form: str,
-    fail_on_difference: bool,
-) -> None:  # fmt: skip
+    ctx: click.Context, run_a: Path, run_b: Path, out: Path, results: Path, fail_on_difference: bool
+) -> None:
     """Compare RUN_A with RUN_B cell by cell: scores, kernel errors and times, with intervals.
 
     Each is a folder of rows, such as runs/adult_poly4 or results/adult_poly4, or a config. A config stands
@@ -34,13 +32,13 @@ def compare(
     and the equal scores are counted by experiment and solver.
     """
     from kfeat.analysis.two_runs import two_runs
-    from kfeat.render.comparison import as_json, render_two_runs
+    from kfeat.render.comparison import render_two_runs
     from kfeat.render.terminal import terminal_width
 
     if all(map(_has_many, (run_a, run_b))):
-        ctx.exit(_compare_many(run_a, run_b, form) and int(fail_on_difference))
+        ctx.exit(_compare_many(run_a, run_b) and int(fail_on_difference))
     found = two_runs(*(_rows(path, out, results) for path in (run_a, run_b)))
-    click.echo(as_json(found) if form == "json" else render_two_runs(found, terminal_width()))
+    click.echo(render_two_runs(found, terminal_width()))
     ctx.exit(int(fail_on_difference and found.differ))
 
 
@@ -51,23 +49,22 @@ def _has_many(path: Path) -> bool:
     return path.is_dir() and not (path / ROWS).exists() and bool(folders_with_rows(path))
 
 
-def _compare_many(a: Path, b: Path, form: str) -> bool:
+def _compare_many(a: Path, b: Path) -> bool:
     """Compare the same trials of two folders; return whether a score differs or only one folder has it."""
     import kfeat.experiments.measures  # noqa: F401 (they declare quantities)
     from kfeat.analysis.same_trials import same_trials
-    from kfeat.render.comparison import render_same_trials, same_trials_as_json
+    from kfeat.render.comparison import render_same_trials
     from kfeat.render.terminal import terminal_width
 
     found = same_trials(a, b)
-    shown = same_trials_as_json(found) if form == "json" else render_same_trials(found, terminal_width())
-    click.echo(shown)
+    click.echo(render_same_trials(found, terminal_width()))
     return any(one.equal < one.both or one.only_a or one.only_b for one in found)
 
 
 def _rows(path: Path, out: Path, results: Path) -> "list[Row]":
     """Return the rows of a folder or of a config; raises StoreError where there are none."""
     import kfeat.experiments.measures  # noqa: F401 (they declare quantities)
-    from kfeat.analysis.at_hand import rows_at_hand
+    from kfeat.analysis.judgement import own_or_published_rows
     from kfeat.experiments.load import load_experiment
     from kfeat.experiments.store import ROWS, read_rows
 
@@ -77,7 +74,7 @@ def _rows(path: Path, out: Path, results: Path) -> "list[Row]":
         raise StoreError(f"{path}: no such folder of rows, and no such config")
     else:
         experiment = load_experiment(path)
-        rows, place = rows_at_hand(experiment, out, results)
+        rows, place = own_or_published_rows(experiment, out, results)
         place = place / experiment.name
     if not any(row["status"] == "done" for row in rows):
         raise StoreError(f"{place}: no rows; name a folder with a {ROWS}, or a config that has been run")

@@ -18,19 +18,16 @@ import click
 from kfeat.cli import options
 from kfeat.cli.check import check
 from kfeat.cli.compare import compare
-from kfeat.cli.configs import configs
 from kfeat.cli.data import data
-from kfeat.cli.explain import explain
-from kfeat.cli.lists import kernels, maps, solvers
 from kfeat.cli.model import fit, info, predict, score
 from kfeat.cli.new import new
 from kfeat.cli.plan import plan
 from kfeat.cli.postponed import postpone
 from kfeat.cli.protocol import protocol
-from kfeat.cli.rows import rows
-from kfeat.cli.run import publish, report, run
-from kfeat.cli.schema import schema
-from kfeat.cli.site import site
+from kfeat.cli.reference import configs, kernels, maps, schema, solvers
+from kfeat.cli.report import publish, report, site
+from kfeat.cli.rows import explain, rows
+from kfeat.cli.run import run
 from kfeat.cli.tune import tune
 from kfeat.errors import KfeatError
 from kfeat.saying import plain_lines
@@ -63,6 +60,9 @@ class _Group(options.Group):
         logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING, handlers=[_ToStderr()])
         signal.signal(signal.SIGTERM, _terminated)
         postpone()
+        gc.set_threshold(
+            100_000
+        )  # rows are a million small objects, which Python would search again and again
         atexit.register(gc.freeze)  # otherwise Python searches for cycles at exit, for 0.1 s
         try:
             return super().invoke(ctx)

@@ -148,7 +148,7 @@ def predict(
     from kfeat.own.predicting import write_predictions
 
     chosen = {"predict": True, "decision_function": scores, "predict_proba": probabilities}
-    methods = [method for method, wanted in chosen.items() if wanted]
+    methods = [method for method, included in chosen.items() if included]
     if out is not None and out.exists() and any(one.exists() and out.samefile(one) for one in (data, file)):
         raise ModelError(f"{out}: is an input file; give another name with --out")
     model = load_model(file)

@@ -126,13 +126,6 @@ memory = click.option(
     "free memory.",
 )
 
-log = click.option(
-    "--log",
-    type=click.Path(path_type=Path, dir_okay=False),
-    metavar="FILE",
-    help="Append each event of the run to FILE as a line of JSON.",
-)
-
 _MOST_JOBS = 10_000  # each is a process
 
 

@@ -44,15 +44,15 @@ def plan(
     number, and run it again.
     """
     if to_settle:
-        from kfeat.analysis.at_hand import standings_at_hand
+        from kfeat.analysis.judgement import judge_experiments
         from kfeat.analysis.settling import prices
         from kfeat.render.settling import settling
         from kfeat.render.terminal import terminal_width
 
-        click.echo(settling(prices(standings_at_hand(experiments, out, results)), terminal_width()))
+        click.echo(settling(prices(judge_experiments(experiments, out, results)), terminal_width()))
         return
     if missing:
-        from kfeat.cli.missing import missing_lines
+        from kfeat.cli.plan_lines import missing_lines
 
         for line in missing_lines(experiments, out):
             click.echo(line)
@@ -70,14 +70,14 @@ def show_plans(
     experiments has data that cannot be fetched, it is left out with a message on standard error. If none
     remains, the exit status is 2.
     """
-    from kfeat.cli.expected import in_all
-    from kfeat.experiments.run import sharers_last
+    from kfeat.cli.plan_lines import in_all
+    from kfeat.experiments.run import dependencies_first
 
     seen: dict[str, set[str]] = {}  # the ids of the trials so far, by the name of the experiment
     whole: list[Estimate] = []
     left: list[Estimate] = []
     counted = shared = 0
-    for one in sharers_last(experiments):
+    for one in dependencies_first(experiments):
         try:
             expected, todo = _show_plan(one, out, results, access, again, time_limit, memory, only)
         except (DataError, DownloadError) as error:
@@ -85,8 +85,8 @@ def show_plans(
                 raise
             click.echo(f"kfeat: not counted: {plain_lines(f'{one.path}: {error}')}", err=True)
             continue
-        sharers = (seen.get(name, set()) for name in (one.name, *one.rows_from))
-        elsewhere = set().union(*sharers) & expected.keys()
+        row_sources = (seen.get(name, set()) for name in (one.name, *one.rows_from))
+        elsewhere = set().union(*row_sources) & expected.keys()
         counted, shared = counted + 1, shared + len(elsewhere)
         whole += [expected[identity] for identity in expected.keys() - elsewhere]
         left += [expected[identity] for identity in todo - elsewhere]
@@ -104,7 +104,7 @@ def _show_plan(
     memory: int | None, only: "Collection[str] | None",
 ) -> "tuple[dict[str, Estimate], set[str]]":  # fmt: skip
     """Show a line for the experiment and one per trial; return the estimates and the ids of trials to run."""
-    from kfeat.cli.expected import in_all, needs
+    from kfeat.cli.plan_lines import in_all, needs
     from kfeat.cli.progress import names
     from kfeat.experiments.estimates import estimates
     from kfeat.experiments.plan import pending

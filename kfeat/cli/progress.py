@@ -1,22 +1,24 @@
-"""Showing a run on stderr: bars (`bars`) on a terminal, plain lines elsewhere, nothing when quiet."""
+"""Showing a run on stderr: bars (`bars`) on a terminal, plain lines elsewhere, nothing when quiet.
+
+The time that a run has left is estimated from its trials, and corrected by those that have ended.
+"""
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
+from statistics import fmean
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from kfeat.cli.event_log import EventLog
-from kfeat.cli.time_left import TimeLeft
 from kfeat.data import Source
 from kfeat.experiments.component import in_words
 from kfeat.experiments.estimates import wall_seconds
 from kfeat.experiments.plan import Trial, dataset_name
+from kfeat.experiments.row import Row
 from kfeat.experiments.schedule import Event
-from kfeat.experiments.store import Row
 from kfeat.render.text import time
 from kfeat.saying import plain
 
@@ -24,35 +26,86 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 MINUTE = 60.0
+AROUND = 0.5  # seconds of a trial beside its work, such as for its data
+PRIOR = 1.0  # seconds that count as right estimates, before any trial has ended
+
+
+class TimeLeft:
+    """Estimates the seconds that a run has left.
+
+    A trial counts as its estimate plus `AROUND`, times the ratio of the actual to the expected time of the
+    trials that have ended. A trial without an estimate counts as the mean of the others.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._expected: dict[str, dict[str, float | None]] = {}  # by experiment and trial's id
+        self._began: dict[str, float] = {}
+        self._at_once = 1
+        self._planned = self._taken = PRIOR
+        self._mean: float | None = None
+
+    def tell(self, event: Event) -> None:
+        """Process an event."""
+        ids = [trial.id for trial in event.trials]
+        if event.what in ("expected", "begin"):
+            self._expected[event.experiment] = {key: event.expected[key].seconds for key in ids}
+            known = [one for each in self._expected.values() for one in each.values() if one is not None]
+            self._mean = fmean(known) if known else self._mean
+        elif event.what == "started":
+            self._began[ids[0]] = self._clock()
+            self._at_once = max(self._at_once, len(self._began))
+        elif event.what == "finished":
+            seconds = self._seconds(self._expected[event.experiment].pop(ids[0]))
+            if ids[0] in self._began:
+                self._planned += seconds
+                self._taken += self._clock() - self._began.pop(ids[0])
+        else:
+            self._expected.pop(event.experiment, None)
+            for key in ids:
+                self._began.pop(key, None)
+
+    def _seconds(self, expected: float | None) -> float:
+        return AROUND + (expected if expected is not None else self._mean or 0.0)
+
+    @property
+    def left(self) -> float | None:
+        """The seconds until all trials have ended, with as many at a time as so far; None if unknown."""
+        trials = [item for each in self._expected.values() for item in each.items()]
+        if trials and self._mean is None:
+            return None
+        now, factor = self._clock(), self._taken / self._planned
+        waiting = sum(self._seconds(one) for key, one in trials if key not in self._began) * factor
+        running = [
+            max(self._seconds(one) * factor - (now - self._began[key]), 0.0)
+            for key, one in trials
+            if key in self._began
+        ]
+        return max((waiting + sum(running)) / self._at_once, max(running, default=0.0))
 
 
 class Quiet:
-    """Follows a run without showing it, and can write each event to a log.
+    """Follows a run without showing it.
 
-    `time` estimates the time left, `failed` has the ids of trials that failed, and `told` the ids of trials
-    whose result was shown.
+    `time` estimates the time left, `failed` has the ids of trials that failed, and `reported` the ids of
+    trials whose result was shown.
     """
 
-    def __init__(self, log: Path | None = None, several: bool = False) -> None:
+    def __init__(self, several: bool = False) -> None:
         self.failed: set[str] = set()
-        self.told: set[str] = set()
+        self.reported: set[str] = set()
         self.time = TimeLeft()
         self._names: dict[str, str] = {}
         self._several = several
-        self._log = None if log is None else EventLog(log)
 
     def __enter__(self) -> Self:
-        """Open the log; raises StoreError where it cannot be written, before anything runs."""
-        if self._log:
-            self._log.open()
+        """Begin to show the run."""
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Write the error that ended the run to the log."""
-        if self._log:
-            self._log.close(error, self.time.left)
+        """End what shows the run."""
 
     def downloads(self) -> "Progress | None":
         """Return the display for the bars of downloads, if there is one."""
@@ -69,8 +122,6 @@ class Quiet:
             self._names |= names(event.trials)
         elif event.row is not None and event.row["status"] == "failed":
             self.failed.add(event.row["id"])
-        if self._log:
-            self._log.tell(event, self._names, self.time.left)
 
     def _of(self, event: Event) -> str:
         """Return the beginning of a line: the experiment, if there are several."""
@@ -80,8 +131,8 @@ class Quiet:
 class Lines(Quiet):
     """Writes a line per finished trial: for logs and pipes."""
 
-    def __init__(self, log: Path | None = None, several: bool = False) -> None:
-        super().__init__(log, several)
+    def __init__(self, several: bool = False) -> None:
+        super().__init__(several)
         self._counts: dict[str, tuple[int, int]] = {}  # by experiment: trials done, all trials
 
     def tell(self, event: Event) -> None:
@@ -94,7 +145,7 @@ class Lines(Quiet):
             click.echo(f"{self._of(event)}{planned}", err=True)
         elif event.row is not None:
             identity = event.row["id"]
-            self.told.add(identity)
+            self.reported.add(identity)
             done, planned_trials = self._counts[event.experiment]
             self._counts[event.experiment] = done + 1, planned_trials
             place, left = f"{self._of(event)}[{done + 1}/{planned_trials}]", self.time.left or 0.0
@@ -102,15 +153,15 @@ class Lines(Quiet):
             click.echo(f"{place} {self._names[identity]}: {outcome(event.row)}{others}", err=True)
 
 
-def observer(quiet: bool, log: Path | None = None, several: bool = False) -> Quiet:
-    """Return the observer of a run: silent, with bars on a terminal, or with lines; each can write a log."""
+def observer(quiet: bool, several: bool = False) -> Quiet:
+    """Return the observer of a run: silent, with bars on a terminal, or with lines."""
     if quiet:
-        return Quiet(log)
+        return Quiet()
     if not sys.stderr.isatty():
-        return Lines(log, several)
+        return Lines(several)
     from kfeat.cli.bars import Bars  # here, since it imports rich, which only a terminal needs
 
-    return Bars(log, several)
+    return Bars(several)
 
 
 def names(trials: Sequence[Trial]) -> dict[str, str]:

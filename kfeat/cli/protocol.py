@@ -16,14 +16,12 @@ if TYPE_CHECKING:
     from kfeat.experiments.worker import WorkerOptions
 
 
-SEARCHING = ("maps", "repeats", "jobs", "dry_run", "publish")  # options of a search
+SEARCHING = ("repeats", "jobs", "dry_run", "publish")  # options of a search
 
 
 @click.command()
 @selection.configs
-@click.option("--markdown", is_flag=True, help="Print Markdown.")
 @click.option("--search", is_flag=True, help="Try the alternatives of the switches, and rank the settings.")
-@click.option("--maps", metavar="A,B", help="Search with these maps only.")
 @click.option("--repeats", type=click.IntRange(min=1), default=2, show_default=True,
               help="In a search, repeat each map this often.")  # fmt: skip
 @options.jobs
@@ -35,8 +33,8 @@ SEARCHING = ("maps", "repeats", "jobs", "dry_run", "publish")  # options of a se
 @options.verbosity
 @click.pass_context
 def protocol(
-    ctx: click.Context, configs: tuple[Path, ...], overrides: tuple[str, ...], markdown: bool, search: bool,
-    maps: str | None, repeats: int, jobs: int, dry_run: bool, publish: bool, out: Path, results: Path,
+    ctx: click.Context, configs: tuple[Path, ...], overrides: tuple[str, ...], search: bool,
+    repeats: int, jobs: int, dry_run: bool, publish: bool, out: Path, results: Path,
     mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Print every switch of CONFIGS: its value, whether it is known, inferred or open, and the evidence.
@@ -62,27 +60,22 @@ def protocol(
     files = selection.config_files(configs)
     experiments = [load_experiment(file, overrides) for file in files]
     if not search:
-        style, width = ("markdown", None) if markdown else ("terminal", terminal_width())
-        click.echo("\n\n".join(render_switches(experiment, style, width) for experiment in experiments))
+        click.echo("\n\n".join(render_switches(experiment, terminal_width()) for experiment in experiments))
         return
     how = WorkerOptions(debug=bool(ctx.meta.get("kfeat.debug")), mirror=mirror, offline=offline)
-    names = selection.map_names(maps)
     # All of them before the first trial, so that no error appears only after hours.
-    spaces = [
-        _space(load_experiment(file, overrides, repeats=repeats, maps=names, exact=False), how)
-        for file in files
-    ]
+    spaces = [_space(load_experiment(file, overrides, repeats=repeats, exact=False), how) for file in files]
     if dry_run:
         _show(spaces, out)
         return
     where = results if publish else None
     options.keeps("finished trials are kept, and the same command continues")
-    failed = [_search(space, out, where, how, jobs, quiet, markdown) for space in spaces]
+    failed = [_search(space, out, where, how, jobs, quiet) for space in spaces]
     ctx.exit(int(any(failed)))
 
 
 def _space(experiment: "Experiment", how: "WorkerOptions") -> "Search":
-    from kfeat.experiments.fingerprints import fingerprints
+    from kfeat.experiments.run import fingerprints
     from kfeat.experiments.search import search_space
 
     return search_space(experiment, fingerprints(experiment, mirror=how.mirror, offline=how.offline))
@@ -98,9 +91,8 @@ def _show(spaces: "list[Search]", out: Path) -> None:
 
 
 def _search(
-    search: "Search", out: Path, results: Path | None, how: "WorkerOptions",
-    jobs: int, quiet: bool, markdown: bool,
-) -> bool:  # fmt: skip
+    search: "Search", out: Path, results: Path | None, how: "WorkerOptions", jobs: int, quiet: bool
+) -> bool:
     """Run what is missing, write the ranking and show it; return whether a trial failed."""
     from kfeat.analysis.ranking import ranked
     from kfeat.cli.progress import observer
@@ -115,14 +107,13 @@ def _search(
     folder = out / search.experiment.name / FOLDER
     write_ranking(search, found, folder)
     details = logging.getLogger("kfeat").isEnabledFor(logging.INFO)
-    style, width = ("markdown", None) if markdown else ("terminal", terminal_width())
-    click.echo(render_ranking(search, found, style, details, width))
-    click.echo(f"ranking: {folder}/", err=markdown)
+    click.echo(render_ranking(search, found, "terminal", details, terminal_width()))
+    click.echo(f"ranking: {folder}/")
     failures = {row["id"]: row for item in found for cell in item.cells for row in cell.failed}
     for key, row in failures.items():
-        if key not in observing.told:
+        if key not in observing.reported:
             click.echo(plain(f"kfeat: trial {key} failed: {row['reason']}"), err=True)
     if results is not None:
         number = publish_search(search, found, rows, results)
-        click.echo(f"{number} rows -> {results / search.experiment.name / FOLDER}/", err=markdown)
+        click.echo(f"{number} rows -> {results / search.experiment.name / FOLDER}/")
     return bool(failures)

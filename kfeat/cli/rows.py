@@ -1,19 +1,16 @@
-"""`kfeat rows`: show the rows of configs one by one, and merge the rows of several folders."""
+"""`kfeat rows` and `kfeat explain`: show rows one by one, merge folders of rows, and explain one trial."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kfeat.cli import options, selection
-from kfeat.errors import StoreError
-from kfeat.saying import plain
+from kfeat.errors import ConfigError, StoreError
+from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
     from kfeat.experiments.load import Experiment
-
-Access = dict[str, Any]
 
 
 class _Rows(options.Group):
@@ -35,18 +32,18 @@ def rows() -> None:
 
 
 @rows.command()
-@selection.selects_experiments
+@selection.shows_experiments
 @options.out
 @options.results
 @click.option("--where", "conditions", multiple=True, metavar="KEY=VALUE",
               help="Show only rows with this value, or one of a list: --where map=tensor_sketch, --where "
                    "'map.n_components=[200, 500]'; any column is a key; repeatable.")  # fmt: skip
-@click.option("--format", "form", type=click.Choice(["table", "csv", "parquet", "jsonl"]), default="table",
+@click.option("--format", "form", type=click.Choice(["table", "csv", "jsonl"]), default="table",
               show_default=True,
               help="The table omits what all rows share; the others have every column.")  # fmt: skip
 def show(
-    experiments: "list[Experiment]", access: Access, quiet: bool, out: Path, results: Path,
-    conditions: tuple[str, ...], form: str,
+    experiments: "list[Experiment]", quiet: bool, out: Path, results: Path, conditions: tuple[str, ...],
+    form: str,
 ) -> None:  # fmt: skip
     """Show the rows of CONFIGS, one line each: every parameter, every quantity, and how it was run.
 
@@ -54,7 +51,7 @@ def show(
     share is shown once. Rows of trials that a config does not plan are left out; give --set and the other
     options with which they were run to include them.
     """
-    from kfeat.analysis.at_hand import rows_at_hand
+    from kfeat.analysis.judgement import own_or_published_rows
     from kfeat.analysis.records import record
     from kfeat.experiments.selectors import chosen
     from kfeat.experiments.store import worth
@@ -63,7 +60,7 @@ def show(
 
     found: dict[str, Any] = {}
     for one in experiments:
-        its_rows, place = rows_at_hand(one, out, results)
+        its_rows, place = own_or_published_rows(one, out, results)
         if its_rows and place == results and not quiet:
             click.echo(f"kfeat: {one.name}: the published rows of {results}", err=True)
         for row in its_rows:
@@ -72,8 +69,6 @@ def show(
     if not found:
         names = selection.listed(experiments)
         raise StoreError(f"no rows of {names} in {out} and {results}; `kfeat run` makes them")
-    if form == "parquet" and sys.stdout.isatty():
-        raise StoreError("Parquet is not text for a terminal; write it to a file with > rows.parquet")
     records = chosen([record(row) for row in found.values()], conditions)
     click.echo(render_rows(records, form, terminal_width()), nl=False)
 
@@ -95,3 +90,36 @@ def merge(folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
     for name, merged in merge_rows(folders, into).items():
         if not quiet:
             click.echo(plain(f"{into / name}: {merged}"))
+
+
+@click.command()
+@click.argument("identity", metavar="ID")
+@click.argument("configs", nargs=-1, type=click.Path(path_type=Path))
+@options.out
+@options.results
+@options.verbosity
+def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, quiet: bool) -> None:
+    """Show everything about the trial with this ID, or with an id that begins with it.
+
+    This includes the configs that plan the trial (among CONFIGS, by default those in configs/); its cell in
+    their tables; the printed numbers and claims that use this cell, with verdicts; its scores, seconds,
+    parameters, learnt values, machine and commit; and the command that runs exactly this trial.
+    """
+    from kfeat.analysis.explanation import explain as explained
+    from kfeat.experiments.load import load_experiment
+    from kfeat.render.rows import render_explanation
+    from kfeat.render.terminal import terminal_width
+
+    if not identity.strip():
+        raise ConfigError("expected the beginning of a trial's id; `kfeat plan` and `kfeat rows` show ids")
+    paths = configs or tuple(path for path in (Path("configs"),) if path.is_dir())
+    experiments = []
+    for file in selection.config_files(paths):
+        try:
+            experiments.append(load_experiment(file))
+        except ConfigError as error:  # a wrong config that was not named must not prevent the answer
+            if configs:
+                raise
+            click.echo(plain_lines(f"kfeat: skipped: {error}"), err=True)
+    found = explained(identity.strip(), experiments, out, results)
+    click.echo(render_explanation(found, out, terminal_width()))

@@ -1,4 +1,4 @@
-"""The commands that run trials, draw tables and publish rows: run, report, publish."""
+"""`kfeat run`: run the trials of configs, and show their tables."""
 
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -10,8 +10,7 @@ import click
 
 from kfeat.cli import options, selection
 from kfeat.cli.plan import show_plans
-from kfeat.cli.schema import show_configs
-from kfeat.errors import DataError, DownloadError, EngineError, KfeatError, StoreError
+from kfeat.errors import DataError, DownloadError, EngineError, KfeatError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
@@ -49,39 +48,30 @@ Access = dict[str, Any]
     metavar="ID",
     help="Run only trials whose id begins with ID; `kfeat plan` shows ids; repeatable.",
 )
-@options.log
 @click.option("--dry-run", is_flag=True, help="Show the plan, and run nothing.")
-@click.option("--print-config", is_flag=True,
-              help="Show each config with includes, options, defaults and grids filled in, and run nothing. "
-              "The output is a config of the same trials.")  # fmt: skip
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
     results: Path, engine: "Callable[..., AbstractContextManager[Engine]]", memory: int | None, threads: int,
     force: bool, retime: bool, timed_runs: int | None, time_limit: float | None, prefixes: tuple[str, ...],
-    log: Path | None, dry_run: bool, print_config: bool,
+    dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
     You can stop it at any time: finished trials are kept, and the same command continues from there.
     """
     from kfeat.cli.progress import observer
-    from kfeat.experiments.run import sharers_last
+    from kfeat.experiments.run import dependencies_first
     from kfeat.experiments.worker import WorkerOptions
 
     if bool(timed_runs) + retime + force > 1:
         raise click.UsageError("--timed-runs N, --retime and --force exclude each other; keep one")
-    if print_config:
-        if prefixes:
-            raise click.UsageError("--print-config shows whole configs; leave --only out")
-        show_configs(experiments)
-        return
     again: Again = timed_runs or ("everything" if force else "untimed" if retime else "nothing")
     limit = inf if time_limit is None else time_limit
     only = None
     if prefixes:
         experiments, only = _named(experiments, prefixes, access)
-    experiments = sharers_last(experiments)
+    experiments = dependencies_first(experiments)
     if dry_run:
         show_plans(experiments, out, results, access, again, limit, memory, only)
         return
@@ -96,7 +86,7 @@ def run(
         if len(experiments) > 1 and not quiet:
             order = "all are planned and their data fetched before the first trial runs"
             click.echo(f"{len(experiments)} configs: {order}", err=True)
-        with observer(quiet, log, several=len(experiments) > 1) as watching:
+        with observer(quiet, several=len(experiments) > 1) as watching:
             status = _run_all(experiments, out, results, ready, again, watching, only)
     ctx.exit(status)
 
@@ -150,8 +140,8 @@ def _named(
 
     If there are several experiments, those whose data cannot be fetched are skipped with a message.
     """
-    from kfeat.experiments.by_id import ids_beginning
     from kfeat.experiments.run import planned
+    from kfeat.experiments.selectors import ids_beginning
 
     plans: list[tuple[Experiment, set[str]]] = []
     for one in experiments:
@@ -173,71 +163,22 @@ def _show(
 
     With `only`, the table has just the cells of these trials, with all of their rows.
     """
-    from kfeat.render.files import cells_at_hand, update_report
-    from kfeat.render.notes import closing_line, untold
+    from kfeat.render.files import cells_below, update_report
+    from kfeat.render.notes import closing_line, unreported
     from kfeat.render.table import render
     from kfeat.render.terminal import terminal_width
 
-    cells = cells_at_hand(experiment, out, trials)
+    cells = cells_below(experiment, out, trials)
     if only is not None:
         cells = [cell for cell in cells if any(trial.id in only for trial in cell.trials)]
         experiment = replace(experiment, changed=True)
     files = update_report(experiment, out, trials)
     click.echo(render(experiment, cells, "terminal", terminal_width()))
     click.echo(plain(files))
-    for line in untold(cells, watching.told):
+    for line in unreported(cells, watching.reported):
         click.echo(plain(f"kfeat: {line}"), err=True)
     if closing := closing_line(cells):
         click.echo(plain(closing))
     before = any(only is None or row["id"] in only for cell in cells for row in cell.failed)
     # A trial that failed now may have a better row from before, which is kept.
     return before or any(trial.id in watching.failed for trial in trials)
-
-
-@click.command()
-@selection.selects_experiments
-@options.out
-def report(experiments: "list[Experiment]", access: Access, quiet: bool, out: Path) -> None:
-    """Draw the tables and figures of CONFIGS again from existing rows; run nothing.
-
-    They show the whole config. With --maps, --set, --repeats or --no-exact the terminal shows only that part.
-    """
-    from kfeat.render.files import cells_at_hand, update_report
-    from kfeat.render.table import render
-    from kfeat.render.terminal import terminal_width
-
-    for experiment in experiments:
-        cells = cells_at_hand(experiment, out)
-        if not any(cell.there for cell in cells):
-            raise StoreError(
-                f"{out / experiment.name}: no rows yet; `kfeat run {experiment.path}` makes them"
-            )
-        update_report(experiment, out, anew=True)
-        if not quiet:
-            click.echo(render(experiment, cells, "terminal", terminal_width()))
-
-
-@click.command()
-@selection.selects_whole_experiments
-@options.out
-@options.results
-@click.option("--partial", is_flag=True, help="Publish what is done, even if trials are missing.")
-def publish(experiments: "list[Experiment]", quiet: bool, out: Path, results: Path, partial: bool) -> None:
-    """Copy the rows of CONFIGS to results/, with their tables and figures; every trial must be done.
-
-    Either all of CONFIGS are published or none of them.
-    """
-    from kfeat.experiments.fingerprints import plan_from_rows
-    from kfeat.experiments.run import rows_of
-    from kfeat.render.files import publish as copy
-
-    plans = [(one, plan_from_rows(one, rows_of(one, out).values())) for one in experiments]
-    for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
-        click.echo(f"{number} rows -> {results / experiment.name}/")
-        rows = rows_of(experiment, results).values()
-        if changed := sum(str(row["environment"]["commit"]).endswith("+") for row in rows):
-            click.echo(
-                f"kfeat: {changed} of the rows of {experiment.name} come from a changed source tree (their "
-                "commit ends with +), so the same program cannot be run again; commit, and run them again",
-                err=True,
-            )

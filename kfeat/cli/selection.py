@@ -45,10 +45,15 @@ chooses_method = options(overrides, _maps, _no_exact)
 
 
 def selects_experiments(command: Command) -> Command:
-    """Give a command CONFIGS and the options that change them; it receives the list `experiments`.
+    """Give a command CONFIGS, options that change them and those of data; it gets `experiments` and `access`.
 
-    A folder stands for all configs below it. The command receives `access` too: mirror and offline.
+    A folder stands for all configs below it. `access` has the mirror and whether the network is forbidden.
     """
+    return shows_experiments(_with_access(command))
+
+
+def shows_experiments(command: Command) -> Command:
+    """Give a command that reads no data CONFIGS and the options that change them, as `experiments`."""
     return _configs(required=True)(_with_experiments(command))
 
 
@@ -69,8 +74,8 @@ def selects_whole_experiments(command: Command) -> Command:
 
 
 def selects_experiments_or_all(command: Command) -> Command:
-    """Give a command the same and --all, received as `every`; with it CONFIGS are configs/ by default."""
-    inner = _with_experiments(command)
+    """Like `selects_experiments`, and --all as `every`; with it CONFIGS are configs/ by default."""
+    inner = _with_experiments(_with_access(command))
 
     @_configs(required=False)
     @click.option("--all", "every", is_flag=True, help="Show the scoreboard of CONFIGS, by default configs/.")
@@ -83,9 +88,17 @@ def selects_experiments_or_all(command: Command) -> Command:
     return with_all
 
 
+def _with_access(command: Command) -> Command:
+    @access
+    @wraps(command)
+    def with_access(*given: Any, mirror: str | None, offline: bool, **others: Any) -> Any:
+        return command(*given, access={"mirror": mirror, "offline": offline}, **others)
+
+    return with_access
+
+
 def _with_experiments(command: Command) -> Command:
     @_changes
-    @access
     @verbosity
     @wraps(command)
     def with_experiments(
@@ -94,8 +107,6 @@ def _with_experiments(command: Command) -> Command:
         repeats: int | None,
         maps: str | None,
         no_exact: bool,
-        mirror: str | None,
-        offline: bool,
         **others: Any,
     ) -> Any:
         from kfeat.experiments.load import load_experiment
@@ -105,7 +116,7 @@ def _with_experiments(command: Command) -> Command:
             load_experiment(file, overrides, repeats=repeats, maps=names, exact=not no_exact)
             for file in config_files(configs)
         ]
-        return command(experiments, access={"mirror": mirror, "offline": offline}, **others)
+        return command(experiments, **others)
 
     return with_experiments
 

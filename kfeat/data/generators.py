@@ -17,7 +17,7 @@ MOST_VALUES = 2_000_000_000  # 16 GB
 
 
 class Generator(Model):
-    """n rows of d features, drawn from `seed`, with labels +1 and -1 by default and no test rows."""
+    """n rows of d features, drawn from `seed`, with labels +1 and -1 and no test rows."""
 
     algorithm_version: ClassVar[int] = 1
 
@@ -84,19 +84,7 @@ class Quadric(Generator):
         return self
 
 
-class Sectors(Generator):
-    """Points of the standard normal distribution in R^d, each in the class c with the largest <w_c, x>.
-
-    The w_c are drawn from the standard normal distribution too. Labels are 0 to `classes` - 1.
-    """
-
-    name: Literal["sectors"]
-    classes: Annotated[int, Ge(2), Lt(1001)] = 3
-
-
-GeneratorSource: TypeAlias = Annotated[
-    UnitBall | Normal | Dense | Quadric | Sectors, Field(discriminator="name")
-]
+GeneratorSource: TypeAlias = Annotated[UnitBall | Normal | Dense | Quadric, Field(discriminator="name")]
 
 
 def unit_ball(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -134,17 +122,11 @@ def quadric_labels(spec: Any, X: NDArray[np.float64], rng: np.random.Generator) 
     return np.where(rng.random(spec.n) < spec.noise, -y, y)
 
 
-def sector_labels(spec: Any, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the number of the largest of `classes` random linear forms of each row."""
-    return np.argmax(X @ rng.standard_normal((spec.d, spec.classes)), axis=1).astype(np.int64)
-
-
 GENERATORS: dict[str, tuple[Callable[..., NDArray[np.float64]], Callable[..., NDArray[np.int64]]]] = {
     "unit_ball": (unit_ball, linear_labels),
     "normal": (normal, linear_labels),
     "dense": (dense, linear_labels),
     "quadric": (centred_cube, quadric_labels),
-    "sectors": (normal, sector_labels),
 }
 
 

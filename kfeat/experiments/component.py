@@ -171,6 +171,7 @@ def _read_within(annotation: Any) -> Any:
     return Union[parts] if origin is UnionType else origin[parts]  # noqa: UP007 (of a tuple)
 
 
+@cache
 def registries() -> dict[str, Mapping[str, Any]]:
     """Return the classes by their names in a config, for each part of a trial."""
     # Imported here: they load scikit-learn, which would delay the report of a YAML error.

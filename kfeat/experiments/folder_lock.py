@@ -11,7 +11,7 @@ from filelock import FileLock, Timeout
 from kfeat.saying import plain
 
 LOCK, HOLDER = ".lock", ".lock.holder"
-TOLD_AGAIN = 600.0  # seconds after which a waiting process repeats its message
+SECONDS_BETWEEN_MESSAGES = 600.0  # seconds after which a waiting process repeats its message
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ class FolderLock:
                     "%s: another kfeat (%s) is running this experiment; waiting until it has ended "
                     "(Ctrl-C ends the waiting)", self._folder, self._holder()
                 )  # fmt: skip
-                patience = TOLD_AGAIN
+                patience = SECONDS_BETWEEN_MESSAGES
         try:
             (self._folder / HOLDER).write_text(f"process {os.getpid()} on {socket.gethostname()}\n")
         except OSError:

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 from annotated_types import Ge, MinLen
-from pydantic import AfterValidator, BaseModel, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, ValidationError, ValidationInfo, field_validator
 
 from kfeat.data import Source
 from kfeat.data.registry import registry
@@ -111,7 +111,6 @@ class Experiment:
 
     name: str
     path: Path
-    keys: Mapping[str, Any] = field(compare=False, repr=False)  # of the file, before validation
     settings: Sequence[Setting]
     title: str
     seed: int
@@ -129,36 +128,6 @@ class Experiment:
         """Return the datasets of all settings, each once."""
         return list(dict.fromkeys(source for setting in self.settings for source in setting.datasets))
 
-    def resolved(self) -> dict[str, Any]:
-        """Return the keys of a config of the same trials in which all grids and defaults are written out.
-
-        Each point of a grid is its own item, and each kernel, map and solver has all of its parameters.
-        `reported`, `claims`, `switches`, `table` and `figure` are taken from the file and its include.
-        """
-        settings = []
-        for setting in self.settings:
-            keys = _as_keys(setting)
-            keys["solvers"] = {role: items for role, items in keys["solvers"].items() if items}
-            settings.append({key: value for key, value in keys.items() if value})
-        own = {*SHARED, "settings", "title", "seed"}
-        rest = {key: value for key, value in self.keys.items() if key not in own}
-        what = settings[0] if len(settings) == 1 else {"settings": settings}
-        return {"title": self.title, "seed": self.seed, **what, **rest}
-
-
-def _as_keys(value: Any) -> Any:
-    """Return a part of a setting as keys of a config, without null values."""
-    if isinstance(value, list | tuple):
-        return [_as_keys(item) for item in value]
-    if isinstance(value, Component):
-        found = {"name": value.name, "label": value.label, **value.parameters}
-    elif isinstance(value, BaseModel):
-        fields = sorted(type(value).model_fields.items(), key=lambda field: field[0] != "name")
-        found = {field.alias or name: getattr(value, name) for name, field in fields}
-    else:
-        return value
-    return {key: _as_keys(item) for key, item in found.items() if item is not None}
-
 
 def load_experiment(
     path: Path,
@@ -175,7 +144,7 @@ def load_experiment(
     file = read_file(path)
 
     def typed(some: Sequence[str]) -> tuple[Experiment, Experiment]:
-        raw = deepcopy(file)
+        raw = deepcopy(file) if some else file
         for override in some:
             apply_override(raw, override, SHARED)
         whole = _typed(raw, path, repeats)
@@ -214,7 +183,7 @@ def _typed(file: Document, path: Path, repeats: int | None) -> Experiment:
         found = ExperimentFile.model_validate(keys, context=place)
     except ValidationError as error:
         raise config_error(error, ExperimentFile, file, path) from None
-    return Experiment(experiment_name(place), path, file.value, **dict(found))
+    return Experiment(experiment_name(place), path, **dict(found))
 
 
 def _selected(

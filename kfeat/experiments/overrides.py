@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
+from functools import cache
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -22,7 +23,7 @@ def read_file(path: Path) -> Document:
     if "include" not in own.value:
         return own
     del own.lines["include"]
-    shared = read_mapping(_beside(path, own.value.pop("include")))
+    shared = _included(_beside(path, own.value.pop("include")))
     if "include" in shared.value:
         place = shared.place_of(["include"])
         raise ConfigError(f"{place}, include: an included file cannot include another")
@@ -34,6 +35,20 @@ def read_file(path: Path) -> Document:
         if key in shared.value and isinstance(mine, kind):
             _complete(mine, own.lines[key][1], value, shared.lines[key][1])
     return Document({**shared.value, **own.value}, {**shared.lines, **own.lines})
+
+
+def _included(path: Path) -> Document:
+    """Return an included file; one that many configs include is parsed once."""
+    try:
+        status = path.stat()
+    except OSError:
+        return read_mapping(path)  # which says what is wrong
+    return _parsed(path, status.st_mtime_ns, status.st_size)
+
+
+@cache
+def _parsed(path: Path, changed: int, size: int) -> Document:
+    return read_mapping(path)
 
 
 def _complete(mine: Any, my_lines: Lines, others: Any, other_lines: Lines) -> None:

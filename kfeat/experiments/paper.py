@@ -157,11 +157,6 @@ class Reported(Strict):
         return max(number.slack or self.slack, 2 * (number.sd or 0.0))
 
 
-def reported_number(reported: Reported | None, trial: "Trial") -> ReportedNumber | None:
-    """Return the printed score of the trial's cell; raises ConfigError if there are several."""
-    return reported_numbers(reported, trial).get(SCORE)
-
-
 def reported_numbers(reported: Reported | None, trial: "Trial") -> dict[str, ReportedNumber]:
     """Return the printed numbers of the trial's cell by quantity; raises ConfigError if two have the same."""
     found: dict[str, ReportedNumber] = {}

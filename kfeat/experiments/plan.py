@@ -15,13 +15,14 @@ from pydantic import ValidationError
 from kfeat.data import Protocol, Source
 from kfeat.data.generators import Generator
 from kfeat.experiments.component import Component
-from kfeat.experiments.features import Memory
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.store import ended
 
 if TYPE_CHECKING:
     from kfeat.experiments.load import Experiment
 
+# How a trial runs. This is not part of its identity: its numbers are the same up to rounding.
+Memory = Literal["in_core", "out_of_core"]
 # Which finished trials run again; a number N: untimed ones, until each cell has N timed runs.
 Again = Literal["nothing", "untimed", "everything"] | int
 

@@ -8,7 +8,7 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.yaml_file import Document
-from kfeat.parameters import TOLD, describe, did_you_mean
+from kfeat.parameters import OWN_SENTENCE, describe, did_you_mean
 
 KeyPath: TypeAlias = Sequence[str | int]
 
@@ -19,7 +19,7 @@ def refuse(problems: Iterable[tuple[KeyPath, str]]) -> ValidationError:
         "an experiment",
         [
             InitErrorDetails(
-                type=PydanticCustomError(TOLD, "{text}", {"text": text}), loc=tuple(path), input=0
+                type=PydanticCustomError(OWN_SENTENCE, "{text}", {"text": text}), loc=tuple(path), input=0
             )
             for path, text in problems
         ],

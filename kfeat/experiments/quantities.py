@@ -119,15 +119,9 @@ def score_of(row: Row) -> Quantity | None:
 
 def known_parameters(part: str) -> frozenset[str]:
     """Return the names of the parameters that kernels, maps, solvers or measures have."""
-    from kfeat.experiments.measures import MEASURES
-    from kfeat.kernels import KERNELS
-    from kfeat.maps import MAPS
-    from kfeat.solvers import SOLVERS
+    from kfeat.experiments.component import registries
 
-    registries: dict[str, Mapping[str, Any]] = {
-        "kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES,
-    }  # fmt: skip
-    models = (parameter_model(cls) for cls in registries[part].values())
+    models = (parameter_model(cls) for cls in registries()[part].values())
     return frozenset(name for model in models for name in model.model_fields)
 
 
@@ -137,7 +131,7 @@ def at(*path: str, factor: float = 1.0) -> Read:
     def read(row: Row) -> float | None:
         value: Any = row
         for key in path:
-            value = value.get(key) if isinstance(value, Mapping) else None
+            value = value.get(key) if isinstance(value, dict) else None
         return _number(value, factor)
 
     return read
@@ -212,7 +206,6 @@ declare(
     Quantity("share", "share of mapping in the time", derive=lambda of: _ratio(of("map"), of("fit"))),
     Quantity("n_components", "number of random features D", at("map", "n_components"), spec=".0f"),
     Quantity("n_features", "dimension d", at("n_features"), spec=".0f"),
-    Quantity("classes", "number of classes", at("source", "classes"), spec=".0f", note="of generated data"),
     Quantity("n_train", "training rows", at("n_train"), spec=".0f"),
     Quantity("n_test", "test rows", at("n_test"), spec=".0f"),
     Quantity("live", "live features", at("columns", "live"), spec=".0f"),

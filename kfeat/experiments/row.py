@@ -12,19 +12,19 @@ from collections.abc import Iterator
 from functools import cache
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NotRequired
 
 import yaml
 from annotated_types import Ge, Le, Lt, MinLen
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import from_json
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+from typing_extensions import TypedDict
 
 from kfeat.errors import StoreError
-from kfeat.experiments.quantities import score_of
+from kfeat.experiments.quantities import PARTS, score_of
 from kfeat.parameters import describe
 
 SCHEMA = 2
-PARTS = ("kernel", "map", "solver", "measure")
 MAX_SHOWN = 200  # the longest message about a field, whose value may have any length
 
 Row = dict[str, Any]
@@ -40,10 +40,10 @@ class DamagedLineError(ValueError):
     """A line is not a JSON object: it was cut, glued to another or overwritten."""
 
 
-class _Part(BaseModel):
+class _Part(TypedDict):
     """A part of a row; other keys are allowed, conversions of types are not."""
 
-    model_config = ConfigDict(strict=True, extra="allow", frozen=True, defer_build=True)
+    __pydantic_config__ = ConfigDict(strict=True, extra="allow")  # type: ignore[misc]
 
 
 class _Component(_Part):
@@ -51,7 +51,10 @@ class _Component(_Part):
     version: Count
 
 
-class _Packages(_Part):
+class _Packages(BaseModel):
+    """The versions of the packages, kfeat's among them."""
+
+    model_config = ConfigDict(strict=True, extra="allow", defer_build=True)
     __pydantic_extra__: dict[str, str]
     kfeat: str
 
@@ -62,7 +65,7 @@ class _Environment(_Part):
     processor: str
     cores: Count | None
     commit: str | None
-    host: str | None = None  # missing in older rows
+    host: NotRequired[str | None]  # missing in older rows
     packages: _Packages
 
 
@@ -99,8 +102,8 @@ class _Header(_Part):
     protocol: dict[str, Any]
     kernel: _Component
     map: _Component | None
-    solver: _Component | None = None
-    measure: _Component | None = None
+    solver: NotRequired[_Component | None]
+    measure: NotRequired[_Component | None]
     repeat: Count
     seed: Count | None
     seeds: dict[str, Count]
@@ -118,15 +121,15 @@ class _Done(_Header):
     timed: bool
     seconds: Annotated[dict[str, _Phase], MinLen(1)]
     learnt: dict[str, dict[str, float]]
-    solve: dict[str, Any] | None = None
+    solve: NotRequired[dict[str, Any] | None]
     columns: _Columns | None
     peak_memory_mb: Annotated[float, Ge(0)] | None
-    predictions: str = ""
-    accuracy: Annotated[float, Ge(0), Le(1)] = 0.0
-    relative_error: Score = 0.0
-    kernel_error: _KernelError = cast(_KernelError, None)
-    mean_square: Score = 0.0
-    bound_ratio: Score = 0.0
+    predictions: NotRequired[str]
+    accuracy: NotRequired[Annotated[float, Ge(0), Le(1)]]
+    relative_error: NotRequired[Score]
+    kernel_error: NotRequired[_KernelError]
+    mean_square: NotRequired[Score]
+    bound_ratio: NotRequired[Score]
 
 
 class _Failed(_Header):
@@ -138,10 +141,18 @@ class _Stopped(_Header):
     limit_s: Seconds
     threads: Count
     timed: bool
-    phase: str | None = None  # in which it was stopped; missing in older rows
+    phase: NotRequired[str | None]  # in which it was stopped; missing in older rows
 
 
-_MODELS: dict[str, type[_Header]] = {"done": _Done, "failed": _Failed, "stopped": _Stopped}
+_KINDS: dict[str, Any] = {"done": _Done, "failed": _Failed, "stopped": _Stopped}
+
+
+@cache
+def _checker(status: str) -> TypeAdapter[Any]:
+    """Return what checks rows of this status: their fields and types, without making objects of them."""
+    return TypeAdapter(_KINDS[status])
+
+
 _SCORES = {"accuracy", "relative_error"}  # of a solver's row
 
 
@@ -223,11 +234,11 @@ def check_row(row: Row) -> None:
 
 def _problems(row: Row) -> Iterator[str]:
     status = row.get("status")
-    if not isinstance(status, str) or status not in _MODELS:
-        yield f"status: expected one of {', '.join(_MODELS)} (got {status!r})"
+    if not isinstance(status, str) or status not in _KINDS:
+        yield f"status: expected one of {', '.join(_KINDS)} (got {status!r})"
         return
     try:
-        _MODELS[status].model_validate(row)
+        _checker(status).validate_python(row)
     except ValidationError as error:
         yield from (describe(problem) for problem in error.errors())
         return
@@ -247,9 +258,7 @@ def _score_problems(row: Row) -> Iterator[str]:
         yield f"measure.name: expected one of {', '.join(MEASURES)} (got {measure['name']!r})"
         return
     allowed = MEASURES[measure["name"]].keys if measure else _SCORES
-    found = {
-        key for keys in (_SCORES, *(one.keys for one in MEASURES.values())) for key in keys if key in row
-    }
+    found = row.keys() & _SCORES.union(*(one.keys for one in MEASURES.values()))
     if not found or not found <= allowed or not (measure or len(found) == 1):
         yield f"expected one score, {' or '.join(sorted(allowed))} (got {', '.join(sorted(found)) or 'none'})"
     elif score_of(row) is None:
@@ -259,12 +268,12 @@ def _score_problems(row: Row) -> Iterator[str]:
 
 
 def _is_finite(row: Row) -> bool:
-    """Return whether all numbers of a row are finite; the JSON encoder checks this faster than a loop."""
+    """Return whether all numbers of a row are certainly finite; an encoder in Rust is faster than a loop."""
     try:
-        json.dumps(row, allow_nan=False)
-    except (TypeError, ValueError):
+        text = to_json(row, inf_nan_mode="constants")
+    except ValueError:
         return False
-    return True
+    return b"NaN" not in text and b"Infinity" not in text
 
 
 def _not_finite(value: Any, place: str = "") -> Iterator[str]:

@@ -1,19 +1,27 @@
-"""Running experiments: their plans, their rows, and running pending trials."""
+"""Experiments as plans and rows, and running the trials that are pending.
 
-from collections.abc import Callable, Collection, Generator, Sequence
+The content of each dataset is hashed for a run; for a report the hash is taken from the rows, if possible.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from kfeat.errors import ConfigError
+from kfeat.data import Source, fingerprint, load_raw
+from kfeat.data.registry import entry
+from kfeat.data.sources import FileSource
+from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.engine import Engine
-from kfeat.experiments.fingerprints import fingerprints
-from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.experiments.plan import Again, Trial, plan
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.plan import Again, Trial, dataset_name, described, plan
 from kfeat.experiments.row import Row
 from kfeat.experiments.schedule import Observer, Part, Scheduler
+from kfeat.experiments.setting import check_tasks, known_task
 from kfeat.experiments.store import gathered_rows, read_rows
+from kfeat.saying import say_once
 
 
 def planned(experiment: Experiment, **access: Any) -> list[Trial]:
@@ -21,24 +29,99 @@ def planned(experiment: Experiment, **access: Any) -> list[Trial]:
     return plan(experiment, fingerprints(experiment, **access))
 
 
+def fingerprints(experiment: Experiment, **access: Any) -> dict[Source, str]:
+    """Return the content hash of each dataset; data without a pinned hash are fetched and read.
+
+    Raises ConfigError if a solver is for another task than the data.
+    """
+    check_tasks(experiment.settings, lambda source: known_task(source) or load_raw(source, **access).task)
+    return {
+        source: fingerprint(source) or load_raw(source, **access).fingerprint
+        for source in experiment.datasets
+    }
+
+
+def plan_from_rows(
+    experiment: Experiment, rows: Iterable[Row], known: Mapping[Source, str] | None = None
+) -> list[Trial]:
+    """Return the experiment's trials; data are read only if the rows name several contents of a file.
+
+    A dataset's content hash is taken from `known`, else from the registry or config, else from the cache (for
+    a user's own file), else from the rows. If the rows name several hashes, the user's file is read; if that
+    fails, the last rows decide. Without any hash no row can belong to the dataset, and its trials have none.
+    """
+    named: dict[str, dict[str, None]] = {}
+    for row in rows:
+        contents = named.setdefault(_row_key(row), {})
+        contents.pop(row["fingerprint"], None)
+        contents[row["fingerprint"]] = None
+    found = {
+        source: (known or {}).get(source) or _known_hash(source) or _hash_in_rows(named, source)
+        for source in experiment.datasets
+    }
+    return plan(experiment, {source: content for source, content in found.items() if content is not None})
+
+
+def _known_hash(source: Source) -> str | None:
+    """Return the content hash that needs no rows: a pinned one, or that of generated data or a known file."""
+    if isinstance(source, str):
+        return entry(source).fingerprint
+    try:
+        return fingerprint(source)
+    except DataError:  # no cache can be read: the rows decide
+        return None
+
+
+def _source_key(name: str, source: dict[str, Any] | None) -> str:
+    """Return a key of the source without options that are not set, since newer versions may add some."""
+    return f"{name} {source and {key: value for key, value in source.items() if value is not None}}"
+
+
+def _row_key(row: Row) -> str:
+    """Return the key of a row's source; rows of schema 1, which have no seed, have only its name."""
+    return (
+        f"{row['dataset']} of schema 1" if row["seed"] is None else _source_key(row["dataset"], row["source"])
+    )
+
+
+def _hash_in_rows(named: Mapping[str, Iterable[str]], source: Source) -> str | None:
+    """Return the hash in the last rows, with a warning if other rows have another hash."""
+    name = dataset_name(source)
+    contents = [*(named.get(_source_key(name, described(source))) or named.get(f"{name} of schema 1") or ())]
+    if len(contents) < 2:
+        return contents[0] if contents else None
+    why = "no hash is pinned"
+    if isinstance(source, FileSource):
+        try:
+            return load_raw(source).fingerprint
+        except DataError as error:
+            why = f"the file itself cannot be read ({error})"
+    say_once(
+        logging.WARNING,
+        f"{name}: its rows come from {len(contents)} different versions of the data, and {why}; the rows of "
+        "the version that ran last are used",
+    )
+    return contents[-1]
+
+
 def rows_of(experiment: Experiment, root: Path) -> dict[str, Row]:
     """Return the rows of an experiment below `root`: its own, and those of `rows_from`."""
     return gathered_rows(root, [experiment.name, *experiment.rows_from])
 
 
-def neighbour(experiment: Experiment, name: str) -> Experiment:
-    """Return the experiment of this name from the same folder of configs.
+def neighbour_path(experiment: Experiment, name: str) -> Path:
+    """Return the config of the experiment of this name in the same folder of configs.
 
-    Raises ConfigError if the file does not exist or has a problem.
+    Raises ConfigError if there is no such file.
     """
     depth = experiment.name.count("/") + 1
     path = experiment.path.resolve().parents[depth - 1] / f"{name}.yaml"
     if not path.is_file():
         raise ConfigError(f"{experiment.path}: it names the experiment {name}, but {path} does not exist")
-    return load_experiment(path)
+    return path
 
 
-def sharers_last(experiments: Sequence[Experiment]) -> list[Experiment]:
+def dependencies_first(experiments: Sequence[Experiment]) -> list[Experiment]:
     """Return experiments in an order in which an experiment comes after those of its `rows_from`.
 
     In this order no shared trial runs twice. If two experiments name each other, the second comes first.

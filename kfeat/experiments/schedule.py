@@ -78,8 +78,8 @@ class Part:
         self.store = Store(self.folder)
 
     @property
-    def sharers(self) -> set[str]:
-        """Return the names of the parts whose rows it finds, its own among them."""
+    def row_sources(self) -> set[str]:
+        """Return the names of the parts whose rows it uses, with its own."""
         return {self.name, *self.rows_from}
 
 
@@ -140,7 +140,7 @@ class Scheduler:
                 self._fetch(todo)
             past = [*_readable(part.past), *rows.values()]
             part.expected = estimates(part.trials, past, self._available, self._engine.options.time_limit)
-            before = [other for other in self._coming if other.name in part.sharers]
+            before = [other for other in self._coming if other.name in part.row_sources]
             theirs = {trial.id for other in before for trial in other.trials}
             own = [trial for trial in todo if trial.id not in theirs]
             self._tell(Event("expected", part.name, own, part.expected))
@@ -172,7 +172,7 @@ class Scheduler:
             if not part.store.open(waits=not self._running):
                 return False
             rows = part.rows()
-            done = {identity for name, identity in self._finished if name in part.sharers}
+            done = {identity for name, identity in self._finished if name in part.row_sources}
             todo = [trial for trial in self._pending(part, rows) if trial.id not in done]
             self._blocked = self._running.keys() & {trial.id for trial in todo}
             if self._blocked:

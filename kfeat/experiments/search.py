@@ -18,11 +18,13 @@ from kfeat.data import Source
 from kfeat.errors import ConfigError
 from kfeat.experiments.engine import Engine
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.paper import ReportedNumber, reported_number
+from kfeat.experiments.paper import ReportedNumber, reported_numbers
 from kfeat.experiments.plan import Trial, every_trial
+from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.row import Row
 from kfeat.experiments.run import run_trials
 from kfeat.experiments.schedule import Observer
-from kfeat.experiments.store import Row, gathered_rows
+from kfeat.experiments.store import gathered_rows
 from kfeat.experiments.switches import turn
 
 FOLDER = "search"
@@ -100,7 +102,7 @@ def _printed_cells(
     for position, trial in enumerate(trials):
         cells.setdefault(trial.cell, []).append(position)
     for positions in cells.values():
-        number = reported_number(experiment.reported, trials[positions[0]])
+        number = reported_numbers(experiment.reported, trials[positions[0]]).get(SCORE)
         if number is not None:
             yield number, positions
 

@@ -1,9 +1,11 @@
 """Flat keys, and choosing trials, cells and rows by them: `for:` in a config, --where on the command line.
 
-The keys are those of `Trial.describe`: dataset, protocol.scale, kernel.gamma, map, map.n_components.
+The keys are those of `Trial.describe`: dataset, protocol.scale, kernel.gamma, map, map.n_components. Trials
+are also chosen by the first characters of their ids.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator
@@ -21,10 +23,17 @@ if TYPE_CHECKING:
     from kfeat.experiments.plan import Trial
 
 Record = Mapping[str, Any]
+MOST_IDS = 10  # that a message names
 
 
 def known_keys() -> list[str]:
     """Return every key that a trial can have, except those of a split or of an inner component."""
+    return _known_keys(tuple(name for registry in registries().values() for name in registry))
+
+
+@cache
+def _known_keys(registered: tuple[str, ...]) -> list[str]:
+    """Return the keys that a trial can have with these kernels, maps, solvers and measures."""
     parameters = (f"{part}.{parameter}" for part, _, parameter in _parameters())
     kinds: list[type[Generator]] = [Generator, *Generator.__subclasses__()]
     generated = (f"dataset.{name}" for model in kinds for name in model.model_fields)
@@ -138,3 +147,26 @@ def _values(condition: str, text: str, met: Sequence[Any]) -> list[Any]:
             raise
         return written
     return [*written, value, *(value if isinstance(value, list) else ())]
+
+
+def ids_beginning(prefixes: Sequence[str], ids: Iterable[str], where: str) -> list[str]:
+    """Return the id that begins with each prefix; `where` names the searched trials in messages.
+
+    Raises ConfigError for a prefix that matches no id, or several.
+    """
+    known = sorted(set(ids))
+    return list(dict.fromkeys(_only_one(prefix, known, where) for prefix in prefixes))
+
+
+def _only_one(prefix: str, known: Sequence[str], where: str) -> str:
+    found = [identity for identity in known if prefix and identity.startswith(prefix)]
+    if prefix in found:
+        return prefix
+    if not found:
+        raise ConfigError(
+            f"no trial of {where} has an id that begins with '{prefix}'; `kfeat plan` shows the ids"
+        )
+    if len(found) > 1:
+        shown = ", ".join(found[:MOST_IDS]) + ", ..." * (len(found) > MOST_IDS)
+        raise ConfigError(f"'{prefix}' begins the ids of {len(found)} trials of {where}: {shown}")
+    return found[0]

@@ -12,9 +12,9 @@ from kfeat.data.models import Task
 from kfeat.data.registry import entry
 from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.component import Component, Entry
-from kfeat.experiments.features import Memory
 from kfeat.experiments.grid import Grids, OneOrMany
 from kfeat.experiments.names import Strict, one_line
+from kfeat.experiments.plan import Memory
 from kfeat.experiments.problems import refuse
 
 TaskOf = Callable[[Source], Task | None]

@@ -17,8 +17,6 @@ from kfeat.errors import StoreError
 from kfeat.experiments.folder_lock import FolderLock
 from kfeat.experiments.row import DamagedLineError, Row, counts_as_timed, from_line, to_line
 
-__all__ = ["DAMAGED", "ROWS", "Row", "Store", "gathered_rows", "read_rows", "write_rows"]
-
 ROWS = "trials.jsonl"
 DAMAGED = f"{ROWS}.damaged"
 ROW_START = b'{"schema": '  # each row begins so: this finds the rows in a line of joined rows

@@ -56,10 +56,10 @@ class BayesianQuadrature(WeightedFourier):
         independent draws from the prior times a common variance.
     jitter : float, default 0.001
         This is added to the diagonal of K; it limits rounding errors at long lengths.
-    sign : {"nonnegative", "clipped", "absolute", "signed"}, default "nonnegative"
+    sign : {"nonnegative", "absolute", "signed"}, default "nonnegative"
         Features need square roots of the weights. "nonnegative" minimises the posterior variance over weights
-        of at least 0. "clipped" and "absolute" change the weights w afterwards, which can make them useless.
-        "signed" does not change them, but allows only `approximate_kernel`.
+        of at least 0, "absolute" has the absolute values of the weights w, which can be useless. "signed"
+        does not change w, but allows only `approximate_kernel`.
     n_pairs : int, optional
         The number of pairs, drawn in proportion to the norms of their cosines; None: 1000, or all pairs if
         there are fewer.

@@ -45,10 +45,10 @@ class SES(WeightedFourier):
         How the frequencies are drawn.
     shrinkage : {"nonuniform", "uniform"}, default "nonuniform"
         "uniform" multiplies all weights of the plain map by one number, which improves little.
-    sign : {"nonnegative", "clipped", "absolute", "signed"}, default "nonnegative"
+    sign : {"nonnegative", "absolute", "signed"}, default "nonnegative"
         Features need square roots of the weights. "nonnegative" is the least squares over weights of at least
-        0. "clipped" and "absolute" change the weights of unrestricted least squares afterwards, which can
-        make them useless. "signed" does not change them, but allows only `approximate_kernel`.
+        0, "absolute" has the absolute values of unrestricted least squares, which can be useless. "signed"
+        does not change those, but allows only `approximate_kernel`.
     n_pairs : int or "all", default "all"
         All m^2 pairs of m = n_rows rows take O(m D^2 + m^2 D) operations, as about 10 D sampled pairs do, and
         give a smaller error. A number draws that many pairs, in proportion to the norms of their cosines

@@ -21,7 +21,7 @@ from kfeat.maps.base import Array
 from kfeat.maps.blocks import map_in_blocks, rows_per_block
 from kfeat.maps.random_fourier import RandomFourier
 
-Sign = Literal["nonnegative", "clipped", "absolute", "signed"]
+Sign = Literal["nonnegative", "absolute", "signed"]
 FULL_EXCHANGES = 3  # full exchanges without progress, before indices are exchanged one by one
 UNSOLVABLE = (
     "the equations of the weights are singular in double precision: raise the regularisation (for Bayesian "
@@ -143,13 +143,13 @@ class WeightedFourier(RandomFourier):
 def weights_by(sign: Sign, A: Array, b: Array, start: NDArray[np.bool_] | None = None) -> Array:
     """Return the weights that minimise <w, A w> - 2 <b, w> under a rule for signs; A is positive definite.
 
-    "signed" is the minimum over all numbers, "clipped" and "absolute" are its positive part and its absolute
-    values, and "nonnegative" is the minimum over numbers of at least 0; the search begins at `start`.
+    "signed" is the minimum over all numbers, "absolute" its absolute values, and "nonnegative" the minimum
+    over numbers of at least 0; the search begins at `start`.
     """
     if sign == "nonnegative":
         return nonnegative_minimum(A, b, start)
     w = minimum(A, b)
-    return w if sign == "signed" else w.clip(min=0) if sign == "clipped" else np.abs(w)
+    return w if sign == "signed" else np.abs(w)
 
 
 def minimum(A: Array, b: Array) -> Array:

@@ -1,8 +1,6 @@
-"""Two runs side by side, and the same trials of two folders: tables for the terminal, and JSON."""
+"""Two runs side by side, and the same trials of two folders: tables for the terminal."""
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from itertools import groupby
 from math import isnan
 
@@ -64,26 +62,6 @@ def _numbers(one: Difference) -> list[str]:
     return [quantity.text(one.a.mean, one.a.sd), quantity.text(one.b.mean, one.b.sd), change, ends]
 
 
-def as_json(found: TwoRuns) -> str:
-    """Return everything as one JSON object."""
-    differences = [
-        {
-            "cell": one.name,
-            "quantity": one.quantity.name,
-            "unit": one.quantity.unit,
-            "a": asdict(one.a),
-            "b": asdict(one.b),
-            "ratio" if one.quantity.timed else "difference": one.change,
-            "interval": one.interval,
-            "how": one.how,
-            "differs": one.differs,
-        }
-        for one in found.differences
-    ]
-    missing = {"only_a": found.only_a, "only_b": found.only_b}
-    return json.dumps({"differences": differences, **missing, "differ": found.differ}, indent=1)
-
-
 def render_same_trials(found: Sequence[SameTrials], width: int | None) -> str:
     """Return a line for each experiment and solver, and their sums."""
     lines = [_trials_line(one) for one in found]
@@ -114,17 +92,3 @@ def _change(one: SameTrials) -> str:
     if not float(text):  # the change is too small for the digits that tables print
         text = f"{one.greatest:+.1g}"
     return f"{text} {unit}".rstrip()
-
-
-def same_trials_as_json(found: Sequence[SameTrials]) -> str:
-    """Return everything as one JSON object."""
-    lines = [
-        {
-            **asdict(one),
-            "score": one.score and one.score.name,
-            "unit": one.score and one.score.unit,
-            "greatest": None if one.greatest is None or isnan(one.greatest) else one.greatest,
-        }
-        for one in found
-    ]
-    return json.dumps({"same_trials": lines}, indent=1)

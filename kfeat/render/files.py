@@ -5,14 +5,13 @@ from pathlib import Path
 from time import time_ns
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.analysis.evidence import Evidence
-from kfeat.analysis.standing import stand
+from kfeat.analysis.judgement import Evidence, judge_experiment
 from kfeat.errors import ConfigError, StoreError
-from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, dataset_name, plan
-from kfeat.experiments.run import rows_of
-from kfeat.experiments.store import Row, write_rows
+from kfeat.experiments.row import Row
+from kfeat.experiments.run import plan_from_rows, rows_of
+from kfeat.experiments.store import write_rows
 from kfeat.render.replacing import Replacing
 from kfeat.render.table import render, render_csv
 from kfeat.render.verdicts import verdicts_markdown
@@ -34,7 +33,7 @@ def check_report(experiment: Experiment) -> None:
 
     stand_ins = {source: f"{dataset_name(source)}: {source!r}" for source in experiment.datasets}
     cells = summarise(experiment, plan(experiment, stand_ins), {})
-    stand(experiment, cells, {})
+    judge_experiment(experiment, cells, {})
     render(experiment, cells, "terminal")
     check_figure(experiment, cells)
 
@@ -69,7 +68,7 @@ def texts(
     """
     root = folder.parents[len(Path(experiment.name).parts) - 1]
     evidence = Evidence(root, RESULTS, pending=pending)
-    verdicts = verdicts_markdown(stand(experiment, cells, {}, evidence=evidence))
+    verdicts = verdicts_markdown(judge_experiment(experiment, cells, {}, evidence=evidence))
     return {
         "table.csv": render_csv(experiment, cells),
         "table.md": render(experiment, cells, "markdown") + verdicts,
@@ -101,7 +100,7 @@ def whole_of(experiment: Experiment) -> Experiment:
         return experiment  # a file that only --set completes has no whole but this
 
 
-def cells_at_hand(experiment: Experiment, root: Path, trials: Iterable[Trial] = ()) -> list[Cell]:
+def cells_below(experiment: Experiment, root: Path, trials: Iterable[Trial] = ()) -> list[Cell]:
     """Return the cells of the plan with the rows below `root`, as `plan_from_rows` has it.
 
     `trials` are those that were just run, which know the content of their data.
@@ -120,14 +119,14 @@ def update_report(
     config they lack.
     """
     whole, folder = whole_of(experiment), root / experiment.name
-    cells = cells_at_hand(whole, root, trials)
+    cells = cells_below(whole, root, trials)
     planned = sum(len(cell.trials) for cell in cells)
-    there = sum(len(part) for cell in cells for part in (cell.rows, cell.failed, cell.stopped))
-    if not there:
+    ended = sum(len(part) for cell in cells for part in (cell.rows, cell.failed, cell.stopped))
+    if not ended:
         return f"tables and figure: none, since no trial of {experiment.path} as it stands has run"
     if anew or not is_current(whole, cells, folder):
         write_report(whole, cells, folder)
-    lacking = f" ({there} of the config's {planned} trials; the others have not run)" * (there < planned)
+    lacking = f" ({ended} of the config's {planned} trials; the others have not run)" * (ended < planned)
     return f"tables and figure: {folder}/{lacking}"
 
 

@@ -171,8 +171,8 @@ def _ours(choice: Choice, quantity: str | None, column: Column) -> str:
 
 def _runs(*cells: Cell | None) -> str:
     """Return how many of the planned runs there are, where some are missing."""
-    there = [cell for cell in cells if cell and (cell.rows or cell.bound is None)]
-    counts = [f"{len(cell.rows)}/{len(cell.trials)}" for cell in there if len(cell.rows) < len(cell.trials)]
+    shown = [cell for cell in cells if cell and (cell.rows or cell.bound is None)]
+    counts = [f"{len(cell.rows)}/{len(cell.trials)}" for cell in shown if len(cell.rows) < len(cell.trials)]
     return f" ({', '.join(counts)} runs)" if counts else ""
 
 

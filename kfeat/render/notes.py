@@ -5,8 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell, best_of, by_setting, exact_of
-from kfeat.analysis.folds import fold_means
+from kfeat.analysis.cells import PHASES, Cell, best_of, by_setting, exact_of, fold_means
 from kfeat.analysis.names import cell_name, method
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import dataset_name
@@ -44,12 +43,12 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     return lines + _where_run(cells)
 
 
-def untold(cells: Sequence[Cell], told: Collection[str]) -> list[str]:
-    """Return why trials failed or were stopped, but for those in `told`, and how many did."""
+def unreported(cells: Sequence[Cell], reported: Collection[str]) -> list[str]:
+    """Return why trials failed or were stopped, but for those in `reported`, and how many did."""
     lines = []
     for cell in cells:
         for status, rows in (("failed", cell.failed), ("stopped", cell.stopped)):
-            reasons = Counter(row["reason"] for row in rows if row["id"] not in told)
+            reasons = Counter(row["reason"] for row in rows if row["id"] not in reported)
             lines += [
                 f"{status}: {cell_name(cell, cells)}: {reason}" + (f" ({n} trials)" if n > 1 else "")
                 for reason, n in reasons.items()
@@ -183,12 +182,12 @@ def _disagreements(cells: Sequence[Cell]) -> list[str]:
 
 
 def _missing(cells: Sequence[Cell]) -> list[str]:
-    planned, there = (
-        sum(map(len, parts)) for parts in zip(*((c.trials, c.there) for c in cells), strict=True)
+    planned, found = (
+        sum(map(len, parts)) for parts in zip(*((c.trials, c.all_rows) for c in cells), strict=True)
     )
-    if not 0 < there < planned:
+    if not 0 < found < planned:
         return []
-    return [f"missing: {planned - there} of {planned} planned trials."]
+    return [f"missing: {planned - found} of {planned} planned trials."]
 
 
 def _unended(cells: Sequence[Cell]) -> list[str]:

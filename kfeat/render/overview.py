@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from kfeat.analysis import numbers as number_verdicts
+from kfeat.analysis.judgement import UNEXPLAINED, Difference, Judgement
 from kfeat.analysis.names import cell_name
-from kfeat.analysis.standing import UNEXPLAINED, Difference, Standing
 from kfeat.analysis.tallies import OF_PAPERS, PRINTED, SHORT, in_short, tallies
 from kfeat.render.escapes import markdown_table, markdown_verdict
 from kfeat.render.terminal import LONGEST, paragraph, table
@@ -22,33 +22,33 @@ LEGEND = (
 CELLS = "cells: ours held against the published rows"
 
 
-def passes(standings: Sequence[Standing]) -> bool:
+def passes(judgements: Sequence[Judgement]) -> bool:
     """Tell whether there is something to judge, and nothing unexplained, regressed or failed."""
-    return any(item.has_rows for item in standings) and all(item.passes for item in standings)
+    return any(item.has_rows for item in judgements) and all(item.passes for item in judgements)
 
 
-def terminal(standings: Sequence[Standing], width: int | None = None, details: bool = True) -> str:
+def terminal(judgements: Sequence[Judgement], width: int | None = None, details: bool = True) -> str:
     """Return the scoreboard for a terminal with `width` characters a line.
 
     With `details` it says what differs and is missing of each config, and has all tallies; without them it
     says so of those configs alone that fail.
     """
-    lines = [_line(item, item.experiment.name) for item in standings]
+    lines = [_line(item, item.experiment.name) for item in judgements]
     board = table(HEADERS, lines, min(LONGEST, width or LONGEST), range(1, 6))
     legend = "\n".join(paragraph(line, "", width) for line in (*LEGEND, CELLS))
-    counted = tally_lines(standings) if details else in_short(standings)
+    counted = tally_lines(judgements) if details else in_short(judgements)
     tallied = "\n".join(paragraph(line, "", width) for line in counted)
-    named = (_details(one, width) for one in standings if details or (one.has_rows and not one.passes))
+    named = (_details(one, width) for one in judgements if details or (one.has_rows and not one.passes))
     return "\n\n".join([board, legend, *filter(None, named), tallied]) + "\n"
 
 
-def markdown(standings: Sequence[Standing], results: Path) -> str:
+def markdown(judgements: Sequence[Judgement], results: Path) -> str:
     """Return the scoreboard for a Markdown file beside `results`, each line linked to its published table.
 
     A column, and its part of the legend, is left out where it says nothing or the same of all.
     """
     lines = []
-    for item in standings:
+    for item in judgements:
         name, folder = item.experiment.name, results / item.experiment.name
         ranking, published = folder / "search/ranking.md", folder / "table.md"
         if not item.has_rows and ranking.exists():
@@ -64,14 +64,14 @@ def markdown(standings: Sequence[Standing], results: Path) -> str:
     ]
     shown = [[line[i] for i in varying] for line in lines]
     board = markdown_table([HEADERS[i] for i in varying], shown, str)
-    return "\n\n".join([bullets(in_short(standings)), board, bullets(LEGEND)]) + "\n"
+    return "\n\n".join([bullets(in_short(judgements)), board, bullets(LEGEND)]) + "\n"
 
 
-def papers(standings: Sequence[Standing], results: Path) -> str:
+def papers(judgements: Sequence[Judgement], results: Path) -> str:
     """Return a line for each paper with a page of its own, for a Markdown file beside `results`."""
     lines = []
     for page in sorted(results.glob("*/README.md")):
-        part = [one for one in standings if one.experiment.name.startswith(f"{page.parent.name}/")]
+        part = [one for one in judgements if one.experiment.name.startswith(f"{page.parent.name}/")]
         counts = {tally.what: tally.counts for tally in tallies(part)}
         if PRINTED in counts or OF_PAPERS[0] in counts:
             title, finding, *_ = opening(page.read_text(encoding="utf-8"))
@@ -95,28 +95,28 @@ def _agreeing(counts: Mapping[str, int]) -> str:
     return f"{agree} of {sum(counts.values())}" if counts else "–"
 
 
-def not_explained(standings: Sequence[Standing]) -> list[str]:
+def not_explained(judgements: Sequence[Judgement]) -> list[str]:
     """Return by name what differs from the paper without an explanation that its evidence bears out.
 
     What the config says the same of is one item.
     """
     lines = []
-    for said, group in alike(standings, UNEXPLAINED):
+    for said, group in alike(judgements, UNEXPLAINED):
         named = "; ".join(f"{one.what}: ours {one.ours}; paper {one.paper}" for _, one in group)
         lines.append(f"{named}. {said}".rstrip())
     return lines
 
 
 def alike(
-    standings: Sequence[Standing], verdicts: Collection[str]
-) -> list[tuple[str, list[tuple[Standing, Difference]]]]:
+    judgements: Sequence[Judgement], verdicts: Collection[str]
+) -> list[tuple[str, list[tuple[Judgement, Difference]]]]:
     """Return the differences of these verdicts, each once, by what the configs say of them.
 
     Those of which a config says nothing are groups of one.
     """
-    groups: dict[str, list[tuple[Standing, Difference]]] = {}
+    groups: dict[str, list[tuple[Judgement, Difference]]] = {}
     seen = set()
-    for item in standings:
+    for item in judgements:
         for one in item.differences():
             said = said_of(one.said, one.cited, one.verdict)
             key = (one.what, one.ours, one.paper, said)
@@ -126,63 +126,65 @@ def alike(
     return [("" if said.startswith("\0") else said, group) for said, group in groups.items()]
 
 
-def _line(standing: Standing, name: str) -> list[str]:
-    place = standing.place if standing.has_rows else "no rows"
-    return [name, place, *map(_counted, standing.counts().values()), time(standing.seconds or None)]
+def _line(judgement: Judgement, name: str) -> list[str]:
+    place = judgement.place if judgement.has_rows else "no rows"
+    return [name, place, *map(_counted, judgement.counts().values()), time(judgement.seconds or None)]
 
 
 def _counted(counts: Mapping[str, int]) -> str:
     return "; ".join(f"{n} {verdict}" for verdict, n in counts.items()) or "–"
 
 
-def _details(standing: Standing, width: int | None) -> str:
+def _details(judgement: Judgement, width: int | None) -> str:
     """Return the experiment's name and what differs, fails or is missing; or nothing."""
-    name = standing.experiment.name
-    if not standing.has_rows:
-        return f"{name}\n  missing: all of it; `kfeat run {standing.experiment.path}` makes it"
+    name = judgement.experiment.name
+    if not judgement.has_rows:
+        return f"{name}\n  missing: all of it; `kfeat run {judgement.experiment.path}` makes it"
     lines = []
-    for one in standing.differences():
+    for one in judgement.differences():
         what = f"{one.verdict}: {one.what}: ours {one.ours}; paper {one.paper}"
         lines.append(paragraph(what, width=width))
         if words := said_of(one.said, one.cited, one.verdict):
             lines.append(paragraph(words, "      ", width))
     said = [
-        f"regressed: {cell_name(item.cell, standing.cells)}: {item.change:+.3g}, "
+        f"regressed: {cell_name(item.cell, judgement.cells)}: {item.change:+.3g}, "
         f"beyond ±{item.limit:.3g} ({item.test})"
-        for item in standing.comparisons
+        for item in judgement.comparisons
         if item.verdict == "regressed"
     ]
-    said += [f"failed: trial {row['id']}: {row['reason']}" for row in standing.failed]
-    if missing := standing.missing():
+    said += [f"failed: trial {row['id']}: {row['reason']}" for row in judgement.failed]
+    if missing := judgement.missing():
         said.append(f"missing: {'; '.join(missing)}")
     lines += [paragraph(one, width=width) for one in said]
     return "\n".join([name, *lines]) if lines else ""
 
 
-def tally_lines(standings: Sequence[Standing]) -> list[str]:
+def tally_lines(judgements: Sequence[Judgement]) -> list[str]:
     """Return a line per tally, such as `printed numbers: 54: 14 within the error; ...`."""
     return [
         f"{tally.what}: {tally.total}: " + "; ".join(f"{n} {verdict}" for verdict, n in tally.counts.items())
-        for tally in tallies(standings)
+        for tally in tallies(judgements)
     ]
 
 
-def largest_differences(standings: Sequence[Standing], count: int = 3) -> list[str]:
+def largest_differences(judgements: Sequence[Judgement], count: int = 3) -> list[str]:
     """Return a line for each of the printed means that ours are farthest from, each number once."""
     found: dict[tuple[str, float], tuple[float, str]] = {}
-    for standing in standings:
-        for item in standing.numbers:
+    for judgement in judgements:
+        for item in judgement.numbers:
             for one in item.reproductions:
-                text = f"{item.number.where}, {_sides(item, one, standing)}; {item.of(one)}"
+                text = f"{item.number.where}, {_sides(item, one, judgement)}; {item.of(one)}"
                 found[one.cell.trial.cell, item.number.mean] = (abs(one.difference), text)
     return [text for _, text in sorted(found.values(), reverse=True)[:count]]
 
 
-def _sides(item: number_verdicts.NumberVerdict, one: number_verdicts.Reproduction, standing: Standing) -> str:
+def _sides(
+    item: number_verdicts.NumberVerdict, one: number_verdicts.Reproduction, judgement: Judgement
+) -> str:
     """Return a cell's name, our mean and the printed one."""
     ours = one.quantity.text(one.ours.mean, one.ours.sd)
     theirs = one.quantity.text(item.number.mean, item.number.sd)
-    return f"{cell_name(one.cell, standing.cells)}: ours {ours}, paper {theirs}"
+    return f"{cell_name(one.cell, judgement.cells)}: ours {ours}, paper {theirs}"
 
 
 def bullets(lines: Iterable[str]) -> str:

@@ -14,8 +14,9 @@ from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.row import Row
 from kfeat.experiments.search import FOLDER, Combination, Search
-from kfeat.experiments.store import Row, write_rows
+from kfeat.experiments.store import write_rows
 from kfeat.experiments.switches import Place, Switch, Value, choices, general
 from kfeat.render.escapes import csv_table, markdown, markdown_table
 from kfeat.render.replacing import Replacing
@@ -113,8 +114,8 @@ def _line(key: str, values: Sequence[Value], switch: Switch | None) -> Line:
     return Line(key, value, switch.status, switch.evidence, alternatives)
 
 
-def render_switches(experiment: Experiment, style: str, width: int | None = None) -> str:
-    """Return the switches as text; `style` is `terminal` (at most `width` or 100 columns) or `markdown`."""
+def render_switches(experiment: Experiment, width: int | None = None) -> str:
+    """Return the switches as text of at most `width` or 100 columns."""
     found = lines(experiment)
     shown = [line for line in found if not line.default]
     silent = [
@@ -130,11 +131,6 @@ def render_switches(experiment: Experiment, style: str, width: int | None = None
         notes.append(f"{NOT_STATED}, at their defaults: {'; '.join(silent)}.")
     if idle:
         notes.append(f"stated, but not used in this experiment: {', '.join(idle)}.")
-    if style == "markdown":
-        listed = "\n".join(f"- {markdown(note)}" for note in notes)
-        body = [[f"`{one.key}`", one.value, one.status, one.evidence, one.alternatives] for one in shown]
-        board = markdown_table(SWITCH_HEADERS, body)
-        return f"# {markdown(experiment.title)}: the protocol\n\n{board}\n\n{listed}"
     blocks = [*(_block(line, width) for line in shown), *(_wrapped(note, width=width) for note in notes)]
     return "\n".join([plain(experiment.title), "", *blocks])
 

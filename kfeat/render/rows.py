@@ -1,6 +1,5 @@
-"""Rows one by one: a table for the terminal, CSV, Parquet and lines of JSON; and all about one trial."""
+"""Rows one by one: a table for the terminal, CSV and lines of JSON; and all about one trial."""
 
-import io
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +10,6 @@ from kfeat.analysis.cells import PHASES
 from kfeat.analysis.explanation import Explanation, Use
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.records import Record, column, columns, frame
-from kfeat.errors import StoreError
 from kfeat.experiments.machine import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, SCORE
 from kfeat.experiments.row import Row, counts_as_timed
@@ -30,46 +28,35 @@ _ALWAYS = ("id", "status")  # columns of the table though all rows agree in them
 _SECONDS = [column(QUANTITIES[phase]) for phase in PHASES]
 
 
-def render_rows(records: Sequence[Record], form: str, width: int | None = None) -> bytes:
-    """Return the records as `table`, `csv`, `parquet` or `jsonl`; a terminal has `width` characters a line.
+def render_rows(records: Sequence[Record], form: str, width: int | None = None) -> str:
+    """Return the records as `table`, `csv` or `jsonl`; a terminal has `width` characters a line.
 
-    CSV, Parquet and JSON have every column, at full precision. Raises StoreError for Parquet where the
-    package that writes it is not there.
+    CSV and JSON have every column, at full precision.
     """
     if form == "table":
-        return (_table(records, width) + "\n").encode()
+        return _table(records, width) + "\n"
     if form == "jsonl":
-        return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records).encode()
-    return _parquet(records) if form == "parquet" else _csv(records)
+        return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
+    return _csv(records)
 
 
-def _csv(records: Sequence[Record]) -> bytes:
+def _csv(records: Sequence[Record]) -> str:
     found = frame(records).rename(columns=csv_text)
     texts: list[str] = list(found.select_dtypes("string"))
     found[texts] = found[texts].map(csv_text, na_action="ignore")
-    return found.to_csv(index=False, lineterminator="\n").encode()
-
-
-def _parquet(records: Sequence[Record]) -> bytes:
-    try:
-        import pyarrow  # noqa: F401 (pandas takes it; its own words for a missing one are many)
-    except ImportError:
-        raise StoreError(
-            "Parquet is written by pyarrow, which is not installed; `pip install pyarrow` adds it"
-        ) from None
-    out = io.BytesIO()
-    frame(records).to_parquet(out, engine="pyarrow", index=False)
-    return out.getvalue()
+    return found.to_csv(index=False, lineterminator="\n")
 
 
 def _table(records: Sequence[Record], width: int | None) -> str:
     """Return the columns in which rows differ as a table, and below it in a sentence what all have."""
     if not records:
         return "no rows"
-    there = _for_reading(columns(records))
-    same = [key for key in there if all(key in one and one[key] == records[0].get(key) for one in records)]
+    shown_keys = _for_reading(columns(records))
+    same = [
+        key for key in shown_keys if all(key in one and one[key] == records[0].get(key) for one in records)
+    ]
     shared = [key for key in same if key not in _ALWAYS]
-    shown = [key for key in there if key not in shared]
+    shown = [key for key in shown_keys if key not in shared]
     lines = [[_text(key, one) for key in shown] for one in records]
     numbers = [i for i, key in enumerate(shown) if _is_number(key, records)]
     words = [i for i in range(len(shown)) if i not in numbers]
@@ -85,10 +72,10 @@ def _table(records: Sequence[Record], width: int | None) -> str:
 def _for_reading(keys: Sequence[str]) -> list[str]:
     """Return the columns without those that others say as well."""
     parents = {key.rpartition(".")[0] for key in keys}
-    told = {"cell", "error_rate" if "accuracy" in keys else ""}
-    told |= {key for key in parents if key.startswith("protocol.")}
-    told |= {key for key in keys if key.startswith("seconds.") and key not in _SECONDS}
-    return [key for key in keys if key not in told]
+    redundant = {"cell", "error_rate" if "accuracy" in keys else ""}
+    redundant |= {key for key in parents if key.startswith("protocol.")}
+    redundant |= {key for key in keys if key.startswith("seconds.") and key not in _SECONDS}
+    return [key for key in keys if key not in redundant]
 
 
 def _is_number(key: str, records: Sequence[Record]) -> bool:
@@ -124,7 +111,7 @@ def run_command(found: Explanation, out: Path) -> str | None:
     if not found.uses:
         return None
     holders = {folder for folder, _ in found.rows}
-    experiments = [use.standing.experiment for use in found.uses]
+    experiments = [use.judgement.experiment for use in found.uses]
     home = [one for one in experiments if any(folder.match(f"*/{one.name}") for folder in holders)]
     words = ["kfeat", "run", str((home or experiments)[0].path), "--only", found.identity]
     if any(folder.is_relative_to(out) for folder in holders):
@@ -187,11 +174,11 @@ def _section(title: str, lines: Mapping[str, str]) -> str:
 
 def _of_use(use: Use, width: int | None) -> Iterator[str]:
     """Yield the config, the cell, and the printed numbers and claims that rest on it."""
-    standing, cell, quantity = use.standing, use.cell, use.cell.named(SCORE)
-    experiment = standing.experiment
+    judgement, cell, quantity = use.judgement, use.cell, use.cell.named(SCORE)
+    experiment = judgement.experiment
     yield plain(f"{experiment.path}: {experiment.title}")
-    table = Path(standing.place) / experiment.name / "table.md"
-    said = [f"cell '{cell_name(cell, standing.cells)}' of {table}"]
+    table = Path(judgement.place) / experiment.name / "table.md"
+    said = [f"cell '{cell_name(cell, judgement.cells)}' of {table}"]
     if cell.score:
         score = with_unit(quantity, cell.score.mean, cell.score.sd)
         said[0] += f": {quantity.title} {score} over {len(cell.rows)} of {len(cell.trials)} runs"

@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import floor, isfinite, log10
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
-from kfeat.analysis.folds import fold_means
+from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of, fold_means
 from kfeat.analysis.names import dataset, formulas, kernel, method, method_names
 from kfeat.experiments.layout import TableLayout
 from kfeat.experiments.load import Experiment

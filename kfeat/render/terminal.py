@@ -18,11 +18,11 @@ TONES = {
     **dict.fromkeys((numbers.WITHIN_ERROR, numbers.ALIKE, claims.REPRODUCED, "quicker", "same"), "good"),
     **dict.fromkeys((numbers.WITHIN_SLACK, claims.DIRECTION_ONLY), "half"),
     **dict.fromkeys((numbers.OPEN, "narrower", "wider", "slower"), "open"),
-    **dict.fromkeys((numbers.EXPLAINED, claims.EXPLAINED, claims.REFUTED), "told"),
+    **dict.fromkeys((numbers.EXPLAINED, claims.EXPLAINED, claims.REFUTED), "explained"),
     **dict.fromkeys((numbers.UNEXPLAINED, claims.UNEXPLAINED, "regressed"), "bad"),
     numbers.MISSING: "none",
 }
-_COLOURS = {"good": 32, "half": 36, "open": 33, "told": 35, "bad": 31, "none": 2}  # of ANSI terminals
+_COLOURS = {"good": 32, "half": 36, "open": 33, "explained": 35, "bad": 31, "none": 2}  # of ANSI terminals
 
 
 def terminal_width() -> int | None:

@@ -1,17 +1,13 @@
 """What a search has found: sentences, a table of the candidates, and files below runs/."""
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from kfeat.errors import StoreError
 from kfeat.experiments.component import Component, in_words, read_component
 from kfeat.own.candidates import solver_of
 from kfeat.own.halving import Scored
 from kfeat.own.search import Found
-from kfeat.render.escapes import csv_text
+from kfeat.render.escapes import csv_table, markdown_table
 from kfeat.render.replacing import Replacing
 from kfeat.render.terminal import table
 
@@ -138,24 +134,28 @@ def markdown(found: Found) -> str:
     """Return the sentences and the table of all candidates."""
     regression = found.facts.task == "regression"
     lines = [[*_line(one, regression), one.reason] for one in ranked(found.scored)]
-    cells = [[*HEADERS, "why not"], ["---"] * (len(HEADERS) + 1), *lines]
-    rows = ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in cells]
-    return "\n".join([*(f"- {one}" for one in sentences(found)), "", *rows, ""])
+    table_of_all = markdown_table([*HEADERS, "why not"], lines)
+    return "\n".join([*(f"- {one}" for one in sentences(found)), "", table_of_all, ""])
 
 
 def as_csv(found: Found) -> str:
     """Return every number of all candidates at full precision."""
-    out = io.StringIO()
-    writer: Any = csv.writer(out, lineterminator="\n")
-    writer.writerow(
-        ["rows", "scale", "kernel", "map", "loss", "own", "C_or_alpha", "score", "sd", "seconds", "failed"]
+    return csv_table(
+        [
+            {
+                "rows": one.n,
+                **dict(zip(("scale", "kernel", "map"), _names(one)[:3], strict=True)),
+                "loss": one.candidate.loss,
+                "own": one.candidate.key in found.own,
+                "C_or_alpha": None if one.reason else one.value,
+                "score": None if one.reason else one.score,
+                "sd": None if one.reason else one.sd,
+                "seconds": round(one.seconds, 3),
+                "failed": one.reason,
+            }
+            for one in ranked(found.scored)
+        ]
     )
-    for one in ranked(found.scored):
-        names = [csv_text(name) for name in _names(one)[:3]]
-        numbers = ["", "", ""] if one.reason else [one.value, one.score, one.sd]
-        line = [one.n, *names, one.candidate.loss, one.candidate.key in found.own, *numbers]
-        writer.writerow([*line, round(one.seconds, 3), csv_text(one.reason)])
-    return out.getvalue()
 
 
 def write_report(found: Found, title: str, folder: Path) -> None:
@@ -164,9 +164,6 @@ def write_report(found: Found, title: str, folder: Path) -> None:
 
     with Replacing() as replacing:
         new = replacing.beside(folder)
-        try:
-            (new / "table.csv").write_text(as_csv(found), encoding="utf-8")
-            (new / "table.md").write_text(markdown(found), encoding="utf-8")
-            draw_search(found, title, [new / "figure.svg", new / "figure.png"])
-        except OSError as error:
-            raise StoreError(f"{folder}: cannot be written ({error.strerror})") from None
+        (new / "table.csv").write_text(as_csv(found), encoding="utf-8")
+        (new / "table.md").write_text(markdown(found), encoding="utf-8")
+        draw_search(found, title, [new / "figure.svg", new / "figure.png"])

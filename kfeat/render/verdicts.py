@@ -9,9 +9,9 @@ from kfeat.analysis.cells import Cell
 from kfeat.analysis.claims import MISSING as UNDECIDED
 from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.comparisons import FALSE_ALARM, FLIP_SHARE, RELATIVE_ROUNDING
+from kfeat.analysis.judgement import UNEXPLAINED, Judgement
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import AGREE, TIME_FACTOR, NumberVerdict, PrintedRatio, Reproduction
-from kfeat.analysis.standing import UNEXPLAINED, Standing
 from kfeat.experiments.paper import PRINTED_TIMES, Explained
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
@@ -38,62 +38,62 @@ class Part:
     words: Collection[int]
 
 
-def parts(standing: Standing) -> list[Part]:
+def parts(judgement: Judgement) -> list[Part]:
     """Return the verdicts on the printed numbers, what stands beside these, and the claims, if any."""
-    lines = [line for _, _, line in number_entries(standing)]
-    numbers = Part("Printed numbers", NUMBER_HEADERS, lines, _number_notes(standing), (0, 6, 7))
-    claims = Part("Claims", CLAIM_HEADERS, claim_lines(standing), claim_notes(standing), range(5))
-    return [part for part in (numbers, beside(standing), claims) if part.lines or part.notes]
+    lines = [line for _, _, line in number_entries(judgement)]
+    numbers = Part("Printed numbers", NUMBER_HEADERS, lines, _number_notes(judgement), (0, 6, 7))
+    claims = Part("Claims", CLAIM_HEADERS, claim_lines(judgement), claim_notes(judgement), range(5))
+    return [part for part in (numbers, beside(judgement), claims) if part.lines or part.notes]
 
 
-def verdicts_markdown(standing: Standing) -> str:
+def verdicts_markdown(judgement: Judgement) -> str:
     """Return the verdicts as sections of a Markdown file; empty if nothing is printed and claimed."""
     sections = ""
-    for part in parts(standing):
+    for part in parts(judgement):
         board = markdown_table(part.headers, part.lines, markdown_verdict)
         notes = "".join(f"- {markdown_verdict(note)}\n" for note in part.notes)
         sections += f"\n## {part.title}\n\n" + f"{board}\n\n" * bool(part.lines) + notes
     return sections
 
 
-def scoreboard(standing: Standing, folder: Path, *, published: bool, width: int | None = None) -> str:
+def scoreboard(judgement: Judgement, folder: Path, *, published: bool, width: int | None = None) -> str:
     """Return the verdicts on one experiment: on numbers, claims and published cells, and what is missing.
 
     A terminal has `width` characters a line.
     """
-    experiment = standing.experiment
-    if not standing.has_rows:
+    experiment = judgement.experiment
+    if not judgement.has_rows:
         return plain(f"{experiment.title}: no rows in {folder}; `kfeat run {experiment.path}` makes them")
     nothing = ["", "against the published rows: none are published"]
-    missing = (cell for cell in standing.cells if not cell.rows and not cell.failed)
+    missing = (cell for cell in judgement.cells if not cell.rows and not cell.failed)
     lines = [
-        *(plain(experiment.title), *_terminal(standing, width)),
-        *(_against_published(standing, width) if published else nothing),
-        *_lacking(standing, missing, width),
+        *(plain(experiment.title), *_terminal(judgement, width)),
+        *(_against_published(judgement, width) if published else nothing),
+        *_lacking(judgement, missing, width),
     ]
     return "\n".join(lines) + "\n"
 
 
-def published_scoreboard(standing: Standing, folder: Path, results: Path, width: int | None = None) -> str:
+def published_scoreboard(judgement: Judgement, folder: Path, results: Path, width: int | None = None) -> str:
     """Return the verdicts on the published rows, where there are none of one's own in `folder`."""
     said = (
         f"no rows in {folder}: these are the published ones of {results}; "
-        f"`kfeat run {standing.experiment.path}` makes your own"
+        f"`kfeat run {judgement.experiment.path}` makes your own"
     )
-    missing = (cell for cell in standing.cells if not cell.there)
-    lines = [plain(standing.experiment.title), paragraph(said, "", width), *_terminal(standing, width)]
-    return "\n".join([*lines, *_lacking(standing, missing, width)]) + "\n"
+    missing = (cell for cell in judgement.cells if not cell.all_rows)
+    lines = [plain(judgement.experiment.title), paragraph(said, "", width), *_terminal(judgement, width)]
+    return "\n".join([*lines, *_lacking(judgement, missing, width)]) + "\n"
 
 
-def rerun_scoreboard(standing: Standing, width: int | None = None) -> str:
+def rerun_scoreboard(judgement: Judgement, width: int | None = None) -> str:
     """Return how trials that were run again compare with their published rows."""
-    lines = [plain(standing.experiment.title), *_against_published(standing, width)]
-    return "\n".join([*lines, *_lacking(standing, (), width)]) + "\n"
+    lines = [plain(judgement.experiment.title), *_against_published(judgement, width)]
+    return "\n".join([*lines, *_lacking(judgement, (), width)]) + "\n"
 
 
-def _terminal(standing: Standing, width: int | None) -> list[str]:
+def _terminal(judgement: Judgement, width: int | None) -> list[str]:
     lines = []
-    for part in parts(standing):
+    for part in parts(judgement):
         headers = part.headers
         if headers is NUMBER_HEADERS:
             headers = ("against the paper", *headers[1:])
@@ -102,13 +102,13 @@ def _terminal(standing: Standing, width: int | None) -> list[str]:
     return lines
 
 
-def _against_published(standing: Standing, width: int | None) -> list[str]:
+def _against_published(judgement: Judgement, width: int | None) -> list[str]:
     """Return the comparison with the published rows, and what it rests on."""
     lines = []
-    for item in standing.comparisons:
+    for item in judgement.comparisons:
         style = ".3f" if item.cell.named(SCORE).name == "accuracy" else ".2g"
         change, limit = f"{item.change:+{style}}", f"±{item.limit:{style}}"
-        lines.append([cell_name(item.cell, standing.cells), change, limit, item.test, item.verdict])
+        lines.append([cell_name(item.cell, judgement.cells), change, limit, item.test, item.verdict])
     note = (
         f"false alarms: at most {FALSE_ALARM:g} a check, if rounding flips at most {100 * FLIP_SHARE:g} % of "
         f"the predictions and moves an error by at most {100 * RELATIVE_ROUNDING:g} % of it"
@@ -121,24 +121,24 @@ def _most(width: int | None) -> int:
     return min(LONGEST, width or LONGEST)
 
 
-def _lacking(standing: Standing, missing: Iterable[Cell], width: int | None) -> list[str]:
+def _lacking(judgement: Judgement, missing: Iterable[Cell], width: int | None) -> list[str]:
     """Return which trials failed, and which cells are missing."""
-    said = [f"failed: trial {row['id']}: {row['reason']}" for row in standing.failed]
+    said = [f"failed: trial {row['id']}: {row['reason']}" for row in judgement.failed]
     for cell in missing:
         why = f", stopped: {cell.stopped[0]['reason']}" if cell.stopped else ""
-        said.append(f"missing: {cell_name(cell, standing.cells)}{why}")
+        said.append(f"missing: {cell_name(cell, judgement.cells)}{why}")
     return [paragraph(one, "", width) for one in said]
 
 
-def number_entries(standing: Standing) -> list[tuple[NumberVerdict, Cell, list[str]]]:
+def number_entries(judgement: Judgement) -> list[tuple[NumberVerdict, Cell, list[str]]]:
     """Return each printed number with each cell that it speaks of, and its line under NUMBER_HEADERS."""
     entries = []
-    for item in standing.numbers:
+    for item in judgement.numbers:
         judged = {id(found.cell): found for found in item.reproductions}
         for cell in item.cells:
             number, quantity, found = item.number, cell.named(item.number.of), cell.of(item.number.of)
             line = [
-                cell_name(cell, standing.cells),
+                cell_name(cell, judgement.cells),
                 quantity.text(found.mean, found.sd) if found else MISSING,
                 f"{len(cell.rows)}/{len(cell.trials)}",
                 quantity.text(number.mean, number.sd),
@@ -158,22 +158,22 @@ def _compared(item: NumberVerdict, found: Reproduction | None) -> list[str]:
     return [change(found.difference), interval, item.of(found)]
 
 
-def _number_notes(standing: Standing) -> list[str]:
+def _number_notes(judgement: Judgement) -> list[str]:
     """Return why numbers differ, when a number counts as reproduced, and what the plan lacks."""
     said = [
-        f"{cell_name(item.cells[0], standing.cells)}: {words}"
-        for item in standing.numbers
+        f"{cell_name(item.cells[0], judgement.cells)}: {words}"
+        for item in judgement.numbers
         if item.cells
         and item.verdict not in AGREE
         and (words := said_of(item.number, item.cited, item.verdict))
     ]
-    return said + number_rules(standing)
+    return said + number_rules(judgement)
 
 
-def number_rules(standing: Standing) -> list[str]:
+def number_rules(judgement: Judgement) -> list[str]:
     """Return when a number counts as reproduced, and what the plan lacks."""
-    reported = standing.experiment.reported
-    if reported is None or not standing.numbers:
+    reported = judgement.experiment.reported
+    if reported is None or not judgement.numbers:
         return []
     own = [number for number in reported.numbers if number.slack]
     slack = f"{reported.slack:g} (points of accuracy, or relative error)"
@@ -186,38 +186,38 @@ def number_rules(standing: Standing) -> list[str]:
         f"standard deviations, of {reported.source}; within the error if its 95 % interval has 0 inside",
         *(
             f"not in this plan: {item.number.where}, {item.number.mean:g} for {item.number.cell}"
-            for item in standing.numbers
+            for item in judgement.numbers
             if not item.cells
         ),
     ]
 
 
-def beside(standing: Standing) -> Part:
+def beside(judgement: Judgement) -> Part:
     """Return a line per printed number with a standard deviation or a time: how ours compare with these.
 
     Of the times `fit` has columns always, another where one is printed.
     """
-    printed = {name for item in standing.numbers for name in item.number.times}
+    printed = {name for item in judgement.numbers for name in item.number.times}
     names = [name for name in PRINTED_TIMES if name == "fit" or name in printed]
     headers = ["number", "deviation", "paper", *_RATIO]
     for name in names:
         headers += [PRINTED_TIMES[name].name, "runs", PRINTED_TIMES[name].title, *_TIME_RATIO]
     lines = []
-    for item, cell in [(number, cell) for number in standing.numbers for cell in number.cells]:
+    for item, cell in [(number, cell) for number in judgement.numbers for cell in number.cells]:
         deviation, times = item.deviation(cell), item.times(cell)
         if deviation is None and not times:
             continue
         quantity, scores = cell.named(item.number.of), cell.of(item.number.of)
         ours = quantity.text(scores.sd) if scores and scores.sd is not None else MISSING
         theirs = MISSING if not item.number.sd else quantity.text(item.number.sd)
-        line = [cell_name(cell, standing.cells), ours, theirs, *_ratio(deviation)]
+        line = [cell_name(cell, judgement.cells), ours, theirs, *_ratio(deviation)]
         for name in names:
             seconds = cell.of(name)
             line += [text.time(seconds.mean), str(seconds.n)] if seconds else [MISSING, "0"]
             line += [item.number.times.get(name, MISSING), *_ratio(times.get(name))]
         lines.append(line)
     words = [i for i, header in enumerate(headers) if header in ("number", *_RATIO, *_TIME_RATIO)]
-    notes = _beside_notes(standing) if lines else []
+    notes = _beside_notes(judgement) if lines else []
     return Part("Printed deviations and times", headers, lines, notes, words)
 
 
@@ -230,11 +230,11 @@ def _ratio(found: PrintedRatio | None) -> list[str]:
     return [f"{text.factor(found.number)} [{text.factor(low)}, {upper}]", found.verdict]
 
 
-def _beside_notes(standing: Standing) -> list[str]:
+def _beside_notes(judgement: Judgement) -> list[str]:
     """Return when a standard deviation and a time count as alike, and whose machines took the times."""
-    reported = standing.experiment.reported
+    reported = judgement.experiment.reported
     assert reported is not None
-    rows = (row for cell in standing.cells for row in cell.rows)
+    rows = (row for cell in judgement.cells for row in cell.rows)
     ours = " and ".join(dict.fromkeys(row["environment"]["processor"] for row in rows)) or "no machine yet"
     theirs = f"; theirs on {reported.machine}" if reported.machine else ""
     return [
@@ -256,19 +256,19 @@ def said_of(said: Explained, cited: Sequence[Cited], verdict: str) -> str:
     return f"{said.explanation.rstrip()} Evidence: {shown}."
 
 
-def claim_lines(standing: Standing) -> list[list[str]]:
+def claim_lines(judgement: Judgement) -> list[list[str]]:
     """Return a line per claim."""
     lines = []
-    for i, item in enumerate(standing.claims, start=1):
+    for i, item in enumerate(judgement.claims, start=1):
         where = ", ".join(filter(None, (item.claim.where, CLAIM_KINDS[item.claim.kind])))
         lines.append([f"{i}. {item.claim.text}", where, item.ours, item.paper, item.verdict])
     return lines
 
 
-def claim_notes(standing: Standing) -> list[str]:
+def claim_notes(judgement: Judgement) -> list[str]:
     """Return, by their numbers, which bounds came after the rows, and why claims do not stand as printed."""
     notes = []
-    for i, item in enumerate(standing.claims, start=1):
+    for i, item in enumerate(judgement.claims, start=1):
         if before := item.claim.bound_before:
             notes.append(f"{i}. The bound was set after the rows were seen; before: {before}")
         words = said_of(item.claim, item.cited, item.verdict)

@@ -1,8 +1,6 @@
-"""Writing the pages, all of them or none, and serving them to the browsers of this machine."""
+"""Writing the pages, all of them or none."""
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,7 +8,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from kfeat.analysis.at_hand import standings_at_hand
+from kfeat.analysis.judgement import judge_experiments
 from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment
 from kfeat.render.replacing import Replacing
@@ -21,7 +19,6 @@ from kfeat.site.scripts import explorer_script, index_script, rows_script
 from kfeat.site.sections import section
 
 MADE = "files.txt"  # names what was written, so that nothing else is ever removed
-HOST = "127.0.0.1"  # no other machine is answered
 
 
 def build(experiments: Sequence[Experiment], results: Path, out: Path) -> list[Path]:
@@ -33,10 +30,10 @@ def build(experiments: Sequence[Experiment], results: Path, out: Path) -> list[P
     if out.is_file() or (out.is_dir() and any(out.iterdir()) and not (out / "kfeat.js").is_file()):
         raise StoreError(f"{out}: expected an empty folder or one of `kfeat site`; choose another with --out")
     with TemporaryDirectory() as nothing:
-        standings = standings_at_hand(experiments, Path(nothing), results)
-    if not any(one.has_rows for one in standings):
+        judgements = judge_experiments(experiments, Path(nothing), results)
+    if not any(one.has_rows for one in judgements):
         raise StoreError(f"{results}: no rows of these configs; `kfeat publish` puts them there")
-    texts = dict(_texts(front.papers(standings, results)))
+    texts = dict(_texts(front.papers(judgements, results)))
     texts[MADE] = "".join(f"{name}\n" for name in sorted(texts))
     before = (out / MADE).read_text(encoding="utf-8").splitlines() if (out / MADE).is_file() else []
     try:
@@ -53,9 +50,9 @@ def build(experiments: Sequence[Experiment], results: Path, out: Path) -> list[P
 
 def _texts(papers: Sequence[front.Paper]) -> Iterator[tuple[str, str]]:
     """Yield every file with its name."""
-    standings = [one for paper in papers for one in paper.standings]
-    known = {one.experiment.name for one in standings}
-    maps, datasets = catalogue.maps(standings), catalogue.datasets(standings)
+    judgements = [one for paper in papers for one in paper.judgements]
+    known = {one.experiment.name for one in judgements}
+    maps, datasets = catalogue.maps(judgements), catalogue.datasets(judgements)
     # Jinja escapes every text, and knows no value that is not given.
     jinja = Environment(
         loader=PackageLoader("kfeat.site"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -70,41 +67,20 @@ def _texts(papers: Sequence[front.Paper]) -> Iterator[tuple[str, str]]:
         yield item.name, item.read_text(encoding="utf-8")
     yield page(
         "index.html", board=front.scoreboard(papers), columns=front.COLUMNS,
-        figure=front.speed_ups(standings), size=(front.WIDTH, front.HEIGHT),
+        figure=front.speed_ups(judgements), size=(front.WIDTH, front.HEIGHT),
         margins=(front.LEFT, front.RIGHT, front.TOP, front.BOTTOM),
     )  # fmt: skip
     yield page("differences.html", reasons=front.reasons(papers))
     for paper in papers:
-        sections = [section(one, known) for one in paper.standings]
+        sections = [section(one, known) for one in paper.judgements]
         yield page(paper.page, "paper.html", paper=paper, sections=sections)
     yield page("data.html", "datasets.html")
     for name in ("maps.html", "explorer.html", "rows.html"):
         yield page(name)
     yield from (page(one["page"], "map.html", map=one) for one in maps)
     yield from (page(one["page"], "dataset.html", data=one) for one in datasets)
-    yield "cells.js", explorer_script(standings)
-    yield "index.js", index_script(standings)
-    for standing in standings:
-        if standing.has_rows:
-            yield links.script(standing.experiment.name), rows_script(standing)
-
-
-class _Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing of each request."""
-
-
-def serve(folder: Path, port: int, started: Callable[[str], object]) -> None:
-    """Serve a folder until the process is interrupted; `started` receives the address.
-
-    Raises StoreError where the port is taken.
-    """
-    try:
-        server = ThreadingHTTPServer((HOST, port), partial(_Quiet, directory=str(folder)))
-    except OSError as error:
-        raise StoreError(
-            f"port {port} of {HOST} cannot be used ({error.strerror}); choose another with --port, or 0"
-        ) from None
-    with server:
-        started(f"http://{HOST}:{server.server_address[1]}/")
-        server.serve_forever()
+    yield "cells.js", explorer_script(judgements)
+    yield "index.js", index_script(judgements)
+    for judgement in judgements:
+        if judgement.has_rows:
+            yield links.script(judgement.experiment.name), rows_script(judgement)

@@ -5,8 +5,8 @@ from inspect import getdoc
 from typing import Any
 
 from kfeat.analysis.cells import Cell, best_of, by_setting
+from kfeat.analysis.judgement import Judgement
 from kfeat.analysis.names import method
-from kfeat.analysis.standing import Standing
 from kfeat.data.registry import registry
 from kfeat.experiments.load import EXACT
 from kfeat.experiments.plan import dataset_name
@@ -21,9 +21,9 @@ SURVEY_HEADERS = ("data set", "kernel", "D", "as", "place", "score", "best", "it
 BEST_HEADERS = ("kernel", "method", "D", "score", "map and train", "runs", "config")
 
 
-def maps(standings: Sequence[Standing]) -> list[dict[str, Any]]:
+def maps(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
     """Return of each map what its class says, its facts, its places in the survey and its configs."""
-    survey = [one for one in standings if one.experiment.name.startswith(SURVEY)]
+    survey = [one for one in judgements if one.experiment.name.startswith(SURVEY)]
     ranks = [line for one in survey for line in _ranks(one)]
     return [
         {
@@ -36,19 +36,19 @@ def maps(standings: Sequence[Standing]) -> list[dict[str, Any]]:
                 SURVEY_HEADERS,
                 [line for map_name, line in ranks if map_name == name],
             ),
-            "configs": _configs(one for one in standings if name in {_map(cell) for cell in one.cells}),
+            "configs": _configs(one for one in judgements if name in {_map(cell) for cell in one.cells}),
         }
         for name, cls in sorted(MAPS.items())
     ]
 
 
-def datasets(standings: Sequence[Standing]) -> list[dict[str, Any]]:
+def datasets(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
     """Return by name the data sets that are registered and those that configs make.
 
     Each has its entry of the registry, the best of each method on it, and the configs that use it.
     """
-    users: dict[str, list[Standing]] = {name: [] for name in registry()}
-    for one in standings:
+    users: dict[str, list[Judgement]] = {name: [] for name in registry()}
+    for one in judgements:
         for name in dict.fromkeys(dataset_name(source) for source in one.experiment.datasets):
             users.setdefault(name, []).append(one)
     return [
@@ -73,8 +73,8 @@ def _said(cls: type) -> list[str]:
     return [" ".join(part.split()) for part in body.strip().split("\n\n")]
 
 
-def _configs(standings: Iterable[Standing]) -> list[Text]:
-    return [Text(one.experiment.name, links.section(one.experiment)) for one in standings]
+def _configs(judgements: Iterable[Judgement]) -> list[Text]:
+    return [Text(one.experiment.name, links.section(one.experiment)) for one in judgements]
 
 
 def _map(cell: Cell) -> str:
@@ -85,9 +85,9 @@ def _size(cell: Cell) -> Any:
     return cell.trial.map.parameters.get("n_components") if cell.trial.map else None
 
 
-def _ranks(standing: Standing) -> Iterator[tuple[str, list[Text]]]:
+def _ranks(judgement: Judgement) -> Iterator[tuple[str, list[Text]]]:
     """Yield the place of each map of a survey's config among those of the same size, by its score."""
-    for peers in by_setting(standing.cells):
+    for peers in by_setting(judgement.cells):
         by_size: dict[object, list[Cell]] = {}
         for cell in peers:
             if cell.trial.map and cell.score and cell.named(SCORE).better:
@@ -108,16 +108,16 @@ def _ranks(standing: Standing) -> Iterator[tuple[str, list[Text]]]:
                         Text(str(_size(cell))),
                         Text(method(cell, order, "n_components")),
                         Text(f"{place} of {len(order)}", tone="good" if place == 1 else ""),
-                        Text(text.alone(cell, SCORE), links.rows(standing.experiment, cell)),
+                        Text(text.alone(cell, SCORE), links.rows(judgement.experiment, cell)),
                         Text("itself" if cell is best else method(best, order, "n_components")),
                         Text(text.alone(best, SCORE)),
                     ],
                 )
 
 
-def _best(standing: Standing, name: str) -> Iterator[list[Text]]:
+def _best(judgement: Judgement, name: str) -> Iterator[list[Text]]:
     """Yield the best of each method over the sizes, for every kernel of a config on a data set."""
-    for peers in by_setting(standing.cells):
+    for peers in by_setting(judgement.cells):
         if dataset_name(peers[0].trial.source) != name:
             continue
         for kind in dict.fromkeys(map(_map, peers)):
@@ -129,8 +129,8 @@ def _best(standing: Standing, name: str) -> Iterator[list[Text]]:
                 Text(best.trial.kernel.formula),
                 Text(method(best, peers, "n_components")),
                 Text(text.MISSING if size is None else str(size)),
-                Text(score, links.rows(standing.experiment, best)),
+                Text(score, links.rows(judgement.experiment, best)),
                 Text(text.alone(best, "fit")),
                 Text(f"{len(best.rows)}/{len(best.trials)}"),
-                *_configs([standing]),
+                *_configs([judgement]),
             ]

@@ -14,8 +14,8 @@ from markupsafe import Markup
 
 from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell, by_setting, exact_of
+from kfeat.analysis.judgement import Judgement
 from kfeat.analysis.names import cell_names
-from kfeat.analysis.standing import Standing
 from kfeat.analysis.tallies import KINDS, OF_PAPERS, PRINTED, Tally, in_short, tallies
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.quantities import SCORE
@@ -31,7 +31,7 @@ COLUMNS = (
     ("reproduced", "good", (numbers.WITHIN_ERROR, numbers.WITHIN_SLACK, claims.REPRODUCED)),
     ("in direction only", "half", (claims.DIRECTION_ONLY,)),
     ("open", "open", (numbers.OPEN,)),
-    ("not, explained", "told", (numbers.EXPLAINED, claims.EXPLAINED, claims.REFUTED)),
+    ("not, explained", "explained", (numbers.EXPLAINED, claims.EXPLAINED, claims.REFUTED)),
     ("not, unexplained", "bad", (numbers.UNEXPLAINED, claims.UNEXPLAINED)),
     ("no rows", "none", (numbers.MISSING,)),
 )
@@ -57,7 +57,7 @@ class Paper:
 
     folder: str
     title: str
-    standings: Sequence[Standing]
+    judgements: Sequence[Judgement]
     finding: str = ""
     story: str = ""
 
@@ -74,7 +74,7 @@ class Paper:
     @property
     def source(self) -> str:
         """Return what the paper is called in full; empty for configs of kfeat's own."""
-        found = (one.experiment.reported for one in self.standings)
+        found = (one.experiment.reported for one in self.judgements)
         return next((one.source for one in found if one is not None), "")
 
     @property
@@ -94,23 +94,23 @@ class Paper:
     @property
     def short_tallies(self) -> list[str]:
         """Return how many printed numbers and claims agree, differ and are undecided, a line each."""
-        return in_short(self.standings)
+        return in_short(self.judgements)
 
     @cached_property
     def tallies(self) -> dict[str, Tally]:
         """Return how many of each kind have each verdict."""
-        return {tally.what: tally for tally in tallies(self.standings)}
+        return {tally.what: tally for tally in tallies(self.judgements)}
 
 
-def papers(standings: Sequence[Standing], results: Path) -> list[Paper]:
+def papers(judgements: Sequence[Judgement], results: Path) -> list[Paper]:
     """Return the papers by name, those first that print numbers; kfeat's own configs are the last.
 
     The order of a paper is that in which its README in `results` names the configs; others follow by name.
     The first heading of that README is the title; without one it is the name of the folder in words. Below it
     is what was found.
     """
-    groups: dict[str, list[Standing]] = {}
-    for one in standings:
+    groups: dict[str, list[Judgement]] = {}
+    for one in judgements:
         groups.setdefault(links.folder(one.experiment), []).append(one)
     found = []
     for name, members in groups.items():
@@ -124,7 +124,7 @@ def papers(standings: Sequence[Standing], results: Path) -> list[Paper]:
 
 
 def _rank(paper: Paper) -> tuple[bool, int, str]:
-    printed = sum(len(one.numbers) for one in paper.standings)
+    printed = sum(len(one.numbers) for one in paper.judgements)
     return paper.folder == links.OWN, -printed, paper.folder
 
 
@@ -139,8 +139,8 @@ def scoreboard(found: Sequence[Paper]) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = []
     for paper in found:
         for what, kinds in _LINES.items():
-            there = [paper.tallies[kind].counts for kind in kinds if kind in paper.tallies]
-            counts = [sum(one.get(name, 0) for one in there for name in names) for *_, names in COLUMNS]
+            tallied = [paper.tallies[kind].counts for kind in kinds if kind in paper.tallies]
+            counts = [sum(one.get(name, 0) for one in tallied for name in names) for *_, names in COLUMNS]
             if sum(counts):
                 first = not lines or lines[-1]["paper"] is not paper
                 lines.append({"paper": paper, "first": first, "what": what, "counts": counts})
@@ -151,7 +151,7 @@ def reasons(found: Sequence[Paper]) -> list[dict[str, Any]]:
     """Return what is not reproduced and why, what nobody explains first, then by paper."""
     lines: list[dict[str, Any]] = []
     for paper in found:
-        for said, group in alike(paper.standings, _NOT_REPRODUCED):
+        for said, group in alike(paper.judgements, _NOT_REPRODUCED):
             configs = {one.experiment.name: one.experiment for one, _ in group}
             first, more = group[0][1], len(group) - 1
             lines.append(
@@ -166,14 +166,14 @@ def reasons(found: Sequence[Paper]) -> list[dict[str, Any]]:
     return sorted(lines, key=lambda one: one["tone"] != "bad")
 
 
-def speed_ups(standings: Sequence[Standing]) -> dict[str, Any] | None:
+def speed_ups(judgements: Sequence[Judgement]) -> dict[str, Any] | None:
     """Return the figure over all cells of maps beside a timed exact kernel SVM; None where there is none.
 
     It has dots, the ticks of both axes as (pixel, label), and a sentence. A cell that several configs have
     stands there once.
     """
     found: dict[str, tuple[float, float, str]] = {}
-    for one in standings:
+    for one in judgements:
         names = cell_names(one.cells)
         for peers in by_setting(one.cells):
             exact = exact_of(peers[0], peers)

@@ -13,8 +13,8 @@ from itertools import accumulate
 from typing import Any
 
 from kfeat.analysis.cells import Cell, by_setting
+from kfeat.analysis.judgement import Judgement
 from kfeat.analysis.names import cell_names, method
-from kfeat.analysis.standing import Standing
 from kfeat.experiments.load import EXACT
 from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import QUANTITIES
@@ -47,27 +47,27 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def index_script(standings: Sequence[Standing]) -> str:
+def index_script(judgements: Sequence[Judgement]) -> str:
     """Return the index of rows: for each config its file, and the beginnings of its ids, joined."""
     found = {
         one.experiment.name: [
             links.script(one.experiment.name),
-            "".join(row["id"][:_PREFIX] for cell in one.cells for row in cell.there),
+            "".join(row["id"][:_PREFIX] for cell in one.cells for row in cell.all_rows),
         ]
-        for one in standings
+        for one in judgements
         if one.has_rows
     }
     return script("index", {"length": _PREFIX, "configs": found})
 
 
-def explorer_script(standings: Sequence[Standing]) -> str:
+def explorer_script(judgements: Sequence[Judgement]) -> str:
     """Return the points of the explorer: each cell with rows, what it was run on, and its values on the axes.
 
     Names stand once, points refer to them.
     """
     lists: dict[str, list[str]] = {"configs": [], "datasets": [], "kernels": [], "maps": [], "series": []}
     points = []
-    for one in standings:
+    for one in judgements:
         names = cell_names(one.cells)
         for peers in by_setting(one.cells):
             for cell in (cell for cell in peers if cell.rows):
@@ -99,16 +99,16 @@ def _values(cell: Cell) -> list[float | None]:
     return [None if value is None else float(f"{value:.4g}") for value in found]
 
 
-def rows_script(standing: Standing) -> str:
+def rows_script(judgement: Judgement) -> str:
     """Return the rows of a config with all that they say, and what rests on each of its cells."""
-    experiment = standing.experiment
-    cells, names = [cell for cell in standing.cells if cell.there], cell_names(standing.cells)
+    experiment = judgement.experiment
+    cells, names = [cell for cell in judgement.cells if cell.all_rows], cell_names(judgement.cells)
     value = {
         "title": experiment.title,
         "path": experiment.path.as_posix(),
         "page": links.section(experiment),
-        "cells": [[cell.trial.cell, names[id(cell)], len(cell.there)] for cell in cells],
-        "uses": _uses(standing, cells),
+        "cells": [[cell.trial.cell, names[id(cell)], len(cell.all_rows)] for cell in cells],
+        "uses": _uses(judgement, cells),
         "columns": _columns(cells),
     }
     return _packed_script(f"rows {experiment.name}", value)
@@ -117,8 +117,8 @@ def rows_script(standing: Standing) -> str:
 def _columns(cells: Sequence[Cell]) -> list[list[Any]]:
     """Return each column as [section, key, how, values]; `how` is all, cell or row."""
     found: dict[tuple[str, str], list[Any]] = {}
-    sizes = [len(cell.there) for cell in cells]
-    rows = [row for cell in cells for row in cell.there]
+    sizes = [len(cell.all_rows) for cell in cells]
+    rows = [row for cell in cells for row in cell.all_rows]
     done_first = sorted(enumerate(rows), key=lambda one: one[1]["status"] != "done")  # they have all sections
     for at, row in done_first:
         for place, value in _flat(row).items():
@@ -141,14 +141,14 @@ def _packed(values: list[Any], sizes: Sequence[int]) -> tuple[str, Any]:
     return "row", values
 
 
-def _uses(standing: Standing, cells: Sequence[Cell]) -> dict[str, Any]:
+def _uses(judgement: Judgement, cells: Sequence[Cell]) -> dict[str, Any]:
     """Return the printed numbers and the claims with their verdicts, and by cell those that rest on it."""
-    name, home = standing.experiment.name, links.section(standing.experiment)
+    name, home = judgement.experiment.name, links.section(judgement.experiment)
     uses: list[tuple[list[str], Iterable[Cell]]] = [
         ([f"printed number, {item.number.where}", item.verdict, home], item.cells)
-        for item in standing.numbers
+        for item in judgement.numbers
     ]
-    for i, judged in enumerate(standing.claims, start=1):
+    for i, judged in enumerate(judgement.claims, start=1):
         address = links.claim(name, judged.claim.id or f"claim-{i}")
         held = [cell for case in judged.cases for cell in case.cells]
         uses.append(([f"claim {i}: {judged.claim.text}", judged.verdict, address], held))

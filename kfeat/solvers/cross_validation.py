@@ -17,7 +17,7 @@ from kfeat.errors import DataError, ParameterError
 from kfeat.kernels.operands import as_operand
 from kfeat.parameters import Folds, Iterations, Seed
 from kfeat.solvers.base import AboveZero, ClassWeight, NotNegative, Solver, finite, resolved_kernel
-from kfeat.solvers.kernel_machine import KernelMachine
+from kfeat.solvers.kernel_svm import KernelSVM
 from kfeat.solvers.libsvm import Libsvm
 from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.newton import Newton, NewtonLoss
@@ -170,7 +170,7 @@ class NewtonCV(ChoosesC, LinearSolver):
 
 
 @dataclass(eq=False, repr=False)
-class LibsvmCV(ChoosesC, KernelMachine):
+class LibsvmCV(ChoosesC, KernelSVM):
     """Libsvm with the best C by cross-validation on the training rows, then trained on all of them.
 
     Folds are stratified for classification. A bandwidth heuristic is computed once, on all training rows.

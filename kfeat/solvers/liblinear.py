@@ -4,14 +4,12 @@ import ctypes
 import re
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from annotated_types import Ge, Le
 from liblinear import liblinear as library
 from numpy.typing import NDArray
 from pydantic import FiniteFloat
-from scipy.sparse import issparse
 
 from kfeat.errors import ParameterError, SolverError
 from kfeat.solvers import native
@@ -53,8 +51,6 @@ class Liblinear(LinearSolver):
         The factor of C for each class; "balanced" weights classes by the inverse of their size.
     regularize_bias : bool, default True
         False is LIBLINEAR's -R, which needs bias 1.
-    significant_digits : int, optional
-        Rounds the features to so many significant digits, as a text file would.
     random_state : int, optional
         The seed of C's rand(); None is the state of a new process, so that a fit does not depend on earlier
         ones.
@@ -83,7 +79,6 @@ class Liblinear(LinearSolver):
     p: NotNegative = 0.1
     class_weight: ClassWeight = None
     regularize_bias: bool = True
-    significant_digits: Annotated[int, Ge(1), Le(15)] | None = None
     random_state: int | None = None
 
     @property
@@ -113,7 +108,7 @@ class Liblinear(LinearSolver):
         )
         start = perf_counter()
         targets = native.labels_in_c(self, y)
-        rows = native.node_rows(self._rounded(X), self.bias if self.bias >= 0 else None)
+        rows = native.node_rows(X, self.bias if self.bias >= 0 else None)
         built = perf_counter()
         W, labels = self._train(rows, X.shape[1], targets, native.weights_in_c(self, y))
         solved = perf_counter()
@@ -135,12 +130,6 @@ class Liblinear(LinearSolver):
             positive = values > 0 if self.order_[0] == 1 else values >= 0
             return self.classes_[positive.astype(int)]
         return self.classes_[self.order_[values[:, self.order_].argmax(axis=1)]]
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
-        return super()._scores(self._rounded(X))
-
-    def _rounded(self, X: Any) -> Any:
-        return X if self.significant_digits is None else round_significant(X, self.significant_digits)
 
     def _train(
         self, rows: native.NodeRows, d: int, targets: NDArray[np.float64], weights: dict[int, float]
@@ -220,22 +209,3 @@ def read_log(text: str, solver_type: int) -> list[Subproblem]:
             found[-1] = Subproblem(event["switch"], 0)
         going_on = bool(event["switch"])
     return found
-
-
-def round_significant(X: Any, digits: int) -> Any:
-    """Return X in double precision rounded to `digits` significant decimal digits, as "%.{digits}g" does.
-
-    x -> round(x 10^s) / 10^s with s = digits - 1 - floor(log10 |x|); dense or CSR, any shape.
-    """
-    if issparse(X):
-        return type(X)((_rounded(X.data, digits), X.indices, X.indptr), shape=X.shape)
-    return _rounded(X, digits)
-
-
-def _rounded(values: NDArray[Any], digits: int) -> NDArray[np.float64]:
-    values = values.astype(np.float64)
-    size = np.abs(values)
-    # Zeros and subnormal numbers stay as they are.
-    shift = digits - 1 - np.floor(np.log10(np.where(size > 1e-290, size, 1.0)))
-    up, down = 10.0 ** np.maximum(shift, 0), 10.0 ** np.maximum(-shift, 0)
-    return np.rint(values * up / down) / up * down

@@ -15,7 +15,7 @@ from kfeat.errors import ParameterError, SolverError
 from kfeat.parameters import Iterations
 from kfeat.solvers import native
 from kfeat.solvers.base import AboveZero, ClassWeight, NotNegative, Task, finite
-from kfeat.solvers.kernel_machine import KernelMachine
+from kfeat.solvers.kernel_svm import KernelSVM
 from kfeat.solvers.libsvm_model import (
     GivenKernel,
     LibsvmKernel,
@@ -26,7 +26,7 @@ from kfeat.solvers.libsvm_model import (
 
 
 @dataclass(eq=False, repr=False)
-class Libsvm(KernelMachine):
+class Libsvm(KernelSVM):
     """The exact kernel SVM by LIBSVM.
 
     min over w, b of ||w||^2 / 2 + C sum_i loss_i in the feature space of `kernel`. Linear, Polynomial and
@@ -163,7 +163,7 @@ class Libsvm(KernelMachine):
 
 
 @dataclass(eq=False, repr=False)
-class Svc(KernelMachine):
+class Svc(KernelSVM):
     """The exact kernel SVM by scikit-learn's SVC, which is a copy of LIBSVM that also takes dense rows.
 
     The objective, the kernels that are passed as a Gram matrix, and the errors are those of `Libsvm` with

@@ -23,7 +23,7 @@ from typing import Any
 from kfeat.data import Protocol, load
 from kfeat.kernels import Gaussian, Kernel, Polynomial
 from kfeat.solvers import Libsvm, Svc
-from kfeat.solvers.kernel_machine import KernelMachine
+from kfeat.solvers.kernel_svm import KernelSVM
 from scripts.bench.harness import side_by_side
 
 Row = dict[str, Any]
@@ -76,9 +76,9 @@ def compared(problem: Problem, rounds: int = 3) -> Iterable[Row]:
     data = load(problem.data, Protocol.model_validate(problem.protocol), offline=True)
     X, y = data.X_train[: problem.n], data.y_train[: problem.n]
     y = y % 2 if problem.parity else y
-    fitted: dict[str, KernelMachine] = {}
+    fitted: dict[str, KernelSVM] = {}
 
-    def fit(machine: type[KernelMachine]) -> None:
+    def fit(machine: type[KernelSVM]) -> None:
         fitted[machine.__name__] = machine(kernel=problem.kernel).fit(X, y)
 
     seconds = side_by_side({"kfeat": lambda: fit(Libsvm), "other": lambda: fit(Svc)}, rounds)

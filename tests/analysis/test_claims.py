@@ -20,8 +20,8 @@ from kfeat.analysis.claims import (
     REPRODUCED,
     UNEXPLAINED,
     Cited,
-    Judged,
-    judge,
+    ClaimVerdict,
+    claim_verdicts,
 )
 from kfeat.analysis.statistics import growth_exponent
 from kfeat.errors import ConfigError
@@ -78,8 +78,8 @@ def claim(**keys: Any) -> Claim:
     return Claim.model_validate({"text": "So it is", "where": "Section 6"} | keys)
 
 
-def one(grid: Experiment, cells: list[Cell], **keys: Any) -> Judged:
-    (found,) = judge(replace(grid, claims=[claim(**keys)]), cells)
+def one(grid: Experiment, cells: list[Cell], **keys: Any) -> ClaimVerdict:
+    (found,) = claim_verdicts(replace(grid, claims=[claim(**keys)]), cells)
     return found
 
 
@@ -97,7 +97,9 @@ def test_an_explanation_needs_evidence_that_is_reproduced(grid: Experiment) -> N
 
     def verdict(cited: str | None, **keys: Any) -> str:
         said = claim(difference=[RM, TS], above=0, explanation="Rain.", **keys)
-        (found,) = judge(replace(grid, claims=[said]), cells, lambda citation: Cited(citation, cited or ""))
+        (found,) = claim_verdicts(
+            replace(grid, claims=[said]), cells, lambda citation: Cited(citation, cited or "")
+        )
         return found.verdict
 
     assert verdict(None) == UNEXPLAINED  # words alone explain nothing
@@ -111,7 +113,9 @@ def test_a_claim_of_ones_own_asks_and_is_refuted(grid: Experiment) -> None:
     keys: dict[str, Any] = {"difference": [RM, TS], "above": 0, "kind": "own"}
     assert one(grid, cells, **keys).verdict == REFUTED
     said = claim(**keys, explanation="Rain.", evidence=["other#wet"])
-    (found,) = judge(replace(grid, claims=[said]), cells, lambda citation: Cited(citation, REPRODUCED))
+    (found,) = claim_verdicts(
+        replace(grid, claims=[said]), cells, lambda citation: Cited(citation, REPRODUCED)
+    )
     assert found.verdict == REFUTED
 
 
@@ -425,7 +429,7 @@ def test_a_vacuous_or_ambiguous_claim_is_an_error_before_any_run(
     wrong = replace(grid, claims=[claim(above=0, **keys)])
     with pytest.raises(ConfigError, match=f"'So it is' \\(Section 6\\).*{words}"):
         check_report(wrong)
-    assert judge(replace(wrong, changed=True), made(grid, scored)) == []
+    assert claim_verdicts(replace(wrong, changed=True), made(grid, scored)) == []
 
 
 def test_claims_that_can_be_judged_pass_the_check_before_a_run(grid: Experiment) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.comparisons import FALSE_ALARM, FLIP_SHARE, comparisons, flips, number_compared
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 
 Make = Callable[..., list[Cell]]
 MakeRows = Callable[..., dict[str, Row]]

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.analysis.evidence import Evidence
+from kfeat.analysis.judgement import Evidence
 from kfeat.errors import ConfigError
-from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.paper import Citation
-from kfeat.experiments.run import rows_of
+from kfeat.experiments.run import plan_from_rows, rows_of
 from kfeat.experiments.store import write_rows
 from tests.cells import fake_row
 

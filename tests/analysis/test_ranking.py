@@ -8,8 +8,9 @@ from kfeat.analysis.ranking import ranked
 from kfeat.data import fingerprint
 from kfeat.errors import StoreError
 from kfeat.experiments.load import load_experiment
+from kfeat.experiments.row import Row
 from kfeat.experiments.search import Search, search_space
-from kfeat.experiments.store import Row, read_rows
+from kfeat.experiments.store import read_rows
 from kfeat.render.protocol import publish_search, render_csv, render_plan, render_ranking, write_ranking
 from tests.cells import fake_row
 from tests.switches import SWITCHED

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import t
 
 from kfeat.analysis.cells import summarise
+from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.settling import MOST, Price, prices
-from kfeat.analysis.standing import stand
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import Claim
 from kfeat.experiments.plan import Trial
@@ -20,7 +20,7 @@ MakeRows = Callable[..., dict[str, Row]]
 
 def priced(experiment: Experiment, trials: list[Trial], rows: dict[str, Row]) -> list[Price]:
     """The prices of the small experiment with these rows."""
-    return prices([stand(experiment, summarise(experiment, trials, rows), {})])
+    return prices([judge_experiment(experiment, summarise(experiment, trials, rows), {})])
 
 
 def claiming(experiment: Experiment, above: float) -> Experiment:

@@ -10,7 +10,7 @@ from scipy.stats import binomtest
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.certainty import LONG_TIME, SHORT_TIME, error_of, paired
-from kfeat.analysis.claims import judge
+from kfeat.analysis.claims import claim_verdicts
 from kfeat.analysis.statistics import (
     KNOWN,
     Summary,
@@ -64,7 +64,7 @@ claims: [{text: Few fail, where: A, of: failure_rate, value: {map: random_fourie
             trial.id: {**fake_row(trial, 0.5), "failure_rate": share, "largest_error": 1.0}
             for trial, share in zip(trials, shares, strict=True)
         }
-        (found,) = judge(experiment, summarise(experiment, trials, rows))
+        (found,) = claim_verdicts(experiment, summarise(experiment, trials, rows))
         intervals.append(found.cases[0].interval)
     assert intervals == [pytest.approx((0.0, 1.222), abs=1e-3), pytest.approx((0.081, 2.387), abs=1e-3)]
 

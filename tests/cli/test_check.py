@@ -75,7 +75,6 @@ def test_all_needs_rows_takes_published_ones_and_prefers_yours(configs: Path) ->
     published = kfeat("check", "--all", "--out", "elsewhere")
     assert published.exit_code == 0
     assert line(published.output, "b") == ["b", "results", "–", "1 reproduced", "–", "–"]
-    assert "[a](results/a/table.md)" in kfeat("check", "--all", "--markdown").output
 
     again = kfeat("check", "--all", "--rerun-budget", "1m")
     assert again.exit_code == 0, again.output
@@ -134,9 +133,7 @@ def test_a_claim_about_nothing_stops_the_run_before_it_begins(configs: Path) -> 
     assert not Path("runs").exists()
 
 
-@pytest.mark.parametrize(
-    "text", ["", "configs --markdown", "configs --details", "--all --markdown --rerun-budget 1"]
-)
+@pytest.mark.parametrize("text", ["", "configs --details"])
 def test_what_makes_no_sense_is_refused(configs: Path, text: str) -> None:
     assert kfeat("check", *text.split()).exit_code == 2
 

@@ -1,11 +1,10 @@
-"""Lists of what a config can name, the schema, a config as it is run, and two runs beside each other."""
+"""Lists of what a config can name, and the schema."""
 
 import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import yaml
 from jsonschema import Draft202012Validator
 
 from kfeat.cli.selection import config_files
@@ -13,7 +12,6 @@ from kfeat.experiments.component import read_component, registries
 from kfeat.experiments.explained import explained
 from kfeat.experiments.json_schema import experiment_schema
 from kfeat.experiments.load import load_experiment
-from kfeat.experiments.plan import plan
 from kfeat.experiments.yaml_file import read_mapping
 from kfeat.parameters import parameter_model
 from kfeat.saying import in_yaml
@@ -72,32 +70,6 @@ def test_the_schema_marks_what_is_wrong(change: dict[str, object]) -> None:
     assert not VALIDATOR.is_valid({**good, **change})
 
 
-def test_a_config_as_it_is_run_is_a_config_of_the_same_trials(write: Write, tmp_path: Path) -> None:
-    path = write(**{"n_components: 64}\n  - {name: random": "n_components: [32, 64]}\n  - {name: random"})
-    shown = kfeat("run", path, "--set", "repeats=3", "--print-config")
-    assert shown.exit_code == 0
-    assert yaml.safe_load(shown.stdout)["solvers"]["mapped"][0]["solver_type"] == 1  # a default
-    again = tmp_path / "again.yaml"
-    again.write_text(shown.stdout)
-    plans = [
-        [trial.id for trial in plan(one, dict.fromkeys(one.datasets, "0"))]
-        for one in (load_experiment(path, ["repeats=3"]), load_experiment(again))
-    ]
-    assert len(plans[0]) == 3 * 3 + 1
-    assert plans[0] == plans[1]
-
-
-def test_printed_configs_of_papers_plan_the_same_trials(tmp_path: Path) -> None:
-    for name in ("pham_pagh_2013/table2", "chang_2017/table2", "bellet_2020/stacked_error"):
-        path = next(one for one in CONFIGS if str(one).endswith(f"{name}.yaml"))
-        again = tmp_path / "again.yaml"
-        again.write_text(kfeat("run", path, "--print-config").stdout)
-        old, new = load_experiment(path), load_experiment(again)
-        assert {t.id for t in plan(old, dict.fromkeys(old.datasets, "0"))} == {
-            t.id for t in plan(new, dict.fromkeys(new.datasets, "0"))
-        }
-
-
 def test_the_schema_is_json() -> None:
     assert json.loads(kfeat("schema").stdout)["$schema"].endswith("2020-12/schema")
 
@@ -107,9 +79,7 @@ def test_texts_that_look_like_numbers_stay_texts(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = write(**{"{name: tensor_sketch,": "{name: tensor_sketch, label: '1e-3',"})
-    again = tmp_path / "again.yaml"
-    again.write_text(kfeat("run", path, "--print-config").stdout)
-    assert load_experiment(again).settings[0].maps[0].label == "1e-3"
+    assert load_experiment(path).settings[0].maps[0].label == "1e-3"
     values = {"a": "1e5", "b": 1e5, "c": "-2.E+3", "d": "1e"}
     assert in_yaml(values) == "{a: '1e5', b: 100000.0, c: '-2.E+3', d: 1e}"
     Path("own.csv").write_text("a,1e5\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
@@ -117,11 +87,6 @@ def test_texts_that_look_like_numbers_stay_texts(
     assert kfeat("fit", "own.yaml", "--model", "own.kfeat").exit_code == 0
     Path("model.yaml").write_text(kfeat("info", "own.kfeat", "--config").stdout)
     assert kfeat("plan", "model.yaml").exit_code == 0
-
-
-def test_options_that_a_shown_config_does_not_have_are_refused(write: Write) -> None:
-    assert "leave --only out" in kfeat("run", write(), "--print-config", "--only", "ab").stderr
-    assert "keep one" in kfeat("run", write(), "--print-config", "--force", "--retime").stderr
 
 
 def test_configs_that_are_hidden_are_passed_over_and_both_endings_count(

@@ -9,8 +9,7 @@ import pytest
 from rich.console import Console
 
 from kfeat.cli.bars import Bars
-from kfeat.cli.progress import Lines
-from kfeat.cli.time_left import AROUND, TimeLeft
+from kfeat.cli.progress import AROUND, Lines, TimeLeft
 from kfeat.errors import KfeatError
 from kfeat.experiments.estimates import Estimate
 from kfeat.experiments.load import load_experiment
@@ -66,7 +65,7 @@ def test_one_bar_with_count_and_time_left_and_a_line_for_the_trial_in_hand(write
     assert "…" in in_hand or width == 120
     assert re.search(r" 0:00:0\d *$", in_hand)
     assert len(in_hand) <= width
-    assert bars.told == {trials[1].id}
+    assert bars.reported == {trials[1].id}
 
 
 def test_markup_in_a_name_is_shown_as_it_stands() -> None:

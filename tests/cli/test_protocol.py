@@ -28,7 +28,6 @@ def test_the_statement_needs_no_data_and_no_rows() -> None:
     shown = kfeat("protocol", "switched.yaml")
     assert shown.exit_code == 0, shown.output
     assert "known       map.degree_law" in shown.stdout
-    assert "| `map.degree_law`" in kfeat("protocol", "switched.yaml", "--markdown").stdout
     assert not Path("runs").exists()
 
 

@@ -12,7 +12,7 @@ from kfeat.data import fingerprint
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.experiments.trial import run_trial
 from kfeat.maps import TensorSketch
 

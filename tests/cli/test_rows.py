@@ -3,7 +3,6 @@
 import io
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -91,22 +90,6 @@ def test_csv_and_lines_of_json_have_every_column_at_full_precision(small: Path) 
     assert found["protocol.scale"][0] == '[{"divide": 16.0}]'
     assert list(found["seconds.train"]) == [0.5] * 5
     assert list(found["timed"]) == [True] * 5
-
-
-def test_parquet_holds_the_same_numbers(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pyarrow")
-    written = kfeat("rows", small, "--format", "parquet")
-    assert written.exit_code == 0, written.output
-    found = pd.read_parquet(io.BytesIO(written.stdout_bytes))
-    assert list(found["accuracy"]) == [50.0, 60.0, 70.0, 80.0, 90.0]
-    assert list(found["map.n_components"].dropna()) == [64] * 4
-
-
-def test_parquet_without_its_package_is_a_sentence(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    refused = kfeat("rows", small, "--format", "parquet")
-    assert refused.exit_code == 2
-    assert "pip install pyarrow" in refused.stderr
 
 
 def test_published_rows_stand_in_where_there_are_none_of_yours(small: Path) -> None:
@@ -217,10 +200,8 @@ def test_a_merge_that_the_disk_does_not_take_leaves_the_rows_as_they_were(
 
 
 @pytest.mark.parametrize("odd", [10**400, -(10**30), [1, [2]], {"a": 1}, "x", True, []], ids=repr)
-@pytest.mark.parametrize("form", ["table", "csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", ["table", "csv", "jsonl"])
 def test_values_that_nobody_expects_are_shown_as_they_are(odd: object, form: str) -> None:
-    if form == "parquet":
-        pytest.importorskip("pyarrow")
     solve = {"n_support": odd, "n_iter": odd, "objective": odd}
     parts = {"solve": solve, "map": {"name": "m", "version": 1, "n_components": odd}}
     records = [record(row(key, **parts)) for key in "ab"]

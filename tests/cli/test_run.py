@@ -325,8 +325,6 @@ def test_a_failing_solver_is_a_row_and_an_exit_status(write: Write) -> None:
     assert [row.get("reason") for row in rows()] == [why] * 4 + [None]
     assert result.stderr.count(f"failed: {why}") == 4  # once, as they run
     assert "kfeat: 4 of 5 trials failed\n" in result.stderr
-    logged = kfeat("run", path, "--out", "logged", "--log", "log.jsonl")
-    assert logged.stderr.count(f": {why}") == 4  # with a log, too
     quiet = kfeat("run", path, "-q")
     assert quiet.stderr.count(f"failed: Tensor Sketch: {why} (2 trials)") == 1
     table = Path("runs/small/table.md").read_text()
@@ -598,14 +596,10 @@ def test_each_table_is_shown_once_its_experiment_has_ended_though_others_run(wri
         Path(f"{name}.yaml").write_text(
             text.replace("title: ", f"title: {name} ").replace("degree: 2", f"degree: {degree}")
         )
-    ran = kfeat("run", "one.yaml", "two.yaml", "--jobs", "2", "--log", "log")
+    ran = kfeat("run", "one.yaml", "two.yaml", "--jobs", "2")
     assert ran.exit_code == 0, ran.output
     assert ran.stdout.count("tables and figure: ") == 2
     assert {name: len(rows(name)) for name in ("one", "two")} == {"one": 5, "two": 5}
-    events = [json.loads(line) for line in Path("log").read_text().splitlines()]
-    assert [event["experiment"] for event in events if event["event"] == "begin"] == ["one", "two"]
-    ends = {event["experiment"]: event["error"] for event in events if event["event"] == "end"}
-    assert ends == {"one": None, "two": None}
     again = kfeat("run", "one.yaml", "two.yaml", "--jobs", "2", "-q")
     assert (again.exit_code, again.stdout.count("tables and figure: ")) == (0, 2)
 
@@ -613,27 +607,11 @@ def test_each_table_is_shown_once_its_experiment_has_ended_though_others_run(wri
 def test_one_config_that_cannot_run_is_named_and_the_others_run(write: Write) -> None:
     write()
     Path("elsewhere.yaml").write_text(re.sub("(?m)^dataset:.*$", "dataset: gisette", write().read_text()))
-    options = (
-        "--no-exact",
-        "--repeats",
-        "1",
-        "--offline",
-        "--mirror",
-        "nowhere",
-        "--jobs",
-        "2",
-        "--log",
-        "log",
-    )
+    options = ["--no-exact", "--repeats", "1", "--offline", "--mirror", "nowhere", "--jobs", "2"]
     ran = kfeat("run", "elsewhere.yaml", "small.yaml", *options)
     assert ran.exit_code == 2
     assert re.search("^kfeat: elsewhere.yaml: gisette.* could not be fetched", ran.stderr, re.MULTILINE)
     assert len(rows()) == 2
-    ends = [line for line in map(json.loads, Path("log").read_text().splitlines()) if line["event"] == "end"]
-    assert [(end["experiment"], bool(end["error"])) for end in ends] == [
-        ("elsewhere", True),
-        ("small", False),
-    ]
 
 
 def test_two_configs_of_one_name_both_run(write: Write) -> None:

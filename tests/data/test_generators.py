@@ -10,7 +10,6 @@ from kfeat.data.generators import (
     Generator,
     Normal,
     Quadric,
-    Sectors,
     UnitBall,
     generate,
     generator_fingerprint,
@@ -21,7 +20,6 @@ SPECS = [
     Dense(name="dense", n=400, d=5),
     Normal(name="normal", n=400, d=5),
     Quadric(name="quadric", n=400, d=5),
-    Sectors(name="sectors", n=400, d=5, classes=4),
 ]
 
 
@@ -66,10 +64,3 @@ def test_a_share_of_the_labels_of_a_quadric_is_wrong() -> None:
     )
     assert np.array_equal(true.X, noisy.X)
     assert abs(np.mean(true.y != noisy.y) - 0.1) < 4 * np.sqrt(0.09 / 4000)
-
-
-def test_sectors_are_as_many_classes_as_asked_for_that_a_linear_machine_tells_apart() -> None:
-    part = generate(Sectors(name="sectors", n=1000, d=10, classes=7)).parts["train"]
-    assert np.unique(part.y).tolist() == list(range(7))
-    machine = LogisticRegression(C=1e6, max_iter=1000).fit(part.X, part.y)
-    assert machine.score(part.X, part.y) > 0.98

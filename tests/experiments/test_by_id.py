@@ -1,7 +1,7 @@
 import pytest
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.by_id import ids_beginning
+from kfeat.experiments.selectors import ids_beginning
 
 IDS = ["abc1", "abc2", "abd", "e", "ef"]
 

@@ -7,7 +7,8 @@ import pytest
 from kfeat.data import Protocol
 from kfeat.experiments.component import Component
 from kfeat.experiments.measures import MEASURES
-from kfeat.experiments.row import PARTS, defaults
+from kfeat.experiments.quantities import PARTS
+from kfeat.experiments.row import defaults
 from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
 from kfeat.parameters import parameter_model

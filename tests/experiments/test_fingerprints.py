@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from kfeat.data import fingerprint, load_raw
-from kfeat.experiments import fingerprints
-from kfeat.experiments.fingerprints import plan_from_rows
 from kfeat.experiments.load import load_experiment
+from kfeat.experiments.run import plan_from_rows
 from kfeat.experiments.trial import header
 from tests.experiments.rows import row
 
@@ -20,7 +19,7 @@ def _no_data(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("data were loaded")
 
-    monkeypatch.setattr(fingerprints, "load_raw", refuse)
+    monkeypatch.setattr("kfeat.experiments.run.load_raw", refuse)
 
 
 def contents(path: Path, dataset: str, *rows: dict[str, object]) -> set[str | None]:
@@ -59,7 +58,9 @@ def test_what_nobody_pinned_is_what_its_latest_row_names(
     assert contents(write(), "{path: my.csv}", registered) == {None}
     again = {**mine, "id": "5", "fingerprint": "newer"}
     caplog.clear()
-    monkeypatch.setattr(fingerprints, "load_raw", load_raw)  # of several contents the file tells which
+    monkeypatch.setattr(
+        "kfeat.experiments.run.load_raw", load_raw
+    )  # of several contents the file tells which
     assert contents(write(), "{path: my.csv}", again, mine) == {"mine"}
     assert "my.csv: its rows come from 2 different versions of the data, and the file itself" in caplog.text
 

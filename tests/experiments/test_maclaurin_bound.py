@@ -9,7 +9,7 @@ import pytest
 
 from kfeat.errors import ParameterError
 from kfeat.experiments.measures.maclaurin_bound import MaclaurinBound, points
-from kfeat.experiments.measures.maclaurin_bounds import truncated_bound, uniform_bound
+from kfeat.experiments.measures.maclaurin_bounds import uniform_bound
 from kfeat.kernels import Compositional, Exponential, Gaussian, Polynomial, VovkInfinite
 from kfeat.maps import CompositionalMaclaurin, RandomMaclaurin, TruncatedMaclaurin
 
@@ -66,12 +66,6 @@ def test_a_kernel_of_one_term_attains_lemma_7_at_a_corner() -> None:
     assert of(maclaurin(SQUARE, base=1.5), "lemma_7", radius=2.0)["reached"] == pytest.approx(2, rel=1e-4)
 
 
-@pytest.mark.parametrize(("max_degree", "rest"), [(1, 0.71828), (2, 0.21828)])
-def test_the_error_at_a_corner_is_the_rest_of_the_series(max_degree: int, rest: float) -> None:
-    cut = TruncatedMaclaurin(Exponential(), 20_000, max_degree=max_degree, random_state=0)
-    assert of(cut, "cut")["reached"] == pytest.approx(1, abs=0.02 / rest)
-
-
 def test_what_theorem_8_promises_is_kept_but_not_with_a_bias() -> None:
     found = of(maclaurin(Exponential()), "theorem_8")
     eps = found["promised_error"]
@@ -92,15 +86,6 @@ def test_what_theorem_8_promises_is_kept_but_not_with_a_bias() -> None:
 def test_where_the_series_diverges_nothing_is_promised() -> None:
     found = of(maclaurin(VovkInfinite()), "theorem_8", radius=0.8)
     assert found == {"reached": 0.0}
-
-
-def test_section_4_2_takes_the_cut_off_what_it_promises() -> None:
-    cut = TruncatedMaclaurin(Exponential(), 4000, max_degree=3, random_state=0)
-    found = of(cut, "section_4_2", printed=False)
-    eps = found["promised_error"]
-    assert truncated_bound(Exponential(), 1.0, 2, eps, 3).failure(4000) == pytest.approx(0.05, rel=1e-3)
-    assert found["reached"] < 0.5
-    assert found["informative_from"] < of(maclaurin(Exponential()), "theorem_8")["informative_from"] / 10
 
 
 def test_theorem_9_asks_for_more_features_than_printed() -> None:
@@ -124,9 +109,6 @@ def test_statements_about_other_maps_are_refused() -> None:
         (maclaurin(SQUARE, degree_law="truncated"), "theorem_8"),
         (maclaurin(Exponential(), h01=True), "lemma_4"),
         (TruncatedMaclaurin(random_state=0), "theorem_8"),
-        (maclaurin(SQUARE), "cut"),
     ):
         with pytest.raises(ParameterError, match=f"maclaurin_bound: {statement} is about"):
             of(feature_map, statement)
-    with pytest.raises(ParameterError, match="the paper prints no bound for section_4_2"):
-        of(TruncatedMaclaurin(random_state=0), "section_4_2")

@@ -351,16 +351,16 @@ def test_whatever_is_shared_each_runs_once_and_is_told_once_it_is_whole(
     parts: dict[str, tuple[list[int], list[str]]] = {}
     for name in "abcdef":
         own = rng.sample(range(40), rng.randint(0, 12))
-        sharers = rng.sample(sorted(parts), rng.randint(0, min(2, len(parts))))
-        taken = [i for other in sharers for i in rng.sample(parts[other][0], len(parts[other][0]) // 2)]
-        parts[name] = (list(dict.fromkeys([*own, *taken])), sharers)
+        row_sources = rng.sample(sorted(parts), rng.randint(0, min(2, len(parts))))
+        taken = [i for other in row_sources for i in rng.sample(parts[other][0], len(parts[other][0]) // 2)]
+        parts[name] = (list(dict.fromkeys([*own, *taken])), row_sources)
     jobs, broken = rng.randint(1, 5), rng.sample(range(40), rng.choice([0, 0, 1, 4]))
     run = turns(jobs, broken=broken, **seconds).ran(**parts)
     told = [line for line in run.notes.told_of if line.startswith("told ")]
     assert sorted(told) == [f"told {name}" for name in "abcdef"]
     rows = {name: run.saved(name) for name in "abcdef"}
-    for name, (repeats, sharers) in parts.items():
-        there = {*rows[name], *(i for other in sharers for i in rows[other])}
+    for name, (repeats, row_sources) in parts.items():
+        there = {*rows[name], *(i for other in row_sources for i in rows[other])}
         assert (there >= set(repeats)) == (run.errors[name] is None) == set(repeats).isdisjoint(broken)
         assert set(rows[name]) <= set(repeats)
     assert not run.notes.time.left

@@ -168,7 +168,7 @@ def write_after_waiting(folder: Path) -> None:
 def test_a_second_writer_says_who_is_first_and_waits(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folder_lock, "TOLD_AGAIN", 0.3)
+    monkeypatch.setattr(folder_lock, "SECONDS_BETWEEN_MESSAGES", 0.3)
     second = Thread(target=write_after_waiting, args=(tmp_path,))
     with Store(tmp_path) as store:
         second.start()

@@ -103,11 +103,9 @@ def test_weights_are_the_ridge_solution_over_all_pairs(D):
     at_least_0 = SES(KERNEL, D, regularisation=0.01, random_state=0).fit(X).weights_
     L = np.linalg.cholesky(A + 0.01 * np.eye(len(b)))
     np.testing.assert_allclose(at_least_0, nnls(L.T, np.linalg.solve(L, b))[0], atol=1e-10)
-    changed = {"clipped": w.clip(0), "absolute": np.abs(w)}
     assert (w < 0).any()
-    for sign, expected in changed.items():
-        learnt = SES(KERNEL, D, sign=sign, regularisation=0.01, random_state=0).fit(X).weights_
-        np.testing.assert_allclose(learnt, expected, atol=1e-10)
+    absolute = SES(KERNEL, D, sign="absolute", regularisation=0.01, random_state=0).fit(X).weights_
+    np.testing.assert_allclose(absolute, np.abs(w), atol=1e-10)
 
 
 def test_uniform_shrinkage_is_theorem_2s_factor():

@@ -41,7 +41,7 @@ VARIANTS = [
     ORF(Gaussian(0.3), 41),
     SORF(Gaussian(0.3), 51, lengths="chi"),
     SES(Laplacian(0.5), 40),
-    SES(Gaussian(2.0), 41, n_pairs=300, sign="clipped"),
+    SES(Gaussian(2.0), 41, n_pairs=300, sign="absolute"),
     BayesianQuadrature(Gaussian(2.0), 41),
     Nystrom(Laplacian(0.7), 20, landmarks="rpcholesky"),
     Nystrom(Laplacian(1.0), 20, landmarks="leverage"),

@@ -12,11 +12,11 @@ import pytest
 from matplotlib.mathtext import MathTextParser
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.analysis.standing import stand
+from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import Claim
 from kfeat.experiments.plan import Trial
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.escapes import csv_text, latex, markdown, markdown_cell, mathtext
 from kfeat.render.files import write_report
 from kfeat.render.table import render
@@ -81,7 +81,7 @@ def test_the_terminal_is_not_told_what_to_do(evil: Experiment, nasty: list[Cell]
     for width in (None, 60):
         for text in (
             render(evil, nasty, "terminal", width),
-            scoreboard(stand(evil, nasty, {}), tmp_path, published=False, width=width),
+            scoreboard(judge_experiment(evil, nasty, {}), tmp_path, published=False, width=width),
         ):
             assert "evil" in text
             assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)

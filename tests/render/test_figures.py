@@ -13,11 +13,10 @@ from kfeat.analysis.cells import Cell, summarise
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.figures.figure import DIGITS, draw, figure_of
-from kfeat.render.figures.palette import COLOURS
 from kfeat.render.figures.printed import check_figure
-from kfeat.render.figures.style import RC, logarithmic
+from kfeat.render.figures.style import COLOURS, RC, logarithmic
 from kfeat.render.files import FIGURES, FILES, write_report
 from kfeat.render.table import records, render
 from tests.cells import fake_row
@@ -346,24 +345,12 @@ def test_curves_need_a_number_of_features(load: Load) -> None:
             make(experiment, cells_of(experiment))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "x", "columns", "places"),
-    [
-        ("degree: 2", "degree: 2, coef0: [0.5, 1, 2]", "kernel.coef0", "dataset", [0.5, 1, 2]),
-        (
-            "[digits, {name: dense, n: 50, d: 9}]",
-            "[" + ", ".join(f"{{name: sectors, n: 50, d: 9, classes: {k}}}" for k in (3, 6, 12)) + "]",
-            "classes", "", [3, 6, 12],
-        ),
-    ],
-)  # fmt: skip
-def test_a_curve_along_a_parameter_joins_kernels_or_data(
-    drawn: Drawn, old: str, new: str, x: str, columns: str, places: list[float]
-) -> None:
-    keys = f"figure: {{kind: curves, x: {x}, y: [score], rows: [], columns: [{columns}]}}\n"
-    figure = drawn(ONE_KERNEL.replace("[16, 64]", "16").replace(old, new) + MAPPED + keys)
+def test_a_curve_along_a_parameter_joins_kernels(drawn: Drawn) -> None:
+    keys = "figure: {kind: curves, x: kernel.coef0, y: [score], rows: [], columns: [dataset]}\n"
+    text = ONE_KERNEL.replace("[16, 64]", "16").replace("degree: 2", "degree: 2, coef0: [0.5, 1, 2]")
+    figure = drawn(text + MAPPED + keys)
     assert legend(figure)[:2] == ["Tensor Sketch", "Random Maclaurin"]
-    assert [list(line.get_xdata()) for line in curves_of(figure.axes[0])] == [places] * 2
+    assert [list(line.get_xdata()) for line in curves_of(figure.axes[0])] == [[0.5, 1, 2]] * 2
 
 
 def test_methods_of_several_settings_have_axes_each(drawn: Drawn) -> None:

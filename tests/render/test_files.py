@@ -9,7 +9,8 @@ from kfeat.analysis.cells import Cell, summarise
 from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.store import Row, read_rows, write_rows
+from kfeat.experiments.row import Row
+from kfeat.experiments.store import read_rows, write_rows
 from kfeat.render.files import FILES, is_current, publish, write_report
 from kfeat.render.replacing import Replacing
 from tests.cells import fake_row

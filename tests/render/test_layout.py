@@ -12,7 +12,7 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.layout import TableLayout
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.layout import mirror, mirror_notes
 from kfeat.render.table import records, render, render_csv
 from kfeat.render.text import factor, shown, time

@@ -4,11 +4,11 @@ from pathlib import Path
 
 from kfeat.analysis.cells import Cell, exact_of, summarise
 from kfeat.analysis.certainty import error_of
-from kfeat.analysis.standing import stand
+from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.statistics import KNOWN, Summary
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.notes import cautions, closing_line, notes
 from kfeat.render.table import records
 from tests.cells import fake_row
@@ -115,10 +115,10 @@ def test_a_stopped_trial_alone_is_something_to_judge_and_its_machine_is_named(
     row = fake_row(trials[-1], 0.8, environment=made_by("c2")) | end
     cells = summarise(experiment, trials, {row["id"]: row})
     assert notes(experiment, cells)[-1].endswith("; kfeat c2.")
-    standing = stand(experiment, cells, {})
-    assert standing.has_rows
-    assert standing.passes
-    assert standing.seconds == 90
+    judgement = judge_experiment(experiment, cells, {})
+    assert judgement.has_rows
+    assert judgement.passes
+    assert judgement.seconds == 90
 
 
 def test_a_table_says_for_what_its_data_stand_in(

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.analysis.standing import Standing, stand
+from kfeat.analysis.judgement import Judgement, judge_experiment
 from kfeat.analysis.tallies import in_short
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.paper import Claim, Explained
 from kfeat.experiments.plan import plan
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.overview import markdown, not_explained, papers, passes, tally_lines, terminal
 from kfeat.render.terminal import LONGEST
 from kfeat.render.verdicts import said_of
@@ -27,7 +27,7 @@ def claims(*more: dict[str, Any]) -> list[Claim]:
 
 
 @pytest.fixture
-def standings(experiment: Experiment, make_cells: Make, make_rows: MakeRows) -> list[Standing]:
+def judgements(experiment: Experiment, make_cells: Make, make_rows: MakeRows) -> list[Judgement]:
     """One experiment in which something differs and is explained, and one without rows."""
     judged = claims(
         {"above": 80},
@@ -39,20 +39,20 @@ def standings(experiment: Experiment, make_cells: Make, make_rows: MakeRows) -> 
     second = replace(experiment, name="paper/second", claims=claims({"above": 80}))
     published = make_rows([0.85, 0.85])
     return [
-        stand(first, make_cells([0.85, 0.85]), published, place="runs"),
-        stand(second, make_cells([], exact=None), {}, place="results"),
+        judge_experiment(first, make_cells([0.85, 0.85]), published, place="runs"),
+        judge_experiment(second, make_cells([], exact=None), {}, place="results"),
     ]
 
 
-def test_a_line_per_experiment_and_the_tallies(standings: list[Standing]) -> None:
-    lines = [line.split("  ") for line in terminal(standings).splitlines()]
+def test_a_line_per_experiment_and_the_tallies(judgements: list[Judgement]) -> None:
+    lines = [line.split("  ") for line in terminal(judgements).splitlines()]
     cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
     judged = "1 reproduced; 1 holds in direction, not", "1 reproduced"
     assert cells[2] == ["paper/first", "runs", "2 within the error", *judged, "2 same", "7.2 secs"]
     (second,) = (line for line in cells if line[:1] == ["paper/second"] and len(line) > 2)
     assert second == ["paper/second", "no rows", "2 missing", "1 missing", "–", "–", "–"]
     # The second config has the same cells, so that its printed numbers are those of the first.
-    assert tally_lines(standings) == [
+    assert tally_lines(judgements) == [
         "printed numbers: 2: 2 within the error",
         "printed numbers within the error, by their intervals: 2: 2 known to lie within the slack",
         "printed standard deviations: 1: 1 narrower",
@@ -62,40 +62,43 @@ def test_a_line_per_experiment_and_the_tallies(standings: list[Standing]) -> Non
         "claims of kfeat's own experiments: 1: 1 reproduced",
         "cells planned: 3: 2 with rows; 1 without rows",
     ]
-    assert terminal(standings).rstrip().endswith("1 without rows")
+    assert terminal(judgements).rstrip().endswith("1 without rows")
 
 
 def test_three_lines_say_what_agrees_what_differs_and_what_is_undecided(
-    standings: list[Standing], experiment: Experiment, make_cells: Make
+    judgements: list[Judgement], experiment: Experiment, make_cells: Make
 ) -> None:
-    assert in_short(standings) == [
+    assert in_short(judgements) == [
         "agree: 2 of 2 printed numbers; 1 of 4 claims",
         "differ: 0 of 2 printed numbers; 2 of 4 claims (1 explained, 1 in size only)",
         "open or missing: 0 of 2 printed numbers; 1 of 4 claims (1 missing)",
     ]
-    short = terminal(standings, details=False)
-    assert short.rstrip().endswith("\n".join(in_short(standings)))
+    short = terminal(judgements, details=False)
+    assert short.rstrip().endswith("\n".join(in_short(judgements)))
     assert "Since a < b" not in short
     asked = claims({"above": 80, "kind": "own"})
-    own = stand(replace(experiment, reported=None, claims=asked), make_cells([0.85, 0.85]), {})
+    own = judge_experiment(replace(experiment, reported=None, claims=asked), make_cells([0.85, 0.85]), {})
     assert in_short([own]) == ["claims of kfeat's own experiments: 1 reproduced"]
     assert in_short([]) == []
 
 
 def test_a_failure_is_told_without_details_too(experiment: Experiment, make_cells: Make) -> None:
-    differs = stand(experiment, make_cells([0.65, 0.65]), {})
+    differs = judge_experiment(experiment, make_cells([0.65, 0.65]), {})
     assert "differs, not explained: Table 1: Tensor Sketch" in terminal([differs], details=False)
 
 
 def test_what_is_lost_is_missing(experiment: Experiment, make_cells: Make) -> None:
     assert experiment.reported is not None
     reported = experiment.reported.model_copy(update={"lost": ["Figure 1", "Figure 2"]})
-    twice = [stand(replace(experiment, reported=reported), make_cells([0.85, 0.85]), {}) for _ in range(2)]
+    twice = [
+        judge_experiment(replace(experiment, reported=reported), make_cells([0.85, 0.85]), {})
+        for _ in range(2)
+    ]
     assert "printed, but lost in the copies that there are: 2: 2 missing" in tally_lines(twice)
 
 
-def test_what_differs_is_listed_with_both_sizes_and_the_explanation(standings: list[Standing]) -> None:
-    text = terminal(standings)
+def test_what_differs_is_listed_with_both_sizes_and_the_explanation(judgements: list[Judgement]) -> None:
+    text = terminal(judgements)
     assert (
         "holds in direction, not in size: Section 6: TS is good: ours 85.00 [84.74, 85.26]; paper 90 %"
         in text
@@ -111,63 +114,67 @@ def test_one_sentence_that_two_configs_fail_by_different_numbers_is_listed_twice
     experiment: Experiment, make_cells: Make
 ) -> None:
     failing = replace(experiment, reported=None, claims=claims({"above": 95, "unexplained": "a riddle"}))
-    both = [stand(failing, make_cells([score, score]), {}) for score in (0.81, 0.82)]
+    both = [judge_experiment(failing, make_cells([score, score]), {}) for score in (0.81, 0.82)]
     (line,) = not_explained(both)
     assert ("ours 81.00" in line, "ours 82.00" in line) == (True, True)
     assert not_explained([both[0], both[0]]) == not_explained([both[0]])
 
 
 def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(
-    standings: list[Standing],
+    judgements: list[Judgement],
     experiment: Experiment,
     make_cells: Make,
     make_rows: Callable[..., dict[str, Row]],
 ) -> None:
     cells = make_cells([0.85, 0.85])
-    unexplained = stand(replace(experiment, claims=claims({"above": 86})), cells, {})
-    named = stand(replace(experiment, claims=claims({"above": 86, "unexplained": "Odd."})), cells, {})
-    bare = stand(replace(experiment, claims=claims({"above": 86, "explanation": "Rain."})), cells, {})
-    regressed = stand(experiment, make_cells([0.85, 0.84]), make_rows([0.65, 0.65]))
-    differs = stand(experiment, make_cells([0.65, 0.65]), {})
-    failed = stand(experiment, make_cells([0.85], status="failed", reason="out of luck"), {})
-    assert passes(standings)
-    assert passes([*standings, named])
+    unexplained = judge_experiment(replace(experiment, claims=claims({"above": 86})), cells, {})
+    named = judge_experiment(
+        replace(experiment, claims=claims({"above": 86, "unexplained": "Odd."})), cells, {}
+    )
+    bare = judge_experiment(
+        replace(experiment, claims=claims({"above": 86, "explanation": "Rain."})), cells, {}
+    )
+    regressed = judge_experiment(experiment, make_cells([0.85, 0.84]), make_rows([0.65, 0.65]))
+    differs = judge_experiment(experiment, make_cells([0.65, 0.65]), {})
+    failed = judge_experiment(experiment, make_cells([0.85], status="failed", reason="out of luck"), {})
+    assert passes(judgements)
+    assert passes([*judgements, named])
     assert not_explained([named]) == [
         "Section 6: TS is good: ours 85.00 [84.74, 85.26]; paper > 86. not explained: Odd."
     ]
-    assert not passes(standings[1:])
+    assert not passes(judgements[1:])
     for bad in (unexplained, bare, regressed, differs, failed):
-        assert not passes([*standings, bad])
+        assert not passes([*judgements, bad])
     text = terminal([regressed, failed, differs])
     assert "regressed: Tensor Sketch: +" in text
     assert "out of luck" in text
     assert "differs, not explained: Table 1: Tensor Sketch: ours 65.00 ± 0.00; paper 85.00 ± 0.50" in text
 
 
-def test_markdown_links_the_published_tables_there_are(standings: list[Standing], tmp_path: Path) -> None:
+def test_markdown_links_the_published_tables_there_are(judgements: list[Judgement], tmp_path: Path) -> None:
     (tmp_path / "paper/first").mkdir(parents=True)
     (tmp_path / "paper/first/table.md").write_text("")
-    text = markdown(standings, tmp_path)
+    text = markdown(judgements, tmp_path)
     assert f"| [paper/first]({tmp_path.as_posix()}/paper/first/table.md) | 2 within the error |" in text
     assert "| paper/second " in text
     widths = {line.replace("\\|", "").count("|") for line in text.splitlines() if line.startswith("|")}
     assert widths == {4}  # numbers, claims: what differs between the two
 
 
-def test_a_search_is_not_counted_as_missing(standings: list[Standing], tmp_path: Path) -> None:
+def test_a_search_is_not_counted_as_missing(judgements: list[Judgement], tmp_path: Path) -> None:
     ranking = tmp_path / "paper/second/search/ranking.md"
     ranking.parent.mkdir(parents=True)
     ranking.write_text("")
-    (line,) = (line for line in markdown(standings, tmp_path).splitlines() if "paper/second" in line)
+    (line,) = (line for line in markdown(judgements, tmp_path).splitlines() if "paper/second" in line)
     assert line.startswith(f"| [paper/second]({ranking.as_posix()}), a search")
     assert "missing" not in line
 
 
-def test_a_line_per_paper_shares_numbers_and_claims_out(standings: list[Standing], tmp_path: Path) -> None:
+def test_a_line_per_paper_shares_numbers_and_claims_out(judgements: list[Judgement], tmp_path: Path) -> None:
     (tmp_path / "paper").mkdir()
     finding = "<!-- finding paper -->\n**All is well.**\n\nMore.\n<!-- end -->"
     (tmp_path / "paper/README.md").write_text(f"# A & B 2013: what was found\n\n{finding}\n")
-    line = papers(standings, tmp_path).splitlines()[-1]
+    line = papers(judgements, tmp_path).splitlines()[-1]
     assert [cell.strip() for cell in line.split("|")[1:-1]] == [
         f"[A & B 2013]({tmp_path.as_posix()}/paper/README.md)",
         "All is well.",
@@ -200,9 +207,9 @@ def test_equal_numbers_of_two_methods_count_as_two_and_so_do_both_times(
     trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
     sizes = {one.id: one.describe().get("map.n_components") for one in trials}
     rows = {one.id: fake_row(one, 0.85 if sizes[one.id] == 32 else 0.84) for one in trials}
-    standing = stand(experiment, summarise(experiment, trials, rows), {})
-    assert tally_lines([standing])[: len(tallied)] == tallied
-    assert sum(line.count("ours 8") for line in not_explained([standing])) == 2 * ("unexplained" in reported)
+    judgement = judge_experiment(experiment, summarise(experiment, trials, rows), {})
+    assert tally_lines([judgement])[: len(tallied)] == tallied
+    assert sum(line.count("ours 8") for line in not_explained([judgement])) == 2 * ("unexplained" in reported)
 
 
 def test_an_explanation_is_told_of_what_is_decided_only() -> None:

@@ -71,7 +71,7 @@ def test_values_stand_as_a_file_has_them(
 
 
 def test_the_text_fits_a_terminal_of_100_columns(switched: Experiment) -> None:
-    text = render_switches(switched, "terminal")
+    text = render_switches(switched)
     assert max(map(len, text.splitlines())) <= 100
     assert "inferred    protocol.scale = {divide: 16}, none\n            it fits the table\n" in text
     assert "            to try: unit_rows, zscore\n" in text
@@ -81,12 +81,3 @@ def test_the_text_fits_a_terminal_of_100_columns(switched: Experiment) -> None:
     assert "stated, but not used in this experiment: measure.n_rows." in text
     total = len(lines(switched))
     assert f"{total} switches: 3 known, 2 inferred, 1 open, {total - 6} not stated." in " ".join(text.split())
-
-
-def test_markdown_is_a_table_of_all_that_is_not_at_its_default(switched: Experiment) -> None:
-    text = render_switches(switched, "markdown")
-    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if "|" in line]
-    assert cells[0] == ["switch", "value", "status", "evidence", "to try"]
-    assert ["`solver.C`", "1", "open", "not printed", "0.5"] in cells
-    assert ["`map.n_components`", "32", "not stated", "", ""] in cells
-    assert not any(row[0] == "`protocol.dtype`" for row in cells)

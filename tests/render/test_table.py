@@ -11,14 +11,13 @@ from typing import Any
 import pytest
 from scipy.stats import t as student
 
-from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.cells import Cell, fold_means, summarise
 from kfeat.analysis.certainty import LONG_TIME
-from kfeat.analysis.folds import fold_means
 from kfeat.analysis.names import dataset
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.figures.figure import figure_of
 from kfeat.render.layout import mirror
 from kfeat.render.notes import notes

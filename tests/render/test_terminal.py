@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.analysis.standing import stand
+from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.render.overview import terminal
@@ -50,10 +50,10 @@ def test_a_report_fits_with_every_number_of_it(
     whole, narrow = (render(experiment, cells, "terminal", one) for one in (None, width))
     assert width_of(narrow) <= width
     assert set(NUMBERS.findall(whole)) == set(NUMBERS.findall(narrow))
-    standing = stand(experiment, cells, {})
+    judgement = judge_experiment(experiment, cells, {})
     for text in (
-        scoreboard(standing, Path("runs"), published=False, width=width),
-        terminal([standing], width),
+        scoreboard(judgement, Path("runs"), published=False, width=width),
+        terminal([judgement], width),
     ):
         assert width_of(text) <= width
 
@@ -64,8 +64,8 @@ def test_the_reports_of_the_papers_fit_80_columns(name: str) -> None:
     trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
     cells = summarise(experiment, trials, {t.id: fake_row(t, 0.9 + t.repeat / 100) for t in trials})
     assert width_of(render(experiment, cells, "terminal", 80)) <= 80
-    standing = stand(experiment, cells, {})
-    assert width_of(scoreboard(standing, Path("runs"), published=False, width=80)) <= 80
+    judgement = judge_experiment(experiment, cells, {})
+    assert width_of(scoreboard(judgement, Path("runs"), published=False, width=80)) <= 80
 
 
 def test_a_paragraph_has_the_width_of_the_terminal_and_no_more_than_can_be_read() -> None:

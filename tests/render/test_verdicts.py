@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.analysis.standing import Standing, stand
+from kfeat.analysis.judgement import Judgement, judge_experiment
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import Citation, Claim, ReportedNumber
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.store import Row
+from kfeat.experiments.row import Row
 from kfeat.render.files import write_report
 from kfeat.render.overview import terminal
 from kfeat.render.table import render
@@ -42,9 +42,9 @@ def claim(**more: object) -> Claim:
 
 def shown(
     experiment: Experiment, cells: Sequence[Cell], published: Mapping[str, Row] | None = None
-) -> tuple[str, Standing]:
-    standing = stand(experiment, cells, published or {})
-    return scoreboard(standing, experiment.path, published=bool(published)), standing
+) -> tuple[str, Judgement]:
+    judgement = judge_experiment(experiment, cells, published or {})
+    return scoreboard(judgement, experiment.path, published=bool(published)), judgement
 
 
 def printing(experiment: Experiment, numbers: list[ReportedNumber]) -> Experiment:
@@ -57,8 +57,8 @@ def test_an_unexplained_difference_fails_and_an_explained_one_does_not(
 ) -> None:
     assert shown(experiment, make_cells([0.85, 0.85]))[1].passes
     cells = make_cells([0.805, 0.806])
-    text, standing = shown(experiment, cells)
-    assert not standing.passes
+    text, judgement = shown(experiment, cells)
+    assert not judgement.passes
     assert "differs, not" in text
     sketch = cells[1].reported
     assert sketch is not None
@@ -68,10 +68,10 @@ def test_an_unexplained_difference_fails_and_an_explained_one_does_not(
     numbers = [explained if number is sketch else number for number in experiment.reported.numbers]
     rain = claim(id="rain", kind="own", below=84.0, above=None)
     cells = [replace(one, printed={SCORE: explained}) if one is cells[1] else one for one in cells]
-    text, standing = shown(replace(printing(experiment, numbers), claims=[rain]), cells)
-    assert standing.passes
+    text, judgement = shown(replace(printing(experiment, numbers), claims=[rain]), cells)
+    assert judgement.passes
     assert "because of the weather" in text.lower()
-    assert [item.verdict for item in standing.numbers] == ["within the error", "differs, explained"]
+    assert [item.verdict for item in judgement.numbers] == ["within the error", "differs, explained"]
 
 
 @pytest.mark.parametrize(
@@ -88,38 +88,38 @@ def test_an_unexplained_difference_fails_and_an_explained_one_does_not(
 def test_a_claim_that_fails_unexplained_fails_the_check(
     experiment: Experiment, make_cells: Make, more: dict[str, object], passes: bool, said: str
 ) -> None:
-    text, standing = shown(replace(experiment, claims=[claim(**more)]), make_cells([0.855, 0.8551]))
-    assert standing.passes == passes
+    text, judgement = shown(replace(experiment, claims=[claim(**more)]), make_cells([0.855, 0.8551]))
+    assert judgement.passes == passes
     assert said in text
 
 
 def test_what_is_missing_or_not_planned_is_shown_and_does_not_fail(
     experiment: Experiment, make_cells: Make
 ) -> None:
-    text, standing = shown(replace(experiment, claims=[claim()]), make_cells([], exact=0.9))
-    assert standing.passes
-    assert [item.verdict for item in standing.numbers] == ["within the error", "missing"]
-    assert [item.verdict for item in standing.claims] == ["missing"]
+    text, judgement = shown(replace(experiment, claims=[claim()]), make_cells([], exact=0.9))
+    assert judgement.passes
+    assert [item.verdict for item in judgement.numbers] == ["within the error", "missing"]
+    assert [item.verdict for item in judgement.claims] == ["missing"]
     assert "missing: Tensor Sketch" in text
-    assert len(standing.missing()) == 2
-    text, standing = shown(experiment, [cell for cell in make_cells([0.85, 0.85]) if cell.trial.map])
+    assert len(judgement.missing()) == 2
+    text, judgement = shown(experiment, [cell for cell in make_cells([0.85, 0.85]) if cell.trial.map])
     assert "not in this plan: Table 1, 90 for {'map': 'exact'}" in text
-    assert [item.verdict for item in standing.numbers] == ["missing", "within the error"]
-    text, standing = shown(experiment, make_cells([], exact=None))
-    assert not standing.has_rows
+    assert [item.verdict for item in judgement.numbers] == ["missing", "within the error"]
+    text, judgement = shown(experiment, make_cells([], exact=None))
+    assert not judgement.has_rows
     assert "no rows" in text
 
 
 def test_failed_trials_and_a_regressed_cell_fail_the_check(
     experiment: Experiment, make_cells: Make, make_rows: Callable[..., dict[str, Row]]
 ) -> None:
-    text, standing = shown(experiment, make_cells([0.85, 0.85], status="failed", reason="out of luck"))
-    assert not standing.passes
+    text, judgement = shown(experiment, make_cells([0.85, 0.85], status="failed", reason="out of luck"))
+    assert not judgement.passes
     assert "out of luck" in text
     published = make_rows([0.85, 0.85])
     assert shown(experiment, make_cells([0.85, 0.85]), published)[1].passes
-    text, standing = shown(replace(experiment, reported=None), make_cells([0.82, 0.82]), published)
-    assert not standing.passes
+    text, judgement = shown(replace(experiment, reported=None), make_cells([0.82, 0.82]), published)
+    assert not judgement.passes
     assert "regressed" in text
 
 
@@ -134,7 +134,7 @@ def test_the_text_fits_a_terminal(experiment: Experiment, make_cells: Make, word
 def test_every_printed_number_has_a_line_that_missing_ones_share(
     experiment: Experiment, make_cells: Make
 ) -> None:
-    lines = parts(stand(experiment, make_cells([0.80, 0.81], exact=None), {}))[0].lines
+    lines = parts(judge_experiment(experiment, make_cells([0.80, 0.81], exact=None), {}))[0].lines
     assert lines[0] == ["exact, LIBSVM", "–", "0/1", "90.00", "–", "–", "missing", "Table 1"]
     assert lines[1][:5] == ["Tensor Sketch", "80.50 ± 0.71", "2/5", "85.00 ± 0.50", "-4.50"]
     assert lines[1][6:] == ["differs, not explained", "Table 1"]
@@ -172,14 +172,16 @@ def test_an_unplanned_number_is_named_and_without_any_there_are_no_verdicts(
     first, second = experiment.reported.numbers
     cell = {"map": "tensor_sketch", "map.n_components": 999}
     lacking = printing(experiment, [first, second.model_copy(update={"cell": cell, "unexplained": "Odd."})])
-    text = verdicts_markdown(stand(lacking, make_cells([0.85, 0.84]), {}))
+    text = verdicts_markdown(judge_experiment(lacking, make_cells([0.85, 0.84]), {}))
     assert "not in this plan: Table 1, 85 for" in text
-    assert verdicts_markdown(stand(replace(experiment, reported=None), make_cells([0.85]), {})) == ""
+    assert (
+        verdicts_markdown(judge_experiment(replace(experiment, reported=None), make_cells([0.85]), {})) == ""
+    )
 
 
 def test_a_printed_test_time_has_columns_of_its_own(experiment: Experiment, make_cells: Make) -> None:
     cells = make_cells([0.85, 0.8501])
-    before = stand(experiment, cells, {})
+    before = judge_experiment(experiment, cells, {})
     assert len(beside(before).headers) == 10
     assert experiment.reported is not None
     first, second = experiment.reported.numbers
@@ -188,7 +190,7 @@ def test_a_printed_test_time_has_columns_of_its_own(experiment: Experiment, make
         replace(cell, printed={"score": numbers[0]}) if cell.printed.get("score") is first else cell
         for cell in cells
     ]
-    after = stand(printing(experiment, numbers), cells, {})
+    after = judge_experiment(printing(experiment, numbers), cells, {})
     assert beside(after).headers[5:] == [
         "map + train", "runs", "paper's time", "ours / paper's", "its verdict",
         "test", "runs", "paper's test time", "ours / paper's", "its verdict",
@@ -208,9 +210,11 @@ def reported(experiment: Experiment, trials: list[Trial], rows: dict[str, Row], 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         write_report(claiming, cells, folder)
-    standing = stand(claiming, cells, {key: row | {"predictions": "other"} for key, row in rows.items()})
-    terminal([standing], 80)
-    return render(claiming, cells, "terminal") + scoreboard(standing, folder, published=True)
+    judgement = judge_experiment(
+        claiming, cells, {key: row | {"predictions": "other"} for key, row in rows.items()}
+    )
+    terminal([judgement], 80)
+    return render(claiming, cells, "terminal") + scoreboard(judgement, folder, published=True)
 
 
 @pytest.mark.parametrize("scores", [(0.0, 0.0), (1.0, 1.0), (0.0, 1.0)])

@@ -9,13 +9,11 @@ from base64 import b64decode
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from threading import Thread
 from typing import Any
-from urllib.request import urlopen
 
 import pytest
 
-from kfeat.analysis.at_hand import standings_at_hand
+from kfeat.analysis.judgement import judge_experiments
 from kfeat.cli.selection import config_files
 from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment, load_experiment
@@ -23,7 +21,7 @@ from kfeat.experiments.row import Row
 from kfeat.experiments.store import read_rows, write_rows
 from kfeat.experiments.trial import header
 from kfeat.site import links
-from kfeat.site.build import build, serve
+from kfeat.site.build import build
 from kfeat.site.links import slug
 from kfeat.site.papers import papers
 from kfeat.site.scripts import script
@@ -197,18 +195,6 @@ def test_the_command_says_what_it_wrote_and_what_it_lacks(tmp_path: Path) -> Non
     assert f"open {tmp_path / 'pages' / 'index.html'}" in done.stdout
 
 
-def test_it_serves_to_this_machine_only(site: Path) -> None:
-    told: list[str] = []
-    Thread(target=serve, args=(site, 0, told.append), daemon=True).start()
-    for _ in range(100):
-        if told:
-            break
-        time.sleep(0.05)
-    assert told[0].startswith("http://127.0.0.1:")
-    with urlopen(f"{told[0]}index.html") as answer:
-        assert b"<!doctype html>" in answer.read()
-
-
 @pytest.mark.slow  # half a minute: all published rows
 def test_the_whole_site_is_small_and_its_links_resolve(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -234,6 +220,6 @@ def test_configs_stand_where_the_readme_has_their_verdicts_not_where_its_prose_l
     readme = tmp_path / "results" / "evil_2026" / "README.md"
     blocks = "".join(f"<!-- verdicts evil_2026/{name} -->\n<!-- end -->\n" for name in ("another", "small"))
     readme.write_text(f"# Evil\n\nAs [small](small/table.md) says.\n\n{blocks}")
-    standings = standings_at_hand([first, second], tmp_path / "runs", tmp_path / "results")
-    (paper,) = papers(standings, tmp_path / "results")
-    assert [one.experiment.name for one in paper.standings] == ["evil_2026/another", "evil_2026/small"]
+    judgements = judge_experiments([first, second], tmp_path / "runs", tmp_path / "results")
+    (paper,) = papers(judgements, tmp_path / "results")
+    assert [one.experiment.name for one in paper.judgements] == ["evil_2026/another", "evil_2026/small"]

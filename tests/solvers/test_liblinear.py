@@ -177,14 +177,6 @@ def test_the_objective_is_the_primal_value_that_liblinear_prints():
         assert solver.objective_ == pytest.approx(abs(printed), rel=2e-6)
 
 
-def test_rounding_features_equals_a_text_file():
-    X = features(200, 10, dtype=np.float32)
-    y = labels(X, 2)
-    text = np.array([[float(f"{v:.6g}") for v in row] for row in X.astype(float)])
-    assert np.array_equal(Liblinear(significant_digits=6).fit(X, y).coef_, Liblinear().fit(text, y).coef_)
-    assert not np.array_equal(Liblinear().fit(X, y).coef_, Liblinear().fit(text, y).coef_)
-
-
 @pytest.mark.parametrize(
     ("parameters", "words"),
     [

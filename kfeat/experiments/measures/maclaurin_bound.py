@@ -25,16 +25,15 @@ from kfeat.experiments.measures.maclaurin_bounds import (
     least_error,
     maclaurin_black_box,
     pair_bound,
-    truncated_bound,
     uniform_bound,
 )
 from kfeat.experiments.quantities import Quantity, at
 from kfeat.kernels import Compositional, DotProductKernel
-from kfeat.maps import CompositionalMaclaurin, RandomFourier, RandomMaclaurin, TruncatedMaclaurin
-from kfeat.maps.truncated_maclaurin import remainders, value_at
+from kfeat.maps import CompositionalMaclaurin, RandomFourier, RandomMaclaurin
+from kfeat.maps.truncated_maclaurin import value_at
 
 Numbers = NDArray[np.float64]
-Statement = Literal["lemma_4", "lemma_6", "lemma_7", "pair", "theorem_8", "theorem_9", "section_4_2", "cut"]
+Statement = Literal["lemma_4", "lemma_6", "lemma_7", "pair", "theorem_8", "theorem_9"]
 STEP = 1e-5  # of the central differences, beside points of size 1
 
 
@@ -51,9 +50,8 @@ class MaclaurinBound(Measure):
     lemma_7: the largest ||grad_x Z(x) Z(y)|| of one feature over its bound.
     pair: the error that a share `delta` of the draws exceeds, over the error that the bound for one pair
     promises with probability 1 - delta; for the worst pair.
-    theorem_8, theorem_9, section_4_2: the same for the largest error over all pairs and the uniform bounds
-    of RandomMaclaurin, CompositionalMaclaurin and TruncatedMaclaurin. The paper prints none for section 4.2.
-    cut: the absolute mean error at x = y = R e_i over sum_{n > k} a_n R^2n (TruncatedMaclaurin).
+    theorem_8, theorem_9: the same for the largest error over all pairs and the uniform bounds of
+    RandomMaclaurin and CompositionalMaclaurin.
 
     A bound that holds gives at most 1, up to the error of the draws. `promised_error` is the promised error
     itself, and `informative_from` the D from which it is below f(R^2), the kernel's largest value. A bound
@@ -123,24 +121,16 @@ class MaclaurinBound(Measure):
                 f"maclaurin_bound: {self.statement} is about {expected.__name__} with degree_law={law!r}, "
                 f"the constant and no exact columns, got {feature_map!r}"
             )
-        if self.statement == "section_4_2" and self.printed:
-            raise ParameterError(
-                "maclaurin_bound: the paper prints no bound for section_4_2; set printed: false"
-            )
 
     def _found(self, feature_map: Any, x: Numbers) -> dict[str, float]:
         maps = self._draws(feature_map, x)
-        if self.statement in ("pair", "theorem_8", "theorem_9", "section_4_2"):
+        if self.statement in ("pair", "theorem_8", "theorem_9"):
             return self._tail(maps, x)
         first = next(maps)
         kernel, d = first.kernel_, x.shape[1]
         of_kernel, of_law = (kernel, self.radius), (feature_map.base, self.printed)
         if self.statement == "lemma_6":
             return {"reached": largest_slope(kernel, x) / kernel_slope(*of_kernel, self.printed)}
-        if self.statement == "cut":
-            rest = remainders(*of_kernel)[first.max_degree_]
-            mean = np.mean([corner_error(each, x) for each in (first, *maps)])
-            return {"reached": float(abs(mean) / rest)}
         if self.statement == "lemma_4":
             largest = max(float((features(each, x) ** 2).max()) for each in (first, *maps))
             return {"reached": largest / estimator_bound(*of_kernel, *of_law)}
@@ -172,8 +162,6 @@ class MaclaurinBound(Measure):
             return lambda eps: pair_bound(kernel, R, eps, p, printed)
         if self.statement == "theorem_8":
             return lambda eps: uniform_bound(kernel, R, d, eps, p, printed)
-        if self.statement == "section_4_2":
-            return lambda eps: truncated_bound(kernel, R, d, eps, fitted.max_degree_, p)
         box = black_box(fitted.inner_, R, d)
         return lambda eps: compositional_bound(kernel, box, R, d, eps, p, printed)
 
@@ -185,8 +173,6 @@ SPEAKS_OF: dict[str, tuple[Any, str]] = {
     "pair": (RandomMaclaurin, "geometric"),
     "theorem_8": (RandomMaclaurin, "geometric"),
     "theorem_9": (CompositionalMaclaurin, "geometric"),
-    "section_4_2": (TruncatedMaclaurin, "truncated"),
-    "cut": (TruncatedMaclaurin, "truncated"),
 }
 
 
@@ -232,13 +218,6 @@ def largest_estimator_slope(fitted: Any, x: Numbers) -> float:
     """Return the largest ||grad_x Z_i(x)|| |Z_i(y)| among the features and points."""
     steep = slopes(lambda at: features(fitted, at), x).max(axis=0)
     return float((steep * np.abs(features(fitted, x)).max(axis=0)).max())
-
-
-def corner_error(fitted: Any, x: Numbers) -> float:
-    """Return the mean of <z(x), z(x)> - k(x, x) over the corners, the last d points."""
-    corners = x[-x.shape[1] :]
-    Z = fitted.transform(corners)
-    return float((np.einsum("ij,ij->i", Z, Z) - fitted.kernel_.diagonal(corners)).mean())
 
 
 def largest_value(kernel: Any, radius: float) -> float:

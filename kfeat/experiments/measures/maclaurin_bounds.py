@@ -27,10 +27,6 @@ This is the bound for one pair; the paper prints 8 for 2, that is t = eps / 2.
   With r = eps / (4 L) and t = eps / 2 on the pairs of the (8 R / r)^d points of the net, the failure
   probability is 2 (32 R L / eps)^2d exp(-D eps^2 / (8 C^2)). So D = 8 C^2 / eps^2 (2 d log(32 R L / eps) +
   log(2 / delta)) suffices, the printed Omega(d C^2 / eps^2 log(R L / (eps delta))).
-- Section 4.2: the error of the series up to degree k is at most sum_{n > k} a_n R^2n (f - f_k is largest at
-  R^2, since its terms are not negative). This is subtracted from eps; then Theorem 8 is applied to f_k with
-  the weights of the truncated law (`truncated_bound`). The paper's text gives neither k nor a bound, and its
-  supplement was not available.
 - Theorem 9: the black box W is Lipschitz only in the mean, so L is the mean of a random constant. Markov's
   inequality says P(Lipschitz constant > eps / (4 r)) <= 4 r L / eps. The failure probability is at most
   2 (8 R / r)^2d exp(-D eps^2 / (8 C^2)) + 4 r L / eps for every r. No r gives a better exponent than
@@ -52,14 +48,7 @@ from scipy import special
 
 from kfeat.errors import UnsupportedKernelError
 from kfeat.kernels import Compositional, DotProductKernel, Gaussian, Kernel, Laplacian
-from kfeat.maps.series import coefficients
-from kfeat.maps.truncated_maclaurin import (
-    ROUNDING,
-    TruncatedSeries,
-    remainders,
-    series_terms,
-    value_at,
-)
+from kfeat.maps.truncated_maclaurin import ROUNDING, series_terms, value_at
 
 
 class Bound(NamedTuple):
@@ -118,31 +107,6 @@ def uniform_bound(
     C = estimator_bound(kernel, radius, p, printed)
     L = kernel_slope(kernel, radius, printed) + estimator_slope(kernel, radius, d, p, printed)
     return _bound(log(2) + 2 * d * _log_net(radius, L, eps, printed), 8.0, C, eps)
-
-
-def truncated_bound(
-    kernel: DotProductKernel, radius: float, d: int, eps: float, max_degree: int, p: float = 2.0
-) -> Bound:
-    """Return the bound of Theorem 8's argument for TruncatedMaclaurin with the truncated law and base p.
-
-    2 (32 R L / e_2)^2d exp(-D e_2^2 / (8 C^2)), with e_2 = eps - sum_{n > k} a_n R^2n left for the sampled
-    part, weights w_n = a_n / P(n), C = max_n w_n R^2n and L = R f_k'(R^2) + sqrt(d) max_n n w_n R^(2n - 1).
-    For maps without exact columns and with the constant. It is finite where the kernel is, and vacuous if the
-    error of the cut alone is at least eps. The paper's text prints no such bound.
-    """
-    rests = remainders(kernel, radius)
-    left = eps - float(rests[min(max_degree, len(rests) - 1)])
-    if left <= 0:
-        return VACUOUS
-    cut = TruncatedSeries(kernel, max_degree)
-    a = coefficients(cut, cut.last_degree + 1)
-    n = np.arange(len(a))
-    law = np.where(a > 0, float(p) ** -n, 0.0)
-    weights = np.divide(a * law.sum(), law, out=np.zeros_like(a), where=a > 0)
-    C = float((weights * radius ** (2 * n)).max())
-    slopes = n * weights * radius ** (2.0 * n - 1)
-    L = radius * derivative_at(cut, radius**2) + sqrt(d) * float(slopes.max())
-    return _bound(log(2) + 2 * d * _log_net(radius, L, left, False), 8.0, C, left)
 
 
 def compositional_bound(

@@ -18,9 +18,12 @@ from kfeat.experiments.layout import FigureLayout
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import dataset_name
 from kfeat.render.figures.marks import Marks, across, why_single
-from kfeat.render.figures.palette import COLOURS, DASHES, MARKERS, MORE_DASHES
 from kfeat.render.figures.printed import PaperNumbers, Printed, check_sizes, n_components
 from kfeat.render.figures.style import (
+    COLOURS,
+    DASHES,
+    MARKERS,
+    MORE_DASHES,
     by_score,
     heading,
     logarithmic,
@@ -91,16 +94,16 @@ def curves(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell]) 
 
 def _known(layout: FigureLayout, cells: Sequence[Cell]) -> FigureLayout:
     """Return the layout without the quantities of which no cell has a value, unless none has any."""
-    wanted = by_score(layout.y, cells)
-    known = [name for name in wanted if any(cell.mean(name, busy=True) is not None for cell in cells)]
-    return layout.model_copy(update={"y": known or wanted})
+    names = by_score(layout.y, cells)
+    known = [name for name in names if any(cell.mean(name, busy=True) is not None for cell in cells)]
+    return layout.model_copy(update={"y": known or names})
 
 
 def _points(layout: FigureLayout, cells: Sequence[Cell], stand_ins: Mapping[str, str]) -> list[_Point]:
     """Return each cell with its curve and its panel."""
     check_sizes(layout, cells)
     hidden: str | None = (layout.along or layout.x).rpartition(".")[2]
-    of_data = layout.x if layout.x in ("n_train", "classes") else None
+    of_data = layout.x if layout.x == "n_train" else None
     if layout.x == "n_features":
         hidden, of_data = ("n_components" if _d_equals_D(cells) else None), "d"
     named = [name for name in ("dataset", "kernel") if name in (*layout.rows, *layout.columns)]
@@ -143,11 +146,11 @@ def _styles(points: Sequence[_Point]) -> dict[_Series, dict[str, Any]]:
     """
     series = list(dict.fromkeys(point.series for point in points))
     names = list(dict.fromkeys(one.method for one in series if not one.exact))
-    wheres = list(dict.fromkeys(one.where for one in series))
+    locations = list(dict.fromkeys(one.where for one in series))
     drawn: dict[_Series, dict[str, Any]] = {}
     taken: set[tuple[str, Any]] = set()
     for one in series:
-        place = wheres.index(one.where)
+        place = locations.index(one.where)
         if one.exact:
             colours, dashes = ["black", "#767676"], [*DASHES[1:], "-", *MORE_DASHES]
             drawn[one] = {"lw": 1}

@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from kfeat.analysis.cells import Cell, by_setting
-from kfeat.analysis.folds import without_folds
+from kfeat.analysis.cells import Cell, by_setting, without_folds
 from kfeat.analysis.names import formulas
 from kfeat.experiments.layout import FigureLayout
 from kfeat.experiments.load import Experiment
@@ -61,12 +60,12 @@ def _settle(figure: Figure, dpi: float) -> None:
 def _break_labels(figure: Figure) -> bool:
     """Break the labels of y axes that reach into another text, such as the title; tell whether any does."""
     labels = [label for axes in figure.axes for label in (axes.xaxis.label, axes.yaxis.label)]
-    there = [(text, text.get_window_extent()) for text in (*figure.texts, *labels) if text.get_text()]
+    extents = [(text, text.get_window_extent()) for text in (*figure.texts, *labels) if text.get_text()]
     broken = False
     for axes in figure.axes:
         label = axes.yaxis.label
         own = label.get_window_extent()
-        if label.get_text() and any(other is not label and own.overlaps(box) for other, box in there):
+        if label.get_text() and any(other is not label and own.overlaps(box) for other, box in extents):
             inches = axes.get_window_extent().height / figure.dpi
             text = wrapped(label.get_text().replace("\n", " "), inches, LABEL_SIZE)
             broken |= text != label.get_text()

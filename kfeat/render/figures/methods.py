@@ -13,9 +13,9 @@ from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.marks import Marks, across
-from kfeat.render.figures.palette import COLOURS
 from kfeat.render.figures.printed import PaperNumbers
 from kfeat.render.figures.style import (
+    COLOURS,
     by_score,
     heading,
     logarithmic,
@@ -62,9 +62,9 @@ class _Drawing:
 
     def __init__(self, cells: Sequence[Cell], layout: FigureLayout, paper: PaperNumbers) -> None:
         self.cells, self.layout, self.paper = cells, layout, paper
-        wanted = by_score(layout.y if "y" in layout.model_fields_set else [SCORE, *PHASES], cells)
-        others = [name for name in wanted if not cells[0].named(name).timed]
-        timed = [name for name in wanted if name not in others]
+        names = by_score(layout.y if "y" in layout.model_fields_set else [SCORE, *PHASES], cells)
+        others = [name for name in names if not cells[0].named(name).timed]
+        timed = [name for name in names if name not in others]
         seconds = [name for name in timed if self._ends(name)]
         if not others or any(cell.bound for cell in cells):
             seconds = seconds or timed
@@ -103,8 +103,8 @@ class _Drawing:
                     marks.paper(axes, "x", name, line + PAPER_BELOW, number, color=colour, ms=5)
             if timed and cell.bound and cell.bound.value:
                 self.marks.bound(axes, "x", line, cell.bound.value)
-        there = any(cell.of(name, busy=True) for name in quantities for cell in peers)
-        if not there and not (timed and any(cell.bound for cell in peers)):
+        drawn = any(cell.of(name, busy=True) for name in quantities for cell in peers)
+        if not drawn and not (timed and any(cell.bound for cell in peers)):
             say_why_empty(axes, peers, quantities[0])
 
     def scale(self, axes: Any, quantities: Sequence[str]) -> None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from kfeat.analysis.cells import Cell
 from kfeat.errors import ConfigError
 from kfeat.experiments.layout import FigureLayout
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.paper import ReportedNumber, reported_numbers, seconds_printed
 from kfeat.experiments.plan import every_trial
 from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.run import neighbour
+from kfeat.experiments.run import neighbour_path
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PaperNumbers:
     def __init__(self, experiment: Experiment) -> None:
         self._others: list[Mapping[str, Mapping[str, ReportedNumber]]] = []
         for name in experiment.figure.numbers_from if experiment.figure else ():
-            other = neighbour(experiment, name)
+            other = load_experiment(neighbour_path(experiment, name))
             trials = {trial.cell: trial for trial in every_trial(other, {})}
             self._others.append({cell: reported_numbers(other.reported, one) for cell, one in trials.items()})
 

@@ -15,9 +15,8 @@ from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.marks import Mark, Marks, across
 from kfeat.render.figures.methods import PAPER_BELOW
-from kfeat.render.figures.palette import COLOURS
 from kfeat.render.figures.printed import Printed
-from kfeat.render.figures.style import logarithmic, say_why_empty, shared_legend, wrapped
+from kfeat.render.figures.style import COLOURS, logarithmic, say_why_empty, shared_legend, wrapped
 from kfeat.render.layout import Choice, choose
 
 _PRINTED = re.compile(r"(\d+(?:\.\d+)?)×")

@@ -13,6 +13,12 @@ from kfeat.analysis.cells import Cell
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.notes import scores
 
+# Okabe and Ito's colours in an order whose lightness differs, so that grey prints keep them apart; black is
+# the exact kernel SVM's.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
+MARKERS = "os^vP<>X*p"  # the diamond is the paper's
+DASHES: tuple[Any, ...] = ("-", "--", ":", "-.")
+MORE_DASHES: tuple[Any, ...] = ((0, (6, 1, 1, 1, 1, 1)), (0, (8, 3)))  # where there are many lines
 GREY = "#6E6E6E"  # of what is not data of a method
 MOST_TICKS = {"x": 7, "y": 10}  # what half a figure has room for
 ROOM = 4  # lines of a legend for which a figure has room

@@ -10,8 +10,7 @@ from matplotlib.lines import Line2D
 
 from kfeat.own.halving import Scored
 from kfeat.own.search import Found
-from kfeat.render.figures.palette import COLOURS, MARKERS
-from kfeat.render.figures.style import RC, logarithmic, shared_legend, wrapped
+from kfeat.render.figures.style import COLOURS, MARKERS, RC, logarithmic, shared_legend, wrapped
 from kfeat.saying import plain
 
 WIDTH, HEIGHT = 6.4, 3.9

@@ -25,7 +25,7 @@ FIRST_VIOLATION = 2.0  # violation of the optimality conditions at the start of 
 MEMORY_SHARE = 0.5  # share of the free memory for the kernel cache, if its size is not given
 
 
-class KernelMachine(Solver):
+class KernelSVM(Solver):
     """A kernel SVM, one against one: subclasses train, this class predicts and reports.
 
     `fit` of a subclass calls `_begin`, trains, and ends with `_keep`.

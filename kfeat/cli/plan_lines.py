@@ -1,15 +1,43 @@
-"""Which trials of experiments are still missing, found from the rows alone."""
+"""What `kfeat plan` says of trials: their expected time and memory, and what is missing by the rows alone."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from kfeat.experiments.fingerprints import plan_from_rows
+from rich.filesize import decimal
+
+from kfeat.experiments.estimates import Estimate
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row, counts_as_timed
-from kfeat.experiments.run import rows_of
+from kfeat.experiments.run import plan_from_rows, rows_of
+from kfeat.render.text import MISSING, time
 from kfeat.saying import plain
+
+
+def needs(one: Estimate) -> str:
+    """Return the CPU time and the memory of a trial, in columns."""
+    return f"{time(one.seconds):>10}  {_size(one):>8}"
+
+
+def in_all(whole: Collection[Estimate], left: Collection[Estimate]) -> str:
+    """Return the CPU time of all trials and of the pending ones, and the most memory that a trial needs."""
+    most = max(whole, key=lambda one: one.memory or 0, default=Estimate(None, 0))
+    unknown = sum(one.seconds is None for one in whole)
+    without = f" ({unknown} not counted, since their data are not read yet)" if unknown else ""
+    together = decimal(sum(one.memory or 0 for one in whole))
+    return (
+        f"estimated: {time(_sum(whole))} of CPU time in all{without}, {time(_sum(left))} of it pending; "
+        f"{_size(most)} of memory for the largest trial, {together} for all at once"
+    )
+
+
+def _sum(some: Iterable[Estimate]) -> float:
+    return sum(one.seconds or 0.0 for one in some)
+
+
+def _size(one: Estimate) -> str:
+    return MISSING if one.memory is None else decimal(one.memory)
 
 
 def missing_lines(experiments: Sequence[Experiment], out: Path) -> Iterator[str]:

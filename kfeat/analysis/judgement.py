@@ -1,0 +1,261 @@
+"""The verdicts on an experiment by its rows: on every printed number, published cell and claim.
+
+A claim that an explanation cites is judged on the rows of its own experiment.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+from kfeat.analysis import claims, numbers
+from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.claims import Cited, ClaimVerdict, LookUp, claim_verdicts
+from kfeat.analysis.comparisons import Comparison, comparisons, number_compared
+from kfeat.analysis.names import cell_name
+from kfeat.analysis.numbers import NumberVerdict, number_verdicts
+from kfeat.errors import ConfigError
+from kfeat.experiments.estimates import wall_seconds
+from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.paper import Citation, Explained
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row
+from kfeat.experiments.run import neighbour_path, plan_from_rows, rows_of
+from kfeat.experiments.store import read_rows
+
+CELLS = ("same", "regressed")
+CLAIMS = claims.VERDICTS
+UNEXPLAINED = (numbers.UNEXPLAINED, claims.UNEXPLAINED)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A printed number or claim that is not reproduced, and what the config says about it."""
+
+    verdict: str
+    what: str
+    ours: str
+    paper: str
+    said: Explained
+    cited: Sequence[Cited]
+
+    @property
+    def fails(self) -> bool:
+        """Return whether it is not explained, and the config does not say that it is unexplained."""
+        return self.verdict in UNEXPLAINED and not self.said.unexplained
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdicts on an experiment; `place` is the folder that its rows come from."""
+
+    experiment: Experiment
+    cells: Sequence[Cell]
+    numbers: Sequence[NumberVerdict]
+    comparisons: Sequence[Comparison]
+    claims: Sequence[ClaimVerdict]
+    place: str = ""
+    has_published: bool = False
+
+    @property
+    def has_rows(self) -> bool:
+        """Return whether there are any rows."""
+        return any(cell.rows or cell.failed or cell.stopped for cell in self.cells)
+
+    @property
+    def failed(self) -> list[Row]:
+        """Return the rows of failed trials."""
+        return [row for cell in self.cells for row in cell.failed]
+
+    @property
+    def seconds(self) -> float:
+        """Return the total wall seconds of all rows, on any machine."""
+        stopped = sum(row["limit_s"] for cell in self.cells for row in cell.stopped)
+        return stopped + sum(wall_seconds(row) for cell in self.cells for row in cell.rows)
+
+    @property
+    def passes(self) -> bool:
+        """Return whether nothing regressed or failed, and no difference lacks an explanation.
+
+        Missing or open verdicts do not fail, nor do differences that the config marks as unexplained.
+        """
+        regressed = any(item.verdict == "regressed" for item in self.comparisons)
+        return not self.failed and not regressed and not any(one.fails for one in self.differences())
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return how many numbers, claims and cells have each verdict, the best first, without zeros."""
+
+        def counted(verdicts: Sequence[str], found: Iterable[str]) -> dict[str, int]:
+            tally = Counter(found)
+            return {verdict: tally[verdict] for verdict in verdicts if tally[verdict]}
+
+        return {
+            "numbers": counted(numbers.MEANS, (item.verdict for item in self.numbers)),
+            "claims": counted(CLAIMS, (one.verdict for one in self.claims if one.claim.kind != "own")),
+            "own": counted(CLAIMS, (one.verdict for one in self.claims if one.claim.kind == "own")),
+            "cells": counted(CELLS, (item.verdict for item in self.comparisons)),
+        }
+
+    def differences(self) -> list[Difference]:
+        """Return the printed numbers and claims that are not reproduced, numbers first."""
+        others = (numbers.WITHIN_ERROR, numbers.WITHIN_SLACK, claims.REPRODUCED, numbers.MISSING)
+        return [self._number(item) for item in self.numbers if item.verdict not in others] + [
+            Difference(
+                item.verdict,
+                f"{item.claim.where}: {item.claim.text}",
+                item.ours,
+                item.paper,
+                item.claim,
+                item.cited,
+            )
+            for item in self.claims
+            if item.verdict not in others
+        ]
+
+    def _number(self, item: NumberVerdict) -> Difference:
+        found = next(one for one in item.reproductions if item.of(one) == item.verdict)
+        what = f"{item.number.where}: {cell_name(found.cell, self.cells)}"
+        quantity, ours, number = found.quantity, found.ours, item.number
+        theirs = quantity.text(number.mean, number.sd)
+        shown = quantity.text(ours.mean, ours.sd)
+        return Difference(item.verdict, what, shown, theirs, number, item.cited)
+
+    def missing(self) -> list[str]:
+        """Return the printed numbers and the claims without the rows that they need."""
+        printed = [
+            f"{item.number.where}: {cell_name(item.cells[0], self.cells) if item.cells else item.number.cell}"
+            for item in self.numbers
+            if item.verdict == numbers.MISSING
+        ]
+        claimed = [
+            f"{item.claim.where}: {item.claim.text}" for item in self.claims if item.verdict == claims.MISSING
+        ]
+        return printed + claimed
+
+
+class Evidence:
+    """Looks up cited claims; another experiment is judged on the first folder with rows of its trials.
+
+    `roots` are folders of rows, such as runs/ and results/. `pending` has rows by the names of experiments,
+    which are used first. A cited config is found by its name relative to the config that cites it; `known`
+    has experiments that need not be loaded again, by their files, with their cells.
+    """
+
+    def __init__(
+        self,
+        *roots: Path,
+        pending: Mapping[str, Mapping[str, Row]] | None = None,
+        known: Mapping[Path, tuple[Experiment, Sequence[Cell]]] | None = None,
+    ) -> None:
+        self._roots, self._pending, self._known = roots, pending or {}, known or {}
+        self._judged: dict[str, list[ClaimVerdict]] = {}
+
+    def within(self, experiment: Experiment, cells: Sequence[Cell]) -> LookUp:
+        """Return the function that looks up the citations of an experiment with these cells."""
+        own = cache(partial(claim_verdicts, experiment, cells))  # an experiment may cite itself many times
+        return partial(self._look_up, experiment, own)
+
+    def _look_up(
+        self, experiment: Experiment, own: Callable[[], list[ClaimVerdict]], citation: Citation
+    ) -> Cited:
+        """Return the cited claim with its verdict; raises ConfigError if there is no such claim."""
+        is_own = citation.experiment == experiment.name
+        found = own() if is_own else self._of(experiment, citation.experiment)
+        for judged in found:
+            if judged.claim.id == citation.claim:
+                return Cited(citation, judged.verdict)
+        if is_own and experiment.changed:
+            return Cited(citation, claims.MISSING)
+        known = ", ".join(judged.claim.id for judged in found if judged.claim.id) or "none has an id"
+        raise ConfigError(f"{experiment.path}: evidence: no claim {citation}; ids there: {known}")
+
+    def _of(self, experiment: Experiment, name: str) -> list[ClaimVerdict]:
+        """Return the verdicts on the claims of another experiment, without its own explanations."""
+        if name not in self._judged:
+            path = neighbour_path(experiment, name)
+            if path in self._known:
+                other, cells = self._known[path]
+            else:
+                other = load_experiment(path)
+                cells = self._cells(other)
+            self._judged[name] = claim_verdicts(other, cells)
+        return self._judged[name]
+
+    def _cells(self, other: Experiment) -> list[Cell]:
+        """Return the cells of an experiment, with the rows of the first folder that has any."""
+        mine = self._pending.get(other.name)
+        for rows in [mine] if mine else (rows_of(other, root) for root in self._roots):
+            trials = plan_from_rows(other, rows.values())
+            if any_has_row(trials, rows):
+                return summarise(other, trials, rows)
+        return summarise(other, plan_from_rows(other, []), {})
+
+
+def judge_experiment(
+    experiment: Experiment,
+    cells: Sequence[Cell],
+    published: Mapping[str, Row],
+    tests: int | None = None,
+    place: str = "",
+    evidence: Evidence | None = None,
+) -> Judgement:
+    """Return the verdicts on the experiment; raises ConfigError for a claim that cannot be judged.
+
+    `tests` is the number of cells that the whole check compares with published rows, by default in `cells`.
+    If the command line selected a part of the plan, printed numbers of other cells are left out. `evidence`
+    has the folders with the rows of cited experiments, by default none.
+    """
+    look_up = (evidence or Evidence()).within(experiment, cells)
+    printed = number_verdicts(cells, experiment.reported, look_up) if experiment.reported else []
+    if experiment.changed:
+        printed = [item for item in printed if item.cells]
+    compared = comparisons(cells, published, tests)
+    judged = claim_verdicts(experiment, cells, look_up)
+    return Judgement(experiment, cells, printed, compared, judged, place, bool(published))
+
+
+def judge_experiments(experiments: Sequence[Experiment], out: Path, results: Path) -> list[Judgement]:
+    """Return the verdicts on each experiment by its rows below `out`, or else the published rows."""
+    cells, published, places = [], [], []
+    for one in experiments:
+        own, theirs = rows_of(one, out), read_rows(results / one.name)
+        trials = plan_from_rows(one, [*theirs.values(), *own.values()])
+        mine = any_has_row(trials, own)
+        cells.append(summarise(one, trials, own if mine else theirs))
+        # Published rows are not compared with themselves.
+        published.append(theirs if mine else {})
+        places.append(str(out if mine else results))
+    known = {
+        one.path.resolve(): (one, here)
+        for one, here in zip(experiments, cells, strict=True)
+        if not one.changed and any(cell.all_rows for cell in here)
+    }
+    tests, evidence = number_compared(cells, published), Evidence(out, results, known=known)
+    return [
+        judge_experiment(one, here, theirs, tests, place, evidence)
+        for one, here, theirs, place in zip(experiments, cells, published, places, strict=True)
+    ]
+
+
+def own_or_published_rows(experiment: Experiment, out: Path, results: Path) -> tuple[list[Row], Path]:
+    """Return the rows of the experiment's trials in the order of its plan, and their folder.
+
+    These are the rows below `out`, or the published ones if no trial has a row below `out`.
+    """
+    trials = plan_from_folders(experiment, out, results)
+    rows, place = rows_of(experiment, out), out
+    if not any_has_row(trials, rows):
+        rows, place = read_rows(results / experiment.name), results
+    return [rows[trial.id] for trial in trials if trial.id in rows], place
+
+
+def plan_from_folders(experiment: Experiment, out: Path, results: Path) -> list[Trial]:
+    """Return the trials; the hash of data that is not pinned is taken from the rows."""
+    rows = [*read_rows(results / experiment.name).values(), *rows_of(experiment, out).values()]
+    return plan_from_rows(experiment, rows)
+
+
+def any_has_row(trials: Sequence[Trial], rows: Mapping[str, Row]) -> bool:
+    """Return whether any of the trials has a row."""
+    return any(trial.id in rows for trial in trials)
