@@ -72,7 +72,7 @@ def new(
         raise ConfigError(f"{path}: cannot be written ({error.strerror})") from None
     if not quiet:
         for line in text.splitlines():
-            if line.startswith(("# Left out", "# Look at")):
+            if line.startswith("# Left out"):
                 click.echo(plain(line.removeprefix("# ")))
         click.echo(
             plain(f"{path}: `kfeat run {path}` runs it, `kfeat tune {path}` searches for better choices")

@@ -278,15 +278,6 @@ def features_of(coding: Coding) -> dict[str, list[str]]:
     return features
 
 
-def gaps_of(coding: Coding) -> dict[str, float | str]:
-    """Return the value that replaces a missing cell in each column of numbers or words."""
-    found: dict[str, float | str] = {}
-    for _, coder, run in coding.coder.transformers_ if coding.missing else ():
-        if coding.kinds[run[0]] != "date":
-            found |= dict(zip(run, coder[0].statistics_.tolist(), strict=True))
-    return found
-
-
 def array_of(X: Any, width: int) -> Matrix:
     """Return X, sparse as CSR, lists as an array; raises DataError unless it has two axes and this width."""
     from scipy.sparse import csr_array, issparse
