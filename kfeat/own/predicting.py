@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kfeat.data.coding import Coding
+from kfeat.data.files import naming
 from kfeat.data.formats import Rows, read_rows
 from kfeat.data.reading import COLUMN_OPTIONS, OPTIONS, Reading, format_of
 from kfeat.errors import DataError, ModelError
@@ -83,27 +84,27 @@ def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
             raise DataError(
                 f"{path}: expected {what} to compare predictions with, got none; `kfeat predict` needs none"
             )
-        try:
+        with naming(path):
             y.append(_labels(model, rows.y, rows.start))
-        except DataError as error:
-            raise DataError(f"{path}, {error}") from None
         found.append(model.outputs(rows.X, ["predict"], coded=True)["predict"])
     return scores_of(model.solver_.task, np.concatenate(found), np.concatenate(y)), sum(map(len, y))
 
 
 def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
     """Return a file's labels as the model predicts them; raises DataError for one that it does not know."""
-    y = model.preparation_.labels(y, start)
     if not classifies(model.solver_):
         return y
+    if model.coding is not None and model.coding.label_names:
+        y = np.array(model.coding.label_names)[y]
+    y = model.labels(y, start)
     if model.classes_.dtype.kind in "UO":
-        names = model.coding.label_names if model.coding else ()
-        y = np.array([names[int(one)] if names else f"{one:.16g}" for one in y])
+        y = y.astype(str)
     known = np.isin(y, model.classes_)
     if not known.all():
         i, labels = int(np.argmin(known)), ", ".join(map(str, model.classes_))
-        message = f"expected one of the labels that the model knows, {labels}, got {y[i]}"
-        raise DataError(f"row {start + i + 1}: {message}")
+        raise DataError(
+            f"row {start + i + 1}: expected one of the labels that the model knows, {labels}, got {y[i]}"
+        )
     return y
 
 

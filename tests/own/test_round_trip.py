@@ -109,7 +109,7 @@ def test_what_else_a_model_may_hold(model: KernelModel, tmp_path: Path) -> None:
 
 
 def test_labels_that_are_words_come_back(tmp_path: Path) -> None:
-    words = np.array(["red", "green", "blue"], dtype=object)[LABELS]
+    words = np.array(["red", "green", "blue"])[LABELS]
     model = KernelModel(solver=Liblinear(), probabilities=True).fit(X, words)
     loaded = same_after_a_round_trip(model, tmp_path)
     assert loaded.classes_.tolist() == ["blue", "green", "red"]
