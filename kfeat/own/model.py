@@ -1,15 +1,15 @@
 """Coding of columns, scaling, map and solver as one scikit-learn estimator of raw rows."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn import config_context, metrics
+from sklearn import metrics
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from kfeat.batches import batch_edges
@@ -38,6 +38,7 @@ def _has_probabilities(model: "KernelModel") -> bool:
     return classifies(solver) and (model.probabilities or hasattr(solver, "predict_proba"))
 
 
+@dataclass(eq=False, repr=False)
 class KernelModel(BaseEstimator):
     """A model that codes, scales, maps and predicts rows; `kfeat fit` trains it, `load_model` returns it.
 
@@ -66,12 +67,8 @@ class KernelModel(BaseEstimator):
     ----------
     classes_ : ndarray
         The labels, for classifiers.
-    preparation_, map_, solver_ : Preparation, FeatureMap or None, Solver
-        The fitted parts.
-    calibration_ : object or None
-        Scikit-learn's calibrated classifier around `solver_`, whose `predict_proba` takes the same input.
-    n_features_in_ : int
-        The number of raw columns.
+    preparation_, map_, solver_, calibration_ : Preparation, FeatureMap or None, Solver, object or None
+        The fitted parts; the last is scikit-learn's calibrated classifier of the solver's input.
     about_ : dict
         Facts about the training; `kfeat fit` adds the config, the data's fingerprint, scores and versions.
 
@@ -87,23 +84,13 @@ class KernelModel(BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        map: FeatureMap | None = None,
-        solver: Solver | None = None,
-        scale: Any = "none",
-        constant_features: Literal["keep", "drop"] = "keep",
-        dtype: Literal["float32", "float64"] = "float32",
-        coding: Coding | None = None,
-        probabilities: bool = False,
-    ) -> None:
-        self.map = map
-        self.solver = solver
-        self.scale = scale
-        self.constant_features = constant_features
-        self.dtype = dtype
-        self.coding = coding
-        self.probabilities = probabilities
+    map: FeatureMap | None = None
+    solver: Solver | None = None
+    scale: Any = "none"
+    constant_features: Literal["keep", "drop"] = "keep"
+    dtype: Literal["float32", "float64"] = "float32"
+    coding: Coding | None = None
+    probabilities: bool = False
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on raw rows X (n, d) and labels or targets y (n,).
@@ -114,10 +101,7 @@ class KernelModel(BaseEstimator):
         protocol = validated(Protocol, steps, type(self).__name__)
         X, y = self._raw(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
-        solver = self.solver or Newton()
-        if classifies(solver):
-            check_classification_targets(y)
-        raw = Raw("the data", solver.task, {"train": Part(X, y)})
+        raw = Raw("the data", (self.solver or Newton()).task, {"train": Part(X, y)})
         preparation = learn(raw, protocol, np.arange(len(y)), None)
         return self.fit_prepared(preparation, preparation.rows(X), y)
 
@@ -135,8 +119,7 @@ class KernelModel(BaseEstimator):
         """
         solver = with_codes(clone(self.solver or Newton()), label_names)
         feature_map = None if self.map is None else clone(self.map).fit(X)
-        with config_context(transform_output="default"):
-            Z = X if feature_map is None else (features or type(feature_map).transform)(feature_map, X)
+        Z = X if feature_map is None else (features or type(feature_map).transform)(feature_map, X)
         calibrates = self.probabilities and classifies(solver) and not hasattr(solver, "predict_proba")
         calibration = _calibrated(solver, Z, y) if calibrates else None
         solver = solver.fit(Z, y) if calibration is None else calibration.estimator
@@ -221,9 +204,7 @@ class KernelModel(BaseEstimator):
         d = 1 if self.map_ is None else len(self.map_.get_feature_names_out())
         for start, stop in pairwise(batch_edges(X.shape[0], max(d, X.shape[1]), 8)):
             rows = X[start:stop] if scaled else self.preparation_.rows(X[start:stop])
-            with config_context(transform_output="default"):
-                Z = rows if self.map_ is None else self.map_.transform(rows)
-            yield Z
+            yield rows if self.map_ is None else self.map_.transform(rows)
 
     def _raw(self, X: Any, reset: bool) -> Any:
         """Return raw rows as a matrix of numbers, their columns those of training."""
@@ -236,9 +217,8 @@ class KernelModel(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
         theirs = _solver(self).__sklearn_tags__()
+        tags.input_tags.sparse, tags.target_tags.required = True, True
         tags.estimator_type = theirs.estimator_type
         tags.classifier_tags, tags.regressor_tags = theirs.classifier_tags, theirs.regressor_tags
         return tags
