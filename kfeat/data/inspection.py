@@ -117,14 +117,9 @@ def table_in(path: Path, reading: Reading) -> Any:
 
 
 def with_coding(columns: tuple[ColumnReport, ...], coding: Coding | None) -> tuple[ColumnReport, ...]:
-    """Return reports with what each column becomes: the number of features, and the kind."""
-    if coding is None:
-        return columns
-    becomes = {
-        name: f"{len(own)} feature{'s' * (len(own) != 1)} ({coding.kinds[name]})"
-        for name, own in coding.features.items()
-    }
-    return tuple(one.model_copy(update={"becomes": becomes.get(one.name)}) for one in columns)
+    """Return reports with how each column is coded."""
+    kinds = coding.kinds if coding else {}
+    return tuple(one.model_copy(update={"becomes": kinds.get(one.name)}) for one in columns)
 
 
 def of_raw(raw: Raw) -> dict[str, Any]:

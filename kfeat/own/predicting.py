@@ -35,8 +35,9 @@ def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
     reading, coding = reading if same else Reading(), model.coding
     if coding is None:  # trained in Python: columns are matched by name where both have names
         named = OPTIONS[format_of(path, reading)] >= COLUMN_OPTIONS
-        names = tuple(map(str, getattr(model, "feature_names_in_", ()))) if named else ()
-        coding = Coding.of_numbers(model.solver_.task, int(model.n_features_in_), names)
+        names = [*map(str, getattr(model, "feature_names_in_", ()))] if named else []
+        kinds = dict.fromkeys(names, "number")
+        coding = Coding(model.solver_.task, int(model.n_features_in_), names, kinds)
     return read_rows(path, reading, coding, labels=labels)
 
 

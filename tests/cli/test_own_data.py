@@ -353,7 +353,10 @@ def test_a_target_of_numbers_with_a_stray_word_is_no_classification() -> None:
     Path("rent.csv").write_text("a,y\n" + "".join(f"{i % 7},{cell}\n" for i, cell in enumerate(cells)))
     refused = kfeat("new", "rent.csv", "--target", "y")
     assert refused.exit_code == 2
-    assert "column y: all but 1 of 100 cells are numbers, and row 6 is 'n/v'; correct it" in refused.stderr
+    assert (
+        "row 6, column y: expected numbers, got 'n/v' (99 of 100 rows are numbers); correct it"
+        in refused.stderr
+    )
     Path("names.csv").write_text("a,y\n" + "".join(f"{i % 7},word {i}\n" for i in range(100)))
     refused = kfeat("new", "names.csv", "--target", "y")
     assert "--task classification makes them classes" in refused.stderr

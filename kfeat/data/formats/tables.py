@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.data.coding import Coding, learn_coding
-from kfeat.data.columns import listed, refuse
+from kfeat.data.columns import kind_of, label_words, listed, refuse
 from kfeat.data.dataset import Contents, Part
 from kfeat.data.files import check_regular, naming, open_content
 from kfeat.data.formats import cut, delimited
-from kfeat.data.kinds import kind_of, label_words
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
