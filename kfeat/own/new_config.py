@@ -25,18 +25,11 @@ from kfeat.kernels import Gaussian
 from kfeat.parameters import did_you_mean
 from kfeat.saying import in_yaml, plain
 
-USUAL_TARGETS = ("target", "label", "labels", "class", "y", "outcome", "response")
 DENSE_VALUES = 200_000_000  # n d up to which a sparse matrix may become dense: 0.8 GB in float32
 FOLDS = 5
 TRAIN = 0.8  # of the rows, where the data have no test file
 QUICK_EXACT = 3_000  # rows up to which an exact SVM takes seconds, also in cross-validation
 SHOWN = 10  # columns or classes of a comment
-MAPS = {
-    "gaussian": ("orf", "orthogonal random features"),
-    "laplacian": ("random_fourier", "random Fourier features"),
-    "polynomial": ("tensor_sketch", "Tensor Sketch"),
-    "linear": ("nystrom", "exact with as many landmarks as columns"),
-}
 
 
 @dataclass(frozen=True)
@@ -51,12 +44,6 @@ class Table:
     def names(self) -> list[str]:
         """The names of the columns, or their numbers where the first line does not name them."""
         return [column.name for column in self.columns]
-
-    @property
-    def likely_target(self) -> str | None:
-        """The one column with a name that targets usually have; None where there is none, or several."""
-        found = [name for name in self.names if name.strip().lower() in USUAL_TARGETS]
-        return found[0] if len(found) == 1 else None
 
     def useless(self, target: str) -> dict[str, str]:
         """Return the columns to leave out, each with the reason."""
@@ -105,7 +92,7 @@ def is_registered(data: str) -> bool:
 
 def new_config(
     data: str, path: Path, table: Table | None, *, target: str | None, test: str | None, task: Any,
-    kernel: str, reading: Reading, **access: Any,
+    reading: Reading, **access: Any,
 ) -> str:  # fmt: skip
     """Return the text of a first config at `path` for a file with this table, or for a registered dataset.
 
@@ -124,7 +111,7 @@ def new_config(
         )
     raw = load_raw(dataset, **access)
     check_target(raw, target, task)
-    return config_text(raw, dataset, kernel, path, _remarks(table, target))
+    return config_text(raw, dataset, path, _remarks(table, target))
 
 
 def _target(table: Table, target: Any, data: str) -> str:
@@ -132,10 +119,7 @@ def _target(table: Table, target: Any, data: str) -> str:
     names = table.names
     columns = f"the columns are {', '.join(names[:12])}{', ...' * (len(names) > 12)}"
     if target is None:
-        likely = f"; perhaps --target {table.likely_target}" if table.likely_target else ""
-        raise ConfigError(
-            f"{data}: no target: name the column with the labels with --target; {columns}{likely}"
-        )
+        raise ConfigError(f"{data}: no target: name the column with the labels with --target; {columns}")
     if target in names:
         return str(target)
     if re.fullmatch(r"-?\d+", str(target)) and -len(names) <= int(target) < len(names):
@@ -186,7 +170,7 @@ def check_target(raw: Raw, target: str | None, task: str | None) -> None:
         )
 
 
-def config_text(raw: Raw, dataset: Any, kernel: str, path: Path, remarks: list[str]) -> str:
+def config_text(raw: Raw, dataset: Any, path: Path, remarks: list[str]) -> str:
     """Return a config for `kfeat run`, with the reason above each choice."""
     n, d = len(raw.y), raw.n_features
     n_train = len(raw.parts["train"].y) if "test" in raw.parts else int(TRAIN * n)
@@ -199,6 +183,7 @@ def config_text(raw: Raw, dataset: Any, kernel: str, path: Path, remarks: list[s
         if words
         else ("zscore", "every column gets mean 0 and variance 1, so that no column dominates")
     )
+    size = int(np.clip(n_train // 4 // 50 * 50, 50, 1000))
     split: Any = "official" if "test" in raw.parts else {"kind": "fraction", "train": TRAIN, "seed": 0}
     lines = [
         plain(f"# {raw.name}: {n:,} rows, {d:,} feature{'s' * (d != 1)}; {_task(raw)}."),
@@ -209,11 +194,12 @@ def config_text(raw: Raw, dataset: Any, kernel: str, path: Path, remarks: list[s
         f"# scale: {why}",
         "# split: the test rows are used only for the final score",
         f"protocol: {in_yaml({'scale': scale, 'split': split})}",
-        f"kernel: {in_yaml(_kernel(kernel, raw, scale))}",
+        f"kernel: {{name: gaussian, gamma: {_gamma(raw)}}}",
         "maps:",
-        *(f"  {line}" for line in _map(kernel, n_train, d, sparse)),
+        "  # random features; more of them approximate the kernel better and take longer",
+        f"  - {{name: {'random_fourier' if sparse else 'orf'}, n_components: {size}}}",
         "solvers:",
-        *(f"  {line}" for line in _solvers(raw, n_train, kernel)),
+        *(f"  {line}" for line in _solvers(raw, n_train)),
         "# how often the map is drawn; tables show the spread of the scores",
         "repeats: 3",
         "seed: 0",
@@ -221,50 +207,31 @@ def config_text(raw: Raw, dataset: Any, kernel: str, path: Path, remarks: list[s
     return read_back("\n".join(lines) + "\n")
 
 
-def _kernel(name: str, raw: Raw, scale: str) -> dict[str, Any]:
-    if name == "linear":
-        return {"name": name}
-    if name == "polynomial":
-        gamma = 1.0 if scale == "unit_rows" else float(f"{1 / raw.n_features:.2g}")
-        return {"name": name, "degree": 2, "gamma": gamma, "coef0": 1}
-    try:  # the median distance is 0 where most rows are equal
+def _gamma(raw: Raw) -> str:
+    """Return the rule for the bandwidth: the median distance is 0 where most rows are equal."""
+    try:
         Gaussian("median").resolve(raw.parts["train"].X, 0)
     except DataError:
-        return {"name": name, "gamma": "mean_distance"}
-    return {"name": name, "gamma": "median"}
+        return "mean_distance"
+    return "median"
 
 
-def _map(kernel: str, n_train: int, d: int, sparse: bool) -> list[str]:
-    size = int(np.clip(n_train // 4 // 50 * 50, 50, 1000))
-    name, words = MAPS["laplacian" if kernel == "gaussian" and sparse else kernel]
-    entry: dict[str, Any] = {"name": name, "n_components": size}
-    if kernel == "linear":
-        entry |= {"n_components": min(size, 500, n_train, d), "landmarks": "rpcholesky"}
-    return [f"# {words}; more of them approximate the kernel better and take longer", f"- {in_yaml(entry)}"]
-
-
-def _solvers(raw: Raw, n_train: int, kernel: str) -> list[str]:
+def _solvers(raw: Raw, n_train: int) -> list[str]:
     """Return the lines of the solver and, as a comment, of the exact method to compare with."""
-    exact: dict[str, Any]
-    mapped: dict[str, Any]
     if raw.task == "regression":
-        folds = n_train >= FOLDS
-        mapped = {"name": "ridge_cv" if folds else "ridge"}
-        exact = {"name": "kernel_ridge", "alpha": 1}
+        folds, parameter = n_train >= FOLDS, "alpha"
+        mapped, exact = "ridge_cv" if folds else "ridge", "kernel_ridge, alpha: 1"
     else:
-        rarest = min(class_counts(raw, "train").values())
+        rarest, parameter = min(class_counts(raw, "train").values()), "C"
         # Each fold of the training rows most likely has two rows of every class.
         folds = (rarest if "test" in raw.parts else rarest * TRAIN) >= 2 * FOLDS
-        # The features of other kernels can approximate a constant; the features of the linear kernel cannot.
-        bias = {"bias": 1} if kernel == "linear" else {}
-        mapped = {"name": "newton_cv", **bias} if folds else {"name": "newton", "C": 1, **bias}
-        exact = {"name": "libsvm_cv"} if folds and n_train <= QUICK_EXACT else {"name": "libsvm", "C": 1}
-    chosen = f"; cross-validation chooses {'alpha' if raw.task == 'regression' else 'C'}"
+        mapped = "newton_cv" if folds else "newton, C: 1"
+        exact = "libsvm_cv" if folds and n_train <= QUICK_EXACT else "libsvm, C: 1"
     return [
-        f"# a linear model on the map's features{chosen * folds}",
-        f"mapped: {in_yaml(mapped)}",
+        f"# a linear model on the map's features{f'; cross-validation chooses {parameter}' * folds}",
+        f"mapped: {{name: {mapped}}}",
         "# the exact method, for comparison; it is slow on many rows. Remove the # to run it",
-        f"# exact: {in_yaml(exact)}",
+        f"# exact: {{name: {exact}}}",
     ]
 
 

@@ -56,31 +56,17 @@ def test_a_first_config_runs_as_it_is() -> None:
     assert row["accuracy"] > 0.8
 
 
-def test_a_linear_config_has_an_intercept_and_no_more_landmarks_than_columns() -> None:
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(300, 3))
+def test_a_model_of_a_first_config_is_scored() -> None:
+    rows = np.random.default_rng(0).normal(size=(300, 3))
     lines = [",".join(map(str, [*row.round(3), "rare" if row[0] > 1.2 else "common"])) for row in rows]
     Path("rare.csv").write_text("\n".join(["a,b,c,y", *lines, ""]))
-    assert kfeat("new", "rare.csv", "--target", "y", "--kernel", "linear", "--out", "r.yaml").exit_code == 0
-    text = Path("r.yaml").read_text()
-    assert "{name: nystrom, n_components: 3, landmarks: rpcholesky}" in text
-    assert "mapped: {name: newton_cv, bias: 1}" in text
-    assert "# exact: {name: libsvm_cv}" in text
+    assert kfeat("new", "rare.csv", "--target", "y", "--out", "r.yaml").exit_code == 0
+    assert "# exact: {name: libsvm_cv}" in Path("r.yaml").read_text()
     assert kfeat("fit", "r.yaml", "--model", "r.kfeat").exit_code == 0
     scored = kfeat("score", "--model", "r.kfeat", "rare.csv")
     accuracy, alone = re.findall(r"[\d.]+ %", scored.stdout)
-    assert float(accuracy[:-2]) > 96 > float(alone[:-2]) > 80
+    assert float(accuracy[:-2]) > 95 > float(alone[:-2]) > 80
     assert f"accuracy {accuracy} (always the most frequent class: {alone}) on 300 rows" in scored.stdout
-
-
-def test_landmarks_of_a_linear_kernel_span_rare_words() -> None:
-    """As many as there are columns, and each word is one, so that no row is mapped to zeros."""
-    words = [chr(97 + int(i)) for i in np.random.default_rng(0).geometric(0.2, 600).clip(1, 20) - 1]
-    Path("w.csv").write_text("".join(["a,y\n", *(f"{w},{'yes' if ord(w) % 2 else 'no'}\n" for w in words)]))
-    assert kfeat("new", "w.csv", "--target", "y", "--kernel", "linear", "--out", "w.yaml").exit_code == 0
-    assert kfeat("fit", "w.yaml", "--model", "w.kfeat").exit_code == 0
-    scored = kfeat("score", "--model", "w.kfeat", "w.csv", "--format", "json")
-    assert json.loads(scored.stdout)["accuracy"] > 0.98  # rare words share a column
 
 
 def test_rows_that_are_mostly_equal_have_the_mean_distance_for_a_bandwidth() -> None:
