@@ -225,11 +225,9 @@ class KernelModel(BaseEstimator):
 
 
 def _calibrated(solver: Solver, Z: Any, y: NDArray[Any]) -> Any:
-    """Return scikit-learn's calibrated classifier, whose `estimator` is the solver fitted to Z (n, D).
+    """Return scikit-learn's calibrated classifier (Platt 1999), whose `estimator` is the solver fitted to Z.
 
-    P(class c | f) = 1 / (1 + exp(a_c f_c + b_c)) of decision values f, divided by the sum over classes (Platt
-    1999); a and b are fitted to rows that the solver has not seen, in 5 stratified folds. Raises ModelError
-    for a class with fewer rows than folds.
+    Raises ModelError for a class with fewer rows than the 5 stratified folds.
     """
     from sklearn.calibration import CalibratedClassifierCV  # here, since its import takes long
     from sklearn.model_selection import StratifiedKFold

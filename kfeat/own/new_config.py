@@ -1,7 +1,6 @@
 """A first config for your own data: how to read the file, which columns to leave out, and what to run."""
 
 import re
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,13 +12,13 @@ import numpy as np
 from kfeat.data import load_raw
 from kfeat.data.columns import comma_numbers
 from kfeat.data.dataset import Raw
+from kfeat.data.files import naming
 from kfeat.data.formats.delimited import likely_delimiter, looks_like_data
 from kfeat.data.formats.tables import roles
 from kfeat.data.inspection import ColumnReport, class_counts, reports, table_in, useless
 from kfeat.data.reading import Reading, format_of
 from kfeat.data.registry import registry
 from kfeat.errors import ConfigError, DataError
-from kfeat.experiments.load import load_experiment
 from kfeat.experiments.names import experiment_name
 from kfeat.kernels import Gaussian
 from kfeat.parameters import did_you_mean
@@ -45,10 +44,6 @@ class Table:
         """The names of the columns, or their numbers where the first line does not name them."""
         return [column.name for column in self.columns]
 
-    def useless(self, target: str) -> dict[str, str]:
-        """Return the columns to leave out, each with the reason."""
-        return useless(self.frame, self.columns, target)
-
 
 def table_of(data: str, reading: Reading) -> Table | None:
     """Return the columns of a table; None for a registered dataset, and for a format without named columns.
@@ -65,20 +60,17 @@ def table_of(data: str, reading: Reading) -> Table | None:
     text = format_of(path, reading) in ("csv", "tsv")
     if text and reading.delimiter is None:
         reading = reading.model_copy(update={"delimiter": likely_delimiter(path, reading)})
-    if text and reading.header is None and reading.columns is None:
-        named = table_in(path, reading.model_copy(update={"header": True}))
-        if looks_like_data(named):
-            reading = reading.model_copy(update={"header": False})
+    named = text and reading.header is None and reading.columns is None
+    if named and looks_like_data(table_in(path, reading.model_copy(update={"header": True}))):
+        reading = reading.model_copy(update={"header": False})
     frame = table_in(path, reading)
     if frame is None:
         return None
-    dropped = roles(list(frame.columns), reading)[1]
-    columns = reports(frame, None, dropped)
-    if (
-        text
-        and reading.decimal is None
-        and any(comma_numbers(c.words) for c in columns if c.holds == "words")
-    ):
+    with naming(path):
+        dropped = roles(list(frame.columns), reading)[1]
+        columns = reports(frame, None, dropped)
+    words = [one.words for one in columns if one.holds == "words"]
+    if text and reading.decimal is None and any(map(comma_numbers, words)):
         reading = reading.model_copy(update={"decimal": ","})
         frame = table_in(path, reading)
         columns = reports(frame, None, dropped)
@@ -101,17 +93,22 @@ def new_config(
     """
     experiment_name(path.resolve())  # refuses a name that no folder of rows can have
     dataset: Any = data
+    remarks: list[str] = []
     if not is_registered(data):
+        given = reading.model_dump(exclude_none=True)
+        found: dict[str, Any] = {} if target is None else {"target": target}
         if table is not None:
             target = _target(table, reading.target if target is None else target, data)
-        dataset = _dataset(data, table, target, test, task, reading)
+            found, remarks = _described(table, target, given.get("drop", []))
+        more = {"path": data, "test": test, **given, **found, "task": task}
+        dataset = {key: value for key, value in more.items() if value is not None}
     elif target or test or task or reading.model_fields_set:
         raise ConfigError(
             f"--target, --test, --task and --set are for files of yours; {data} is a registered dataset"
         )
     raw = load_raw(dataset, **access)
     check_target(raw, target, task)
-    return config_text(raw, dataset, path, _remarks(table, target))
+    return config_text(raw, dataset, path, remarks)
 
 
 def _target(table: Table, target: Any, data: str) -> str:
@@ -127,30 +124,28 @@ def _target(table: Table, target: Any, data: str) -> str:
     raise ConfigError(f"{data}: no column '{target}'{did_you_mean(str(target), names)}; {columns}")
 
 
-def _dataset(
-    data: str, table: Table | None, target: str | None, test: str | None, task: Any, reading: Reading
-) -> dict[str, Any]:
-    """Return the config's `dataset`: how to read the file, where the user's options come first."""
-    found: dict[str, Any] = {"path": data} | ({} if test is None else {"test": test})
-    if target is not None:
-        found["target"] = target
-    if table is not None and target is not None:
+def _described(table: Table, target: str, dropped: list[Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return what a config's `dataset` says of a table, where the user's options come first, and comments."""
+    reading, left_out = table.reading, useless(table.frame, table.columns, target)
+    used = [one for one in table.columns if one.role != "dropped" and one.name not in left_out]
 
-        def place(name: str) -> str | int:
-            return int(name) if table.reading.header is False else name
+    def place(name: str) -> str | int:
+        return int(name) if reading.header is False else name
 
-        found["target"] = place(target)
-        found |= table.reading.model_dump(include={"delimiter", "header", "decimal"}, exclude_none=True)
-        left_out = table.useless(target)
-        used = [one for one in table.columns if one.role != "dropped" and one.name not in left_out]
-        if any(one.holds == "words" and one.name != target for one in used):
-            found["categorical"] = "one_hot"
-        if any(one.n_missing for one in used):
-            found["missing"] = "mean"
-        if dropped := [place(name) for name in left_out] + (reading.drop or []):
-            found["drop"] = dropped
-    given = reading.model_dump(exclude_none=True, exclude={"target", "drop"})
-    return found | given | ({} if task is None else {"task": task})
+    found: dict[str, Any] = {"target": place(target)}
+    found |= reading.model_dump(include={"delimiter", "header", "decimal"}, exclude_none=True)
+    if any(one.holds == "words" and one.name != target for one in used):
+        found["categorical"] = reading.categorical or "one_hot"
+    remarks = []
+    if missing := {one.name: one.n_missing for one in used if one.n_missing}:
+        found["missing"] = reading.missing or "mean"
+        remarks.append(f"# Missing values: {_counted(missing)}; `missing` says what replaces them.")
+    if left_out:
+        reasons = "; ".join(f"{name} ({why})" for name, why in left_out.items())
+        remarks.append(f"# Left out (`drop`): {reasons}.")
+    if dropped := [*map(place, left_out), *dropped]:
+        found["drop"] = dropped
+    return found, [plain(line) for line in remarks]
 
 
 def check_target(raw: Raw, target: str | None, task: str | None) -> None:
@@ -204,7 +199,7 @@ def config_text(raw: Raw, dataset: Any, path: Path, remarks: list[str]) -> str:
         "repeats: 3",
         "seed: 0",
     ]
-    return read_back("\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
 
 
 def _gamma(raw: Raw) -> str:
@@ -245,29 +240,6 @@ def _task(raw: Raw) -> str:
     return f"{len(counts)} classes: {_counted(counts)}"
 
 
-def _remarks(table: Table | None, target: str | None) -> list[str]:
-    """Return comments on missing values, and on the columns that are left out."""
-    if table is None or target is None:
-        return []
-    left_out, notes = table.useless(target), []
-    features = [one for one in table.columns if one.name not in (target, *left_out) and one.role != "dropped"]
-    if missing := {one.name: one.n_missing for one in features if one.n_missing}:
-        notes.append(f"# Missing values: {_counted(missing)}; `missing` says what replaces them.")
-    if left_out:
-        reasons = "; ".join(f"{name} ({why})" for name, why in left_out.items())
-        notes.append(f"# Left out (`drop`): {reasons}.")
-    return [plain(line) for line in notes]
-
-
 def _counted(counts: Mapping[str, int]) -> str:
     shown = [f"{name} ({n:,})" for name, n in counts.items()]
     return ", ".join(shown[:SHOWN]) + ", ..." * (len(shown) > SHOWN)
-
-
-def read_back(text: str) -> str:
-    """Return the text of a config unchanged, after checking that kfeat can read it."""
-    with tempfile.TemporaryDirectory() as folder:
-        config = Path(folder) / "config.yaml"
-        config.write_text(text, encoding="utf-8")
-        load_experiment(config)
-    return text

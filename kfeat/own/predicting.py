@@ -1,6 +1,7 @@
 """Using a model on files of any length, in blocks of rows: predictions, scores, and a description."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,7 +19,6 @@ from kfeat.parameters import HANDED_IN, plain
 from kfeat.solvers import regression_errors
 from kfeat.solvers.base import classifies
 
-OPTION = {"decision_function": "scores", "predict_proba": "probabilities"}
 TITLE = {"decision_function": "score", "predict_proba": "probability"}
 
 
@@ -28,11 +28,9 @@ def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
     Raises DataError for rows that the model cannot take, and for a file that has none.
     """
     reading = Reading.model_validate(model.about_.get("reading", {}))
-    try:
-        same = reading.format in (None, format_of(path, Reading()))
-    except DataError:  # an ending that tells no format: the file is read as the training file was
-        same = True
-    reading, coding = reading if same else Reading(), model.coding
+    with suppress(DataError):  # of an ending that tells no format: the file is read as the training file was
+        reading = reading if reading.format == format_of(path, Reading()) else Reading()
+    coding = model.coding
     if coding is None:  # trained in Python: columns are matched by name where both have names
         named = OPTIONS[format_of(path, reading)] >= COLUMN_OPTIONS
         names = [*map(str, getattr(model, "feature_names_in_", ()))] if named else []
@@ -50,7 +48,8 @@ def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], ou
         if not hasattr(model, method):
             lacks = f"{type(model.solver_).__name__} has none; train with `kfeat fit --probabilities`"
             only = "a regression predicts only values; leave the option out"
-            raise ModelError(f"--{OPTION[method]}: {lacks if classifies(model.solver_) else only}")
+            option = "scores" if method == "decision_function" else "probabilities"
+            raise ModelError(f"--{option}: {lacks if classifies(model.solver_) else only}")
     n = 0
     for rows in _rows_of(model, path, labels=False):
         outputs = model.outputs(rows.X, methods, coded=True)

@@ -14,7 +14,6 @@ from kfeat.experiments.names import experiment_name
 from kfeat.experiments.plan import Trial, digest
 from kfeat.own.candidates import Entry, Loss, solver_of
 from kfeat.own.halving import Scored
-from kfeat.own.new_config import read_back
 from kfeat.own.training import as_config
 from kfeat.saying import in_yaml, plain
 
@@ -126,7 +125,7 @@ def tuned_config(setup: Setup, one: Scored, sentences: list[str]) -> str:
     title, repeats = f"{experiment.title}, tuned", experiment.settings[0].repeats
     lines = [f"{MARK}{plain(str(experiment.path))}`.", *(f"# {plain(one)}" for one in sentences)]
     lines += [f"{key}: {in_yaml(value)}" for key, value in as_config(trial, title, repeats).items()]
-    return read_back("\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
 
 
 def _protocol(setup: Setup, scale: str) -> Protocol:
