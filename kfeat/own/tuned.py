@@ -12,14 +12,13 @@ from kfeat.experiments.component import Component, read_component
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.plan import Trial, digest
-from kfeat.own.candidates import Entry, Loss, solver_of
+from kfeat.own.candidates import Entry, solver_of
 from kfeat.own.halving import Scored
 from kfeat.own.training import as_config
 from kfeat.saying import in_yaml, plain
 
-VERSION = 5  # of what a row of a search means: raised when the same candidate gives other numbers
+VERSION = 6  # of what a row of a search means: raised when the same candidate gives other numbers
 KEPT = ("class_weight", "bias")  # of a classifier's parameters, whatever its kind
-LOGISTIC = (0, 6, 7)  # of LIBLINEAR's -s
 MARK = "# Found by `kfeat tune "
 
 
@@ -34,7 +33,6 @@ class Setup:
     trial: Trial
     kernels: list[Entry]
     maps: list[Entry]
-    loss: Loss
     options: dict[str, Any]  # of the config's solver, which every candidate's solver has too
     identity: str
 
@@ -80,7 +78,6 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
         experiment, trial,
         kernels=[one.draws() for one in here.kernels],
         maps=[one.draws() for one in here.maps],
-        loss=_loss(here.mapped_solvers[0]) if here.mapped_solvers else "squared_hinge",
         options=options,
         identity=digest([VERSION, *identity])[:16],
     )  # fmt: skip
@@ -91,13 +88,6 @@ def _options(solvers: Sequence[Component], task: str) -> dict[str, Any]:
     if task == "regression" or not solvers:
         return {}
     return {key: solvers[0].given[key] for key in KEPT if key in solvers[0].given}
-
-
-def _loss(solver: Component) -> Loss:
-    """Return the loss of a config's solver as the search takes it."""
-    given = solver.parameters
-    logistic = given.get("loss") == "logistic" or given.get("solver_type") in LOGISTIC
-    return "logistic" if logistic else "squared_hinge"
 
 
 def check_place(path: Path) -> None:
