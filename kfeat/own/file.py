@@ -76,8 +76,8 @@ def load_model(path: str | os.PathLike[str]) -> KernelModel:
     """Return the fitted model in a file that `kfeat fit` or `KernelModel.save` wrote.
 
     It predicts exactly what the saved model predicts on the same machine. No code in the file is run, and
-    only kernels, maps, solvers, codings and scalings are created. Raises ModelError for a file that is
-    damaged, not a model, or in another version of the format, and DataError if it does not exist.
+    only objects of kfeat and scikit-learn are created. Raises ModelError for a file that is damaged, not a
+    model, or in another version of the format, and DataError if it does not exist.
     """
     path = Path(path)
     check_regular(path)
@@ -98,10 +98,10 @@ def load_model(path: str | os.PathLike[str]) -> KernelModel:
 
 
 def is_model(path: Path) -> bool:
-    """Return whether a new model may replace a file: a model, also of an older kfeat, or an empty file."""
+    """Return whether a new model may replace a file: a model or an empty file."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return not {ABOUT, "model.json"}.isdisjoint(archive.namelist())
+            return ABOUT in archive.namelist()
     except (OSError, zipfile.BadZipFile):
         return path.stat().st_size == 0
 

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from kfeat.data import load_raw
-from kfeat.data.columns import comma_numbers
+from kfeat.data.columns import comma_numbers, listed
 from kfeat.data.dataset import Raw
 from kfeat.data.files import naming
 from kfeat.data.formats.delimited import likely_delimiter, looks_like_data
-from kfeat.data.formats.tables import roles
+from kfeat.data.formats.tables import column_called, roles
 from kfeat.data.inspection import ColumnReport, class_counts, reports, table_in, useless
 from kfeat.data.reading import Reading, format_of
 from kfeat.data.registry import registry
@@ -113,15 +113,14 @@ def new_config(
 
 def _target(table: Table, target: Any, data: str) -> str:
     """Return the name of the target column, given by name or by number from 0 (-1: the last)."""
-    names = table.names
-    columns = f"the columns are {', '.join(names[:12])}{', ...' * (len(names) > 12)}"
     if target is None:
-        raise ConfigError(f"{data}: no target: name the column with the labels with --target; {columns}")
-    if target in names:
-        return str(target)
-    if re.fullmatch(r"-?\d+", str(target)) and -len(names) <= int(target) < len(names):
-        return names[int(target)]
-    raise ConfigError(f"{data}: no column '{target}'{did_you_mean(str(target), names)}; {columns}")
+        raise ConfigError(
+            f"{data}: no target: name the column with the labels with --target; the columns are "
+            f"{listed(table.names)}"
+        )
+    numbered = target not in table.names and re.fullmatch(r"-?\d+", str(target))
+    with naming(Path(data)):
+        return column_called(int(target) if numbered else target, table.names, "a target")
 
 
 def _described(table: Table, target: str, dropped: list[Any]) -> tuple[dict[str, Any], list[str]]:
