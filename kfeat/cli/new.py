@@ -11,8 +11,6 @@ from kfeat.cli import options
 from kfeat.errors import ConfigError
 from kfeat.saying import plain
 
-KERNELS = ("gaussian", "polynomial", "laplacian", "linear")
-
 
 @click.command()
 @click.argument("data", required=False)
@@ -22,7 +20,6 @@ KERNELS = ("gaussian", "polynomial", "laplacian", "linear")
 @click.option("--test", metavar="FILE", help="A file with the test rows; by default a fifth of the rows.")
 @click.option("--task", type=click.Choice(["classification", "regression"]),
               help="What to predict; by default words, or up to 20 whole numbers, are classes.")  # fmt: skip
-@click.option("--kernel", type=click.Choice(KERNELS), help="The kernel.  [default: gaussian]")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE",
               help="How the file is read, as in a config's dataset: --set missing=drop, --set 'drop=[id]', "
               "--set header=false, --set delimiter=whitespace; repeatable.")  # fmt: skip
@@ -32,13 +29,13 @@ KERNELS = ("gaussian", "polynomial", "laplacian", "linear")
 @options.access
 @options.verbosity
 def new(
-    data: str | None, target: str | None, test: str | None, task: Any, kernel: str | None,
+    data: str | None, target: str | None, test: str | None, task: Any,
     settings: tuple[str, ...], out: Path | None, force: bool, mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Write a commented config for DATA: a file of yours, or the name of a dataset.
 
-    The file is inspected (columns, target, task, classes, missing values, size) to choose scaling, kernel,
-    map, D and solver, and a comment gives the reason for each choice. `kfeat run`, `kfeat tune` and `kfeat
+    The file is inspected (columns, target, task, classes, missing values, size) to choose scaling, map,
+    D and solver, and a comment gives the reason for each choice. `kfeat run`, `kfeat tune` and `kfeat
     fit` accept the config unchanged. On a terminal the command asks for options that are not given.
     """
     from kfeat.cli.file_info import said_of_reading
@@ -55,15 +52,13 @@ def new(
     table = table_of(data, reading)
     if table and asking and target is None and reading.target is None:
         click.echo(plain(f"Columns: {', '.join(table.names)}"))
-        target = click.prompt("Target column", default=table.likely_target or table.names[-1])
-    if asking and kernel is None:
-        kernel = click.prompt("Kernel", type=click.Choice(KERNELS), default=KERNELS[0])
+        target = click.prompt("Target column", default=table.names[-1])
     stem = re.sub(r"[^\w.-]", "_", Path(data).name.split(".")[0]).lstrip(".-") or "config"
     path = out or Path(f"{stem}.yaml")
     if path.exists() and not force:
         raise ConfigError(f"{path} exists; give another name with --out, or replace it with --force")
     text = new_config(
-        data, path, table, target=target, test=test, task=task, kernel=kernel or KERNELS[0],
+        data, path, table, target=target, test=test, task=task,
         reading=reading, mirror=mirror, offline=offline,
     )  # fmt: skip
     try:
@@ -72,7 +67,7 @@ def new(
         raise ConfigError(f"{path}: cannot be written ({error.strerror})") from None
     if not quiet:
         for line in text.splitlines():
-            if line.startswith(("# Left out", "# Look at")):
+            if line.startswith("# Left out"):
                 click.echo(plain(line.removeprefix("# ")))
         click.echo(
             plain(f"{path}: `kfeat run {path}` runs it, `kfeat tune {path}` searches for better choices")

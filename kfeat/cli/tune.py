@@ -61,7 +61,7 @@ def tune(
     try:
         with Journal(folder, setup.identity) as journal:
             search = Search(assistant, journal, budget, seed, _ignore if quiet else _say)
-            found = search.run(setup.kernels, setup.maps, setup.loss)
+            found = search.run(setup.kernels, setup.maps)
     finally:
         assistant.end()
     summary = sentences(found)

@@ -182,7 +182,7 @@ def read_kept(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw] 
         return raw
     if columns:
         return replace(raw, learn=partial(coding_of, parse) if parse else None)
-    return replace(raw, learn=partial(Coding.of_numbers, raw.task, raw.n_features, sparse=raw.sparse))
+    return replace(raw, learn=partial(Coding, raw.task, raw.n_features, sparse=raw.sparse))
 
 
 def coding_of(parse: Callable[[], Raw]) -> Coding:

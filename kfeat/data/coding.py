@@ -1,8 +1,7 @@
 """How the columns of a table become features and labels: learnt from training rows, applied to any rows."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain, groupby
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -16,18 +15,17 @@ from kfeat.data.columns import (
     drop,
     finite_numbers,
     is_day_first,
+    kind_of,
     listed,
     refuse,
     words_in,
 )
 from kfeat.data.finite import check_finite_labels, check_finite_matrix
-from kfeat.data.kinds import kind_of
 from kfeat.data.models import Matrix, Task
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
 RARE = 10  # rows that a word needs to get its own feature; rarer words share one
-DATE_PARTS = ("year", "month", "weekday", "days")
 FILL_IN = "; fill it in or leave the row out"
 NOT_LEARNT = (
     f"{FILL_IN}: no value for missing cells of this column was learnt (`missing: mean` or `most_frequent` "
@@ -42,9 +40,9 @@ class Coding:
     `names` are the columns that become features, in order; empty where the format has none (svmlight, idx,
     mat, npz), where `width`, their number, is all that is known. `kinds` says how each is coded: `number`,
     `date`, `one_hot`, `ordinal`, or one_hot by declared `levels`; `words` has the known words of a column,
-    `features` the names of what it becomes, and dates of the columns `day_first` begin with the day. `coder`,
-    a ColumnTransformer, codes the cells; it is None where all are numbers. It fills missing cells by
-    `missing`; where that is None they are refused. `decimal` is the decimal sign of numbers in text.
+    and dates of the columns `day_first` begin with the day. `coder`, a ColumnTransformer, codes the cells; it
+    is None where all are numbers. It fills missing cells by `missing`; where that is None they are refused.
+    `decimal` is the decimal sign of numbers in text.
 
     `target` is the name of the column of labels, None where labels were no column; `label_names` are the
     words behind the labels 0, 1, ..., empty where labels are numbers. `dropped` columns and `n_dropped` rows
@@ -56,7 +54,6 @@ class Coding:
     names: list[str] = field(default_factory=list)
     kinds: dict[str, str] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=dict)
-    features: dict[str, list[str]] = field(default_factory=dict)
     day_first: list[str] = field(default_factory=list)
     coder: Any = None
     missing: str | None = None
@@ -66,22 +63,6 @@ class Coding:
     dropped: tuple[str, ...] = ()
     n_dropped: int = 0
     sparse: bool = False
-
-    @classmethod
-    def of_numbers(cls, task: Task, width: int, names: Sequence[str] = (), sparse: bool = False) -> "Coding":
-        """Return the coding of columns that are numbers already, with names or without."""
-        kinds, features = dict.fromkeys(names, "number"), {name: [name] for name in names}
-        return cls(task, width, list(names), kinds, features=features, sparse=sparse)
-
-    @property
-    def n_features(self) -> int:
-        """The number d of features after coding."""
-        return len(self.feature_names) if self.names else self.width
-
-    @property
-    def feature_names(self) -> list[str]:
-        """The names of the d features, such as `column=word`; empty where columns have no names."""
-        return [*chain.from_iterable(self.features.values())]
 
     def matrix(self, X: Any, start: int = 0) -> Matrix:
         """Return the features (n, d), float64, of n rows, coded as in training.
@@ -101,12 +82,10 @@ class Coding:
             check_finite_matrix(X, "", start)
             return self._in_form(X)
         frame = self.frame(X)
-        if self.kinds.keys() == set(self.numbers) and all(map(is_numeric_dtype, frame.dtypes)):
+        if self.numbers == self.names and all(map(is_numeric_dtype, frame.dtypes)):
             values = frame.to_numpy(np.float64, na_value=np.nan)  # the usual case, and quick
             if np.isfinite(values).all():
                 return self._in_form(values)
-        if not len(frame):
-            return self._in_form(np.empty((0, self.n_features)))
         cells = self.cells(frame, start)
         return self._in_form(cells if self.coder is None else self.coder.transform(cells))
 
@@ -208,10 +187,11 @@ def learn_coding(
             f"column out with {drop(empty[:1])}"
         )
     kinds = {name: kind_of(frame[name], reading) for name in names}
-    words = {name: levels[name] for name in names if name in levels}
-    for name in names:
-        if kinds[name] == "ordinal" and name not in levels:
-            words[name] = words_in(frame[name])
+    words = {
+        name: levels[name] if name in levels else words_in(frame[name])
+        for name, kind in kinds.items()
+        if kind not in ("number", "date")
+    }
     missing = None if reading.missing == "drop" else reading.missing
     day_first = [name for name in names if kinds[name] == "date" and is_day_first(frame[name])]
     coding = Coding(
@@ -221,7 +201,6 @@ def learn_coding(
     if missing is not None or coding.numbers != names:
         coding.coder = column_transformer(coding, len(frame)).fit(coding.cells(frame))
         coding.sparse = coding.coder.sparse_output_
-    coding.features = features_of(coding)
     return coding
 
 
@@ -259,32 +238,6 @@ def date_numbers(dates: Any) -> NDArray[np.float64]:
     days = (cells - pd.Timestamp(0)).dt.total_seconds() / 86_400
     parts = pd.concat([cells.dt.year, cells.dt.month, cells.dt.day_of_week, days], axis=1)
     return np.asarray(parts, np.float64)
-
-
-def features_of(coding: Coding) -> dict[str, list[str]]:
-    """Return the names of the features that each column becomes; notes the words that encoders learnt."""
-    own = dict(coding.words)  # the words with a feature of their own
-    for _, coder, run in coding.coder.transformers_ if coding.coder else ():
-        if coding.kinds[run[0]] == "one_hot":
-            words, rare = coder[-1].categories_[0].tolist(), coder[-1].infrequent_categories_[0]
-            coding.words[run[0]] = own[run[0]] = words
-            if rare is not None:
-                own[run[0]] = [*(word for word in words if word not in set(rare)), "(rare)"]
-    features = {}
-    for name, kind in coding.kinds.items():
-        many = [f"{name}={word}" for word in own.get(name, ())]
-        dates = [f"{name} {part}" for part in DATE_PARTS]
-        features[name] = {"one_hot": many, "levels": many, "date": dates}.get(kind, [name])
-    return features
-
-
-def gaps_of(coding: Coding) -> dict[str, float | str]:
-    """Return the value that replaces a missing cell in each column of numbers or words."""
-    found: dict[str, float | str] = {}
-    for _, coder, run in coding.coder.transformers_ if coding.missing else ():
-        if coding.kinds[run[0]] != "date":
-            found |= dict(zip(run, coder[0].statistics_.tolist(), strict=True))
-    return found
 
 
 def array_of(X: Any, width: int) -> Matrix:

@@ -1,9 +1,9 @@
-"""The columns of a table: whether their cells are numbers, words or dates, and how messages name them."""
+"""The columns of a table: what their cells are, how each is coded, and how messages name them."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,14 @@ from numpy.typing import NDArray
 from kfeat.errors import DataError
 from kfeat.saying import in_yaml
 
+if TYPE_CHECKING:
+    from kfeat.data.reading import Reading
+
 Holds: TypeAlias = Literal["numbers", "words", "dates", "nothing"]
 MOST_LISTED = 12  # names, words or rows that a message lists
 LOOKED_AT = 1000  # words of a column that are checked for dates and for a decimal comma
+MOST_CODES = 20  # different words that may be codes such as 1, 2 and X, even if most are numbers
+FEW_STRAYS = 5  # cells that may be mistakes; in a long column, a hundredth of the cells
 UNNAMED = "Unnamed: "  # what a column without a name is called, followed by its number
 _DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2}"
 _MONTH = r"\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
@@ -21,7 +26,7 @@ _TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|UTC|[+-]\d{2}:?\d
 DATE = re.compile(rf"({_DAY}|{_MONTH})([T ]{_TIME})?")
 TWO_NUMBERS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\b")  # the beginning of a date
 THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
-COMMA_NUMBER = re.compile(r"[+-]?\d{1,3}(\.?\d{3})*,\d+|[+-]?\d+,\d+([eE][+-]?\d+)?|[+-]?\d+")
+COMMA_NUMBER = re.compile(r"[+-]?\d+(,\d+([eE][+-]?\d+)?)?")
 
 
 def holds(cells: Any) -> Holds:
@@ -41,6 +46,69 @@ def holds(cells: Any) -> Holds:
             f"out with {drop([cells.name])}"
         ) from None
     return "dates" if 2 * as_dates(pd.Series(some)).notna().sum() > len(some) else "words"
+
+
+def kind_of(cells: Any, reading: "Reading") -> str:
+    """Return how a column is coded: "number", "date", "one_hot", "ordinal" or, one-hot too, "levels".
+
+    Raises DataError for words where `categorical` is not set, and for a few words among numbers.
+    """
+    declared = str(cells.name) in (reading.levels or {})
+    found = "words" if declared else holds(cells)
+    if found != "words":
+        return "date" if found == "dates" else "number"
+    if declared and reading.categorical is not None:
+        return "ordinal" if reading.categorical == "ordinal" else "levels"
+    out = f"leave the column out with {drop([cells.name])}"
+    if reading.categorical is None:
+        advice = f"set `categorical` to ordinal or one_hot if it holds words, or {out}"
+        raise words_error(cells, reading.decimal, advice)
+    refuse_strays(cells, reading.decimal, f"{out}, ")
+    return reading.categorical
+
+
+def label_words(cells: Any, reading: "Reading") -> tuple[str, ...]:
+    """Return the words behind the labels 0, 1, ..., declared or sorted; none where labels are numbers.
+
+    Raises DataError for dates, and for a few words among numbers.
+    """
+    if levels := (reading.levels or {}).get(str(cells.name)):
+        return tuple(levels)
+    found = holds(cells)
+    if found == "dates":
+        raise DataError(
+            f"column {cells.name}: expected numbers or words as labels, got dates such as "
+            f"'{cells.dropna().iloc[0]}'; replace the dates by numbers"
+        )
+    if found != "words":
+        return ()
+    refuse_strays(cells, reading.decimal)
+    return tuple(words_in(cells))
+
+
+def refuse_strays(cells: Any, decimal: str | None, advice: str = "") -> None:
+    """Raise DataError where all but a few cells of a column are numbers: the others count as mistakes."""
+    n, of = int(no_numbers(cells, decimal).sum()), len(cells)
+    if cells.nunique() > MOST_CODES and n <= max(FEW_STRAYS, of // 100) and 2 * n < of:
+        advice = f"correct it or leave it empty, {advice}or declare all words of the column with `levels`"
+        raise words_error(cells, decimal, advice)
+
+
+def words_error(cells: Any, decimal: str | None, advice: str) -> DataError:
+    """Return the error for words in a column of numbers, which names the first of them."""
+    words = no_numbers(cells, decimal)
+    row, n = int(np.argmax(words)), int(cells.notna().sum() - words.sum())
+    share = f" ({n} of {len(cells)} rows are numbers)" if n else ""
+    if decimal is None and comma_numbers(cells.dropna().map(str)[:LOOKED_AT]):
+        advice = "set `decimal: ','`"
+    return DataError(
+        f"row {row + 1}, column {cells.name}: expected numbers, got '{cells.iloc[row]}'{share}; {advice}"
+    )
+
+
+def no_numbers(cells: Any, decimal: str | None) -> NDArray[np.bool_]:
+    """Return which cells that are not missing spell no number."""
+    return np.isnan(as_numbers(cells, decimal)) & cells.notna().to_numpy()
 
 
 def are_numbers(cells: Any) -> bool:
@@ -79,12 +147,6 @@ def is_number(word: str, decimal: str | None = None) -> bool:
     except ValueError:
         return False
     return True
-
-
-def stray_words(cells: Any, decimal: str | None = None) -> Counter[str]:
-    """Return the words of a column that spell no number, the most frequent first, and how often each is."""
-    counts = as_words(cells).value_counts()
-    return Counter({word: int(n) for word, n in counts.items() if not is_number(word, decimal)})
 
 
 def comma_numbers(words: Iterable[str]) -> bool:
@@ -158,7 +220,7 @@ def finite_numbers(cells: Any, decimal: str, start: int) -> NDArray[np.float64]:
     """Return cells as numbers, NaN where one is missing; raises DataError for words and infinity."""
     values = as_numbers(cells, decimal)
     comma = "; the decimal sign is a comma, and a number has no points" if decimal == "," else ""
-    refuse(np.isnan(values) & cells.notna(), cells, "a number", start, advice=comma)
+    refuse(no_numbers(cells, decimal), cells, "a number", start, advice=comma)
     refuse(np.isinf(values), cells, "a finite number", start)
     return values
 
@@ -192,16 +254,3 @@ def repeated(names: Iterable[str]) -> list[str]:
 def drop(names: Sequence[str]) -> str:
     """Return the option that leaves columns out, quoted as YAML needs it: a bare number is a position."""
     return f"`drop: {in_yaml(list(names))}`"
-
-
-def unnamed(names: Sequence[str]) -> list[str]:
-    """Return the columns that a header leaves without a name, by the name that they are given."""
-    return [name for name in names if name.startswith(UNNAMED)]
-
-
-def advice_unnamed(name: str) -> str:
-    """Return the sentence on a column without a name."""
-    return (
-        f"{name}: this column has no name in the header, like the row numbers that spreadsheets and pandas "
-        f"write; if it is no feature, leave it out with {drop([name])}"
-    )

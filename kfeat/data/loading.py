@@ -19,7 +19,7 @@ from kfeat.data.cache import (
     load_kept,
     parsed_once,
 )
-from kfeat.data.columns import advice_unnamed, listed, unnamed
+from kfeat.data.columns import listed
 from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import read_files
@@ -100,8 +100,6 @@ def load_files(source: FileSource, cache: Path) -> Raw:
     parse = partial(read_files, files, source.reading, source.task)
     raw = parsed_once(own_folder(source, cache), files, parse)
     raw = replace(raw, name=source.name)
-    for name in unnamed(raw.columns):
-        say_once(logging.WARNING, f"{source.name}, {advice_unnamed(name)}")
     if raw.n_dropped and source.reading.missing != "drop":
         kept = sum(len(part.y) for part in raw.parts.values())
         say_once(logging.WARNING, f"{source.name}: {told_unlabelled(raw.n_dropped, kept)}")

@@ -11,7 +11,7 @@ from joblib import parallel_config
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve
 from sklearn import svm
-from sklearn.metrics import r2_score
+from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
 from kfeat.cholesky import cholesky
@@ -24,7 +24,7 @@ from kfeat.experiments.component import read_component
 from kfeat.kernels.base import squared_norms
 from kfeat.kernels.operands import as_operand
 from kfeat.memory import check_memory
-from kfeat.own.candidates import Candidate, Entry, Facts, rounded, solver_of
+from kfeat.own.candidates import Candidate, Entry, Facts, model_of, rounded
 from kfeat.solvers import Newton
 from kfeat.solvers.base import weights_of_codes
 from kfeat.solvers.ridge import Moments, ridge_path, sum_of
@@ -111,25 +111,25 @@ class Bench:
     def test(self, candidate: Candidate, value: float) -> dict[str, Any]:
         """Return the score on the test rows after training on all training rows, and the seconds of both."""
         data = self._under(candidate.scale)
+        assert data.preparation is not None
         start = perf_counter()
-        kernel = self._kernel(candidate.kernel, data.X_train)
-        feature_map: Any = None if candidate.exact else self._map(candidate, data.X_train).fit(data.X_train)
-
-        def features(X: Matrix) -> Any:
-            return X if feature_map is None else feature_map.transform(X)
-
-        entry = read_component(solver_of(candidate, value, self._options), "solver")
-        solver: Any = entry.build(**({"kernel": kernel} if candidate.exact else {}))
-        solver.fit(features(data.X_train), data.y_train)
+        model = model_of(candidate, value, self._options, self._seed)
+        model.fit_prepared(data.preparation, data.X_train, data.y_train)
         fitted = perf_counter()
 
-        found = float(solver.score(features(data.X_test), data.y_test))
+        def predicted(X: Matrix) -> NDArray[Any]:
+            return np.concatenate([model.solver_.predict(Z) for Z in model.blocks(X, scaled=True)])
+
+        measure = accuracy_score if self._classes else r2_score
+        found = float(measure(data.y_test, predicted(data.X_test)))
         begun = perf_counter()
-        solver.predict(features(data.X_train[:TIMED_ROWS]))
-        predicted = (perf_counter() - begun) * TIMED_ROWS / min(TIMED_ROWS, self._n)
-        if not np.isfinite(found):
-            return dict(NO_SCORE)
-        return {"score": found, "train": fitted - start, "predict": predicted}
+        predicted(data.X_train[:TIMED_ROWS])
+        seconds = (perf_counter() - begun) * TIMED_ROWS / min(TIMED_ROWS, self._n)
+        return (
+            {"score": found, "train": fitted - start, "predict": seconds}
+            if np.isfinite(found)
+            else dict(NO_SCORE)
+        )
 
     def _splits(self, y: NDArray[Any]) -> list[tuple[Indices, Indices]]:
         """Return the folds: five up to 1,000 rows, three for more, and one of them above 30,000 rows."""

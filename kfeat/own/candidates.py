@@ -15,6 +15,7 @@ from typing import Any, Literal
 from kfeat.experiments.component import read_component
 from kfeat.experiments.plan import digest
 from kfeat.maps import maps_for
+from kfeat.own.model import KernelModel
 
 Entry = dict[str, Any]
 Loss = Literal["squared_hinge", "logistic", "squares"]
@@ -84,6 +85,16 @@ def solver_of(candidate: Candidate, value: float, options: Entry) -> Entry:
         return {"name": "svc", "C": value, **{key: options[key] for key in options if key == "class_weight"}}
     loss = {"loss": "logistic"} if candidate.loss == "logistic" else {}
     return {"name": "newton", **loss, "C": value, **options}
+
+
+def model_of(candidate: Candidate, value: float, options: Entry, seed: int) -> KernelModel:
+    """Return the model of a candidate, to be trained with this C or alpha."""
+    kernel = read_component(candidate.kernel, "kernel").build()
+    solver = read_component(solver_of(candidate, value, options), "solver").build(kernel=kernel)
+    feature_map = candidate.map and read_component(candidate.map, "map").build(
+        kernel=kernel, random_state=seed
+    )
+    return KernelModel(feature_map, solver, "none" if candidate.scale == "own" else candidate.scale)
 
 
 def reflexes(facts: Facts, scale: str | None = None) -> list[Entry]:

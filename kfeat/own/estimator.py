@@ -1,13 +1,13 @@
 """The search as a scikit-learn estimator, which finds and trains the best method within a budget."""
 
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pandas.api import types
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -19,11 +19,10 @@ from kfeat.data.dataset import Part
 from kfeat.data.prepare import learn
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
-from kfeat.experiments.component import read_component
 from kfeat.experiments.engine import physical_cores
 from kfeat.kernels.operands import canonical
 from kfeat.own.bench import Bench, enough_rows
-from kfeat.own.candidates import Candidate, solver_of
+from kfeat.own.candidates import Candidate, model_of
 from kfeat.own.file import save_model
 from kfeat.own.journal import Journal
 from kfeat.own.model import KernelModel
@@ -31,41 +30,44 @@ from kfeat.own.new_config import DENSE_VALUES
 from kfeat.own.process import InProcess
 from kfeat.own.search import Found, Search
 
+ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 CODED = Reading(categorical="one_hot", missing="mean")  # how the columns of a frame become numbers
 
 
+@dataclass(eq=False, repr=False)
 class _KernelEstimator(BaseEstimator):
     """What the classifier and the regressor share."""
 
     _task: ClassVar[Literal["classification", "regression"]]
 
-    def __init__(
-        self,
-        budget: float = 60.0,
-        prefer: Literal["accuracy", "speed"] = "accuracy",
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.budget = budget
-        self.prefer = prefer
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    budget: float = 60.0
+    prefer: Literal["accuracy", "speed"] = "accuracy"
+    random_state: int = 0
+    n_jobs: int | None = None
 
     def fit(self, X: Any, y: Any) -> Self:
         """Search on rows X (n, d), a frame or an array, and labels or targets y (n,), and train the best.
 
         Raises DataError for bad data, ConfigError where the budget ends before anything is scored.
         """
-        X, y = self._checked(X, y=y, y_numeric=self._task == "regression", ensure_min_samples=2)
+        regression, coding = self._task == "regression", None
+        if isinstance(X, pd.DataFrame):
+            validate_data(self, X, skip_check_array=True)
+            y = column_or_1d(y, warn=True)
+            check_consistent_length(X, y)
+            if n := int(pd.isna(y).sum()):
+                raise DataError(f"expected a label for each row, got {n:,} rows without one")
+            y = y.astype(np.float64) if regression else y
+            coding = learn_coding(X, CODED, task=self._task)
+        else:
+            X, y = validate_data(self, canonical(X), y, y_numeric=regression, ensure_min_samples=2, **ROWS)
         codes = y
-        if self._task == "classification":
+        if not regression:
             check_classification_targets(y)
             self.classes_, codes = np.unique(y, return_inverse=True)
-        coding = learn_coding(X, CODED, task=self._task) if isinstance(X, pd.DataFrame) else None
-        enough = enough_rows(codes, self._task == "classification")
-        self.search_ = (
-            self._searched(X if coding is None else _dense(coding.matrix(X)), codes) if enough else None
-        )
+        self.search_ = None
+        if enough_rows(codes, not regression):
+            self.search_ = self._searched(X if coding is None else _dense(coding.matrix(X)), codes)
         with warnings.catch_warnings():  # about redundant landmarks, which the search allows
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
             self.model_ = self._chosen(coding).fit(X, y)
@@ -82,33 +84,20 @@ class _KernelEstimator(BaseEstimator):
         save_model(self.model_, Path(path))
 
     def _rows(self, X: Any) -> Any:
+        """Return checked rows: a frame if training had one, else numbers."""
         check_is_fitted(self, "model_")
-        return self._checked(X, reset=False)
-
-    def _checked(self, X: Any, **more: Any) -> Any:
-        """Return the rows: a frame with words, dates or missing cells unchanged, others as numbers."""
-        mixed = more.get("reset") is False and self.model_.coding is not None
-        if mixed and not isinstance(X, pd.DataFrame):
-            X = pd.DataFrame(X, columns=self.feature_names_in_)
-        if isinstance(X, pd.DataFrame) and (mixed or _is_mixed(X)):
-            validate_data(self, X, skip_check_array=True, reset=more.get("reset", True))
-            return (X, self._targets(X, more["y"])) if "y" in more else X
-        floats = [np.float64, np.float32]
-        return validate_data(self, canonical(X), accept_sparse="csr", dtype=floats, **more)
-
-    def _targets(self, X: Any, y: Any) -> NDArray[Any]:
-        """Return labels or targets (n,), one for each row, none of them missing."""
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        if pd.isna(y).any():
-            raise DataError(f"expected a label for each row, got {int(pd.isna(y).sum()):,} rows without one")
-        return y.astype(np.float64) if self._task == "regression" else y
+        coding = self.model_.coding
+        if coding is None:
+            return validate_data(self, canonical(X), reset=False, **ROWS)
+        X = X if isinstance(X, pd.DataFrame) else pd.DataFrame(X, columns=coding.names)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return X
 
     def _searched(self, X: Any, y: NDArray[Any]) -> Found:
         raw = Raw("the data", self._task, {"train": Part(X, y)})
 
         def data(scale: str) -> Dataset:
-            protocol = Protocol.model_validate({"scale": _scale(scale)})
+            protocol = Protocol.model_validate({} if scale == "own" else {"scale": scale})
             rows = learn(raw, protocol, np.arange(len(y)), None).rows(X)
             return Dataset(raw.name, rows, y, rows[:0], y[:0], self._task, "", verified=False)
 
@@ -117,19 +106,12 @@ class _KernelEstimator(BaseEstimator):
 
     def _chosen(self, coding: Any) -> KernelModel:
         """Return the model that was found, or, without a search, a Gaussian kernel with C or alpha 1."""
-        found, value = self.search_, 1.0
         loss: Any = "squares" if self._task == "regression" else "squared_hinge"
-        candidate = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss)
-        if found is not None:
-            one = (found.quick if self.prefer == "speed" else None) or found.best
+        candidate, value = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss), 1.0
+        if self.search_ is not None:
+            one = (self.search_.quick if self.prefer == "speed" else None) or self.search_.best
             candidate, value = one.candidate, one.value
-        kernel = read_component(candidate.kernel, "kernel").build()
-        solver = read_component(solver_of(candidate, value, {}), "solver")
-        made: Any = None
-        if candidate.map is not None:
-            made = read_component(candidate.map, "map").build(kernel=kernel, random_state=self.random_state)
-        exact = {"kernel": kernel} if made is None else {}
-        return KernelModel(made, solver.build(**exact), scale=_scale(candidate.scale), coding=coding)
+        return model_of(candidate, value, {}, self.random_state).set_params(coding=coding)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -189,16 +171,8 @@ class KernelRegressor(RegressorMixin, _KernelEstimator):
     _task = "regression"
 
 
-def _is_mixed(X: pd.DataFrame) -> bool:
-    return bool(X.isna().any().any()) or not all(types.is_numeric_dtype(kind) for kind in X.dtypes)
-
-
 def _dense(Z: Any) -> Any:
     """Return coded columns (n, d) as a dense array, which z-scores need, unless it would be very large."""
     if issparse(Z) and Z.shape[0] * Z.shape[1] > DENSE_VALUES:
         return canonical(Z)
     return np.asarray(Z.toarray() if issparse(Z) else Z, dtype=np.float64)
-
-
-def _scale(scale: str) -> str:
-    return "none" if scale == "own" else scale

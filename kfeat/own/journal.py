@@ -2,8 +2,8 @@
 
 import json
 import os
+from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from kfeat.errors import StoreError
@@ -38,14 +38,13 @@ class Journal:
         if whole != content:
             os.truncate(path, len(whole))
         for line in whole.splitlines():
-            row = _parsed(line)
-            if row is not None and row.get("search") == self._identity:
-                self.rows[row["key"]] = row
+            with suppress(ValueError, TypeError, KeyError):  # a line of something else
+                row = json.loads(line)
+                if row["search"] == self._identity:
+                    self.rows[row["key"]] = row
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Release the folder."""
         self._lock.release()
 
@@ -62,12 +61,3 @@ class Journal:
         except OSError as error:
             raise StoreError(f"{self._folder / FILE}: cannot be written ({error.strerror})") from None
         return row
-
-
-def _parsed(line: bytes) -> Row | None:
-    """Return the row of a line; None for a line without one."""
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) and isinstance(row.get("key"), str) else None

@@ -1,15 +1,15 @@
 """Coding of columns, scaling, map and solver as one scikit-learn estimator of raw rows."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from sklearn import config_context, metrics
-from sklearn.base import BaseEstimator, TransformerMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn import metrics
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from kfeat.batches import batch_edges
@@ -38,7 +38,8 @@ def _has_probabilities(model: "KernelModel") -> bool:
     return classifies(solver) and (model.probabilities or hasattr(solver, "predict_proba"))
 
 
-class KernelModel(TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class KernelModel(BaseEstimator):
     """A model that codes, scales, maps and predicts rows; `kfeat fit` trains it, `load_model` returns it.
 
     Rows are arrays (n, d), dense or sparse, or data frames; with a `coding`, frames whose columns are those
@@ -66,12 +67,8 @@ class KernelModel(TransformerMixin, BaseEstimator):
     ----------
     classes_ : ndarray
         The labels, for classifiers.
-    preparation_, map_, solver_ : Preparation, FeatureMap or None, Solver
-        The fitted parts.
-    calibration_ : object or None
-        Scikit-learn's calibrated classifier around `solver_`, whose `predict_proba` takes the same input.
-    n_features_in_ : int
-        The number of raw columns.
+    preparation_, map_, solver_, calibration_ : Preparation, FeatureMap or None, Solver, object or None
+        The fitted parts; the last is scikit-learn's calibrated classifier of the solver's input.
     about_ : dict
         Facts about the training; `kfeat fit` adds the config, the data's fingerprint, scores and versions.
 
@@ -87,23 +84,13 @@ class KernelModel(TransformerMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        map: FeatureMap | None = None,
-        solver: Solver | None = None,
-        scale: Any = "none",
-        constant_features: Literal["keep", "drop"] = "keep",
-        dtype: Literal["float32", "float64"] = "float32",
-        coding: Coding | None = None,
-        probabilities: bool = False,
-    ) -> None:
-        self.map = map
-        self.solver = solver
-        self.scale = scale
-        self.constant_features = constant_features
-        self.dtype = dtype
-        self.coding = coding
-        self.probabilities = probabilities
+    map: FeatureMap | None = None
+    solver: Solver | None = None
+    scale: Any = "none"
+    constant_features: Literal["keep", "drop"] = "keep"
+    dtype: Literal["float32", "float64"] = "float32"
+    coding: Coding | None = None
+    probabilities: bool = False
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on raw rows X (n, d) and labels or targets y (n,).
@@ -114,16 +101,9 @@ class KernelModel(TransformerMixin, BaseEstimator):
         protocol = validated(Protocol, steps, type(self).__name__)
         X, y = self._raw(X, reset=True), column_or_1d(y, warn=True)
         check_consistent_length(X, y)
-        words: tuple[str, ...] = ()
-        solver = self.solver or Newton()
-        if classifies(solver):
-            check_classification_targets(y)
-            if y.dtype.kind not in "biuf":
-                classes, y = np.unique(y, return_inverse=True)
-                words = tuple(str(word) for word in classes)
-        raw = Raw("the data", solver.task, {"train": Part(X, y)})
+        raw = Raw("the data", (self.solver or Newton()).task, {"train": Part(X, y)})
         preparation = learn(raw, protocol, np.arange(len(y)), None)
-        return self.fit_prepared(preparation, preparation.rows(X), y, words)
+        return self.fit_prepared(preparation, preparation.rows(X), y)
 
     def fit_prepared(
         self,
@@ -138,9 +118,8 @@ class KernelModel(TransformerMixin, BaseEstimator):
         `features(map, X)` maps the rows in the form that the solver needs, such as batches.
         """
         solver = with_codes(clone(self.solver or Newton()), label_names)
-        with config_context(transform_output="default"):
-            feature_map = None if self.map is None else clone(self.map).fit(X)
-            Z = X if feature_map is None else (features or type(feature_map).transform)(feature_map, X)
+        feature_map = None if self.map is None else clone(self.map).fit(X)
+        Z = X if feature_map is None else (features or type(feature_map).transform)(feature_map, X)
         calibrates = self.probabilities and classifies(solver) and not hasattr(solver, "predict_proba")
         calibration = _calibrated(solver, Z, y) if calibrates else None
         solver = solver.fit(Z, y) if calibration is None else calibration.estimator
@@ -187,36 +166,32 @@ class KernelModel(TransformerMixin, BaseEstimator):
         if method == "predict_proba" and self.calibration_ is not None:
             return np.asarray(self.calibration_.predict_proba(Z))
         found: NDArray[Any] = getattr(self.solver_, method)(Z)
-        if method != "predict" or not classifies(self.solver_) or self.classes_.dtype.kind not in "UO":
+        if method != "predict" or not classifies(self.solver_):
             return found
         return self.classes_[np.searchsorted(self.solver_.classes_, found)]  # words in the place of codes
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the accuracy (classification) or the coefficient of determination (regression).
-
-        If a protocol turned the labels into +1 and -1, `y` has the labels of the data.
-        """
+        """Return the accuracy (classification) or the coefficient of determination (regression)."""
         check_is_fitted(self, "solver_")
-        if self.preparation_.positive is not None:
-            names = self.coding.label_names if self.coding else ()
-            codes = {name: code for code, name in enumerate(names)}
-            y = self.preparation_.labels(np.array([codes.get(label, label) for label in np.asarray(y)]))
         measure = metrics.accuracy_score if classifies(_solver(self)) else metrics.r2_score
-        return float(measure(y, self.predict(X)))
+        return float(measure(self.labels(y), self.predict(X)))
+
+    def labels(self, y: Any, start: int = 0) -> NDArray[Any]:
+        """Return labels of the data as the model predicts them: +1 and -1 if a protocol made them so.
+
+        Raises DataError for a label that the data did not have; `start` is how many rows come before.
+        """
+        if self.preparation_.positive is None:
+            return np.asarray(y)
+        names = self.coding.label_names if self.coding else ()
+        codes = {name: code for code, name in enumerate(names)}
+        return self.preparation_.labels(np.array([codes.get(one, one) for one in np.asarray(y)]), start)
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the solver's input for raw rows: the map's features (n, D), or the scaled rows."""
         check_is_fitted(self, "solver_")
         blocks = self.blocks(self._raw(X, reset=False))
         return np.concatenate([Z.toarray() if issparse(Z) else Z for Z in blocks])
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """Return the names of the columns of `transform`."""
-        check_is_fitted(self, "solver_")
-        if self.map_ is not None:
-            return np.asarray(self.map_.get_feature_names_out())
-        d = int(self.solver_.n_features_in_)
-        return np.array([f"{type(self).__name__.lower()}{i}" for i in range(d)], dtype=object)
 
     def save(self, path: Any) -> None:
         """Write the model to a file, which `kfeat.load_model` reads; raises ModelError where that fails."""
@@ -229,9 +204,7 @@ class KernelModel(TransformerMixin, BaseEstimator):
         d = 1 if self.map_ is None else len(self.map_.get_feature_names_out())
         for start, stop in pairwise(batch_edges(X.shape[0], max(d, X.shape[1]), 8)):
             rows = X[start:stop] if scaled else self.preparation_.rows(X[start:stop])
-            with config_context(transform_output="default"):
-                Z = rows if self.map_ is None else self.map_.transform(rows)
-            yield Z
+            yield rows if self.map_ is None else self.map_.transform(rows)
 
     def _raw(self, X: Any, reset: bool) -> Any:
         """Return raw rows as a matrix of numbers, their columns those of training."""
@@ -244,21 +217,17 @@ class KernelModel(TransformerMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = []
         theirs = _solver(self).__sklearn_tags__()
+        tags.input_tags.sparse, tags.target_tags.required = True, True
         tags.estimator_type = theirs.estimator_type
         tags.classifier_tags, tags.regressor_tags = theirs.classifier_tags, theirs.regressor_tags
         return tags
 
 
 def _calibrated(solver: Solver, Z: Any, y: NDArray[Any]) -> Any:
-    """Return scikit-learn's calibrated classifier, whose `estimator` is the solver fitted to Z (n, D).
+    """Return scikit-learn's calibrated classifier (Platt 1999), whose `estimator` is the solver fitted to Z.
 
-    P(class c | f) = 1 / (1 + exp(a_c f_c + b_c)) of decision values f, divided by the sum over classes (Platt
-    1999); a and b are fitted to rows that the solver has not seen, in 5 stratified folds. Raises ModelError
-    for a class with fewer rows than folds.
+    Raises ModelError for a class with fewer rows than the 5 stratified folds.
     """
     from sklearn.calibration import CalibratedClassifierCV  # here, since its import takes long
     from sklearn.model_selection import StratifiedKFold

@@ -1,8 +1,8 @@
 """A first config for your own data: how to read the file, which columns to leave out, and what to run."""
 
 import re
-import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,97 +10,39 @@ from typing import Any
 import numpy as np
 
 from kfeat.data import load_raw
-from kfeat.data.columns import comma_numbers, unnamed
+from kfeat.data.columns import comma_numbers, listed
 from kfeat.data.dataset import Raw
-from kfeat.data.files import open_content
-from kfeat.data.formats.delimited import looks_like_data
-from kfeat.data.formats.tables import roles
-from kfeat.data.inspection import (
-    COUNTS_ROWS,
-    ColumnReport,
-    copies_of,
-    names_rows,
-    nearly_numbers,
-    reports,
-    spelt_alike,
-    table_in,
-    tells_nothing,
-)
+from kfeat.data.files import naming
+from kfeat.data.formats.delimited import likely_delimiter, looks_like_data
+from kfeat.data.formats.tables import column_called, roles
+from kfeat.data.inspection import ColumnReport, class_counts, reports, table_in, useless
 from kfeat.data.reading import Reading, format_of
 from kfeat.data.registry import registry
 from kfeat.errors import ConfigError, DataError
-from kfeat.experiments.load import load_experiment
 from kfeat.experiments.names import experiment_name
 from kfeat.kernels import Gaussian
 from kfeat.parameters import did_you_mean
 from kfeat.saying import in_yaml, plain
 
-DELIMITERS = {"csv": ",", "tsv": "\t"}
-OTHERS = (";", "\t", ",", "|")
-USUAL_TARGETS = ("target", "label", "labels", "class", "y", "outcome", "response")
 DENSE_VALUES = 200_000_000  # n d up to which a sparse matrix may become dense: 0.8 GB in float32
 FOLDS = 5
 TRAIN = 0.8  # of the rows, where the data have no test file
 QUICK_EXACT = 3_000  # rows up to which an exact SVM takes seconds, also in cross-validation
 SHOWN = 10  # columns or classes of a comment
-MAPS = {
-    "gaussian": ("orf", "orthogonal random features"),
-    "laplacian": ("random_fourier", "random Fourier features"),
-    "polynomial": ("tensor_sketch", "Tensor Sketch"),
-    "linear": ("nystrom", "exact with as many landmarks as columns"),
-}
 
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a table, and how its file is read."""
+    """A table, its columns, and how its file is read."""
 
-    reports: tuple[ColumnReport, ...]
-    n_rows: int
+    frame: Any
+    columns: tuple[ColumnReport, ...]
     reading: Reading
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> list[str]:
         """The names of the columns, or their numbers where the first line does not name them."""
-        return tuple(column.name for column in self.reports)
-
-    @property
-    def likely_target(self) -> str | None:
-        """The one column with a name that targets usually have; None where there is none, or several."""
-        found = [name for name in self.names if name.strip().lower() in USUAL_TARGETS]
-        return found[0] if len(found) == 1 else None
-
-    def features(self, target: str) -> list[ColumnReport]:
-        """Return the useful columns beside the target."""
-        useless = self.useless(target)
-        return [one for one in self._others(target) if one.name not in useless]
-
-    def useless(self, target: str) -> dict[str, str]:
-        """Return the columns to leave out, each with the reason."""
-        others = self._others(target)
-        found = {one.name: why for one in others for why in self._against(one)}
-        found |= {one.name: f"the same as {target}" for one in others if target in one.copies}
-        if len(found) == len(others):  # row numbers may be times, if there is no other column
-            found = {name: why for name, why in found.items() if why != COUNTS_ROWS}
-        kept = [one for one in others if one.name not in found]
-        found |= {copy: f"the same as {first}" for copy, first in copies_of(kept, None)}
-        return {one.name: found[one.name] for one in others if one.name in found}
-
-    def _others(self, target: str) -> list[ColumnReport]:
-        """Return the columns beside the target that the user did not drop."""
-        dropped = {target, *roles(self.names, self.reading)[1]}
-        return [one for one in self.reports if one.name not in dropped]
-
-    def _against(self, column: ColumnReport) -> Iterator[str]:
-        """Yield the one reason to leave a column out, if there is one."""
-        if column.name in unnamed(self.names[:1]):
-            yield "no name, probably an index"
-        elif column.holds == "nothing":
-            yield "no value"
-        elif names_rows(column, self.n_rows):
-            yield nearly_numbers(column) if column.n_strays else "a different word in almost every row"
-        elif why := tells_nothing(column):
-            yield why
+        return [column.name for column in self.columns]
 
 
 def table_of(data: str, reading: Reading) -> Table | None:
@@ -115,38 +57,24 @@ def table_of(data: str, reading: Reading) -> Table | None:
     if not path.exists():
         near = did_you_mean(data, list(registry()))
         raise ConfigError(f"{data}: no such file, and no dataset of `kfeat data list` has this name{near}")
-    text = format_of(path, reading) in DELIMITERS
+    text = format_of(path, reading) in ("csv", "tsv")
     if text and reading.delimiter is None:
-        delimiter = _delimiter(path, DELIMITERS[format_of(path, reading)])
-        reading = reading.model_copy(update={"delimiter": delimiter})
-    if text and reading.header is None and reading.columns is None:
-        named = table_in(path, reading.model_copy(update={"header": True}))
-        if looks_like_data(named):
-            reading = reading.model_copy(update={"header": False})
+        reading = reading.model_copy(update={"delimiter": likely_delimiter(path, reading)})
+    named = text and reading.header is None and reading.columns is None
+    if named and looks_like_data(table_in(path, reading.model_copy(update={"header": True}))):
+        reading = reading.model_copy(update={"header": False})
     frame = table_in(path, reading)
     if frame is None:
         return None
-    found = reports(frame, None, [], reading.decimal)
-    if text and reading.decimal is None and any(comma_numbers(c.words) for c in found if c.holds == "words"):
+    with naming(path):
+        dropped = roles(list(frame.columns), reading)[1]
+        columns = reports(frame, None, dropped)
+    words = [one.words for one in columns if one.holds == "words"]
+    if text and reading.decimal is None and any(map(comma_numbers, words)):
         reading = reading.model_copy(update={"decimal": ","})
         frame = table_in(path, reading)
-        found = reports(frame, None, [], ",")
-    return Table(found, len(frame), reading)
-
-
-def _delimiter(path: Path, usual: str) -> str | None:
-    """Return the delimiter in the first line; None if it has the format's own.
-
-    Runs of blanks are the delimiter if there is no other one and the first two lines have the same number of
-    words, at least two.
-    """
-    with open_content(path) as content:
-        line, second = (content.readline(1 << 20).decode("utf-8-sig", "replace") for _ in range(2))
-    if usual in line:
-        return None
-    if found := max((one for one in OTHERS if one in line), key=line.count, default=None):
-        return found
-    return "whitespace" if 1 < len(line.split()) == len(second.split()) else None
+        columns = reports(frame, None, dropped)
+    return Table(frame, columns, reading)
 
 
 def is_registered(data: str) -> bool:
@@ -156,79 +84,71 @@ def is_registered(data: str) -> bool:
 
 def new_config(
     data: str, path: Path, table: Table | None, *, target: str | None, test: str | None, task: Any,
-    kernel: str, reading: Reading, **access: Any,
+    reading: Reading, **access: Any,
 ) -> str:  # fmt: skip
     """Return the text of a first config at `path` for a file with this table, or for a registered dataset.
 
-    Raises ConfigError where no target is named, the target has a single class or is of another task, and
-    DataError where the file cannot be read.
+    Raises ConfigError where no target is named, the target has a single class or almost only different words,
+    and DataError where the file cannot be read.
     """
     experiment_name(path.resolve())  # refuses a name that no folder of rows can have
     dataset: Any = data
-    if is_registered(data):
-        if target or test or task or reading.model_fields_set:
-            raise ConfigError(
-                f"--target, --test, --task and --set are for files of yours; {data} is a registered dataset"
-            )
-    else:
+    remarks: list[str] = []
+    if not is_registered(data):
+        given = reading.model_dump(exclude_none=True)
+        found: dict[str, Any] = {} if target is None else {"target": target}
         if table is not None:
             target = _target(table, reading.target if target is None else target, data)
-        dataset = _dataset(data, table, target, test, task, reading)
+            found, remarks = _described(table, target, given.get("drop", []))
+        more = {"path": data, "test": test, **given, **found, "task": task}
+        dataset = {key: value for key, value in more.items() if value is not None}
+    elif target or test or task or reading.model_fields_set:
+        raise ConfigError(
+            f"--target, --test, --task and --set are for files of yours; {data} is a registered dataset"
+        )
     raw = load_raw(dataset, **access)
-    strays = [one for one in table.reports if one.name == target and one.n_strays] if table else []
-    check_target(raw, target, task, nearly_numbers(strays[0]) if strays else None)
-    words = isinstance(dataset, dict) and "categorical" in dataset
-    return config_text(raw, dataset, kernel, words, path, _remarks(table, target))
+    check_target(raw, target, task)
+    return config_text(raw, dataset, path, remarks)
 
 
 def _target(table: Table, target: Any, data: str) -> str:
     """Return the name of the target column, given by name or by number from 0 (-1: the last)."""
-    names = table.names
     if target is None:
-        likely = f"; perhaps --target {table.likely_target}" if table.likely_target else ""
         raise ConfigError(
             f"{data}: no target: name the column with the labels with --target; the columns are "
-            f"{', '.join(names[:12])}{', ...' * (len(names) > 12)}{likely}"
+            f"{listed(table.names)}"
         )
-    if target in names:
-        return str(target)
-    if re.fullmatch(r"-?\d+", str(target)) and -len(names) <= int(target) < len(names):
-        return names[int(target)]
-    near = did_you_mean(str(target), list(names))
-    raise ConfigError(f"{data}: no column '{target}'{near}; the columns are {', '.join(names[:12])}")
+    numbered = target not in table.names and re.fullmatch(r"-?\d+", str(target))
+    with naming(Path(data)):
+        return column_called(int(target) if numbered else target, table.names, "a target")
 
 
-def _dataset(
-    data: str, table: Table | None, target: str | None, test: str | None, task: Any, reading: Reading
-) -> dict[str, Any]:
-    """Return the config's `dataset`: how to read the file, where the user's options come first."""
-    found: dict[str, Any] = {"path": data} | ({} if test is None else {"test": test})
-    if table is not None and target is not None:
+def _described(table: Table, target: str, dropped: list[Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return what a config's `dataset` says of a table, where the user's options come first, and comments."""
+    reading, left_out = table.reading, useless(table.frame, table.columns, target)
+    used = [one for one in table.columns if one.role != "dropped" and one.name not in left_out]
 
-        def place(name: str) -> str | int:
-            return int(name) if table.reading.header is False else name
+    def place(name: str) -> str | int:
+        return int(name) if reading.header is False else name
 
-        found["target"] = place(target)
-        found |= table.reading.model_dump(include={"delimiter", "header", "decimal"}, exclude_none=True)
-        features = table.features(target)
-        if any(column.holds == "words" for column in features):
-            found["categorical"] = "one_hot"
-        labels = [column for column in table.reports if column.name == target]
-        if any(column.n_missing for column in [*labels, *features]):
-            found["missing"] = "mean"
-        if dropped := [place(name) for name in table.useless(target)] + (reading.drop or []):
-            found["drop"] = dropped
-    elif target is not None:
-        found["target"] = target
-    given = reading.model_dump(exclude_none=True, exclude={"target", "drop"})
-    return found | given | ({} if task is None else {"task": task})
+    found: dict[str, Any] = {"target": place(target)}
+    found |= reading.model_dump(include={"delimiter", "header", "decimal"}, exclude_none=True)
+    if any(one.holds == "words" and one.name != target for one in used):
+        found["categorical"] = reading.categorical or "one_hot"
+    remarks = []
+    if missing := {one.name: one.n_missing for one in used if one.n_missing}:
+        found["missing"] = reading.missing or "mean"
+        remarks.append(f"# Missing values: {_counted(missing)}; `missing` says what replaces them.")
+    if left_out:
+        reasons = "; ".join(f"{name} ({why})" for name, why in left_out.items())
+        remarks.append(f"# Left out (`drop`): {reasons}.")
+    if dropped := [*map(place, left_out), *dropped]:
+        found["drop"] = dropped
+    return found, [plain(line) for line in remarks]
 
 
-def check_target(raw: Raw, target: str | None, task: str | None, why: str | None = None) -> None:
-    """Raise ConfigError for a target of a single class, or with too many numbers or words for classes.
-
-    `why` says what is wrong with numbers that were read as words.
-    """
+def check_target(raw: Raw, target: str | None, task: str | None) -> None:
+    """Raise ConfigError for a target of a single class, or with too many words for classes."""
     kinds = np.unique(raw.y)
     named = "target" if target is None else f"target '{target}'"
     if len(kinds) < 2:
@@ -237,23 +157,18 @@ def check_target(raw: Raw, target: str | None, task: str | None, why: str | None
             f"{raw.name}: the {named} has a single class, {only!r}, in all of its {len(raw.y):,} rows; "
             "name another column with --target"
         )
-    many = len(kinds) > max(20, len(raw.y) // 2)
-    if many and raw.label_names and (why or task is None):
-        reason = f"it holds {why}; correct them" if why else "--task classification makes them classes"
+    if raw.label_names and task is None and len(kinds) > max(20, len(raw.y) // 2):
         raise ConfigError(
-            f"{raw.name}: the {named} has {len(kinds):,} different words in {len(raw.y):,} rows; {reason}"
-        )
-    if many and task == "classification" and not raw.label_names:
-        raise ConfigError(
-            f"{raw.name}: the {named} has {len(kinds):,} different numbers in {len(raw.y):,} rows, "
-            "too many for classes; give --task regression"
+            f"{raw.name}: the {named} has {len(kinds):,} different words in {len(raw.y):,} rows; "
+            "--task classification makes them classes"
         )
 
 
-def config_text(raw: Raw, dataset: Any, kernel: str, words: bool, path: Path, remarks: list[str]) -> str:
+def config_text(raw: Raw, dataset: Any, path: Path, remarks: list[str]) -> str:
     """Return a config for `kfeat run`, with the reason above each choice."""
-    n, d = sum(len(part.y) for part in raw.parts.values()), raw.n_features
+    n, d = len(raw.y), raw.n_features
     n_train = len(raw.parts["train"].y) if "test" in raw.parts else int(TRAIN * n)
+    words = isinstance(dataset, dict) and "categorical" in dataset
     sparse = raw.sparse and not (words and n * d <= DENSE_VALUES)
     scale, why = (
         ("unit_rows", "every row gets length 1, which keeps sparse data sparse")
@@ -262,9 +177,8 @@ def config_text(raw: Raw, dataset: Any, kernel: str, words: bool, path: Path, re
         if words
         else ("zscore", "every column gets mean 0 and variance 1, so that no column dominates")
     )
-    split: Any = {"kind": "fraction", "train": TRAIN, "seed": 0}
-    if "test" in raw.parts:
-        split = "official"
+    size = int(np.clip(n_train // 4 // 50 * 50, 50, 1000))
+    split: Any = "official" if "test" in raw.parts else {"kind": "fraction", "train": TRAIN, "seed": 0}
     lines = [
         plain(f"# {raw.name}: {n:,} rows, {d:,} feature{'s' * (d != 1)}; {_task(raw)}."),
         *remarks,
@@ -274,106 +188,57 @@ def config_text(raw: Raw, dataset: Any, kernel: str, words: bool, path: Path, re
         f"# scale: {why}",
         "# split: the test rows are used only for the final score",
         f"protocol: {in_yaml({'scale': scale, 'split': split})}",
-        f"kernel: {in_yaml(_kernel(kernel, raw, scale))}",
+        f"kernel: {{name: gaussian, gamma: {_gamma(raw)}}}",
         "maps:",
-        *(f"  {line}" for line in _map(kernel, n_train, d, sparse)),
+        "  # random features; more of them approximate the kernel better and take longer",
+        f"  - {{name: {'random_fourier' if sparse else 'orf'}, n_components: {size}}}",
         "solvers:",
-        *(f"  {line}" for line in _solvers(raw, n_train, kernel)),
+        *(f"  {line}" for line in _solvers(raw, n_train)),
         "# how often the map is drawn; tables show the spread of the scores",
         "repeats: 3",
         "seed: 0",
     ]
-    return read_back("\n".join(lines) + "\n")
+    return "\n".join(lines) + "\n"
 
 
-def _kernel(name: str, raw: Raw, scale: str) -> dict[str, Any]:
-    if name == "linear":
-        return {"name": name}
-    if name == "polynomial":
-        gamma = 1.0 if scale == "unit_rows" else float(f"{1 / raw.n_features:.2g}")
-        return {"name": name, "degree": 2, "gamma": gamma, "coef0": 1}
-    try:  # the median distance is 0 where most rows are equal
+def _gamma(raw: Raw) -> str:
+    """Return the rule for the bandwidth: the median distance is 0 where most rows are equal."""
+    try:
         Gaussian("median").resolve(raw.parts["train"].X, 0)
     except DataError:
-        return {"name": name, "gamma": "mean_distance"}
-    return {"name": name, "gamma": "median"}
+        return "mean_distance"
+    return "median"
 
 
-def _map(kernel: str, n_train: int, d: int, sparse: bool) -> list[str]:
-    size = int(np.clip(n_train // 4 // 50 * 50, 50, 1000))
-    name, words = MAPS["laplacian" if kernel == "gaussian" and sparse else kernel]
-    entry: dict[str, Any] = {"name": name, "n_components": size}
-    if kernel == "linear":
-        entry |= {"n_components": min(size, 500, n_train, d), "landmarks": "rpcholesky"}
-    return [f"# {words}; more of them approximate the kernel better and take longer", f"- {in_yaml(entry)}"]
-
-
-def _solvers(raw: Raw, n_train: int, kernel: str) -> list[str]:
+def _solvers(raw: Raw, n_train: int) -> list[str]:
     """Return the lines of the solver and, as a comment, of the exact method to compare with."""
-    exact: dict[str, Any]
-    mapped: dict[str, Any]
     if raw.task == "regression":
-        mapped = {"name": "ridge" if n_train < FOLDS else "ridge_cv"}
-        exact = {"name": "kernel_ridge", "alpha": 1}
+        folds, parameter = n_train >= FOLDS, "alpha"
+        mapped, exact = "ridge_cv" if folds else "ridge", "kernel_ridge, alpha: 1"
     else:
-        rarest = int(np.unique(raw.parts["train"].y, return_counts=True)[1].min())
+        rarest, parameter = min(class_counts(raw, "train").values()), "C"
         # Each fold of the training rows most likely has two rows of every class.
         folds = (rarest if "test" in raw.parts else rarest * TRAIN) >= 2 * FOLDS
-        # The features of other kernels can approximate a constant; the features of the linear kernel cannot.
-        bias = {"bias": 1} if kernel == "linear" else {}
-        mapped = {"name": "newton_cv", **bias} if folds else {"name": "newton", "C": 1, **bias}
-        exact = {"name": "libsvm_cv"} if folds and n_train <= QUICK_EXACT else {"name": "libsvm", "C": 1}
-    chosen = (
-        f"; cross-validation on the training rows chooses {'alpha' if 'ridge' in mapped['name'] else 'C'}"
-    )
+        mapped = "newton_cv" if folds else "newton, C: 1"
+        exact = "libsvm_cv" if folds and n_train <= QUICK_EXACT else "libsvm, C: 1"
     return [
-        f"# a linear model on the map's features{chosen * mapped['name'].endswith('_cv')}",
-        f"mapped: {in_yaml(mapped)}",
+        f"# a linear model on the map's features{f'; cross-validation chooses {parameter}' * folds}",
+        f"mapped: {{name: {mapped}}}",
         "# the exact method, for comparison; it is slow on many rows. Remove the # to run it",
-        f"# exact: {in_yaml(exact)}",
+        f"# exact: {{name: {exact}}}",
     ]
 
 
 def _task(raw: Raw) -> str:
+    """Return the task in words; the classes with their rows, of all parts."""
     if raw.task == "regression":
         return f"a regression of numbers from {raw.y.min():g} to {raw.y.max():g}"
-    kinds, counts = np.unique(raw.y, return_counts=True)
-    names = [raw.label_names[int(kind)] if raw.label_names else f"{kind:.16g}" for kind in kinds]
-    return f"{len(kinds)} classes: {_counted(dict(zip(names, counts.tolist(), strict=True)))}"
+    counts = Counter[str]()
+    for part in raw.parts:
+        counts.update(class_counts(raw, part))
+    return f"{len(counts)} classes: {_counted(counts)}"
 
 
-def _remarks(table: Table | None, target: str | None) -> list[str]:
-    """Return comments on columns of words, missing values, and columns to look at."""
-    if table is None or target is None:
-        return []
-    notes = []
-    features = table.features(target)
-    labels = [column for column in table.reports if column.name == target]
-    if words := {column.name: column.n_distinct for column in features if column.holds == "words"}:
-        notes.append(f"# Columns of words, with the number of different words: {_counted(words)}.")
-    if dates := [column.name for column in features if column.holds == "dates"]:
-        notes.append(f"# Columns of dates, which become year, month, weekday and days: {', '.join(dates)}.")
-    if missing := {column.name: column.n_missing for column in features if column.n_missing}:
-        notes.append(f"# Missing values: {_counted(missing)}; `missing` says what replaces them.")
-    if unlabelled := sum(column.n_missing for column in labels):
-        notes.append(f"# Rows without a label, which are left out: {unlabelled:,}.")
-    if useless := table.useless(target):
-        left_out = "; ".join(f"{name} ({why})" for name, why in useless.items())
-        notes.append(f"# Left out (`drop`): {left_out}.")
-    looks = [(one.name, spelt_alike(one)) for one in [*labels, *features]]
-    notes += [f"# Look at {name}: {alike}." for name, alike in looks if alike]
-    return [plain(line) for line in notes]
-
-
-def _counted(counts: dict[str, int]) -> str:
+def _counted(counts: Mapping[str, int]) -> str:
     shown = [f"{name} ({n:,})" for name, n in counts.items()]
     return ", ".join(shown[:SHOWN]) + ", ..." * (len(shown) > SHOWN)
-
-
-def read_back(text: str) -> str:
-    """Return the text of a config unchanged, after checking that kfeat can read it."""
-    with tempfile.TemporaryDirectory() as folder:
-        config = Path(folder) / "config.yaml"
-        config.write_text(text, encoding="utf-8")
-        load_experiment(config)
-    return text

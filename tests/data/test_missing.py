@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from kfeat.data import Raw, load_raw
-from kfeat.data.coding import gaps_of
 from kfeat.data.formats.delimited import MISSING
 from kfeat.errors import DataError
 from tests.data.files import write
@@ -54,7 +53,6 @@ def test_fill(tmp_path: Path, missing: str, age: float, filled: Any) -> None:
     assert X[1].tolist() == [age, 0]
     assert X[2].tolist() == [5, 1]  # red is met more often than blue
     assert raw.coding is not None
-    assert gaps_of(raw.coding) == {"age": age, "colour": "red"}
     rows = pd.DataFrame({"colour": [None, "blue"], "age": [np.nan, 2]})
     assert raw.coding.matrix(rows).tolist() == [[age, 1], [2, 0]]
 
@@ -77,7 +75,7 @@ def test_labels_are_never_made_up(tmp_path: Path, caplog: pytest.LogCaptureFixtu
 def test_of_several_most_frequent_values_the_least_is_taken(tmp_path: Path) -> None:
     found = loaded(tmp_path, "a,w,y\n7,b,0\n4,a,1\n,,0\n", missing="most_frequent").coding
     assert found is not None
-    assert gaps_of(found) == {"a": 4, "w": "a"}
+    assert found.matrix(pd.DataFrame({"a": [None], "w": [None]})).tolist() == [[4, 0]]
     whole = loaded(tmp_path, "a,b,y\n1,2,0\n3,,1\n", missing="mean").coding
     assert whole is not None
     assert whole.matrix(pd.DataFrame({"a": [None], "b": [1]})).tolist() == [[2, 1]]  # no gap in training

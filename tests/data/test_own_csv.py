@@ -1,6 +1,5 @@
 """CSV as people have it: what is read as it is, and what is refused with a sentence that says what to set."""
 
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +8,8 @@ import pandas as pd
 import pytest
 from scipy.io import savemat
 
-from kfeat.data import FileSource, Protocol, Raw, load_raw
+from kfeat.data import Protocol, Raw, load_raw
 from kfeat.data.formats import mat
-from kfeat.data.inspection import inspect
 from kfeat.data.prepare import prepare
 from kfeat.errors import ConfigError, DataError
 from kfeat.saying import say_once
@@ -47,7 +45,6 @@ def test_a_spreadsheet_of_windows(tmp_path: Path) -> None:
         ("a b y\n1 2 0\n3  4 1\n", {}, "set `delimiter: whitespace`, .* into 3"),
         ("a;b;y\n1,5;2;0\n3,25;4;1\n", {}, "line 2: expected 1 columns, got 2; set `delimiter: ';'`"),
         ("a;y\n1,5;0\n3,25;1\n", {"delimiter": ";"}, "row 1, column a: .* got '1,5'; set `decimal: ','`"),
-        ('a,y\n"1,234",0\n"12,500",1\n999,1\n', {}, r"got '1,234'; .* remove it if it separates thousands"),
         ("a,y\n1,2020-01-31\n2,2020-02-01\n", {}, "column y: expected numbers or words as labels, got dates"),
         ("5.1,3.5,setosa\n4.9,3.0,setosa\n", {"target": -1}, "first line looks like data.* set `header`"),
         ("0.0,0.0,0.0,1.5,a\n0.0,0.0,1.0,2.5,b\n", {"target": -1}, "looks like data"),
@@ -90,7 +87,6 @@ def test_dates_become_year_month_weekday_and_days(tmp_path: Path, words: Any, ex
     raw = loaded(tmp_path, "a,y\n" + "".join(f"{word},{i}\n" for i, word in enumerate(words)))
     assert rows(raw) == expected
     assert raw.coding is not None
-    assert raw.coding.feature_names == ["a year", "a month", "a weekday", "a days"]
     assert raw.coding.matrix(pd.DataFrame({"a": words[::-1]})).tolist() == expected[::-1]
 
 
@@ -111,7 +107,6 @@ def test_rare_words_share_a_feature_with_those_met_later(tmp_path: Path) -> None
     text = "a,y\n" + "".join(f"{word},{i % 2}\n" for i, word in enumerate(words))
     coding = loaded(tmp_path, text, categorical="one_hot").coding
     assert coding is not None
-    assert coding.feature_names == ["a=blue", "a=red", "a=(rare)"]
     X = coding.matrix(pd.DataFrame({"a": ["teal", "red", "jade", "new", "blue"]}))
     assert X.tolist() == [[0, 0, 1], [0, 1, 0], [0, 0, 1], [0, 0, 1], [1, 0, 0]]
 
@@ -135,7 +130,7 @@ def test_codes_beside_numbers_are_words_and_a_few_strays_mistakes(tmp_path: Path
     text = "a,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells))
     assert loaded(tmp_path, text, categorical="one_hot").n_features == 90
     text = "a,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells[:62]))
-    told = r"column a: all but 2 of 62 cells are numbers, and row 61 is 'V0'; .* `drop: \[a\]`"
+    told = r"row 61, column a: expected numbers, got 'V0' \(60 of 62 rows are numbers\); .* `drop: \[a\]`"
     with pytest.raises(DataError, match=told):
         loaded(tmp_path, text, categorical="one_hot")
 
@@ -152,13 +147,8 @@ def test_what_is_said_at_each_load(tmp_path: Path, caplog: pytest.LogCaptureFixt
     loaded(tmp_path, "a,y\n1,x\n2,x\n", test=test, levels={"y": ["x", "z"]})
     assert "no training row" not in caplog.text
     text = ",a,y\n0,5,0\n1,6,1\n"
-    with caplog.at_level(logging.WARNING, "kfeat"):
-        assert loaded(tmp_path, text).n_features == 2
-    assert "toy.csv, Unnamed: 0: this column has no name in the header" in caplog.text
-    caplog.clear()
     for drop in (["Unnamed: 0"], [0]):
         assert rows(loaded(tmp_path, text, name="other.csv", drop=drop)) == [[5], [6]]
-    assert not caplog.text
 
 
 def test_lines_are_parted_as_pandas_parts_them(tmp_path: Path) -> None:
@@ -236,7 +226,7 @@ def test_a_point_is_no_decimal_sign_where_that_is_a_comma(tmp_path: Path) -> Non
         coding.matrix(text.assign(a=[1005, 1006]))
     fine = coding.matrix(pd.DataFrame({"a": [1005, 1006], "b": ["0,5", "1,5"]}))
     assert fine.tolist() == [[1005, 0.5], [1006, 1.5]]
-    with pytest.raises(DataError, match=r"row 1, column a: .* got '1\.000'; the decimal sign is a comma"):
+    with pytest.raises(DataError, match=r"row 1, column a: .* got '1\.000' \(39 of 40 rows are"):
         loaded(tmp_path, GROUPED.replace("\n1000;", "\n1.000;"), **GERMAN)
     with pytest.raises(DataError, match=r"row 4, column b: expected numbers, got 'n.v.' \(39 of 40 rows are"):
         loaded(tmp_path, GROUPED.replace("0,1003", "n.v."), **GERMAN)
@@ -248,14 +238,6 @@ def test_a_point_is_no_decimal_sign_where_that_is_a_comma(tmp_path: Path) -> Non
         coding.labels(pd.DataFrame({"y": ["1.005", "1,5"]}, dtype=object))
     with pytest.raises(ConfigError, match=r"decimal: expected '.' or ','"):
         loaded(tmp_path, "a,y\n1,0\n", decimal=";")
-
-
-def test_who_set_the_decimal_sign_is_not_told_to_set_it(tmp_path: Path) -> None:
-    path = write(tmp_path, "a;y\n1.234,5;0\n2.345,5;1\n3.456,5;0\n", "own.csv")
-    report = inspect(FileSource(path=str(path), target="y", **GERMAN), tmp_path)
-    assert report.problem is not None
-    assert "remove points between thousands from the file" in report.problem
-    assert not [line for line in (report.problem, *report.advice) if "set `decimal" in line]
 
 
 def test_a_class_called_none_is_one_once_it_is_declared(

@@ -18,24 +18,25 @@ from tests.fuzz.test_data_files import N_CASES, NAME
 SAMPLES = {kind: FILES[kind] for kind in FILES if "mat" not in kind and "idx" not in kind}
 
 
-def codings(folder: Path) -> dict[str, Coding]:
+def codings(folder: Path) -> dict[str, tuple[Coding, int]]:
+    """Return the coding of each sample, and the number of its features."""
     found = {}
     for kind, (content, options) in SAMPLES.items():
         (folder / NAME).write_bytes(content)
         raw = load_raw({"path": str(folder / NAME), **options}, cache=folder / "cache" / kind)
         assert raw.coding is not None
-        found[kind] = raw.coding
+        found[kind] = raw.coding, raw.n_features
     return found
 
 
-def fault_of(path: Path, options: dict[str, Any], coding: Coding) -> str:
+def fault_of(path: Path, options: dict[str, Any], coding: Coding, n_features: int) -> str:
     """Read a file for a model; return what is wrong about how it went, or nothing."""
     try:
         for rows in read_rows(path, Reading(**options), coding, 4):
             values = rows.X.data if issparse(rows.X) else rows.X
             assert np.isfinite(values).all()
             assert 0 < rows.X.shape[0] <= 4
-            assert rows.X.shape[1] == coding.n_features
+            assert rows.X.shape[1] == n_features
             assert rows.y is None or (len(rows.y) == rows.X.shape[0] and np.isfinite(rows.y).all())
     except DataError as error:
         text = str(error)
@@ -53,7 +54,7 @@ def test_damaged_files_are_coded_or_refused(tmp_path: Path) -> None:
         for number in range(N_CASES):
             kind = list(SAMPLES)[number % len(SAMPLES)]
             path.write_bytes(damaged(SAMPLES[kind][0], random.Random(f"{kind} {number}")))
-            fault = fault_of(path, SAMPLES[kind][1], known[kind])
+            fault = fault_of(path, SAMPLES[kind][1], *known[kind])
             wrong += [f"{kind} {number}: {fault}"] if fault else []
     finally:
         logging.disable(logging.NOTSET)
@@ -66,4 +67,4 @@ def test_the_search_notices_what_it_looks_for(tmp_path: Path, monkeypatch: pytes
     coding = load_raw({"path": str(path), "format": "csv", "target": "y"}, cache=tmp_path / "cache").coding
     assert coding is not None
     monkeypatch.setattr(Coding, "matrix", lambda *_: np.full((1, 1), np.nan))
-    assert "AssertionError" in fault_of(path, {"format": "csv"}, coding)
+    assert "AssertionError" in fault_of(path, {"format": "csv"}, coding, 1)

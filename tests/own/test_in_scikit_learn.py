@@ -8,7 +8,6 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn import config_context
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import dump_svmlight_file, load_diabetes, load_iris
@@ -23,7 +22,7 @@ from kfeat.kernels import Gaussian
 from kfeat.maps import MAPS, Nystrom, RandomFourier, TensorSketch
 from kfeat.own import KernelModel, load_model
 from kfeat.own.predicting import score_file, write_predictions
-from kfeat.solvers import SOLVERS, Liblinear, Libsvm, Newton, Ridge
+from kfeat.solvers import SOLVERS, Liblinear, Newton, Ridge
 
 X, y = load_iris(return_X_y=True)
 FRAME = pd.DataFrame(X, columns=["sepal l", "sepal w", "petal l", "petal w"])
@@ -92,13 +91,6 @@ def test_a_fit_that_fails_leaves_the_one_before(loaded: KernelModel) -> None:
         fresh.predict(FRAME)
 
 
-def test_a_map_that_gives_frames_serves_a_model() -> None:
-    model = KernelModel(RandomFourier(Gaussian("median"), 20, random_state=0).set_output(transform="pandas"))
-    found = model.fit(FRAME, WORDS).transform(FRAME)
-    assert isinstance(found, np.ndarray)
-    assert found.shape == (150, 20)
-
-
 def with_colour() -> pd.DataFrame:
     return FRAME.assign(colour=np.where(y == 1, "red", "blue"))
 
@@ -128,18 +120,6 @@ def test_a_loaded_model_can_be_cloned_and_trained_anew(loaded: KernelModel) -> N
     np.testing.assert_array_equal(fresh.transform(with_colour()), loaded.transform(with_colour()))
     scores = cross_val_score(loaded, with_colour(), WORDS, cv=3)
     assert scores.min() > 0.9
-
-
-def test_transform_has_names_and_gives_frames(loaded: KernelModel) -> None:
-    features = loaded.set_output(transform="pandas").transform(with_colour().set_axis(range(9, 159)))
-    assert list(features.columns[:2]) == ["randomfourier0", "randomfourier1"]
-    assert features.shape == (150, 60)
-    assert features.index[0] == 9
-    with config_context(transform_output="pandas"):  # nothing within the model turns into frames
-        assert loaded.score(with_colour(), WORDS) > 0.95
-        assert isinstance(waves().fit(X, y).transform(X), pd.DataFrame)
-    exact = KernelModel(solver=Libsvm(Gaussian(1.0))).fit(X, y)
-    assert exact.get_feature_names_out().tolist() == [f"kernelmodel{i}" for i in range(4)]
 
 
 def test_joblib_keeps_a_model(loaded: KernelModel, tmp_path: Path) -> None:

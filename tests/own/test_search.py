@@ -40,7 +40,7 @@ def found(path: Path, folder: Path, most: int, patch: pytest.MonkeyPatch) -> tup
     asked = Direct(**setup.bench(0, {}))
     with Journal(folder, setup.identity) as journal:
         search = Search(asked, journal, 1000.0, 0)
-        return search.run(setup.kernels, setup.maps, setup.loss), asked
+        return search.run(setup.kernels, setup.maps), asked
 
 
 def test_a_much_smaller_bandwidth_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +124,7 @@ def test_who_took_too_long_is_tried_again_with_a_longer_budget(
     for asked, budget in ((TooSlow, 1000.0), (Direct, 500.0), (Direct, 2000.0)):
         with Journal(tmp_path / "tune", setup.identity) as journal:
             search = Search(asked(**setup.bench(0, {})), journal, budget, 0)
-            scored = search.run(setup.kernels, setup.maps, setup.loss).scored
+            scored = search.run(setup.kernels, setup.maps).scored
             first = first or next(one.candidate.key for one in scored if one.reason)
         own = [one for one in scored if one.candidate.key == first]
         failed.append([one.reason for one in own])
@@ -151,7 +151,7 @@ def test_why_there_is_no_score_is_told_and_the_next_call_tries_again(
     for asked in (NoMemory, Direct):
         with Journal(tmp_path / "tune", setup.identity) as journal:
             search = Search(asked(**setup.bench(0, {})), journal, 1000.0, 0)
-            said.append(" ".join(sentences(search.run(setup.kernels, setup.maps, setup.loss))))
+            said.append(" ".join(sentences(search.run(setup.kernels, setup.maps))))
     assert "the best has no score yet: no memory." in said[0]
     assert "no memory" not in said[1]
     assert "the best scores" in said[1]
@@ -184,7 +184,7 @@ def test_a_budget_without_a_candidate_is_a_sentence(tmp_path: Path) -> None:
     setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
     asked = Direct(**setup.bench(0, {}))
     with Journal(tmp_path / "tune", setup.identity) as journal, pytest.raises(ConfigError, match="--budget"):
-        Search(asked, journal, 1e-6, 0).run(setup.kernels, setup.maps, setup.loss)
+        Search(asked, journal, 1e-6, 0).run(setup.kernels, setup.maps)
     assert "score" not in asked.questions
 
 
@@ -204,7 +204,7 @@ def test_candidates_that_all_fail_are_told_for_their_reason(
     setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
     asked = Failing(**setup.bench(0, {}))
     with Journal(tmp_path / "tune", setup.identity) as journal, pytest.raises(ConfigError) as refused:
-        Search(asked, journal, 1000.0, 0).run(setup.kernels, setup.maps, setup.loss)
+        Search(asked, journal, 1000.0, 0).run(setup.kernels, setup.maps)
     assert str(refused.value) == "no candidate could be scored: one class only"
 
 

@@ -60,7 +60,7 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
             )
     parts = canonical({role: Part(part.X, labels[role]) for role, part in parts.items()})
     sparse = not isinstance(parts["train"].X, np.ndarray)
-    coding = coding or Coding.of_numbers(task, parts["train"].X.shape[1])
+    coding = coding or Coding(task, parts["train"].X.shape[1])
     facts = (tuple(coding.names), coding.target, coding.n_dropped)
     learnt = partial(replace, coding, task=task, sparse=sparse)
     return Raw(files["train"].name, task, parts, label_names, None, False, *facts, learn=learnt)

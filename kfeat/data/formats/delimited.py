@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from kfeat.data.coding import Coding
 from kfeat.data.columns import UNNAMED, are_numbers, is_number, listed, repeated
@@ -35,16 +33,15 @@ def read_frame(path: Path, reading: Reading, coding: Coding | None = None) -> An
     text = Text(path, reading, coding)
     with open_content(path) as content, text.in_sentences():
         frame = text.checked(text.parsed(content))
-    if len(text.names) == 1 and (hint := text.other_delimiter()):
+    if len(text.names) == 1 and (hint := text.hint()):
         raise DataError(f"expected several columns, got one in every line{hint}")
     return frame
 
 
 def read_labels(path: Path) -> Any:
     """Return the labels of a file with one per line."""
-    text = Text(path, Reading(format="csv", header=False, delimiter=",", columns=["labels"]))
-    with naming(path), open_content(path) as content, text.in_sentences():
-        return text.checked(text.parsed(content))["labels"]
+    with naming(path):
+        return read_frame(path, Reading(format="csv", delimiter=",", columns=["labels"]))["labels"]
 
 
 def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[Any]:
@@ -60,6 +57,14 @@ def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[
                     return
                 frame = text.checked(frame)
             yield frame
+
+
+def likely_delimiter(path: Path, reading: Reading) -> str | None:
+    """Return what splits each of the first lines into the same number of cells; None for the format's own."""
+    text = Text(path, reading)
+    own = text.separator
+    found = next((one for one in (own, *DELIMITERS) if text.width(one) > 1), own)
+    return None if found == own else "whitespace" if found == " " else found
 
 
 @dataclass(frozen=True)
@@ -113,20 +118,16 @@ class Text:
 
         A word for a missing cell is an ordinary word in a column whose `levels` contain it.
         """
-        levels, coding, missing = self.reading.levels or {}, self.coding, {}
+        levels, coding = self.reading.levels or {}, self.coding
         words = {*levels, *(coding.words if coding else ())}
         if coding and coding.label_names:
             words.add(str(coding.target))
-        if not all(map(MISSING.isdisjoint, levels.values())):
-            missing = {
-                i: sorted(MISSING.difference(levels.get(name, ()))) for i, name in enumerate(self.names)
-            }
         return self._read(
             content,
             names=range(len(self.names)),
             dtype={i: "str" for i, name in enumerate(self.names) if name in words},
             decimal=self.reading.decimal or ".",
-            na_values=missing or sorted(MISSING),
+            na_values={i: MISSING.difference(levels.get(name, ())) for i, name in enumerate(self.names)},
             **options,
         )
 
@@ -199,17 +200,20 @@ class Text:
         n = len(self.names)
         for line, cells in islice(self.records(self.separator), int(self.header), None):
             if len(cells) != n:
-                hint = self.other_delimiter() if n == 1 else ""
-                raise DataError(f"line {line}: expected {n} columns, got {len(cells)}{hint}")
+                raise DataError(f"line {line}: expected {n} columns, got {len(cells)}{self.hint()}")
 
-    def other_delimiter(self) -> str:
-        """Return a hint at a delimiter that splits each line into the same number of cells, or nothing."""
-        for delimiter, written in DELIMITERS.items():
-            if delimiter != self.separator:
-                widths = {len(cells) for _, cells in islice(self.records(delimiter), LOOKED_AT)}
-                if len(widths) == 1 and max(widths) > 1:
-                    return f"; set `delimiter: {written}`, which splits each line into {max(widths)}"
-        return ""
+    def hint(self) -> str:
+        """Return a hint at another delimiter, where the file has one column and none is given, or nothing."""
+        if self.reading.delimiter is not None or len(self.names) > 1:
+            return ""
+        found = next((one for one in DELIMITERS if self.width(one) > 1), "")
+        written, width = DELIMITERS.get(found), self.width(found) if found else 0
+        return found and f"; set `delimiter: {written}`, which splits each line into {width}"
+
+    def width(self, separator: str) -> int:
+        """Return the number of cells in each of the first lines, or 0 where the lines differ."""
+        widths = {len(cells) for _, cells in islice(self.records(separator), LOOKED_AT)}
+        return widths.pop() if len(widths) == 1 else 0
 
     def records(self, separator: str) -> Iterator[tuple[int, list[str]]]:
         """Yield the number and cells of each line that is not empty."""
@@ -223,16 +227,7 @@ class Text:
 
 
 def looks_like_data(frame: Any) -> bool:
-    """Return whether the names of columns look like a row of data.
-
-    They do if all are numbers, or if each column of numbers (one at least) has a number as its name, since a
-    word above numbers is a name. Numbers that rise by 1 or in equal steps may be names, such as years.
-    """
-    names = list(frame.columns)
-    numbers = [float(name) for name in names if is_number(name)]
-    steps = [after - before for before, after in pairwise(numbers)]
-    even = np.allclose(steps, steps[:1], atol=0) and min(steps, default=1) > 0
-    rise = even and (len(steps) != 1 or steps == [1])
-    numeric = [name for i, name in enumerate(names) if are_numbers(frame.iloc[:, i])]
+    """Return whether the names look like a row of data: each column of numbers has a number as its name."""
+    numeric = [name for i, name in enumerate(frame.columns) if are_numbers(frame.iloc[:, i])]
     above = [name for name in numeric if name not in MISSING and not name.startswith(UNNAMED)]
-    return len(numbers) == len(names) or bool(above and all(map(is_number, above)) and not rise)
+    return bool(above) and all(map(is_number, above))

@@ -2,15 +2,15 @@
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from kfeat.data.coding import Coding, learn_coding
-from kfeat.data.columns import listed, refuse
+from kfeat.data.columns import kind_of, label_words, listed, refuse
 from kfeat.data.dataset import Contents, Part
 from kfeat.data.files import check_regular, naming, open_content
 from kfeat.data.formats import cut, delimited
-from kfeat.data.kinds import kind_of, label_words
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
@@ -136,13 +136,15 @@ def read_frame(path: Path, reading: Reading, coding: Coding | None = None) -> An
 def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Any, None]]:
     """Yield one file as data frames of at most `rows` rows; an ARFF file is read as a whole."""
     kind = format_of(path, reading)
+    frames: Iterator[Any]
     if kind == "arff":
         frame = read_arff(path)
-        yield from ((frame.iloc[start : start + rows], None) for start in range(0, len(frame), rows))
+        frames = (frame.iloc[start : start + rows] for start in range(0, len(frame), rows))
+    elif kind == "parquet":
+        frames = parquet_blocks(path, rows)
     else:
-        is_parquet = kind == "parquet"
-        frames = parquet_blocks(path, rows) if is_parquet else delimited.blocks(path, reading, coding, rows)
-        yield from ((frame, None) for frame in frames)
+        frames = delimited.blocks(path, reading, coding, rows)
+    yield from ((frame, None) for frame in frames)
 
 
 def read_arff(path: Path) -> Any:
@@ -167,20 +169,27 @@ def read_arff(path: Path) -> Any:
 
 def read_parquet(path: Path) -> Any:
     """Return a Parquet file, which pyarrow reads."""
-    import pandas as pd
-
-    check_pyarrow(path)
-    with path.open("rb") as content:
-        return flat(pd.read_parquet(content, engine="pyarrow"))
+    with parquet_file(path) as file:
+        return flat(file.read().to_pandas())
 
 
 def parquet_blocks(path: Path, rows: int) -> Iterator[Any]:
     """Yield a Parquet file as data frames of at most `rows` rows, with one in memory at a time."""
-    check_pyarrow(path)
-    from pyarrow.parquet import ParquetFile
+    with parquet_file(path) as file:
+        yield from (flat(batch.to_pandas()) for batch in file.iter_batches(batch_size=rows))
 
+
+@contextmanager
+def parquet_file(path: Path) -> Iterator[Any]:
+    """Open a Parquet file; raises DataError where the file or pyarrow is missing."""
+    check_regular(path)
+    try:
+        import pyarrow.parquet as pq
+    except ImportError:
+        advice = "`pip install pyarrow` adds it"
+        raise DataError(f"Parquet is read by pyarrow, which is not installed; {advice}") from None
     with path.open("rb") as content:
-        yield from (flat(batch.to_pandas()) for batch in ParquetFile(content).iter_batches(batch_size=rows))
+        yield pq.ParquetFile(content)
 
 
 def flat(frame: Any) -> Any:
@@ -190,13 +199,3 @@ def flat(frame: Any) -> Any:
     frame = frame.reset_index(drop=all(name is None for name in frame.index.names))
     frame.attrs = {}  # which a file may have; here they are levels
     return frame.set_axis([str(name) for name in frame.columns], axis="columns")
-
-
-def check_pyarrow(path: Path) -> None:
-    """Raise DataError where the file or pyarrow is missing, with a shorter message than pandas has."""
-    check_regular(path)
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        advice = "`pip install pyarrow` adds it"
-        raise DataError(f"Parquet is read by pyarrow, which is not installed; {advice}") from None
