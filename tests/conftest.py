@@ -51,8 +51,9 @@ class _Warm:
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(["kfeat.experiments.trial", "kfeat.solvers", "kfeat.own.bench"])
         self.Pipe = self._context.Pipe
+        self.Pool = multiprocessing.get_context("spawn").Pool
 
-    def Process(self, target: Callable[..., None], args: tuple[Any, ...], daemon: bool) -> Any:  # noqa: N802
+    def Process(self, target: Callable[..., None], args: tuple[Any, ...], daemon: bool = False) -> Any:  # noqa: N802
         return self._context.Process(target=_begin, args=(dict(os.environ), target, *args), daemon=daemon)
 
 

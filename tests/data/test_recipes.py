@@ -83,6 +83,7 @@ def test_covertype_is_the_same_from_both_forms(mirror: str, real_cache: Path) ->
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_stand_in_for_gisette_is_learnable_and_about_as_sparse(mirror: str, real_cache: Path) -> None:
     raw = load_raw("gisette_mnist", mirror=mirror, cache=real_cache, offline=True)
     train, test = raw.parts["train"], raw.parts["test"]

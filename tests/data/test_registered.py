@@ -168,8 +168,8 @@ def load_one(arguments: tuple[str, Entry]) -> str:
 
 def test_several_processes_load_at_once(web: Web, tmp_path: Path) -> None:
     entry = toy(web)
-    with multiprocessing.get_context("spawn").Pool(3) as pool:
-        prints = pool.map(load_one, [(str(tmp_path), entry)] * 6, chunksize=1)
+    with multiprocessing.get_context("spawn").Pool(2) as pool:
+        prints = pool.map(load_one, [(str(tmp_path), entry)] * 4, chunksize=1)
     assert len(set(prints)) == 1
     assert sorted(web.requests) == ["/test", "/train"]
 
@@ -188,6 +188,7 @@ def test_unknown_name() -> None:
 
 
 @pytest.mark.data
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(name for name, entry in registry().items() if entry.fingerprint))
 def test_every_real_dataset_is_the_pinned_one(name: str, mirror: str, real_cache: Path) -> None:
     raw = load_raw(name, mirror=mirror, cache=real_cache, offline=True)

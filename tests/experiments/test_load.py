@@ -15,6 +15,9 @@ from kfeat.experiments.load import load_experiment
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.paper import reported_numbers
 from kfeat.experiments.plan import plan
+from kfeat.render.files import check_report
+from kfeat.render.layout import mirror, mirror_notes
+from kfeat.render.table import records
 
 Write = Callable[..., Path]
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -28,7 +31,7 @@ def refusal(path: Path, *overrides: str, **choices: Any) -> str:
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("**/[!_]*.yaml")), ids=lambda p: p.stem)
 def test_every_config_of_the_house_is_valid(path: Path) -> None:
-    """Every printed number belongs to exactly one cell of the plan."""
+    """Every printed number belongs to one cell of the plan; claims, table and figure speak of its cells."""
     experiment = load_experiment(path)
     trials = plan(experiment, {source: str(source) for source in experiment.datasets})
     cells = summarise(experiment, trials, {})
@@ -36,6 +39,12 @@ def test_every_config_of_the_house_is_valid(path: Path) -> None:
     numbers = experiment.reported.numbers if experiment.reported else []
     held = [one.where for c in cells for one in reported_numbers(experiment.reported, c.trial).values()]
     assert sorted(number.where for number in numbers) == sorted(held)
+    check_report(experiment)
+    named = [tuple(map(one.get, ("dataset", "kernel", "method"))) for one in records(experiment, cells)]
+    assert len(set(named)) == len(cells)
+    if experiment.table:
+        assert mirror(experiment.table, cells).lines
+        assert not [note for note in mirror_notes(experiment.table, cells) if "this plan" in note]
 
 
 def test_the_readme_example_states_its_switches() -> None:

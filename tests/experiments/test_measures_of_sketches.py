@@ -62,7 +62,7 @@ def of(
     return measure.of(feature_map, X, lambda phase: nullcontext(), 0)
 
 
-def moments(cls: type[FeatureMap], degree: int, cosine: float, n_draws: int = 600, **kernel: Any) -> Any:
+def moments(cls: type[FeatureMap], degree: int, cosine: float, n_draws: int = 300, **kernel: Any) -> Any:
     return of(EstimateMoments(n_draws=n_draws, cosine=cosine), cls, degree, **kernel)["estimate"]
 
 

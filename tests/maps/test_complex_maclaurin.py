@@ -22,7 +22,7 @@ def of_degree(degree, width, n_features):
     return fitted
 
 
-@pytest.mark.parametrize("degree", [1, 2, 3])
+@pytest.mark.parametrize("degree", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_mean_and_the_variance_over_all_complex_signs(degree):
     fitted = of_degree(degree, 2, 1)
     grams = []

@@ -81,7 +81,7 @@ class Independent(ORF):
 @pytest.mark.parametrize("cls", [ORF, SORF])
 def test_the_variance_is_below_that_of_independent_frequencies_as_the_formula_says(cls):
     V = differences(64, [1.0, 1.5, 2.0])
-    ratio = block_means(cls, 64, V, 600).var(axis=0) / fourier_variance(V)
+    ratio = block_means(cls, 64, V, 400).var(axis=0) / fourier_variance(V)
     np.testing.assert_allclose(ratio, 1 - correction(V), rtol=0.2, atol=0.03)
 
 
@@ -170,7 +170,7 @@ def test_pairs_have_unit_norm_rows_whatever_the_shape(cls, d, D):
         np.testing.assert_allclose((Z**2).sum(axis=1), 1, rtol=1e-12)
 
 
-SIZES = pytest.mark.parametrize("m", [1, 2, 4, 8, 16, 32, 64, 128, 512, 1024, 2048])
+SIZES = pytest.mark.parametrize("m", [1, 2, 4, 8, 64, 512, 2048])
 
 
 @SIZES

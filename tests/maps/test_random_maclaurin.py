@@ -18,7 +18,7 @@ from kfeat.maps.series import draw_degrees, geometric
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
 
 
-@pytest.mark.parametrize("degree", [0, 1, 2, 3])
+@pytest.mark.parametrize("degree", [0, 1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_mean_over_all_signs_is_the_power_of_the_inner_product(degree):
     fitted = RandomMaclaurin(n_components=2, random_state=0).fit(X2)
     fitted.degrees_ = fitted.n_factors_ = np.full(2, degree)
@@ -51,10 +51,8 @@ def law_of(law, kernel, first, base):
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("first", [0, 1, 2])
-@pytest.mark.parametrize("base", [1.5, 2.0, 3.0])
-@pytest.mark.parametrize(
-    "kernel", [Polynomial(4, coef0=1.0), Polynomial(3), Exponential(1.3), VovkReal(6)], ids=str
-)
+@pytest.mark.parametrize("base", [1.5, 3.0])
+@pytest.mark.parametrize("kernel", [Polynomial(4, coef0=1.0), Polynomial(3), Exponential(1.3)], ids=str)
 def test_degrees_follow_their_law_and_weights_make_each_degree_unbiased(law, first, base, kernel):
     P, a = law_of(law, kernel, first, base), kernel.maclaurin(80)
     n = 200_000
@@ -152,7 +150,7 @@ def test_rows_whose_kernel_is_beyond_float32_have_finite_features_or_are_refused
     Z = cls(kernel, 300, degree_law=law, h01=h01, random_state=0).fit(X).transform(X)
     assert np.isfinite(Z).all()
     assert np.abs(Z[0]).max() > 100
-    for factor in (3, 30, 1e3, 1e9):
+    for factor in (30, 1e9):
         try:
             Z = (
                 cls(kernel, 300, degree_law=law, h01=h01, random_state=0)
@@ -166,9 +164,7 @@ def test_rows_whose_kernel_is_beyond_float32_have_finite_features_or_are_refused
 
 
 @pytest.mark.parametrize(("cls", "law", "h01"), MACLAURIN)
-@pytest.mark.parametrize(
-    "kernel", [Polynomial(10, coef0=1.0), Exponential(0.5), Exponential(0.0995)], ids=str
-)
+@pytest.mark.parametrize("kernel", [Polynomial(10, coef0=1.0), Exponential(0.0995)], ids=str)
 def test_single_precision_keeps_five_digits_of_the_largest_estimate(cls, law, h01, kernel):
     X = rows_with_outliers()
     X[2:] /= 2 * np.linalg.norm(X[2:], axis=1, keepdims=True)

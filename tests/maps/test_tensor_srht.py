@@ -60,10 +60,10 @@ def test_the_constant_feature_takes_part_in_the_transform(degree, D):
     np.testing.assert_allclose(grams.var(axis=0), expected, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("D", [10, 16, 40])
+@pytest.mark.parametrize("D", [10, 40])
 def test_the_variance_over_many_draws_is_the_formulas(D):
     X = np.random.default_rng(0).random((2, 11))
-    draws = (TensorSRHT(Polynomial(3), D, random_state=s).fit_transform(X) for s in range(1000))
+    draws = (TensorSRHT(Polynomial(3), D, random_state=s).fit_transform(X) for s in range(600))
     measured = np.var([z[0] @ z[1] for z in draws])
     assert measured == pytest.approx(exact_variance(X[0], X[1], 3, D, 16), rel=0.3)
 

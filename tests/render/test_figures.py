@@ -295,8 +295,8 @@ def test_a_long_row_of_panels_is_broken(drawn: Drawn) -> None:
     assert all(container.has_yerr for one in axes for container in one.containers)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("low", [1.1 * 10.0**k for k in range(-8, 9)])
-@pytest.mark.parametrize("high", [1.0, 6.0, 9.0, 11.0, 100 / 1.21, 3e4])
+@pytest.mark.parametrize("low", [1.1e-8, 0.11, 1.1, 1.1e8])
+@pytest.mark.parametrize("high", [1.0, 9.0, 100 / 1.21, 3e4])
 def test_a_logarithmic_axis_holds_its_values_whatever_rounding_does(low: float, high: float) -> None:
     # 0.11 / 1.1 is one rounding below 0.1, whose logarithm is -1 nevertheless
     axes = Figure().add_subplot()
@@ -306,8 +306,8 @@ def test_a_logarithmic_axis_holds_its_values_whatever_rounding_does(low: float, 
     assert {bottom, top} <= set(axes.get_yticks())
 
 
-@pytest.mark.parametrize("low", [0.0011, 0.0025, 7.0])
-@pytest.mark.parametrize("high", [1.0, 9.0, 90.0, 250.0, 3e4])
+@pytest.mark.parametrize("low", [0.0025, 7.0])
+@pytest.mark.parametrize("high", [1.0, 90.0, 3e4])
 def test_the_labels_of_a_logarithmic_axis_do_not_touch(low: float, high: float) -> None:
     with rc_context(RC):
         figure = Figure(figsize=(9, 3))

@@ -14,7 +14,7 @@ from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.store import Row
 from kfeat.render.layout import mirror, mirror_notes
-from kfeat.render.table import records, render, render_csv
+from kfeat.render.table import render, render_csv
 from kfeat.render.text import factor, shown, time
 from tests.cells import fake_row
 
@@ -74,7 +74,6 @@ reported:
     - {for: {map.h01: false, map.n_components: 500}, mean: 99.7, time: 3.96s, test_time: 0.63s, where: T1}
     - {for: {map.h01: true, map.n_components: 100}, mean: 98.2, time: 0.49s, test_time: 0.1s, where: Table 1}
 """
-CONFIGS = sorted(Path(__file__).parents[2].glob("configs/**/[!_]*.yaml"))
 Load = Callable[..., Experiment]
 
 
@@ -304,17 +303,6 @@ def test_large_ratios_have_no_exponent() -> None:
     assert shown(one.over(bound), factor) == "< 0.0167×"
     assert shown(Shown(8.07, busy=True).over(one), factor) == "~8.07×"
     assert shown(Shown(60.0, True, "> "), time) == "> ~1.0 mins"
-
-
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_the_tables_of_the_configs_have_a_cell_in_every_column_and_a_name_for_each(path: Path) -> None:
-    experiment = load_experiment(path)
-    cells = cells_of(experiment, nothing)
-    named = [tuple(map(one.get, ("dataset", "kernel", "method"))) for one in records(experiment, cells)]
-    assert len(set(named)) == len(cells)
-    if experiment.table:
-        assert lines_of(experiment, nothing)
-        assert not [note for note in said_of(experiment, nothing) if "this plan" in note]
 
 
 def kar_and_karnick(tmp_path: Path, text: str = KAR) -> Experiment:

@@ -213,8 +213,9 @@ def reported(experiment: Experiment, trials: list[Trial], rows: dict[str, Row], 
     return render(claiming, cells, "terminal") + scoreboard(standing, folder, published=True)
 
 
-@pytest.mark.parametrize("scores", [(0.0, 0.0), (1.0, 1.0), (0.0, 1.0)])
-@pytest.mark.parametrize("seconds", [0.0, 5e-324, 1e300])
+@pytest.mark.parametrize(
+    ("scores", "seconds"), [((0.0, 0.0), 0.0), ((1.0, 1.0), 5e-324), ((0.0, 1.0), 1e300)]
+)
 def test_any_score_and_any_time(
     experiment: Experiment, trials: list[Trial], tmp_path: Path, scores: tuple[float, float], seconds: float
 ) -> None:
@@ -225,9 +226,7 @@ def test_any_score_and_any_time(
     reported(experiment, trials, rows, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "errors", [(0.0, 0.0), (1e308, 1e308), (5e-324, 1e308), (1e300, -1e300), (1e12, 2e12)]
-)
+@pytest.mark.parametrize("errors", [(0.0, 0.0), (5e-324, 1e308), (1e300, -1e300)])
 def test_any_error_of_a_regression(
     experiment: Experiment, trials: list[Trial], tmp_path: Path, errors: tuple[float, float]
 ) -> None:

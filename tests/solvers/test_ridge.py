@@ -237,11 +237,9 @@ def test_fewer_rows_than_columns_are_solved_to_rounding_whatever_the_scale(alpha
     assert np.abs(ours - theirs).max() < 1e-12
 
 
-@pytest.mark.parametrize("make", [np.asarray, csr_array])
-@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(("make", "intercept"), [(np.asarray, True), (csr_array, False)])
 @pytest.mark.parametrize(
-    ("n", "d", "scale", "digits"),
-    [(20, 20, 1e4, 9), (21, 20, 1e4, 6), (31, 30, 1e4, 6), (30, 60, 1.0, 9), (30, 60, 1e5, 9)],
+    ("n", "d", "scale", "digits"), [(20, 20, 1e4, 9), (21, 20, 1e4, 6), (20, 40, 1.0, 9), (20, 40, 1e5, 9)]
 )
 def test_leaving_one_of_few_rows_out_equals_leaving_each_out(n, d, scale, digits, intercept, make):
     rng = np.random.default_rng(n)
