@@ -1,6 +1,5 @@
 """Lists of what a config can name, the schema, a config as it is run, and two runs beside each other."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,21 +84,6 @@ def test_a_config_as_it_is_run_is_a_config_of_the_same_trials(write: Write, tmp_
     ]
     assert len(plans[0]) == 3 * 3 + 1
     assert plans[0] == plans[1]
-
-
-def test_printed_configs_of_papers_plan_the_same_trials(tmp_path: Path) -> None:
-    for name in ("pham_pagh_2013/table2", "chang_2017/table2", "bellet_2020/stacked_error"):
-        path = next(one for one in CONFIGS if str(one).endswith(f"{name}.yaml"))
-        again = tmp_path / "again.yaml"
-        again.write_text(kfeat("run", path, "--print-config").stdout)
-        old, new = load_experiment(path), load_experiment(again)
-        assert {t.id for t in plan(old, dict.fromkeys(old.datasets, "0"))} == {
-            t.id for t in plan(new, dict.fromkeys(new.datasets, "0"))
-        }
-
-
-def test_the_schema_is_json() -> None:
-    assert json.loads(kfeat("schema").stdout)["$schema"].endswith("2020-12/schema")
 
 
 def test_texts_that_look_like_numbers_stay_texts(

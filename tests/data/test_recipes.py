@@ -10,7 +10,6 @@ from kfeat.data import recipes
 from kfeat.data.dataset import Part, Raw
 from kfeat.data.loading import load_raw, parse_form
 from kfeat.data.registry import entry
-from kfeat.data.splits import shuffled
 
 
 def toy_mnist() -> Raw:
@@ -49,20 +48,6 @@ def test_real_features_are_pixels_and_products() -> None:
         for j in range(300)
     }
     assert all(column.tobytes() in products for column in features[:, recipes.N_PIXELS :].T)
-
-
-def test_probes_are_permuted_each_on_its_own() -> None:
-    rng = np.random.default_rng(0)
-    real = rng.integers(0, 999, (500, 4)).astype(np.int16)
-    fake = recipes.probes(real, rng)
-    assert_array_equal(np.sort(fake, axis=0), np.sort(real, axis=0))
-    assert np.abs(np.corrcoef(np.hstack([real, fake]).T)[:4, 4:]).max() < 0.2
-
-
-def test_shuffled_is_a_permutation_that_stays() -> None:
-    rng = np.random.default_rng(0)
-    assert shuffled(rng, 8).tolist() == [3, 2, 1, 6, 0, 7, 4, 5]
-    assert sorted(shuffled(rng, 1000).tolist()) == list(range(1000))
 
 
 def test_covertype_is_scaled_as_libsvm_does() -> None:

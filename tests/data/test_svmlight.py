@@ -88,21 +88,6 @@ def test_parts_are_stored_alike(tmp_path: Path) -> None:
     assert isinstance(parts["test"].X, np.ndarray)
 
 
-def test_sparse_indices_are_short(tmp_path: Path) -> None:
-    X = read_files({"train": write(tmp_path, "1 1:1 500:1\n")}, READING).parts["train"].X
-    assert X.indices.dtype == X.indptr.dtype == np.int32
-
-
-def test_folder_instead_of_a_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="expected a file, got a folder"):
-        read_files({"train": tmp_path}, READING)
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
-        read_files({"train": tmp_path / "none"}, READING)
-
-
 def test_absurd_indices_are_refused_at_once(tmp_path: Path) -> None:
     path = write(tmp_path, "1 1:1 2000000000:1\n-1 2:1\n", "wide.svm")
     with pytest.raises(

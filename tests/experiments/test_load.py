@@ -47,14 +47,6 @@ def test_every_config_of_the_house_is_valid(path: Path) -> None:
         assert not [note for note in mirror_notes(experiment.table, cells) if "this plan" in note]
 
 
-def test_the_readme_example_states_its_switches() -> None:
-    experiment = load_experiment(CONFIGS / "adult_poly4.yaml")
-    stated = {switch.key: switch.status for switch in experiment.switches}
-    assert (stated["protocol.scale"], stated["map.h01"], len(stated) >= 20) == ("inferred", "known", True)
-    assert experiment.reported is not None
-    assert experiment.reported.source == "Pham & Pagh 2013"
-
-
 def test_lists_are_grids_and_items_are_unions(write: Write) -> None:
     overrides = ["maps.0.n_components=[16, 32]", "maps.1.degree_law=[geometric, truncated]"]
     maps = load_experiment(write(), overrides).settings[0].maps
@@ -197,13 +189,6 @@ def test_what_is_wrong_is_told_with_its_path(write: Write, override: str, words:
     assert words in refusal(write(), override)
 
 
-def test_one_value_of_several_kinds_is_one_problem(write: Write) -> None:
-    gaussian = "kernel={name: gaussian, gamma: -1}"
-    text = refusal(write(), gaussian, "maps=[{name: nystrom, n_components: 8}]")
-    assert "problems" not in text
-    assert "expected more than 0, or 'mean_distance' or 'median' (got -1)" in text
-
-
 @pytest.mark.parametrize(
     ("dataset", "solver", "words"),
     [
@@ -286,11 +271,6 @@ def test_a_title_or_label_that_cannot_be_drawn_is_told(write: Write, title: str)
     assert "table.columns[0].title: " in refusal(write(), f"table={{lines: kernel, columns: [{column}]}}")
     file = f"dataset={{path: {json.dumps(title.replace('/', '') + '.csv')}}}"
     assert "dataset: the file's name: " in refusal(write(), file)
-
-
-def test_mathematics_and_dollars_can_be_drawn(write: Write) -> None:
-    for title in (r"$(1 + \langle x, y \rangle)^4$", "price in $", r"\$5 or \$6", "κ, 'x' & <y>"):
-        assert load_experiment(write(), [f"title={json.dumps(title)}"]).title == title
 
 
 def test_an_experiment_is_called_by_its_place_below_configs(write: Write) -> None:

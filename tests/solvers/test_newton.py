@@ -190,15 +190,6 @@ def test_a_path_refuses_what_fit_refuses():
         next(Newton().path(X, np.zeros(50), [1.0]))
 
 
-def test_a_warm_start_with_many_columns_has_no_factor_and_changes_nothing():
-    """There a factor costs more than the steps that the Hessian's diagonal asks for."""
-    X = features(60, 600)
-    y = labels(X, 2)
-    path = Newton(eps=1e-6, warm_start=True).set_params(C=0.5).fit(X, y)
-    cold = Newton(C=1.0, eps=1e-6).fit(X, y)
-    assert path.set_params(C=1.0).fit(X, y).objective_ == pytest.approx(cold.objective_, rel=1e-8)
-
-
 @pytest.mark.parametrize("solver", [Newton, Liblinear, Libsvm])
 def test_class_weights_must_be_positive(solver):
     X = features(20, 3)
@@ -253,11 +244,3 @@ def test_class_weights_are_named_by_the_labels(words):
 )
 def test_words_become_codes(weights, words, expected):
     assert weights_of_codes(weights, words) == expected
-
-
-@pytest.mark.parametrize(
-    ("weights", "words"), [({"rich": 1, "no": 2}, ("no", "yes")), ({0: 1, 1: 5}, ("1", "2"))]
-)
-def test_a_label_that_is_none_of_the_words_is_refused(weights, words):
-    with pytest.raises(ParameterError, match="there are no rows of"):
-        weights_of_codes(weights, words)
