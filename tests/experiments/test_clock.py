@@ -11,7 +11,6 @@ import pytest
 from kfeat.experiments import clock
 from kfeat.experiments.clock import Watch
 
-HERE, ABOVE = 1, 2
 SPIN = "import time\nwhile time.process_time() < 0.4: pass"
 
 
