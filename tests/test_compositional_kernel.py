@@ -7,15 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from kfeat.errors import DataError, ParameterError
-from kfeat.kernels import (
-    Compositional,
-    Exponential,
-    Gaussian,
-    Laplacian,
-    Linear,
-    Polynomial,
-    VovkInfinite,
-)
+from kfeat.kernels import Compositional, Exponential, Gaussian, Laplacian, Linear, Polynomial, VovkInfinite
 
 X = np.random.default_rng(0).random((40, 3)) / 2
 

@@ -11,14 +11,7 @@ from kfeat.errors import DataError, KfeatError, ParameterError, SolverError
 from kfeat.kernels import KERNELS, Gaussian, Laplacian, Linear, Polynomial, Sum
 from kfeat.kernels.operands import generator
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
-from kfeat.solvers import (
-    SOLVERS,
-    DualDescent,
-    Liblinear,
-    Libsvm,
-    NewtonCV,
-    RidgeCV,
-)
+from kfeat.solvers import SOLVERS, DualDescent, Liblinear, Libsvm, NewtonCV, RidgeCV
 from tests.solvers.problems import features, labels
 
 X = features(30, 4)

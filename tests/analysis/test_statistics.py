@@ -10,13 +10,7 @@ import pytest
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.certainty import LONG_TIME, SHORT_TIME, error_of, paired
 from kfeat.analysis.claims import judge
-from kfeat.analysis.statistics import (
-    KNOWN,
-    Summary,
-    growth_exponent,
-    ratio_interval,
-    welch_half_width,
-)
+from kfeat.analysis.statistics import KNOWN, Summary, growth_exponent, ratio_interval, welch_half_width
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
 from tests.cells import fake_row

@@ -26,10 +26,7 @@ def test_numbers_come_out(tmp_path: Path) -> None:
 
 
 def test_train_and_test_are_equally_wide_and_sparse_stays_sparse(tmp_path: Path) -> None:
-    files = {
-        "train": write(tmp_path, "1 1:1\n2 3:1\n", "a"),
-        "test": write(tmp_path, "1 40:2\n", "b"),
-    }
+    files = {"train": write(tmp_path, "1 1:1\n2 3:1\n", "a"), "test": write(tmp_path, "1 40:2\n", "b")}
     parts = read_files(files, READING).parts
     assert parts["train"].X.shape == (2, 40)
     assert parts["test"].X.shape == (1, 40)

@@ -7,13 +7,7 @@ from typing import Any
 import pytest
 
 from kfeat.errors import StoreError
-from kfeat.experiments.row import (
-    SCHEMA,
-    DamagedLineError,
-    check_row,
-    from_line,
-    to_line,
-)
+from kfeat.experiments.row import SCHEMA, DamagedLineError, check_row, from_line, to_line
 from tests.experiments.rows import row
 
 RESULTS = Path(__file__).parents[2] / "results"

@@ -104,10 +104,7 @@ def test_lemma_10_takes_the_least_delta_that_its_conditions_allow() -> None:
         errors, bounds = lemma_10(pairs_of(x, x, degree, D), 1)
         for eps, delta in zip(errors[:, 0], bounds[:, 0] / 2, strict=True):
             u = np.log(1 / delta)
-            slack = [
-                D - 72 * u / eps**2,
-                eps / (18 * np.sqrt(u * np.log(D / delta))) - d ** (-degree / 2),
-            ]
+            slack = [D - 72 * u / eps**2, eps / (18 * np.sqrt(u * np.log(D / delta))) - d ** (-degree / 2)]
             assert min(slack) == pytest.approx(0, abs=1e-6 * D)
             assert max(slack) > 0
 

@@ -87,10 +87,7 @@ def test_what_cannot_be_read_is_told_at_once(tmp_path: Path, monkeypatch: pytest
         (".", "expected a YAML file, found a folder"),
         ("a\0b.yaml", "not the path of a file"),
         ("a" * 5000, "cannot be read"),
-        (
-            "x.yaml",
-            "no such file; `kfeat configs` lists the experiments",
-        ),
+        ("x.yaml", "no such file; `kfeat configs` lists the experiments"),
     ):
         with pytest.raises(ConfigError, match=words):
             read_mapping(Path(path))

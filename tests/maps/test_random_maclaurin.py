@@ -201,13 +201,7 @@ def test_single_precision_keeps_the_degrees_whose_coefficients_it_does_not_hold(
     assert ((single != 0).any(axis=0) == (exact != 0).any(axis=0)).all()
 
 
-SERIES = [
-    Polynomial(3),
-    Polynomial(4, gamma=0.7, coef0=1.0),
-    Exponential(1.3),
-    VovkReal(4),
-    VovkInfinite(),
-]
+SERIES = [Polynomial(3), Polynomial(4, gamma=0.7, coef0=1.0), Exponential(1.3), VovkReal(4), VovkInfinite()]
 OF_WIDTH = {1: np.array([[0.7], [-0.4], [0.9]]), 2: np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])}
 LAST = {1: 8, 2: 4}  # of the degrees that are enumerated: 2^(n d) choices of signs each
 

@@ -50,10 +50,7 @@ def exact_variance(x, y, degree, D, base="none"):
 
 def every_gram(fitted, D):
     """Return Z Z^T for every combination of hashes and signs of leaves of two features and of nodes."""
-    tables = [
-        (fitted.buckets_[:, :2], fitted.signs_[:, :2]),
-        (fitted.inner_buckets_, fitted.inner_signs_),
-    ]
+    tables = [(fitted.buckets_[:, :2], fitted.signs_[:, :2]), (fitted.inner_buckets_, fitted.inner_signs_)]
     cells = sum(buckets.size for buckets, _ in tables)
     grams, Z = [], np.empty((len(X2), D))
     for draw in product(product(range(D), (-1, 1)), repeat=cells):
