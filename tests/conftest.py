@@ -1,10 +1,12 @@
 """What all tests share: a cache folder of their own, and the mirror of real data files where one is set."""
 
 import logging
+import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +33,51 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> str:
     os.environ.pop("KFEAT_MIRROR", None)
     os.environ["KFEAT_CACHE"] = folder
     return folder
+
+
+def _begin(environment: dict[str, str], target: Callable[..., None], *args: Any) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+    target(*args)
+
+
+class _Warm:
+    """A context of multiprocessing whose processes have kfeat imported when they begin.
+
+    A fresh interpreter takes a second or two for that, which most tests of trials would only wait for.
+    """
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["kfeat.experiments.trial", "kfeat.solvers", "kfeat.own.bench"])
+        self.Pipe = self._context.Pipe
+        self.Pool = multiprocessing.get_context("spawn").Pool
+
+    def Process(self, target: Callable[..., None], args: tuple[Any, ...], daemon: bool = False) -> Any:  # noqa: N802
+        return self._context.Process(target=_begin, args=(dict(os.environ), target, *args), daemon=daemon)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _warm_processes(cache: str) -> Iterator[None]:
+    warm, get_context = _Warm(), multiprocessing.get_context
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            multiprocessing,
+            "get_context",
+            lambda method=None: warm if method == "spawn" and not _cold else get_context(method),
+        )
+        yield
+
+
+_cold: list[bool] = []
+
+
+@pytest.fixture
+def cold_processes() -> Iterator[None]:
+    """Let processes begin as a user's do, for tests of just that."""
+    _cold.append(True)
+    yield
+    _cold.clear()
 
 
 @pytest.fixture(autouse=True)

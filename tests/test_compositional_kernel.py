@@ -7,17 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from kfeat.errors import DataError, ParameterError
-from kfeat.kernels import (
-    Compositional,
-    Exponential,
-    Gaussian,
-    Laplacian,
-    Linear,
-    Polynomial,
-    Sum,
-    VovkInfinite,
-)
-from kfeat.maps import Nystrom, maps_for
+from kfeat.kernels import Compositional, Exponential, Gaussian, Laplacian, Linear, Polynomial, VovkInfinite
 
 X = np.random.default_rng(0).random((40, 3)) / 2
 
@@ -50,19 +40,6 @@ def test_the_inner_bandwidth_is_learnt_and_the_outer_one_is_a_number():
     assert kernel.inner.gamma == Laplacian("median").resolve(X).gamma
     with pytest.raises(ParameterError, match="outer: expected a kernel whose bandwidth is a number"):
         Compositional(Exponential("median")).resolve(X)
-
-
-def test_nystrom_maps_it():
-    kernel = Compositional(Polynomial(2, coef0=1.0), Laplacian(0.7))
-    Z = Nystrom(kernel, n_components=len(X), random_state=0).fit_transform(X)
-    np.testing.assert_allclose(Z @ Z.T, kernel(X), atol=1e-6)
-    assert maps_for(Compositional(inner=Sum([Gaussian(), Laplacian()]))) == ["nystrom"]
-    assert set(maps_for(kernel)) >= {"nystrom", "compositional_maclaurin"}
-
-
-def test_kernels_of_kernels_of_kernels():
-    deep = Compositional(Polynomial(2), Compositional(Exponential(), Gaussian(0.5)))
-    assert deep([[0.0]], [[1.0]])[0, 0] == pytest.approx(math.exp(math.exp(-0.5)) ** 2)
 
 
 def test_what_has_no_value_is_refused():

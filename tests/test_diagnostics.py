@@ -1,9 +1,6 @@
 """The diagnosis of a map: known faults found, its errors as defined, and intervals that cover."""
 
-import warnings
-
 import numpy as np
-import pandas as pd
 import pytest
 
 from kfeat.kernels import Exponential, Gaussian, Polynomial
@@ -81,17 +78,3 @@ def test_a_zero_kernel_and_too_few_rows():
     assert (found.zero, found.effective_rank, found.maximum) == (4, 0, 0)
     with pytest.raises(ValueError, match="at least 3 rows, got n_rows=1000 of n_samples=2"):
         TensorSketch().fit(X).diagnose(X[:2])
-
-
-def test_a_frame_keeps_the_names_of_its_columns():
-    frame = pd.DataFrame(np.random.default_rng(0).random((40, 3)), columns=list("abc"))
-    fitted = RandomFourier(n_components=20, random_state=0).fit(frame)
-    for n_rows in (20, 100):
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            found = fitted.diagnose(frame, n_rows=n_rows)
-        rows = frame.to_numpy()
-        expected = RandomFourier(n_components=20, random_state=0).fit(rows).diagnose(rows, n_rows=n_rows)
-        assert found.relative_frobenius.value == pytest.approx(expected.relative_frobenius.value)
-        with pytest.raises(ValueError, match="feature names"):
-            fitted.diagnose(frame[list("cba")], n_rows=n_rows)

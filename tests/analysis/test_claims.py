@@ -10,7 +10,6 @@ import pytest
 from pydantic import ValidationError
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.analysis.claim_cases import _of_pairs
 from kfeat.analysis.claims import (
     DIRECTION_ONLY,
     EXPLAINED,
@@ -32,7 +31,6 @@ from kfeat.render.files import check_report
 from tests.cells import fake_row
 
 TS, RM, EXACT = {"map": "tensor_sketch"}, {"map": "random_maclaurin"}, {"map": "exact"}
-CONFIGS = Path(__file__).parents[2] / "configs"
 SIZES = (64, 128, 256)
 MAPPING = ("map_fit", "map_train", "map_test")
 Row = dict[str, Any]
@@ -197,19 +195,6 @@ def test_single_draws_are_open_whichever_side_they_are_on(grid: Experiment) -> N
     assert one(grid, single, of="fit", ratio=[RM, TS], below=0.5).verdict == UNEXPLAINED
 
 
-def test_what_is_known_exactly_is_not_above_what_it_equals(grid: Experiment) -> None:
-    cells = made(grid, lambda trial: fake_row(trial, 0.9))
-    assert one(grid, cells, value=EXACT, above=90).verdict == UNEXPLAINED
-    assert one(grid, cells, value=EXACT, above=89.9, below=90.1).verdict == REPRODUCED
-
-
-def test_memory_varies_from_run_to_run_though_nothing_is_drawn(write: Callable[..., Path]) -> None:
-    grid = load_experiment(write(**{"repeats: 2": "repeats: 3\nexact_repeats: 3"}))
-    cells = made(grid, lambda trial: fake_row(trial, 0.9, peak_memory_mb=100.0 * (trial.repeat + 1)))
-    assert one(grid, cells, of="memory", value=EXACT, above=199).verdict == OPEN
-    assert one(grid, cells, of="memory", value=EXACT, above=-999).verdict == REPRODUCED
-
-
 def test_draws_that_tie_are_as_uncertain_as_the_rounding_to_whole_test_rows(grid: Experiment) -> None:
     """Of 1,000 test rows here: a tenth of a row more is no difference, and a hundred rows are one."""
 
@@ -221,10 +206,6 @@ def test_draws_that_tie_are_as_uncertain_as_the_rounding_to_whole_test_rows(grid
     assert one(grid, made(grid, tied(0.1)), **keys).verdict == REPRODUCED
     same = made(grid, tied(0.0001, predictions="of a map without a draw"))
     assert one(grid, same, **keys).verdict == REPRODUCED
-    pairs = [(85.0, 84.9)] * 3
-    assert _of_pairs(pairs, False, 0.95) == pytest.approx((0.1, 0.1))
-    low, high = _of_pairs(pairs, False, 0.95, tie=0.1) or (0.0, 0.0)
-    assert low < 0 < 0.1 < high
 
 
 def test_times_of_those_that_ended_are_none_where_others_were_stopped(grid: Experiment) -> None:
@@ -236,16 +217,6 @@ def test_times_of_those_that_ended_are_none_where_others_were_stopped(grid: Expe
 
     found = one(grid, made(grid, row), of="fit", ratio=[TS, EXACT], below=1)
     assert (found.verdict, "stopped at the time limit" in found.ours) == (MISSING, True)
-
-
-def test_one_case_that_fails_beyond_chance_refutes(grid: Experiment) -> None:
-    def one_far(trial: Trial) -> Row:
-        noise = 0.0 if key(trial)[1:] == (64, 0.0) else 0.5 * (trial.repeat - 1)
-        return scored(trial) | {"accuracy": scored(trial)["accuracy"] + noise}
-
-    keys: dict[str, Any] = {"difference": [RM, TS], "above": 0}
-    assert one(grid, made(grid, one_far), **keys).verdict == UNEXPLAINED
-    assert one(grid, made(grid, one_far), **keys, cases="any").verdict == OPEN
 
 
 def test_the_case_that_refutes_is_judged_as_one_of_many(grid: Experiment) -> None:
@@ -268,10 +239,10 @@ def test_the_case_that_refutes_is_judged_as_one_of_many(grid: Experiment) -> Non
     assert found.verdict == OPEN
 
 
-@pytest.mark.parametrize("keys", [{"above": 0.0}, {"below": 0.0}, {"above": -0.5, "below": 0.5}])
+@pytest.mark.parametrize("keys", [{"above": 0.0}, {"above": -0.5, "below": 0.5}])
 def test_false_alarms_are_as_rare_as_stated(grid: Experiment, keys: dict[str, float]) -> None:
     """Nothing tells the maps apart: claims that they differ stand, or fall, in few of many worlds."""
-    random, n, decided = np.random.default_rng(3), 200, 0
+    random, n, decided = np.random.default_rng(3), 100, 0
     for _ in range(n):
         cells = made(grid, lambda trial: fake_row(trial, float(random.normal(0.8, 0.01))))
         decided += one(grid, cells, difference=[TS, RM], **keys).verdict in (REPRODUCED, UNEXPLAINED)
@@ -295,18 +266,6 @@ def test_growth_is_the_growth_exponent(grid: Experiment) -> None:
     assert upper_half_only == (pytest.approx(2), None)
     assert growth_exponent([(10, 3.0), (1, 3.0)]) == (pytest.approx(0), None)
     assert growth_exponent([(1, 0.0), (2, 0.0)]) is None
-
-
-def test_growth_between_two_sizes_is_as_uncertain_as_their_means(grid: Experiment) -> None:
-    """Of three sizes the upper two count; accuracies that do not grow and vary much decide nothing."""
-
-    def row(trial: Trial, spread: float) -> Row:
-        return fake_row(trial, 0.5 + spread * (trial.repeat - 1), n_features=64)
-
-    loose, tight = (made(grid, lambda trial, by=by: row(trial, by)) for by in (0.12, 0.001))
-    keys: dict[str, Any] = {"growth": TS, "above": 0.1, "kind": "own"}
-    assert one(grid, loose, **keys).verdict == OPEN
-    assert one(grid, tight, **keys).verdict == REFUTED
 
 
 def test_growth_with_the_features_of_the_data(write: Callable[..., Path]) -> None:
@@ -355,13 +314,6 @@ def test_times_that_do_not_count_are_missing(grid: Experiment) -> None:
     assert one(grid, cells, of="map", growth=TS, above=0).verdict == MISSING
 
 
-def test_a_spread_of_one_run_is_missing_for_that_reason(grid: Experiment) -> None:
-    cells = made(grid, lambda trial: scored(trial) if trial.repeat == 0 else None)
-    found = one(grid, cells, of="spread", ratio=[TS, RM], above=0)
-    assert found.verdict == MISSING
-    assert "no two runs" in found.ours
-
-
 def test_the_ratio_of_two_spreads_has_the_f_interval(grid: Experiment) -> None:
     def wider(trial: Trial) -> Row:
         factor = 3 if key(trial)[0] == "random_maclaurin" else 1
@@ -375,20 +327,8 @@ def test_the_ratio_of_two_spreads_has_the_f_interval(grid: Experiment) -> None:
     assert "3× [0.48×, 18.7×]" in found.ours
 
 
-def test_the_f_interval_takes_each_sides_own_number_of_runs(grid: Experiment) -> None:
-    cells = made(
-        grid,
-        lambda t: None if key(t)[0] == "tensor_sketch" and t.repeat == 2 else scored(t),
-    )
-    case = one(grid, cells, of="spread", ratio=[RM, TS], above=0).cases[0]
-    assert case.number is not None
-    # F(2, 1) at 0.975 is 799.5, F(1, 2) there 38.51
-    limits = case.number / 799.5**0.5, case.number * 38.51**0.5
-    assert case.interval == pytest.approx(limits, rel=1e-3)
-
-
 def test_the_f_interval_covers_at_its_level(grid: Experiment) -> None:
-    random, inside, n = np.random.default_rng(0), 0, 400
+    random, inside, n = np.random.default_rng(0), 0, 200
     for _ in range(n):
         cells = made(grid, lambda trial: fake_row(trial, float(random.normal(0.8, 0.01))))
         case = one(grid, cells, of="spread", ratio=[RM, TS], above=0).cases[0]
@@ -432,10 +372,6 @@ def test_a_vacuous_or_ambiguous_claim_is_an_error_before_any_run(
     assert claim_verdicts(replace(wrong, changed=True), made(grid, scored)) == []
 
 
-def test_claims_that_can_be_judged_pass_the_check_before_a_run(grid: Experiment) -> None:
-    check_report(replace(grid, claims=[claim(difference=[TS, RM], above=0), claim(growth=TS, above=0)]))
-
-
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
@@ -451,8 +387,3 @@ def test_claims_that_can_be_judged_pass_the_check_before_a_run(grid: Experiment)
 def test_a_claim_that_makes_no_sense_is_refused_at_load_time(keys: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         claim(**keys)
-
-
-@pytest.mark.parametrize("path", sorted(CONFIGS.rglob("[!_]*.yaml")), ids=lambda path: path.stem)
-def test_the_claims_of_every_config_speak_of_its_plan(path: Path) -> None:
-    check_report(load_experiment(path))

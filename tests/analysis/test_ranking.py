@@ -11,7 +11,7 @@ from kfeat.experiments.load import load_experiment
 from kfeat.experiments.row import Row
 from kfeat.experiments.search import Search, search_space
 from kfeat.experiments.store import read_rows
-from kfeat.render.protocol import publish_search, render_csv, render_plan, render_ranking, write_ranking
+from kfeat.render.protocol import publish_search, render_csv, render_ranking, write_ranking
 from tests.cells import fake_row
 from tests.switches import SWITCHED
 
@@ -70,30 +70,6 @@ def test_equal_scores_share_a_rank_and_missing_rows_leave_without(
     text = render_ranking(search, found, "terminal")
     assert "without all of its trials nothing is ranked" in text
     assert len(found[-1].cells[0].failed) == 1
-
-
-def test_the_text_says_how_many_were_tried_and_where_the_present_setting_stands(
-    search: Search, plant: Callable[..., dict[str, Row]]
-) -> None:
-    found = ranked(search, plant())
-    text = " ".join(render_ranking(search, found, "terminal").split())
-    assert "3 combinations of 1 switch (3), held against 2 printed numbers." in text
-    assert "1 unit_rows 1.00 Tensor Sketch: -2.00" in text
-    assert "3 (present) {divide: 16}, none 5.25 Random Maclaurin: -10.00" in text
-    assert "Its rank is 3 of 3, its score 5.25; the best is 1.00." in text
-    assert "-5.00" not in text
-    detailed = " ".join(render_ranking(search, found, "terminal", details=True).split())
-    assert "2 +5.00 +0.00" in detailed
-    assert "(1) Tensor Sketch 90.00 ± 1.00 Table 1" in detailed
-
-
-def test_the_plan_counts_what_is_done_once(search: Search, plant: Callable[..., dict[str, Row]]) -> None:
-    rows = plant()
-    done = dict(list(rows.items())[:5])
-    text = " ".join(render_plan(search, done).split())
-    assert "1 (present) {divide: 16}, none 4/4" in text
-    assert "2 unit_rows 1/4" in text
-    assert "trials, each counted once: 5/12 done." in text
 
 
 def test_the_files_hold_every_number(

@@ -70,25 +70,6 @@ def test_times_of_a_busy_machine_do_not_count(trials: list[Trial], tmp_path: Pat
     assert "-0.002 points" in render_same_trials([least], None)
 
 
-def test_any_score_counts_and_where_nothing_is_trained_the_time_of_the_map_does(
-    trials: list[Trial], tmp_path: Path
-) -> None:
-    kept = ("map_fit", "map_train")
-    first = fake_row(mapped(trials)[0], 0.8)
-    del first["accuracy"]
-    base = {**first, "measure": {"name": "map_size", "version": 1}, "solver": None,
-            "seconds": {phase: {"cpu": 0.5, "wall": 0.6} for phase in kept},
-            "map_bytes": 800.0, "map_bits": 64.0}  # fmt: skip
-    slow = {phase: {"cpu": 1.5, "wall": 1.6} for phase in kept}
-    write_rows(tmp_path / "a" / "x", [base])
-    write_rows(tmp_path / "b" / "x", [{**base, "map_bits": 96.0, "seconds": slow}])
-    (one,) = same_trials(tmp_path / "a", tmp_path / "b")
-    assert (one.solver, one.both, one.equal, one.greatest) == ("map_size", 1, 0, 32)
-    assert one.score is not None
-    assert one.score.name == "map_bits"
-    assert one.time == pytest.approx(3)
-
-
 def test_a_folder_without_rows_is_refused(two: tuple[Path, Path], tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(StoreError, match="empty: no rows below it"):

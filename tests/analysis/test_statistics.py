@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.certainty import LONG_TIME, SHORT_TIME, error_of, paired
@@ -16,7 +15,6 @@ from kfeat.analysis.statistics import (
     Summary,
     growth_exponent,
     ratio_interval,
-    share_interval,
     welch_half_width,
 )
 from kfeat.experiments.load import load_experiment
@@ -34,12 +32,6 @@ def test_welchs_interval_covers_at_its_level() -> None:
         half = welch_half_width((a.std(ddof=1) / 5**0.5, 4), (b.std(ddof=1) / 2, 3))
         misses += abs(a.mean() - b.mean()) > half
     assert 0.035 < misses / 4000 < 0.065  # 0.05, Welch being approximate; sd of the count is 0.0034
-
-
-def test_the_interval_of_a_share_is_clopper_and_pearsons() -> None:
-    for hits, draws in ((0, 300), (2, 300), (17, 40), (300, 300)):
-        theirs = binomtest(hits, draws).proportion_ci(0.95, "exact")
-        assert share_interval(hits, draws) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
 def test_a_share_of_draws_has_the_interval_of_all_of_them(tmp_path: Path) -> None:
@@ -79,17 +71,6 @@ def test_the_interval_of_a_ratio_covers_at_its_level() -> None:
         low, high = ratio_interval(a.mean, a.error, b.mean, b.error) or (0, 0)
         misses += not low <= 3 <= high
     assert 0.035 < misses / n < 0.065
-
-
-def test_a_ratio_without_error_is_known_and_one_with_zero_has_no_interval() -> None:
-    assert ratio_interval(6, KNOWN, 3, KNOWN) == (2, 2)
-    assert ratio_interval(6, KNOWN, 0, KNOWN) is None
-    assert ratio_interval(1, (1e3, 1), 1, KNOWN) == (0, inf)  # no overflow
-
-
-def test_an_error_of_infinitely_many_degrees_is_the_normal_laws() -> None:
-    assert welch_half_width((1.0, inf)) == pytest.approx(1.959964)
-    assert welch_half_width((1.0, 4)) == pytest.approx(2.776445)
 
 
 def test_the_slope_of_growth_covers_at_its_level() -> None:

@@ -35,12 +35,6 @@ def test_a_name_is_enough_in_any_folder(name: str) -> None:
     assert done.exit_code == 0, done.output
 
 
-def test_the_name_of_a_folder_stands_for_all_below_it() -> None:
-    assert len(config_files((Path("yang_2014"),))) == len(
-        list((ROOT / "configs/yang_2014").glob("[!_]*.yaml"))
-    )
-
-
 def test_a_file_of_ones_own_comes_first() -> None:
     Path("quickstart").mkdir()
     Path("quickstart/mine.yaml").write_text("title: mine\n")

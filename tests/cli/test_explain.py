@@ -84,13 +84,6 @@ def test_a_trial_without_a_row_and_a_row_without_a_config_are_explained(small: P
     assert kfeat("explain", "").exit_code == 2
 
 
-def test_the_row_that_counts_comes_first(small: Path) -> None:
-    write_rows(Path("runs/mine"), [row("ab12", timed=False)])
-    write_rows(Path("results/theirs"), [row("ab12")])
-    shown = kfeat("explain", "ab").stdout
-    assert "row in results/theirs\n  another in runs/mine (done)" in shown
-
-
 def test_only_the_trials_named_are_run(small: Path) -> None:
     trial = sketches(small)[1]
     result = kfeat("run", small, "--only", trial.id[:10])
@@ -106,18 +99,3 @@ def test_only_the_trials_named_are_run(small: Path) -> None:
     assert unknown.exit_code == 2
     assert "begins with 'zz'" in unknown.stderr
     assert len(read_rows(Path("runs/small"))) == 1
-
-
-def test_a_config_that_nobody_named_and_that_is_wrong_is_passed_over(small: Path) -> None:
-    first, _ = sketches(small)
-    write_rows(Path("runs/small"), [fake_row(first, 0.55)])
-    Path("configs").mkdir()
-    small.rename("configs/small.yaml")
-    Path("configs/wrong.yaml").write_text("title: [1, 2\n")
-    shown = kfeat("explain", first.id)
-    assert shown.exit_code == 0, shown.output
-    assert "configs/small.yaml: Digits, small" in shown.stdout
-    assert "kfeat: skipped: configs/wrong.yaml, line 2" in shown.stderr
-    named = kfeat("explain", first.id, "configs")
-    assert named.exit_code == 2
-    assert "configs/wrong.yaml" in named.stderr

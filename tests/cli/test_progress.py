@@ -68,12 +68,6 @@ def test_one_bar_with_count_and_time_left_and_a_line_for_the_trial_in_hand(write
     assert bars.reported == {trials[1].id}
 
 
-def test_markup_in_a_name_is_shown_as_it_stands() -> None:
-    bars = Bars(console=console(80))
-    bars.downloads().add_task("[red]file[/nothing]", total=3)
-    assert "[red]file[/nothing]" in shown(bars)[0]
-
-
 def test_what_is_written_aside_stays_and_what_an_error_left_goes(write: Write) -> None:
     """The bars clear as many lines above them as they have shown, once they are shown again."""
     trials, wide = of(write), console(80)
@@ -132,37 +126,3 @@ def test_the_time_left_begins_with_what_is_expected_and_runs_down(write: Write) 
     assert time.left == pytest.approx(20 + AROUND)  # two at once, of which the longest runs alone
     time.tell(Event("end", "small", trials, error=KfeatError("no space left")))
     assert time.left == 0.0
-
-
-@pytest.mark.parametrize("seconds", [100.0, 0.1])
-def test_trials_that_took_twice_as_long_double_what_is_left(write: Write, seconds: float) -> None:
-    trials, clock = of(write, "repeats=200")[:100], Clock()
-    time = TimeLeft(clock)
-    time.tell(begin(trials, *[seconds] * 100))
-    for trial in trials[:90]:
-        time.tell(started(trial))
-        clock.now += 2 * (seconds + AROUND)
-        time.tell(finished(trial))
-    assert time.left == pytest.approx(20 * (seconds + AROUND), rel=0.02)
-
-
-def test_what_is_not_known_counts_as_the_mean_of_the_others(write: Write) -> None:
-    trials = of(write)[:2]
-    time = TimeLeft(Clock())
-    time.tell(begin(trials))
-    assert time.left is None
-    time.tell(begin(trials, 10.0, None))
-    assert time.left == pytest.approx(20 + 2 * AROUND)
-    time.tell(finished(trials[0]))  # without a start: it was too big
-    assert time.left == pytest.approx(10 + AROUND)
-
-
-def test_experiments_that_come_count_until_they_begin_or_will_not(write: Write) -> None:
-    trials = of(write)
-    time = TimeLeft(Clock())
-    for name, part in (("next", trials[:2]), ("lacking", trials[2:])):
-        time.tell(begin(part, 30.0, 10.0, 10.0)._replace(what="expected", experiment=name))
-    time.tell(Event("end", "lacking", error=KfeatError("no such file")))
-    assert time.left == pytest.approx(40 + 2 * AROUND)
-    time.tell(begin(trials[:1], 30.0)._replace(experiment="next"))
-    assert time.left == pytest.approx(30 + AROUND)  # not twice

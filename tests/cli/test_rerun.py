@@ -7,9 +7,7 @@ import pytest
 from kfeat.analysis.cells import summarise
 from kfeat.analysis.comparisons import comparisons
 from kfeat.cli.check import choose
-from kfeat.cli.options import seconds_of
 from kfeat.data import fingerprint
-from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row
@@ -17,19 +15,6 @@ from kfeat.experiments.trial import run_trial
 from kfeat.maps import TensorSketch
 
 Write = Callable[..., Path]
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90), ("90s", 90), ("5m", 300), ("1.5h", 5400), (" 2 m", 120)]
-)
-def test_durations(text: str, seconds: float) -> None:
-    assert seconds_of(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["", "m", "-5", "5 minutes", "1e3", "9" * 400, "9" * 5000 + "h", "90000h"])
-def test_what_is_no_duration_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match="not a duration"):
-        seconds_of(text)
 
 
 def candidates(write: Write, cost: Callable[[Trial], float]) -> list[tuple[Trial, Row]]:

@@ -2,7 +2,6 @@
 
 import io
 import json
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 from kfeat.analysis.records import record
 from kfeat.experiments.store import ROWS, read_rows, write_rows
-from kfeat.experiments.trial import header
 from kfeat.render.rows import render_rows
 from tests.cells import fake_row, planned
 from tests.cli.test_run import kfeat
@@ -141,18 +139,6 @@ def test_rows_of_several_machines_are_merged_the_better_of_two(
     assert Path("all/other", ROWS).read_bytes() == before
 
 
-def test_of_a_row_that_configs_share_the_better_is_shown(
-    small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    Path("copy.yaml").write_text(small.read_text())
-    trial = planned(small)[0]
-    write_rows(Path("runs/small"), [{**header(trial), "status": "failed", "reason": "by hand"}])
-    write_rows(Path("runs/copy"), [fake_row(trial, 0.25)])
-    for configs in (["small.yaml", "copy.yaml"], ["copy.yaml", "small.yaml"]):
-        (line,) = kfeat("rows", *configs, "--format", "jsonl").stdout.splitlines()
-        assert json.loads(line)["status"] == "done"
-
-
 def test_a_merge_that_cannot_be_is_refused_before_anything_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,11 +210,3 @@ def test_where_takes_a_text_that_looks_like_a_number(small: Path) -> None:
     both = kfeat("rows", small, "--format", "jsonl", "--where", "host=['12345678', nine]")
     assert len(both.stdout.splitlines()) == 2
     assert "there are: 12345678, 12e45678" in kfeat("rows", small, "--where", "host=7").stderr
-
-
-def test_what_a_killed_publication_left_is_no_experiment(small: Path, tmp_path: Path) -> None:
-    shutil.copytree("runs/small", tmp_path / "published/small/.new-abc")
-    shutil.copytree("runs/small", tmp_path / "published/small", dirs_exist_ok=True)
-    merged = kfeat("rows", "merge", "published", "--into", "merged")
-    assert merged.exit_code == 0, merged.output
-    assert ".new-abc" not in merged.output

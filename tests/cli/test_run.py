@@ -16,7 +16,6 @@ from click.testing import CliRunner, Result
 
 from kfeat.cli import main
 from kfeat.experiments.store import ROWS, read_rows, write_rows
-from kfeat.experiments.trial import header
 from kfeat.render.files import FILES
 from tests.cells import fake_row, planned
 
@@ -124,13 +123,6 @@ def test_rows_are_complete_and_equal_whatever_ran_before(write: Write) -> None:
     assert not any(row["timed"] for row in b.values() if row["map"] is None)  # two at a time
 
 
-def test_force_runs_again(write: Write) -> None:
-    path = write()
-    assert kfeat("run", path, "--no-exact", "--repeats", "1").exit_code == 0
-    assert kfeat("run", path, "--no-exact", "--repeats", "1", "--force").exit_code == 0
-    assert [row["id"] for row in rows()][:2] == [row["id"] for row in rows()][2:]
-
-
 @pytest.mark.slow
 def test_retime_runs_again_what_was_not_timed(write: Write) -> None:
     path = write()
@@ -140,16 +132,6 @@ def test_retime_runs_again_what_was_not_timed(write: Write) -> None:
     assert again.exit_code == 0
     assert "4 trials, 0 done before, 4 to run" in again.stderr
     assert len(rows()) == 8
-
-
-@pytest.mark.slow
-def test_a_number_of_timed_runs_is_made_and_no_more(write: Write) -> None:
-    path = write()
-    assert kfeat("run", path, "--no-exact", "--jobs", "2", "-q").exit_code == 0
-    dry = kfeat("run", path, "--no-exact", "--dry-run", "--timed-runs", "1").stdout
-    assert [row["id"] for row in rows() if f"{row['id']}  to run" in dry] == [
-        row["id"] for row in rows() if row["repeat"] == 0
-    ]
 
 
 @pytest.mark.parametrize(
@@ -190,29 +172,6 @@ def test_a_trial_that_was_done_and_cannot_be_done_again_keeps_its_row(
     forced = kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", "--force", "--time-limit", "0.001s")
     assert "stopped" in forced.stderr
     assert [row["status"] for row in rows()].count("stopped") == 2
-
-
-def test_a_trial_that_was_stopped_later_keeps_its_row(write: Write, caplog: pytest.LogCaptureFixture) -> None:
-    path = write(**SLOW)
-    stopped = {"status": "stopped", "reason": "by hand", "threads": 1, "timed": False, "limit_s": 5.0}
-    write_rows(Path("runs/small"), [{**header(trial), **stopped} for trial in planned(path)])
-    before = Path("runs/small", ROWS).read_bytes()
-    for options, status in ((["--memory", "1M"], 1), (["--retime", "--time-limit", "0.001s"], 0)):
-        assert kfeat("run", path, "--maps", "tensor_sketch", "--no-exact", *options).exit_code == status
-        assert caplog.text.count("its earlier row, which is stopped, is kept") == 2
-        caplog.clear()
-        assert Path("runs/small", ROWS).read_bytes() == before
-    assert kfeat("run", path, "--maps", "tensor_sketch", "--no-exact").exit_code == 0
-    assert [row["status"] for row in rows()].count("done") == 2
-
-
-def test_a_trial_that_is_named_and_done_is_no_failure_for_another_repeat(write: Write) -> None:
-    path = write()
-    trials = planned(path)
-    first, second = (trial for trial in trials if trial.cell == trials[0].cell)
-    failed = {**header(second), "status": "failed", "reason": "by hand"}
-    write_rows(Path("runs/small"), [fake_row(first, 0.5), failed])
-    assert kfeat("run", path, "--only", first.id).exit_code == 0
 
 
 def test_published_rows_that_cannot_be_read_do_not_stop_a_run(
@@ -299,14 +258,6 @@ def test_debug_shows_the_traceback(write: Write) -> None:
     assert "nonesuch" in str(result.exception)
 
 
-def test_an_output_folder_that_cannot_be_written(write: Write) -> None:
-    path = write()
-    Path("file").write_text("")
-    result = kfeat("run", path, "--out", "file")
-    assert result.exit_code == 2
-    assert "Not a directory" in result.stderr
-
-
 def test_a_failing_solver_is_a_row_and_an_exit_status(write: Write) -> None:
     path = write()
     lines = "\n".join(f"{a % 7},{'ox' if a % 3 else 'ax'}" for a in range(600))
@@ -330,13 +281,6 @@ def test_a_failing_solver_is_a_row_and_an_exit_status(write: Write) -> None:
     table = Path("runs/small/table.md").read_text()
     assert f"- failed: Tensor Sketch: {why}" in table
     assert table.count("0/2") == 2
-
-
-def test_every_map_is_listed_with_its_kernels() -> None:
-    shown = kfeat("maps").stdout
-    assert "tensor_sketch\n  Tensor Sketch of the polynomial kernel" in shown
-    assert "kernels: gaussian, laplacian" in shown
-    assert "kernels: sum" in shown
 
 
 def test_help_is_there_for_every_command() -> None:
@@ -649,11 +593,6 @@ def test_plan_counts_the_configs_whose_data_can_be_had(write: Write) -> None:
     assert [row["id"] for row in rows()] == [trial.id]
 
 
-def test_configs_that_share_no_rows_share_no_trials(write: Write) -> None:
-    Path("copy.yaml").write_text(write().read_text())
-    assert "2 configs: 10 trials\n" in kfeat("plan", "small.yaml", "copy.yaml").output
-
-
 def test_configs_of_one_name_are_not_published_over_each_other(write: Write) -> None:
     for folder in ("a", "b"):
         Path(folder).mkdir()
@@ -689,15 +628,6 @@ def test_a_key_that_no_trial_has_is_refused_before_a_run(write: Write) -> None:
         assert told in refused.stderr
     path.write_text(text + numbers.replace("solver.Cc", "solver.eps"))  # a value that others may have
     assert kfeat("check", path).exit_code == 1
-
-
-def test_trials_on_data_of_one_name_are_told_apart(write: Write) -> None:
-    data = "[{name: quadric, n: 200, d: 3}, {name: quadric, n: 400, d: 3}]"
-    path = write(**{"dataset: digits": f"dataset: {data}", "{divide: 16}": "none"})
-    path.write_text(path.read_text().replace("n_train: 300, n_test: 200", "n_train: 100, n_test: 50"))
-    lines = kfeat("plan", path).stdout.splitlines()
-    assert len({line.split("  ", 1)[1] for line in lines if "to run" in line}) == 2 * 5
-    assert any("quadric n=400" in line for line in lines)
 
 
 def test_a_report_is_of_the_file_as_it_lies(write: Write) -> None:

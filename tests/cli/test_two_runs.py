@@ -3,7 +3,6 @@
 import logging
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +13,6 @@ from filelock import FileLock
 from kfeat.experiments import folder_lock
 from kfeat.experiments.folder_lock import LOCK
 from kfeat.experiments.store import ROWS, read_rows, write_rows
-from kfeat.render.files import FILES
 from tests.cells import fake_row, planned
 from tests.cli.test_run import kfeat
 
@@ -103,17 +101,3 @@ def test_a_config_that_changes_between_two_runs_keeps_the_rows_of_before(small: 
     small.write_text(text)
     assert "5 trials, 5 done before, 0 to run" in kfeat("run", small).stderr
     assert read_rows(Path("runs/small")) == before
-
-
-def test_a_report_drawn_before_the_clock_was_set_back_is_drawn_anew(small: Path) -> None:
-    save_all(small)
-    assert kfeat("run", small, "-q").exit_code == 0
-    figure = Path("runs/small/figure.svg")
-    drawn = figure.read_bytes()
-    tomorrow = time.time() + 86400
-    for name in FILES:
-        os.utime(Path("runs/small") / name, (tomorrow, tomorrow))
-    small.write_text(small.read_text() + "figure: {kind: methods, y: [error_rate]}\n")
-    assert kfeat("run", small, "-q").exit_code == 0
-    assert figure.read_bytes() != drawn
-    assert figure.stat().st_mtime < tomorrow

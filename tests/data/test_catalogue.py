@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from kfeat.data import clean, describe, fetch, list_datasets, path, verify
-from kfeat.data.cache import stamp_path, stamp_state, write_stamp
+from kfeat.data.cache import stamp_path, stamp_state
 from kfeat.data.catalogue import verify_file
 from kfeat.data.registry import RemoteFile, registry
-from kfeat.errors import ConfigError, DataError, KfeatError
+from kfeat.errors import DataError, KfeatError
 from tests.data.web import Web, toy
 
 
@@ -61,17 +61,6 @@ def test_life_of_a_dataset(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("enter")
-def test_verify_does_not_trust_stamps(tmp_path: Path) -> None:
-    fetch("toy", cache=tmp_path)
-    file = tmp_path / "toy" / "train"
-    stamp = (file.stat().st_mtime_ns, file.read_bytes())
-    file.write_bytes(stamp[1].replace(b"0.5", b"0.6"))
-    write_stamp(file, str(registry()["toy"].forms[0].files["train"].sha256), stamp_state(file))
-    with pytest.raises(DataError, match="expected content SHA-256"):
-        verify("toy", tmp_path)
-
-
-@pytest.mark.usefixtures("enter")
 def test_verify_finds_changed_arrays(tmp_path: Path) -> None:
     fetch("toy", cache=tmp_path)
     array = next(tmp_path.rglob("train.X*.npy"))
@@ -109,19 +98,6 @@ def test_clean_everything(tmp_path: Path) -> None:
     assert clean(cache=cache) > 0
     assert [item for item in cache.rglob("*") if item.is_file() and item.suffix != ".lock"] == []
     assert own.exists()
-
-
-def test_digits_are_always_there(tmp_path: Path) -> None:
-    status = verify("digits", tmp_path)
-    assert (status.fetched, status.parsed, status.verified) == (True, True, True)
-    with pytest.raises(DataError, match="comes with scikit-learn"):
-        path("digits", tmp_path)
-
-
-@pytest.mark.parametrize("act", [describe, fetch, verify, path, clean])
-def test_unknown_names(act: Any, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="did you mean 'adult'"):
-        act("adlut", cache=tmp_path)
 
 
 @pytest.mark.data

@@ -1,6 +1,5 @@
 """A dataset's fingerprint, on which published ids hang, and the folder of its arrays stay what they were."""
 
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -54,16 +53,6 @@ def test_arrays_of_earlier_versions_are_found_again(tmp_path: Path) -> None:
     assert folders == {"arrays-c71921e44472", "arrays-8f07b9baf9fa"}
 
 
-def test_words_are_encoded_once_for_both_parts(tmp_path: Path) -> None:
-    train, test = write(tmp_path, "1,b\n2,c\n", "train"), write(tmp_path, "3,c\n4,a\n", "test")
-    source = {"path": str(train), "test": str(test), "format": "csv", "header": False, "target": -1}
-    raw = load_raw({**source, "levels": {"1": ["a", "b", "c"]}}, cache=tmp_path / "cache")
-    assert raw.label_names == ("a", "b", "c")
-    assert [raw.parts[part].y.tolist() for part in ("train", "test")] == [[1, 2], [2, 0]]
-    assert raw.y.dtype == np.int64
-    assert raw.task == "classification"
-
-
 def test_fingerprint_does_not_depend_on_storage_but_on_every_number() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 3, (5000, 7)).astype(np.uint8), rng.integers(0, 2, 5000)
@@ -99,12 +88,3 @@ def test_blocks_are_the_rows_and_columns_asked_for(monkeypatch: pytest.MonkeyPat
         blocks = list(raw.blocks(np.array(rows), np.array([0, 3])))
         assert all(isinstance(block, csr_array) and block.shape[0] <= 3 for block in blocks)
         assert np.vstack([block.toarray() for block in blocks]).tolist() == X[rows][:, [0, 3]].tolist()
-
-
-def test_sparse_rows_are_taken_by_the_values_that_they_store() -> None:
-    d = 1 << 21
-    X = csr_array((np.ones(1000), np.arange(1000), np.arange(1001)), shape=(1000, d))
-    raw = Raw("wide", "regression", {"train": Part(X, np.arange(1000.0))})
-    everything = np.arange(1000), np.arange(d)
-    assert len(list(raw.blocks(*everything, dense=False))) == 1
-    assert len(list(islice(raw.blocks(*everything), 3))) == 3

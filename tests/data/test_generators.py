@@ -42,14 +42,6 @@ def test_a_linear_machine_learns_linear_labels(spec: Generator) -> None:
     assert LogisticRegression(C=1e6, max_iter=1000).fit(part.X, part.y).score(part.X, part.y) > 0.98
 
 
-def test_normal_points_have_mean_0_and_variance_1() -> None:
-    n, d = 2000, 10
-    X = generate(Normal(name="normal", n=n, d=d)).parts["train"].X
-    assert np.abs(X.mean(axis=0)).max() < 5 / np.sqrt(n)
-    # a squared norm has mean d and variance 2 d; that of points uniform in the unit ball is 1 at most
-    assert abs((X**2).sum(axis=1).mean() - d) < 5 * np.sqrt(2 * d / n)
-
-
 def test_a_quadric_needs_degree_two() -> None:
     part = generate(Quadric(name="quadric", n=4000, d=5, noise=0.0)).parts["train"]
     machine = LogisticRegression(C=1e6, max_iter=1000)

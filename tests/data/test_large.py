@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import PolynomialFeatures
 
-from kfeat.data import clean, fingerprint, load, load_raw
+from kfeat.data import fingerprint, load, load_raw
 from kfeat.data.large import LargeQuadric
 from kfeat.errors import ConfigError, DataError
 
@@ -42,13 +42,6 @@ def test_they_are_generated_once_and_mapped(tmp_path: Path, monkeypatch: pytest.
     assert again.verified
     assert mapped(again.parts["train"].X)
     assert [path.name for path in tmp_path.iterdir()] == ["generated"]
-
-
-def test_cleaning_the_cache_removes_them(tmp_path: Path) -> None:
-    load_raw(SPEC, cache=tmp_path)
-    assert clean("adult", cache=tmp_path) == 0
-    assert clean(cache=tmp_path) > 70_000 * 4 * 4
-    assert not list(tmp_path.rglob("*.npy"))
 
 
 def test_targets_mean_what_the_specification_says(tmp_path: Path) -> None:

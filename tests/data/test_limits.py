@@ -13,7 +13,6 @@ import pytest
 
 from kfeat.data import load
 from kfeat.data.download import ensure_file
-from kfeat.data.files import Limited, open_content
 from kfeat.data.registry import MARGIN, UNKNOWN, RemoteFile, registry
 from kfeat.errors import DataError, DownloadError, KfeatError
 from tests.data.test_archives import tgz, zipped
@@ -81,14 +80,6 @@ def test_bomb_of_arrays_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         load({"path": str(tmp_path / "bomb.npz")}, cache=tmp_path / "cache")
 
 
-def test_what_packs_well_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "zeros.gz"
-    path.write_bytes(gzip.compress(bytes(5_000_000)))
-    with open_content(path) as content:
-        assert len(content.read()) == 5_000_000
-        assert isinstance(content.raw, Limited)  # type: ignore[attr-defined]
-
-
 def special(folder: Path, kind: str) -> Path:
     path = folder / "special.csv"
     if kind == "pipe":
@@ -107,28 +98,6 @@ def test_pipes_and_devices_are_not_data(tmp_path: Path, kind: str, role: str) ->
     with pytest.raises(DataError, match=r"special\.csv: expected a file, got a pipe or a device"):
         load(source, cache=tmp_path / "cache")
     assert perf_counter() - start < 1
-
-
-@pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_pipes_and_devices_are_no_mirror(
-    web: Web, tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "mirror" / "toy").mkdir(parents=True)
-    special(tmp_path, kind).rename(tmp_path / "mirror" / "toy" / "file")
-    url = web.serve("/file", Answer(GOOD))
-    ensure_file(sized(url), tmp_path / "cache", str(tmp_path / "mirror"))
-    assert "toy/file: expected a file, got a pipe or a device" in caplog.text
-
-
-def test_mirror_with_a_file_that_is_too_long(
-    web: Web, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    place = tmp_path / "mirror" / "toy" / "file"
-    place.parent.mkdir(parents=True)
-    with place.open("wb") as file:
-        file.truncate(1 << 40)
-    ensure_file(sized(web.serve("/file", Answer(GOOD))), tmp_path / "cache", str(tmp_path / "mirror"))
-    assert "expected 16,797,216 bytes at most, got more" in caplog.text
 
 
 BAD = {
@@ -159,19 +128,6 @@ def test_bad_mirror_leaves_the_upstream(
     assert ensure_file(sized(url), tmp_path, web.url + "/mirror").read_bytes() == GOOD
     assert f"toy/file: taken from {url}, not from http://" in caplog.text
     assert "Traceback" not in caplog.text
-
-
-@pytest.mark.parametrize(
-    "mirror",
-    ["http://", "https://[::1", "http://\udcff/", "http://a b/", "ftp://x", "\0", "~nobody", "x" * 5000],
-    ids=range(8),  # a process that runs tests cannot send a lone surrogate as a test's name
-)
-def test_mirror_that_is_no_place(
-    web: Web, tmp_path: Path, mirror: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    url = web.serve("/file", Answer(GOOD))
-    assert ensure_file(sized(url), tmp_path, mirror).read_bytes() == GOOD
-    assert "not from" in caplog.text
 
 
 @pytest.mark.parametrize("secret", ["ge%2Fheim", "ge@heim", "ge/heim", "ge heim"])

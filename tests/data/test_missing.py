@@ -72,15 +72,6 @@ def test_labels_are_never_made_up(tmp_path: Path, caplog: pytest.LogCaptureFixtu
         loaded(tmp_path, "a,y\n1,\n2,\n", missing="mean")
 
 
-def test_of_several_most_frequent_values_the_least_is_taken(tmp_path: Path) -> None:
-    found = loaded(tmp_path, "a,w,y\n7,b,0\n4,a,1\n,,0\n", missing="most_frequent").coding
-    assert found is not None
-    assert found.matrix(pd.DataFrame({"a": [None], "w": [None]})).tolist() == [[4, 0]]
-    whole = loaded(tmp_path, "a,b,y\n1,2,0\n3,,1\n", missing="mean").coding
-    assert whole is not None
-    assert whole.matrix(pd.DataFrame({"a": [None], "b": [1]})).tolist() == [[2, 1]]  # no gap in training
-
-
 def test_only_training_rows_are_learnt_from(tmp_path: Path) -> None:
     cut = loaded(tmp_path, "a,y\n1,0\n,1\n3,0\n100,1\n,0\n", missing="mean", n_train=3)
     assert cut.parts["train"].X.tolist() == [[1], [2], [3]]
@@ -101,17 +92,6 @@ def test_a_column_of_gaps_alone_is_refused_or_dropped(tmp_path: Path) -> None:
         loaded(tmp_path, text, missing="mean")
     assert loaded(tmp_path, text, drop=["b"]).parts["train"].X.tolist() == [[1], [2]]
     assert loaded(tmp_path, text, drop=[1]).parts["train"].X.tolist() == [[1], [2]]
-
-
-@pytest.mark.parametrize("missing", ["drop", "mean"])
-def test_short_lines_are_not_taken_for_missing_cells(tmp_path: Path, missing: str) -> None:
-    with pytest.raises(DataError, match="line 3: expected 3 columns, got 2"):
-        loaded(tmp_path, "y,a,b\n0,1,2\n1,3\n0,1,\n", missing=missing)
-
-
-def test_true_and_false_with_gaps_stay_numbers(tmp_path: Path) -> None:
-    raw = loaded(tmp_path, "a,y\nTrue,0\nFalse,1\n,1\nTrue,0\n", missing="most_frequent")
-    assert raw.parts["train"].X.tolist() == [[1], [0], [1], [1]]
 
 
 def test_labels_beside_are_dropped_with_their_rows(tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
 """Paths that cannot be, folders that cannot be used, numbers that mean nothing: each is a sentence."""
 
-import logging
 import math
 import os
-import pwd
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,6 @@ from typing import Any
 import pytest
 
 from kfeat.data import clean, describe, fetch, fingerprint, list_datasets, load, path, verify
-from kfeat.data.cache import cache_folder
 from kfeat.errors import DataError, KfeatError
 
 SPEC = {"name": "dense", "n": 40, "d": 3}
@@ -43,32 +40,6 @@ def test_paths_that_cannot_be(tmp_path: Path, kind: str, role: str) -> None:
         assert fingerprint(source, tmp_path / "cache") is None
     except KfeatError as error:
         str(error).encode()
-
-
-def test_long_names_that_can_be(tmp_path: Path) -> None:
-    path = tmp_path / ("x" * 240 + ".csv")
-    path.write_text("a,y\n1,0\n2,1\n")
-    data = load({"path": str(path), "target": "y"}, {"split": "all"}, cache=tmp_path / "cache")
-    assert data.name == path.name
-
-
-def test_no_home_and_no_cache_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(uid: int) -> Any:
-        raise KeyError(uid)
-
-    monkeypatch.setattr(pwd, "getpwuid", unknown)
-    for name in ("HOME", "KFEAT_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    with pytest.raises(DataError, match=r"home directory.*; set KFEAT_CACHE to a folder"):
-        cache_folder()
-
-
-def test_working_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "gone").mkdir()
-    monkeypatch.chdir(tmp_path / "gone")
-    (tmp_path / "gone").rmdir()
-    with pytest.raises(DataError, match=r"'my\.csv' cannot be used as a path"):
-        load({"path": "my.csv", "target": "y"}, cache=tmp_path / "cache")
 
 
 def bad_cache(folder: Path, kind: str) -> Path:
@@ -148,15 +119,6 @@ def test_numbers_without_meaning_in_a_protocol(protocol: Any, message: str) -> N
 def test_numbers_without_meaning_in_a_source(source: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(KfeatError, match=message):
         load(source, cache=tmp_path)
-
-
-def test_own_data_are_said_to_be_unverified_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = tmp_path / "good.csv"
-    path.write_text("a,y\n1,0\n2,1\n")
-    caplog.set_level(logging.INFO, "kfeat")
-    for repeat in range(3):
-        load({"path": str(path), "target": "y"}, {"split": "all"}, cache=tmp_path, random_state=repeat)
-    assert caplog.text.count("good.csv is unverified") == 1
 
 
 @pytest.mark.parametrize(

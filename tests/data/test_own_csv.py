@@ -120,21 +120,6 @@ def test_headers_with_some_numbers_are_headers(tmp_path: Path, names: str) -> No
     assert loaded(tmp_path, f"{names}\n{row}\n{row}\n").n_features == len(names.split(",")) - 1
 
 
-def test_a_word_above_numbers_is_a_name_whatever_comes_again_below(tmp_path: Path) -> None:
-    text = "area,2010,2020,region,y\n1,2,3,b,y\n4,5,6,y,x\n"  # y names a column, and is a word of two
-    assert loaded(tmp_path, text, categorical="one_hot").columns == ("area", "2010", "2020", "region")
-
-
-def test_codes_beside_numbers_are_words_and_a_few_strays_mistakes(tmp_path: Path) -> None:
-    cells = [*(str(i) for i in range(60)), *(f"V{i}" for i in range(30))]
-    text = "a,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells))
-    assert loaded(tmp_path, text, categorical="one_hot").n_features == 90
-    text = "a,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells[:62]))
-    told = r"row 61, column a: expected numbers, got 'V0' \(60 of 62 rows are numbers\); .* `drop: \[a\]`"
-    with pytest.raises(DataError, match=told):
-        loaded(tmp_path, text, categorical="one_hot")
-
-
 def test_what_is_said_at_each_load(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     test = str(write(tmp_path, "a,y\n1,2\n2,0\n", "test.csv"))
     for _ in range(2):
@@ -149,21 +134,6 @@ def test_what_is_said_at_each_load(tmp_path: Path, caplog: pytest.LogCaptureFixt
     text = ",a,y\n0,5,0\n1,6,1\n"
     for drop in (["Unnamed: 0"], [0]):
         assert rows(loaded(tmp_path, text, name="other.csv", drop=drop)) == [[5], [6]]
-
-
-def test_lines_are_parted_as_pandas_parts_them(tmp_path: Path) -> None:
-    raw = loaded(tmp_path, 'a b y\n1 2 "x"z\n2 NA w\n', delimiter="whitespace", missing="mean")
-    assert raw.label_names == ("w", "xz")
-    labels = str(write(tmp_path, 'x\n""\n\ny\n', "labels.csv"))
-    with pytest.raises(DataError, match=r"row 2, column labels: .* got a missing value"):
-        loaded(tmp_path, "a,b\n1,2\n3,4\n5,6\n", target=None, labels=labels)
-
-
-def test_columns_that_are_dropped_may_hold_anything(tmp_path: Path) -> None:
-    text = ",a,when,y\nAnn,1,2020-01-01,0\n,2,,1\n"
-    assert rows(loaded(tmp_path, text, drop=[0, "when"])) == [[1], [2]]
-    with pytest.raises(DataError, match=r"row 3, column a: "):
-        loaded(tmp_path, text + ",,,0\n", drop=["Unnamed: 0", "when"])
 
 
 @pytest.mark.parametrize("kind", ["npz", "mat"])

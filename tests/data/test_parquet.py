@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kfeat.data import FileSource, Reading, load_raw, read_rows
-from kfeat.data.inspection import inspect
+from kfeat.data import Reading, load_raw, read_rows
 from kfeat.errors import DataError
 
 FRAME = pd.DataFrame(
@@ -64,16 +63,3 @@ def test_missing_pyarrow_is_a_sentence(tmp_path: Path, monkeypatch: pytest.Monke
     path.write_bytes(b"PAR1")
     with pytest.raises(DataError, match=r"pyarrow, which is not installed; `pip install pyarrow`"):
         load_raw({"path": str(path), **OPTIONS}, cache=tmp_path / "cache")
-
-
-@pytest.mark.parametrize("nested", [[[1], [2, 3], []], [None, [2, 3], [1]], [{"x": 1}, None, {"x": 2}]])
-def test_a_column_of_lists_is_named_or_dropped(tmp_path: Path, nested: list[object]) -> None:
-    path = saved(tmp_path, pd.DataFrame({"a": [1, 2, 3], "more": nested, "y": [0, 1, 0]}))
-    source = {"path": str(path), "target": "y", "missing": "mean"}
-    with pytest.raises(DataError, match=r"toy\.parquet: column more: .*; leave the column .*`drop: \[more\]"):
-        load_raw(source, cache=tmp_path)
-    with pytest.raises(DataError, match=r"column more: expected numbers or words, got"):
-        inspect(FileSource(path=str(path), target="y"), tmp_path)
-    whole = FileSource(path=str(path), target="y", drop=["more"])
-    assert inspect(whole, tmp_path).problem is None
-    assert load_raw(whole, cache=tmp_path).parts["train"].X.tolist() == [[1], [2], [3]]

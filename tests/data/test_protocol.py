@@ -55,11 +55,6 @@ def test_sparse_is_dense(scale: Any) -> None:
     assert_allclose(dense(with_sparse.X_test), with_dense.X_test, atol=1e-12)
 
 
-@pytest.mark.parametrize("scale", ["none", "unit_rows", "global_norm", {"divide": 2}], ids=str)
-def test_steps_that_keep_zeros_keep_sparsity(scale: Any) -> None:
-    assert isinstance(prepare(raw(csr_array(X)), protocol(scale=scale), 0).X_train, csr_array)
-
-
 @pytest.mark.parametrize("scale", SCALINGS, ids=str)
 @pytest.mark.parametrize("constant", ["keep", "drop"])
 @pytest.mark.parametrize("sparse", [False, True])
@@ -89,22 +84,6 @@ def test_scalings_by_their_formulas() -> None:
     for scale, numbers in expected.items():
         data = prepare(raw(), protocol(scale=scale), 0)
         assert_allclose(np.vstack([data.X_train, data.X_test]), numbers, atol=1e-12, err_msg=scale)
-
-
-def test_chain_learns_each_step_after_the_one_before() -> None:
-    data = prepare(raw(), protocol(scale=["zscore", "global_norm"]), 0)
-    assert_allclose(np.linalg.norm(data.X_train, axis=1).max(), 1)
-    assert_allclose(data.X_train.mean(axis=0), 0, atol=1e-12)
-
-
-@pytest.mark.parametrize("scale", SCALINGS, ids=str)
-def test_blocks_do_not_change_numbers(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = prepare(raw(), protocol(scale=scale), 0)
-    monkeypatch.setattr("kfeat.data.dataset.BLOCK_VALUES", 40)
-    assert_allclose(prepare(raw(), protocol(scale=scale), 0).X_train, whole.X_train, atol=1e-12)
-    assert_allclose(
-        dense(prepare(raw(csr_array(X)), protocol(scale=scale), 0).X_train), whole.X_train, atol=1e-12
-    )
 
 
 @pytest.mark.parametrize("scale", SCALINGS, ids=str)
@@ -190,11 +169,6 @@ def test_the_rows_to_train_of_one_seed_are_those_tested_by_all_and_left_out_by_s
     assert sorted(on_others[0] + on_others[1]) == list(range(90))
 
 
-def test_official_rows_are_the_files() -> None:
-    train, test = rows_of(prepare(raw(NUMBERED), protocol(), 0))
-    assert (train, test) == (list(range(60)), list(range(60, 90)))
-
-
 def test_labels_follow_their_rows() -> None:
     for split in [
         {"kind": "fraction", "train": 0.5},
@@ -251,24 +225,6 @@ def test_a_split_of_the_train_file_never_sees_the_test_file() -> None:
         assert alone == rows_of(prepare(without_test_file, protocol(split=split), 3)), split
         assert max(both[0] + both[1]) >= 60 > max(alone[0] + alone[1]), split
         assert sorted({*alone[0], *alone[1]}) == list(range(60)), split
-
-
-def test_a_split_of_the_train_file_asks_for_no_more_rows_than_it_has() -> None:
-    split = {"kind": "sample", "n_train": 61, "file": "train"}
-    with pytest.raises(DataError, match="expected 61 training rows, got 60"):
-        prepare(raw(), protocol(split=split), 0)
-    with pytest.raises(ValidationError, match="'train'"):
-        protocol(split={"kind": "k_fold", "file": "test"})
-    with pytest.raises(ValidationError, match="file"):
-        protocol(split={"kind": "official", "file": "train"})
-
-
-def test_smaller_caps_take_subsets() -> None:
-    small, large = (
-        rows_of(prepare(raw(NUMBERED), protocol(split={"kind": "official", "max_train": n}), 0))[0]
-        for n in (10, 20)
-    )
-    assert set(small) < set(large)
 
 
 def test_binarisation() -> None:

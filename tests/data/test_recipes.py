@@ -10,7 +10,6 @@ from kfeat.data import recipes
 from kfeat.data.dataset import Part, Raw
 from kfeat.data.loading import load_raw, parse_form
 from kfeat.data.registry import entry
-from kfeat.data.splits import shuffled
 
 
 def toy_mnist() -> Raw:
@@ -51,20 +50,6 @@ def test_real_features_are_pixels_and_products() -> None:
     assert all(column.tobytes() in products for column in features[:, recipes.N_PIXELS :].T)
 
 
-def test_probes_are_permuted_each_on_its_own() -> None:
-    rng = np.random.default_rng(0)
-    real = rng.integers(0, 999, (500, 4)).astype(np.int16)
-    fake = recipes.probes(real, rng)
-    assert_array_equal(np.sort(fake, axis=0), np.sort(real, axis=0))
-    assert np.abs(np.corrcoef(np.hstack([real, fake]).T)[:4, 4:]).max() < 0.2
-
-
-def test_shuffled_is_a_permutation_that_stays() -> None:
-    rng = np.random.default_rng(0)
-    assert shuffled(rng, 8).tolist() == [3, 2, 1, 6, 0, 7, 4, 5]
-    assert sorted(shuffled(rng, 1000).tolist()) == list(range(1000))
-
-
 def test_covertype_is_scaled_as_libsvm_does() -> None:
     part = Part(np.array([[1.0, 0], [2, 1], [4, 0]]), np.array([1, 2, 7]))
     uci = Raw("covertype_uci", "classification", {"train": part})
@@ -83,6 +68,7 @@ def test_covertype_is_the_same_from_both_forms(mirror: str, real_cache: Path) ->
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_stand_in_for_gisette_is_learnable_and_about_as_sparse(mirror: str, real_cache: Path) -> None:
     raw = load_raw("gisette_mnist", mirror=mirror, cache=real_cache, offline=True)
     train, test = raw.parts["train"], raw.parts["test"]

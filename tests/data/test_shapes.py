@@ -50,14 +50,6 @@ def test_rows_columns_and_stored_values_are_those_of_the_data(
     assert shape.stored == pytest.approx(1.0 if scale == "zscore" else 2 / 40)
 
 
-def test_nothing_is_known_of_files_that_were_not_read_yet(source: FileSource) -> None:
-    assert shape_of(source, Protocol()) is None
-    load(source)
-    assert shape_of(source, Protocol()) is not None
-    Path(source.path).write_text("1 1:1\n-1 2:1\n")
-    assert shape_of(source, Protocol()) is None  # they are others now
-
-
 def test_the_registry_and_generators_say_it_without_any_file() -> None:
     mnist = shape_of("mnist", Protocol())
     assert mnist is not None
@@ -70,11 +62,6 @@ def test_the_registry_and_generators_say_it_without_any_file() -> None:
     drawn = Normal(name="normal", n=50, d=3)
     protocol = Protocol.model_validate({"split": "all"})
     assert shape_of(drawn, protocol) == Shape(50, 50, 3, generated=150)
-
-
-def test_a_split_that_asks_for_too_many_rows_counts_as_it_asks() -> None:
-    split = Protocol.model_validate({"split": {"kind": "sample", "n_train": 500, "n_test": 3}}).split
-    assert split_sizes(split, 100, 0) == (500, 3)
 
 
 def test_a_split_in_order_takes_what_it_says_and_the_rest() -> None:

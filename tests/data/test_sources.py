@@ -10,7 +10,6 @@ from numpy.testing import assert_array_equal
 from pydantic import TypeAdapter
 
 from kfeat.data import FileSource, Protocol, Source, fingerprint, load
-from kfeat.data.loading import load_raw
 from kfeat.errors import ConfigError, DataError
 from tests.data.files import write
 
@@ -34,13 +33,6 @@ def test_own_train_and_test_files(tmp_path: Path) -> None:
     data = load(source, cache=tmp_path / "cache")
     assert data.X_train.shape == (2, 3)
     assert data.X_test.shape == (1, 3)
-
-
-def test_own_regression(tmp_path: Path) -> None:
-    path = write(tmp_path, CSV, "my.csv")
-    assert load({"path": str(path), "target": "b"}, HALF, cache=tmp_path).task == "regression"
-    given = {"path": str(path), "target": "y", "task": "regression"}
-    assert load(given, HALF, cache=tmp_path).y_train.dtype == np.float64
 
 
 def test_own_files_are_parsed_once_and_again_when_they_change(tmp_path: Path) -> None:
@@ -84,19 +76,6 @@ def test_words_as_labels_keep_their_names(tmp_path: Path) -> None:
     assert_array_equal(signs.y_train, np.where(data.y_train == 0, 1, -1))
 
 
-def test_missing_own_file_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
-        load({"path": str(tmp_path / "none.csv"), "target": "y"}, cache=tmp_path / "cache")
-    assert not (tmp_path / "cache").exists()
-
-
-def test_unreadable_own_file_leaves_no_arrays(tmp_path: Path) -> None:
-    path = write(tmp_path, CSV + "1,2\n", "my.csv")
-    with pytest.raises(DataError, match="line 42: expected 3 columns, got 2"):
-        load({"path": str(path), "target": "y"}, cache=tmp_path / "cache")
-    assert not [item for item in (tmp_path / "cache").rglob("*") if item.is_file() and item.suffix != ".lock"]
-
-
 def test_cache_that_cannot_be_written(tmp_path: Path) -> None:
     path = write(tmp_path, CSV, "my.csv")
     with pytest.raises(DataError, match="KFEAT_CACHE"):
@@ -114,24 +93,6 @@ def test_generated_data_is_the_same_for_the_same_specification(name: str) -> Non
     others = [{**spec, "seed": 1}, {**spec, "n": 201}, {**spec, "d": 7}]
     assert len({fingerprint(other) for other in others} | {first.fingerprint}) == 4
     assert not np.array_equal(load({**spec, "seed": 1}, HALF).X_train, first.X_train)
-
-
-def test_unit_ball_is_uniform() -> None:
-    d, n = 5, 20_000
-    X = load_raw({"name": "unit_ball", "n": n, "d": d}).parts["train"].X
-    radius = np.linalg.norm(X, axis=1)
-    assert radius.max() <= 1
-    # r^d is uniform on [0, 1], its mean 1/2 +- 1 / sqrt(12 n); 5 deviations happen once in 1.7 million
-    assert abs((radius**d).mean() - 0.5) < 5 / np.sqrt(12 * n)
-    assert abs((radius ** (d - 1)).mean() - 0.5) > 5 / np.sqrt(12 * n)  # the test can fail
-    # each coordinate of a uniform direction has mean 0 and variance 1 / d
-    directions = X / radius[:, None]
-    assert np.abs(directions.mean(axis=0)).max() < 5 / np.sqrt(d * n)
-
-
-def test_dense_has_no_zeros() -> None:
-    X = load_raw({"name": "dense", "n": 50, "d": 30}).parts["train"].X
-    assert ((X > 0) & (X < 1)).all()
 
 
 @pytest.mark.parametrize(

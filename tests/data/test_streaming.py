@@ -97,29 +97,6 @@ def test_without_a_header_columns_are_known_by_place(tmp_path: Path, target: int
         rows_of(write(tmp_path, "1,x,1,1\n", "new.csv"), options, coding)
 
 
-def test_without_a_header_a_dropped_column_keeps_its_place(tmp_path: Path) -> None:
-    options = {"header": False, "target": 1, "drop": [0]}
-    coding = learnt(tmp_path, "9,5,1\n8,6,2\n", **options)
-    for text in ("9,5,1\n8,6,2\n", "9,1\n8,2\n", "1\n2\n"):  # whole, without the target, features alone
-        (rows,) = rows_of(write(tmp_path, text, "new.csv"), options, coding)
-        assert rows.X.tolist() == [[1], [2]]
-
-
-def test_names_in_the_config_serve_a_file_without_the_target(tmp_path: Path) -> None:
-    options = {"columns": ["y", "a", "b"], "target": "y"}
-    coding = learnt(tmp_path, "5,1,2\n6,3,4\n", **options)
-    (rows,) = rows_of(write(tmp_path, "1,2\n3,4\n", "new.csv"), options, coding)
-    assert (rows.X.tolist(), rows.y) == ([[1, 2], [3, 4]], None)
-
-
-def test_words_that_look_like_numbers_in_one_block_stay_words(tmp_path: Path) -> None:
-    options = {"target": "y", "categorical": "ordinal"}
-    text = "a,y\n" + "01,no\n" * 3 + "2.50,no\n" * 3 + "x,yes\n" * 3
-    coding = learnt(tmp_path, text, **options)
-    blocks = rows_of(tmp_path / "train.csv", options, coding, size=3)
-    assert joined(blocks).ravel().tolist() == [0] * 3 + [1] * 3 + [2] * 3
-
-
 def test_svmlight_without_labels(tmp_path: Path) -> None:
     coding = learnt(tmp_path, "1 1:5 3:2\n-1 2:1 4:1\n1 1:1\n", name="train.svm")
     (rows,) = rows_of(write(tmp_path, "1:5 # x\n2:7\n", "new.svm"), {}, coding)
@@ -199,12 +176,3 @@ def test_blocks_are_read_as_they_are_asked_for(
     assert next(blocks).X.shape == (1000, 2)  # the file as a whole cannot be read
     with pytest.raises(DataError, match=message):
         list(blocks)
-
-
-def test_lines_without_labels_may_be_rows_of_zeros(tmp_path: Path) -> None:
-    coding = learnt(tmp_path, "1 1:1 2:2\n-1 2:3\n", "train.svm")
-    path = write(tmp_path, "\n1:5\n\n# a comment\n2:7\n\n\n", "new.svm")
-    found = rows_of(path, {}, coding, 3)
-    assert np.vstack([dense(rows.X) for rows in found]).tolist() == [[0, 0], [5, 0], [0, 0], [0, 7]]
-    labelled = write(tmp_path, "1 1:5\n\n-1 2:7\n", "labelled.svm")
-    assert sum(rows.X.shape[0] for rows in rows_of(labelled, {}, coding)) == 2

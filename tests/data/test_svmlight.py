@@ -26,10 +26,7 @@ def test_numbers_come_out(tmp_path: Path) -> None:
 
 
 def test_train_and_test_are_equally_wide_and_sparse_stays_sparse(tmp_path: Path) -> None:
-    files = {
-        "train": write(tmp_path, "1 1:1\n2 3:1\n", "a"),
-        "test": write(tmp_path, "1 40:2\n", "b"),
-    }
+    files = {"train": write(tmp_path, "1 1:1\n2 3:1\n", "a"), "test": write(tmp_path, "1 40:2\n", "b")}
     parts = read_files(files, READING).parts
     assert parts["train"].X.shape == (2, 40)
     assert parts["test"].X.shape == (1, 40)
@@ -86,21 +83,6 @@ def test_parts_are_stored_alike(tmp_path: Path) -> None:
     parts = read_files(files, READING).parts
     assert isinstance(parts["train"].X, np.ndarray)
     assert isinstance(parts["test"].X, np.ndarray)
-
-
-def test_sparse_indices_are_short(tmp_path: Path) -> None:
-    X = read_files({"train": write(tmp_path, "1 1:1 500:1\n")}, READING).parts["train"].X
-    assert X.indices.dtype == X.indptr.dtype == np.int32
-
-
-def test_folder_instead_of_a_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="expected a file, got a folder"):
-        read_files({"train": tmp_path}, READING)
-
-
-def test_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="no such file"):
-        read_files({"train": tmp_path / "none"}, READING)
 
 
 def test_absurd_indices_are_refused_at_once(tmp_path: Path) -> None:

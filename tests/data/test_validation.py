@@ -35,17 +35,6 @@ def test_the_rows_are_a_share_of_the_training_rows_of_the_other_split(of: object
     assert split_sizes(split(share=0.2, of=of).split, 60, 40) == (len(seen), len(held_out))
 
 
-def test_the_cut_is_drawn_by_its_seed_or_anew_for_each_repeat() -> None:
-    fixed, free = split(seed=1), split()
-    assert not fixed.random
-    assert free.random
-    assert split(seed=1, of={"kind": "fraction", "train": 0.5}).random
-    one, two = (split_indices(fixed.split, RAW, k)[1].tolist() for k in (0, 1))
-    assert one == two
-    one, two = (split_indices(free.split, RAW, k)[1].tolist() for k in (0, 1))
-    assert one != two
-
-
 def test_what_is_learnt_is_learnt_without_the_rows_held_out() -> None:
     protocol = Protocol.model_validate({"scale": "minmax", "split": {"kind": "validation", "seed": 0}})
     data = prepare(RAW, protocol, 0)

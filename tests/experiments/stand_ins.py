@@ -104,10 +104,7 @@ def stand_ins(write: Callable[..., Path], *measures: Any) -> list[Trial]:
     trial = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})[0]
     return [
         replace(
-            trial,
-            solver=None,
-            repeat=repeat,
-            measure=Component("map_time", type(measure), {}, vars(measure)),
+            trial, solver=None, repeat=repeat, measure=Component("map_time", type(measure), {}, vars(measure))
         )
         for repeat, measure in enumerate(measures)
     ]

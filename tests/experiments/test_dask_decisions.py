@@ -1,8 +1,6 @@
 """What the Dask engine decides by itself, without any process."""
 
-import os
 import pickle
-import socket
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,7 +14,6 @@ from click.testing import CliRunner
 
 pytest.importorskip("distributed", reason="the Dask engine needs the package distributed")
 
-import dask
 from distributed import KilledWorker
 from distributed.protocol.pickle import dumps as dask_dumps
 
@@ -24,7 +21,7 @@ from kfeat.cli import main
 from kfeat.cli.progress import Quiet
 from kfeat.errors import DataError, EngineError
 from kfeat.experiments.dask_engine import Dask, _Call, checked, free_worker
-from kfeat.experiments.dask_worker import TRIM, TRIM_OF_DASK, Children
+from kfeat.experiments.dask_worker import Children
 from kfeat.experiments.engine import opened_engine
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import check_row
@@ -56,10 +53,6 @@ def test_a_trial_goes_where_there_is_room_and_no_worker_was_lost_under_it(
     taken: list[str], avoided: list[str], exclusive: bool, place: str | None
 ) -> None:
     assert free_worker({A1: 1, A2: 1, B1: 2}, taken, avoided, exclusive) == place
-
-
-def test_no_worker_no_place() -> None:
-    assert free_worker({}, [], [], False) is None
 
 
 class Future:
@@ -270,18 +263,6 @@ def test_where_no_scheduler_answers_a_sentence_says_so(address: str, monkeypatch
     assert "is not a Dask scheduler" not in str(refused.value)
 
 
-def test_what_listens_and_never_greets_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the scheduler's own dashboard, whose address stands below that of the scheduler."""
-    monkeypatch.setattr("kfeat.experiments.dask_client.ANSWER_SECONDS", 0.2)
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
-        with (
-            pytest.raises(EngineError, match="is not a Dask scheduler; its dashboard has another port"),
-            opened_engine("dask", 1, address, False, WorkerOptions()),
-        ):
-            pass
-
-
 @pytest.mark.parametrize(
     ("options", "advice"),
     [
@@ -322,16 +303,3 @@ def test_a_worker_hands_a_trial_on_without_its_libraries(trials: list[Trial], tm
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert told.stdout == f"children key bytes False\n{trials[0].id}\n"
-
-
-def test_children_have_memory_as_anywhere_else_unless_someone_wished_otherwise(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    shipped = next(one["distributed"]["nanny"] for one in dask.config.defaults if "distributed" in one)
-    assert str(shipped["pre-spawn-environ"][TRIM]) == TRIM_OF_DASK
-    for value, left in ((TRIM_OF_DASK, None), ("12345", "12345"), (None, None)):
-        monkeypatch.delenv(TRIM, raising=False)
-        if value:
-            monkeypatch.setenv(TRIM, value)
-        Children(WorkerOptions(), here=True).setup(None)
-        assert os.environ.get(TRIM) == left

@@ -110,28 +110,3 @@ def test_another_cell_of_its_kind_takes_its_formula_by_their_ratio() -> None:
     assert four == pytest.approx(one * formula(four_times) / formula(EXACT))
     unlike = Past([row("a", map={"name": "nystrom", "version": 3})])
     assert unlike.seconds("other", EXACT) == formula(EXACT)
-
-
-def test_one_that_was_stopped_takes_its_limit_at_least() -> None:
-    past = Past([row("a", "stopped", limit_s=3600.0)])
-    assert past.seconds("c", EXACT) == 3600.0
-    assert past.seconds("c", None) == 3600.0
-    assert past.seconds("other", None) is None
-
-
-CHANGED: list[dict[str, Any]] = [
-    {"map": {"name": "tensor_sketch", "version": 9, "n_components": "many"}},
-    {"map": {"name": "tensor_sketch", "version": 9, "n_components": -5}},
-    {"map": {"name": "tensor_sketch", "version": 9, "n_components": 10**400}},
-    {"map": {"name": "stacked", "version": 9, "maps": 3}},
-    {"n_train": None},
-]
-
-
-@pytest.mark.parametrize("changed", CHANGED)
-def test_a_row_of_another_version_tells_of_its_own_cell_alone(changed: dict[str, Any]) -> None:
-    past = Past([row("a", seconds={"train": {"cpu": 7.0, "wall": 9.0}}, **changed)])
-    assert past.seconds("c", None) == 7.0
-    expected = past.seconds("other", EXACT)
-    assert expected is not None
-    assert 0 < expected < 3600

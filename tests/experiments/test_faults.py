@@ -7,9 +7,7 @@ config that changes between two (tests/cli/test_two_runs.py).
 
 import errno
 import os
-import time
 from collections.abc import Callable
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -114,14 +112,3 @@ def test_a_map_that_raises_or_gives_no_numbers_is_a_failed_row(
     check_row(made)
     assert made["status"] == "failed"
     assert words in made["reason"]
-
-
-def test_a_clock_that_is_set_back_changes_no_seconds(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    trial, days = planned(write())[0], count()
-    monkeypatch.setattr(time, "time", lambda: 1e9 - 86400.0 * next(days))
-    monkeypatch.setattr(time, "time_ns", lambda: int(1e18) - 86400 * 10**9 * next(days))
-    made = run_trial(trial, **HOW)
-    assert made["status"] == "done"
-    seconds = [value for phase in made["seconds"].values() for value in phase.values()]
-    assert all(0 <= value < 60 for value in seconds)
-    assert sum(seconds) > 0

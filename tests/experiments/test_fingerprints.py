@@ -63,21 +63,3 @@ def test_what_nobody_pinned_is_what_its_latest_row_names(
     )  # of several contents the file tells which
     assert contents(write(), "{path: my.csv}", again, mine) == {"mine"}
     assert "my.csv: its rows come from 2 different versions of the data, and the file itself" in caplog.text
-
-
-def test_a_cache_that_cannot_be_read_leaves_it_to_the_rows(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("KFEAT_CACHE", str(tmp_path / "file"))
-    own = load_experiment(write(), ["dataset={path: my.csv}"])
-    source = header(plan_from_rows(own, [])[0])["source"]
-    mine = row("1", dataset="my.csv", source=source, fingerprint="mine")
-    assert contents(write(), "{path: my.csv}", mine) == {"mine"}
-
-
-def test_data_that_nobody_knows_have_trials_of_their_own_and_no_hash(write: Write) -> None:
-    experiment = load_experiment(write(), ["dataset=[gisette, {path: a/my.csv}, {path: b/my.csv}]"])
-    trials = plan_from_rows(experiment, [])
-    assert {trial.fingerprint for trial in trials} == {None}
-    assert len({trial.id for trial in trials}) == 3 * len(plan_from_rows(load_experiment(write()), []))

@@ -36,34 +36,12 @@ def maclaurin(kernel: Any, D: int = 500, **parameters: Any) -> RandomMaclaurin:
     return RandomMaclaurin(kernel, D, random_state=0, **parameters)
 
 
-def test_the_points_are_on_the_ball_and_its_corners() -> None:
-    x = points(X, 3.0)
-    assert np.abs(x).sum(axis=1).max() == pytest.approx(3)
-    np.testing.assert_array_equal(x[-2:], 3 * np.eye(2))
-    with pytest.raises(ParameterError, match="all sampled rows are zero"):
-        points(np.zeros((4, 2)), 1.0)
-
-
 @pytest.mark.parametrize(("base", "printed"), [(1.25, 4.0), (2.0, 1.0), (3.0, 0.5)])
 def test_a_kernel_of_one_term_attains_lemma_4_and_misses_what_is_printed_by_base_minus_1(
     base: float, printed: float
 ) -> None:
     reached = {form: of(maclaurin(SQUARE, base=base), "lemma_4", printed=form)["reached"] for form in (0, 1)}
     assert reached == {0: pytest.approx(1), 1: pytest.approx(printed)}
-
-
-def test_the_gradient_of_the_kernel_is_r_times_what_lemma_6_prints() -> None:
-    for radius in (0.5, 3.0):
-        printed = of(maclaurin(SQUARE), "lemma_6", radius=radius)
-        assert printed["reached"] == pytest.approx(radius, rel=1e-4)
-        assert of(maclaurin(SQUARE), "lemma_6", radius=radius, printed=False)["reached"] == pytest.approx(1)
-
-
-def test_a_kernel_of_one_term_attains_lemma_7_at_a_corner() -> None:
-    """At R e_1 both factors are R and their gradients have norm sqrt(d): parallel in half of the features."""
-    found = of(maclaurin(SQUARE, base=1.5), "lemma_7", radius=2.0, printed=False)
-    assert found["reached"] == pytest.approx(1, rel=1e-4)
-    assert of(maclaurin(SQUARE, base=1.5), "lemma_7", radius=2.0)["reached"] == pytest.approx(2, rel=1e-4)
 
 
 def test_what_theorem_8_promises_is_kept_but_not_with_a_bias() -> None:

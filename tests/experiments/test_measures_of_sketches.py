@@ -12,7 +12,7 @@ from kfeat.experiments.measures.estimate_moments import EstimateMoments
 from kfeat.experiments.measures.map_size import MapSize
 from kfeat.experiments.measures.pairs import partners, with_parameters
 from kfeat.kernels import Gaussian, Linear, Polynomial
-from kfeat.maps import FeatureMap, Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
+from kfeat.maps import FeatureMap, Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
 
 POINTS = np.random.default_rng(0).random((40, 20))
 X = POINTS / np.linalg.norm(POINTS, axis=1, keepdims=True)
@@ -62,7 +62,7 @@ def of(
     return measure.of(feature_map, X, lambda phase: nullcontext(), 0)
 
 
-def moments(cls: type[FeatureMap], degree: int, cosine: float, n_draws: int = 600, **kernel: Any) -> Any:
+def moments(cls: type[FeatureMap], degree: int, cosine: float, n_draws: int = 300, **kernel: Any) -> Any:
     return of(EstimateMoments(n_draws=n_draws, cosine=cosine), cls, degree, **kernel)["estimate"]
 
 
@@ -89,12 +89,6 @@ def test_tensor_sketch_is_unbiased_and_has_its_exact_variance(
 )
 def test_a_planted_bias_is_seen(cls: type[FeatureMap], degree: int, cosine: float) -> None:
     assert moments(cls, degree, cosine)["squared_bias"] > 2 * UNBIASED
-
-
-def test_half_of_the_buckets_have_twice_the_variance_without_a_bias() -> None:
-    found = moments(HalfSketch, 1, 0.5)
-    assert found["variance_ratio"] == pytest.approx(2, rel=0.2)
-    assert found["squared_bias"] < UNBIASED
 
 
 def test_the_relative_error_grows_as_the_cosine_to_the_power_of_minus_2p() -> None:
@@ -144,12 +138,6 @@ def test_lemma_10_fails_for_random_maclaurin_where_its_conditions_hold() -> None
     assert found[RandomMaclaurin]["least_bound"] < 0.1
 
 
-def test_lemma_9_averages_sketches_and_says_nothing_where_errors_are_seen() -> None:
-    assert of(BoundRatio(9, n_draws=160))["least_bound"] > 1
-    shares = [ratio(9, sketches=sketches, n_draws=640) for sketches in (1, 16)]
-    assert shares[0] == pytest.approx(shares[1], rel=0.5)  # a share of 0.6 beyond half a deviation, over 2
-
-
 def test_partners_have_the_norm_and_the_angle() -> None:
     rows = POINTS[:5]
     for cosine in (0.1, 0.5, 0.99):
@@ -187,11 +175,3 @@ def test_the_size_of_a_map_is_that_of_its_arrays() -> None:
     assert size(maclaurin)["map_bytes"] >= maclaurin.signs_.nbytes + 3 * 50 * 8
     nystrom = Nystrom(Linear(), n_components=10, random_state=0)
     assert size(nystrom)["map_bytes"] >= 10 * 20 * 8
-
-
-def test_the_size_of_a_stacked_map_is_that_of_its_parts() -> None:
-    stacked = Stacked(random_state=0)
-    found = size(stacked)["map_bytes"]
-    sketch, fourier = stacked.maps_
-    own = (sketch.buckets_, sketch.signs_, fourier.frequencies_, fourier.offsets_)
-    assert found == sum(array.nbytes for array in own)

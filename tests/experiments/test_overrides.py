@@ -10,7 +10,6 @@ from kfeat.experiments.load import Experiment, load_experiment
 from tests.experiments.test_load import refusal
 
 Write = Callable[..., Path]
-ADULT = Path(__file__).parents[2] / "configs" / "pham_pagh_2013" / "table1_adult.yaml"
 OPEN = "switches: [{key: solver.C, status: open, evidence: z}]\n"
 
 
@@ -138,11 +137,6 @@ def test_a_key_that_changes_nothing_is_an_error(in_settings: Path, overrides: li
     assert words in refusal(in_settings, *overrides)
 
 
-def test_a_misspelt_key_below_what_settings_replace_is_told() -> None:
-    found = refusal(ADULT, "solvers.mapped.Cc=7")
-    assert "settings[1].solvers.mapped.Cc: unknown key (did you mean 'C'?)" in found
-
-
 @pytest.mark.parametrize(
     ("override", "choices"),
     [
@@ -159,10 +153,6 @@ def test_set_of_what_other_options_leave_out_is_an_error(
     assert "changes nothing that is run" in refusal(write(), override, **choices)
 
 
-def test_the_value_that_a_key_has_is_no_error(write: Write) -> None:
-    assert load_experiment(write(), ["maps.0.n_components=64", "kernel.gamma=1.0"], maps=["tensor_sketch"])
-
-
 def test_maps_set_and_repeats_combine(write: Write) -> None:
     experiment = load_experiment(write(), ["maps.0.n_components=9"], maps=["tensor_sketch"], repeats=4)
     assert sizes(experiment) == [[9]]
@@ -173,12 +163,6 @@ def test_maps_set_and_repeats_combine(write: Write) -> None:
     assert [item.parameters["C"] for item in alone.exact_solvers] == [9]
     both = load_experiment(write(), maps=["exact", "tensor_sketch"]).settings[0]
     assert ([item.name for item in both.maps], len(both.exact_solvers)) == (["tensor_sketch"], 1)
-
-
-def test_what_cannot_be_selected_is_told(write: Write) -> None:
-    assert "did you mean 'tensor_sketch'" in refusal(write(), maps=["tensor_sketh"])
-    assert "nothing to run" in refusal(write(), "maps=[]", exact=False)
-    assert "'exact' is not in" in refusal(write(), "solvers.exact=null", maps=["exact"])
 
 
 def test_a_setting_of_which_nothing_is_selected_needs_no_data(write: Write) -> None:

@@ -46,22 +46,12 @@ def test_the_exact_machine_repeats_for_its_times_alone(write: Write) -> None:
     assert len({t.seeds["data"] for t in exact}) == 1
 
 
-def test_splits_that_differ_leave_one_run_of_the_exact_machine_on_each(write: Write) -> None:
-    trials = planned(write(), "protocol.split.seed=null", "exact_repeats=3")
-    assert [t.repeat for t in trials if t.map is None] == [0, 1]
-
-
 @pytest.mark.parametrize(("repeats", "runs"), [(1, [0]), (2, [0, 1]), (9, [0, 1, 2])])
 def test_fewer_repeats_on_the_command_line_limit_the_exact_machine_too(
     write: Write, repeats: int, runs: list[int]
 ) -> None:
     experiment = load_experiment(write(**{"repeats: 2": "exact_repeats: 3"}), repeats=repeats)
     assert [t.repeat for t in plan(experiment, dict.fromkeys(experiment.datasets, "f")) if not t.map] == runs
-
-
-def test_repeats_of_an_exact_machine_that_is_left_out_change_nothing(write: Write) -> None:
-    with pytest.raises(ConfigError, match="--set exact_repeats=3: changes nothing that is run"):
-        load_experiment(write(), ["exact_repeats=3"], exact=False)
 
 
 def test_a_trial_in_another_repeat_is_the_one_that_is_made_from_scratch(write: Write) -> None:
@@ -121,21 +111,6 @@ def test_the_identities_of_the_house_do_not_drift(write: Write) -> None:
 
 
 FIRST_ID = "c925ef79ad30be09"
-
-
-def test_folds_are_a_grid_like_any_list(write: Write) -> None:
-    trials = planned(write(), "protocol.split={kind: k_fold, k: 3, fold: [0, 1, 2]}")
-    folds = [trial.describe()["protocol.split.fold"] for trial in trials if trial.repeat == 0]
-    assert folds == [0, 0, 0, 1, 1, 1, 2, 2, 2]  # two maps and the exact machine on each
-    assert len(ids(trials)) == 3 * (2 * 2 + 1)
-    one = planned(write(), "protocol.split={kind: k_fold, k: 3, fold: 1}")
-    assert ids(one) < ids(trials)
-
-
-def test_generated_data_are_told_apart_by_their_parameters(write: Write) -> None:
-    for d in (2, 3):
-        flat = planned(write(), f"dataset={{name: dense, n: 9, d: {d}}}")[0].describe()
-        assert (flat["dataset"], flat["dataset.d"]) == ("dense", d)
 
 
 def test_every_key_of_the_protocol_is_a_grid_and_a_chain_of_scaling_is_none(write: Write) -> None:

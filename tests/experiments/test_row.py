@@ -7,14 +7,7 @@ from typing import Any
 import pytest
 
 from kfeat.errors import StoreError
-from kfeat.experiments.row import (
-    SCHEMA,
-    DamagedLineError,
-    check_row,
-    counts_as_timed,
-    from_line,
-    to_line,
-)
+from kfeat.experiments.row import SCHEMA, DamagedLineError, check_row, from_line, to_line
 from tests.experiments.rows import row
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -47,11 +40,6 @@ def test_a_row_of_schema_1_is_completed_with_the_defaults_it_left_out() -> None:
     assert found["protocol"] == {"version": 1, "scale": []}
     unchanged = old.keys() - {"schema", "kernel", "map", "solver", "protocol"}
     assert {key: found[key] for key in unchanged} == {key: old[key] for key in unchanged}
-
-
-def test_a_row_of_schema_1_with_an_unknown_component_keeps_what_it_says() -> None:
-    old = {**row("a"), "schema": 1, "map": {"name": "of tomorrow", "version": 7, "size": 3}}
-    assert from_line(to_line(old))["map"] == old["map"]
 
 
 def test_no_published_id_and_no_published_number_has_changed() -> None:
@@ -125,11 +113,3 @@ def test_a_field_of_a_wrong_type_or_size_is_refused_with_the_field(
 def test_a_line_that_is_no_object_is_damaged(line: bytes) -> None:
     with pytest.raises(DamagedLineError):
         from_line(line)
-
-
-def test_seconds_on_more_threads_than_the_row_says_do_not_count() -> None:
-    two = {"train": {"cpu": 1.8, "wall": 1.0}}
-    assert counts_as_timed(row("a"))
-    assert not counts_as_timed(row("a", timed=False))
-    assert not counts_as_timed(row("a", seconds=two))
-    assert counts_as_timed(row("a", seconds=two, threads=2))

@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.cli.progress import names
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
@@ -71,13 +70,6 @@ def test_trials_are_those_of_an_experiment_written_so(space: Callable[..., Searc
     assert not present & ids
 
 
-def test_trials_that_combinations_share_are_counted_once(space: Callable[..., Search]) -> None:
-    search = space()
-    # The law does not touch Tensor Sketch: 6 other combinations of 2 repeats; Random Maclaurin has all 12.
-    assert len(search.trials) == 6 * 2 + 12 * 2
-    assert len({trial.id for trial in search.trials}) == len(search.trials)
-
-
 def test_alternatives_without_effect_are_no_combinations(space: Callable[..., Search]) -> None:
     search = space("switches.0.alternatives=[unit_rows, {divide: 16}, [unit_rows]]", maps=["tensor_sketch"])
     assert [combination.number for combination in search.combinations] == [1, 2, 3, 4]
@@ -98,10 +90,3 @@ def test_a_search_needs_alternatives_and_numbers(space: Callable[..., Search]) -
         space("reported.numbers=[]")
     with pytest.raises(ConfigError, match="are for the same cell"):
         space("reported.numbers.0.for={map: tensor_sketch}")
-
-
-def test_a_line_of_the_run_says_what_the_protocol_does_otherwise(space: Callable[..., Search]) -> None:
-    lines = names(space("switches.1.alternatives=[]").trials)
-    assert len(set(lines.values())) == len(lines)
-    assert sum("scale=['zscore']" in line for line in lines.values()) == len(lines) // 3
-    assert not any("split" in line for line in lines.values())

@@ -89,19 +89,6 @@ def test_a_damaged_line_costs_itself_only_and_is_set_aside_by_the_next_writer(
     assert (tmp_path / DAMAGED).read_bytes() == garbage + b"\n"
 
 
-def test_a_row_glued_to_the_part_of_another_is_kept(tmp_path: Path) -> None:
-    a, b = to_line(row("a")), to_line(row("b"))
-    (tmp_path / ROWS).write_bytes(a[:100] + b + b"\xef\xbb\xbf" + a)
-    assert set(read_rows(tmp_path)) == {"a", "b"}
-    with Store(tmp_path):
-        assert (tmp_path / ROWS).read_bytes() == b + a
-
-
-def test_an_empty_line_is_nothing(tmp_path: Path) -> None:
-    (tmp_path / ROWS).write_bytes(b"\n" + to_line(row("a")) + b"\r\n")
-    assert set(read_rows(tmp_path)) == {"a"}
-
-
 def test_a_row_that_is_wrong_is_named(tmp_path: Path) -> None:
     (tmp_path / ROWS).write_bytes(to_line(row("a")) + to_line(row("b", accuracy="high")))
     message = "line 2: accuracy: expected a number .got 'high'.; correct or remove the line"
@@ -145,15 +132,6 @@ def test_what_is_no_file_of_rows_is_refused_at_once(tmp_path: Path, kind: str) -
         pass
 
 
-def test_rows_that_cannot_be_written_are_noticed_on_opening(tmp_path: Path) -> None:
-    (tmp_path / ROWS).symlink_to(tmp_path / "nowhere" / ROWS)
-    with pytest.raises(StoreError, match="cannot be written"), Store(tmp_path):
-        pass
-    (tmp_path / ROWS).unlink()
-    with Store(tmp_path):  # it is not locked any more
-        pass
-
-
 def test_rows_of_another_schema_are_refused(tmp_path: Path) -> None:
     write_rows(tmp_path, [row("a", schema=SCHEMA + 1)])
     with pytest.raises(StoreError, match="incompatible version"):
@@ -182,14 +160,6 @@ def test_a_second_writer_says_who_is_first_and_waits(
     holder = f"process {os.getpid()} on {socket.gethostname()}"
     assert said[0].startswith(f"{tmp_path}: another kfeat ({holder}) is running this experiment; waiting")
     assert {path.name for path in tmp_path.iterdir()} == {ROWS, folder_lock.LOCK}
-
-
-def test_who_did_not_get_the_folder_leaves_the_holders_name_there(tmp_path: Path) -> None:
-    with Store(tmp_path):
-        other = Store(tmp_path)
-        assert not other.open(waits=False)
-        other.close()
-        assert (tmp_path / folder_lock.HOLDER).exists()
 
 
 def test_a_lock_is_free_whatever_a_killed_process_left(tmp_path: Path) -> None:

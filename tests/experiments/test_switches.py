@@ -1,7 +1,6 @@
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -61,19 +60,6 @@ def test_a_switch_is_turned_in_every_setting_and_component_that_has_it(
     assert [x.parameters.get("degree_law") for s in laws for x in s.maps] == [None, *["truncated"] * 3]
     kernels = turn(settings, {"kernel.gamma": 0.5})[1].kernels
     assert [(x.parameters["gamma"], x.parameters["coef0"]) for x in kernels] == [(0.5, 0), (0.5, 1)]
-
-
-def test_turning_to_the_value_that_is_there_changes_nothing(load: Callable[..., Experiment]) -> None:
-    settings = load().settings
-    assert turn(settings, {"solver.C": 1, "map.hashing": "table"}) == settings
-    assert turn(settings, {"solver.C": 1.5}) != settings
-
-
-def test_good_alternatives_are_taken(load: Callable[..., Experiment]) -> None:
-    steps: list[Any] = [{"divide": 255}, ["zscore", "unit_rows"], "none"]
-    assert load(f"switches.0.alternatives={steps}").switches[0].alternatives == steps
-    split = "switches.0.alternatives=[{kind: fraction, train: 0.6}]"
-    assert load("switches.0.key=protocol.split", split).switches[0].key == "protocol.split"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from kfeat.experiments.clock import Watch
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.measures import kernel_error
 from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.quantities import TITLES, quantity_named
+from kfeat.experiments.quantities import quantity_named
 from kfeat.experiments.trial import run_trial
 from kfeat.kernels import Gaussian
 
@@ -117,36 +117,6 @@ def test_a_width_is_the_same_for_the_map_and_the_exact_machine(write: Write) -> 
     assert abs(mapped["accuracy"] - exact["accuracy"]) < 0.05
 
 
-@pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning")
-def test_a_row_says_the_numerical_rank_of_a_map_that_has_one(write: Write) -> None:
-    changes = ["kernel={name: linear}", "maps=[{name: nystrom, n_components: 100}, {name: tensor_sketch}]"]
-    for more in ([], ["measure={name: kernel_error, n_rows: 50}", "solvers={}"]):
-        experiment = load_experiment(write(), changes + more)
-        trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
-        nystrom, sketch = (
-            next(t for t in trials if t.map and t.map.name == name) for name in ("nystrom", "tensor_sketch")
-        )
-        row = run_trial(nystrom, **HOW)
-        assert (
-            row["learnt"]["map"]["rank"] == sum(row["columns"].values()) < 64
-        )  # digits have 64 features, some always zero
-        assert "map" not in run_trial(sketch, **HOW)["learnt"]
-
-
-def test_a_measure_of_many_draws_leaves_no_map_to_ask_what_it_learnt(write: Write) -> None:
-    experiment = load_experiment(
-        write(),
-        [
-            "measure={name: estimate_moments, n_rows: 4, n_draws: 3}",
-            "solvers={}",
-            "maps=[{name: nystrom, n_components: 3}]",
-        ],
-    )
-    trial = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})[0]
-    row = run_trial(trial, threads=1, alone=False, mirror=None, offline=True)
-    assert (row["status"], row.get("reason"), row["learnt"]) == ("done", None, {})
-
-
 def test_map_and_solver_draw_from_the_seeds_that_the_row_names(
     trials: list[Trial], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,10 +211,3 @@ def test_a_row_says_what_was_learnt_in_the_place_of_parameters(write: Write) -> 
     assert (default["learnt"]["solver"], "solver" in given["learnt"]) == ({"eps": 0.1}, False)
     assert quantity_named("kernel.gamma").read(chosen) == pytest.approx(gamma)
     assert [quantity_named("solver.eps").read(row) for row in (default, given)] == [0.1, 0.5]
-
-
-def test_an_axis_has_the_papers_word_for_a_parameter() -> None:
-    assert quantity_named("kernel.degree").heading == "degree p of the kernel"
-    assert quantity_named("solver.eps").heading == "solver.eps"
-    for name, title in TITLES.items():
-        assert quantity_named(name).title == title  # a parameter that no class has is refused

@@ -42,14 +42,6 @@ def test_the_distribution_is_that_of_the_weights_over_the_plain_ones(D: int, sig
     assert (negative > 0, zero > 0) == ((True, False) if sign == "signed" else (False, True))
 
 
-def test_plain_weights_are_1_in_every_quantity(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SES, "_learn", lambda self, X, rng: self.plain_weights())
-    found = of(Weights(), SES(KERNEL, 41, random_state=0))["weights"]
-    assert found.pop("sum") == pytest.approx(1)
-    assert [found.pop(name) for name in ("deviation", "distance", "negative", "zero")] == [0] * 4
-    assert set(found.values()) == {1.0}
-
-
 def test_a_map_without_weights_is_refused() -> None:
     with pytest.raises(ParameterError, match=r"weights: expected a map that learns weights.*RandomFourier"):
         of(Weights(), RandomFourier(KERNEL, 40))
@@ -68,23 +60,6 @@ def test_held_out_rows_are_not_fitted_to(monkeypatch: pytest.MonkeyPatch) -> Non
     Z, off = m.transform(rows), ~np.eye(50, dtype=bool)
     K = KERNEL(rows)
     assert found == pytest.approx(np.linalg.norm((Z @ Z.T - K)[off]) / np.linalg.norm(K[off]))
-
-
-def test_held_out_rows_show_what_a_fit_to_the_same_rows_hides() -> None:
-    """Some hundred weights without regularisation fit the pairs of few rows, and other pairs less well."""
-    m = SES(KERNEL, 200, regularisation=1e-9, sign="signed", random_state=0)
-    few = X[:40]
-    seen, unseen = (
-        of(KernelError(20, held_out=held_out), m, few)["kernel_error"]["relative_frobenius"]["value"]
-        for held_out in (False, True)
-    )
-    assert unseen > 1.5 * seen
-
-
-@pytest.mark.parametrize("n_rows", [199, 1000])
-def test_more_rows_to_hold_out_than_can_be_are_refused(n_rows: int) -> None:
-    with pytest.raises(ParameterError, match=rf"expected 3 to 198 rows to hold out of 200.*got {n_rows:,}"):
-        of(KernelError(n_rows, held_out=True), RandomFourier(KERNEL, 40))
 
 
 @pytest.mark.parametrize("rows", [X, csr_array(X)], ids=["dense", "sparse"])

@@ -2,19 +2,17 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_origin
+from typing import Any
 
 import pytest
 
 from kfeat.analysis.names import component
 from kfeat.data import fingerprint
 from kfeat.errors import ConfigError
-from kfeat.experiments.component import Component, registries
-from kfeat.experiments.grid import CHAINS
+from kfeat.experiments.component import registries
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import every_trial
 from kfeat.experiments.trial import run_trial
-from kfeat.parameters import parameter_model
 
 KERNEL = """{name: sum, weights: [1, 2],
   kernels: [{name: gaussian, gamma: median}, {name: polynomial, degree: [2, 3]}]}"""
@@ -71,11 +69,6 @@ def test_ids_and_draws_depend_on_what_is_within_but_draws_not_on_versions(
     assert [trial.seeds for trial in trials()] == seeds
 
 
-def test_naming_a_default_within_is_the_same_component(load: Callable[..., Experiment]) -> None:
-    named = load(maps=MAPS.replace("n_components: 9", "n_components: 9, domain: real"))
-    assert [t.id for t in every_trial(named, {})] == [t.id for t in every_trial(load(), {})]
-
-
 def test_names_say_what_is_stacked(load: Callable[..., Experiment]) -> None:
     maps = load().settings[0].maps
     assert [component(item, maps) for item in maps] == [
@@ -101,24 +94,3 @@ def test_what_does_not_fit_is_refused_with_its_place(
 ) -> None:
     with pytest.raises(ConfigError, match=message):
         load(override)
-
-
-def test_the_lists_that_are_no_axes_are_those_of_the_constructors() -> None:
-    lists = {
-        name
-        for registry in registries().values()
-        for cls in registry.values()
-        for name, field in parameter_model(cls).model_fields.items()
-        if any(get_origin(kind) is list for kind in [field.annotation, *_alternatives(field.annotation)])
-    }
-    assert lists | {"scale"} == CHAINS
-
-
-def _alternatives(annotation: Any) -> tuple[Any, ...]:
-    return getattr(annotation, "__args__", ())
-
-
-def test_a_component_is_built_anew_each_time() -> None:
-    kernels = registries()["kernel"]
-    item = Component.of("sum", kernels["sum"], {"kernels": [{"name": "gaussian"}]})
-    assert item.build().kernels[0] is not item.build().kernels[0]

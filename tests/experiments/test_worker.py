@@ -39,6 +39,7 @@ def pid(worker: Worker) -> int:
     return child.pid or 0
 
 
+@pytest.mark.usefixtures("cold_processes")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_every_library_works_on_as_many_threads_as_the_row_says(
     write: Write, monkeypatch: pytest.MonkeyPatch, threads: int
@@ -54,6 +55,7 @@ def test_every_library_works_on_as_many_threads_as_the_row_says(
     assert within_threads(row["seconds"], threads)
 
 
+@pytest.mark.usefixtures("cold_processes")
 def test_the_time_limit_counts_the_trials_own_work_only(write: Write) -> None:
     """Neither the start of the process and the loading, seconds in all, nor time in which it is suspended."""
     endless, quick = stand_ins(write, Quick(ENDLESS), Quick(0.1))
@@ -133,6 +135,7 @@ def test_a_trial_that_cannot_be_unpickled_is_no_row(write: Write) -> None:
     worker.kill()
 
 
+@pytest.mark.usefixtures("cold_processes")
 def test_ctrl_c_while_a_worker_starts_is_not_its_own(write: Write, capfd: pytest.CaptureFixture[str]) -> None:
     worker = Worker(OPTIONS)
     (trial,) = stand_ins(write, Quick())

@@ -27,7 +27,7 @@ from kfeat.errors import DataError, KfeatError
 from tests.data.test_idx import idx
 from tests.fuzz.data_samples import ARCHIVES, FILES, Y, damaged
 
-N_CASES = int(os.environ.get("KFEAT_FUZZ", "400"))
+N_CASES = int(os.environ.get("KFEAT_FUZZ", "200"))
 PATIENCE_S = 20.0
 NAME = "damaged.dat"
 CACHED = "cache"  # the kind of case that damages what the cache keeps

@@ -54,7 +54,7 @@ def test_a_killed_process_loses_the_row_in_hand_at_most(tmp_path: Path) -> None:
     assert read_rows(tmp_path).keys() == found | {"last"}
 
 
-CASES = int(os.environ.get("KFEAT_FUZZ", "300"))
+CASES = int(os.environ.get("KFEAT_FUZZ", "150"))
 GARBAGE = (b"", b"null", b"[1]", b"\x00" * 40, b"\xff\xfe", b"{" * 100, b'{"schema": 2, "id": "cut', b"}")
 
 

@@ -24,7 +24,7 @@ from kfeat.maps import MAPS
 from kfeat.solvers import SOLVERS
 from tests.fuzz.library_inputs import INPUTS, TARGETS, VALUES, Rng, rows
 
-CASES = int(os.environ.get("KFEAT_FUZZ", "400"))
+CASES = int(os.environ.get("KFEAT_FUZZ", "200"))
 PER_CHILD = 1000
 HANG_S = 20
 

@@ -24,7 +24,7 @@ from kfeat.experiments.store import ROWS
 from kfeat.experiments.trial import run_trial
 from tests.small import SMALL
 
-CASES = int(os.environ.get("KFEAT_FUZZ", "300"))
+CASES = int(os.environ.get("KFEAT_FUZZ", "150"))
 CONFIGS = {
     "small": SMALL,
     "measured": SMALL[: SMALL.index("solvers:")] + "measure: {name: kernel_error, n_rows: 50}\nrepeats: 2\n",

@@ -137,30 +137,6 @@ def test_planted_faults_are_caught(fault):
     assert largest_z(values, Compositional(outer, inner_kernel)(X)) > CAUGHT
 
 
-def test_one_feature_for_all_factors_is_caught():
-    class OneForAll(CompositionalMaclaurin):
-        def _draw(self, X, rng):
-            width = super()._draw(X, rng)
-            self.columns_ = np.zeros_like(self.columns_) + np.arange(len(self.columns_)) % self.n_components
-            return width
-
-    kernel = Compositional(Polynomial(2), Gaussian(0.6))
-    for cls, biased in ((CompositionalMaclaurin, False), (OneForAll, True)):
-        fitted = cls(kernel, None, D, "truncated", random_state=0).fit(X)
-        Z = np.sqrt(D) * fitted.transform(X)
-        z = largest_z(np.einsum("ik,jk->ijk", Z, Z), kernel(X))
-        assert z > CAUGHT if biased else z < PASS
-
-
-def test_maps_nest():
-    kernel = Compositional(Polynomial(2), Compositional(Polynomial(2, coef0=0.5), Gaussian(0.6)))
-    fitted = CompositionalMaclaurin(kernel, None, D // 2, "truncated", random_state=0).fit(X)
-    Z = fitted.transform(X) * np.sqrt(D // 2)
-    values = np.einsum("ik,jk->ijk", Z, Z)
-    z = (values.mean(axis=2) - kernel(X)) / (values.std(axis=2) / np.sqrt(D // 2))
-    assert np.abs(z).max() < PASS
-
-
 def test_without_the_constant_the_map_estimates_the_rest():
     kernel = Compositional(Exponential(2.0), Gaussian(0.6))
     fitted = CompositionalMaclaurin(kernel, None, D, constant=False, random_state=0).fit(X)
@@ -180,15 +156,6 @@ def test_bandwidths_and_seeds_reach_the_inner_map():
     shortest = min(map(len, frequencies)) // 100
     np.testing.assert_array_equal(frequencies[0][:shortest], frequencies[1][:shortest])
     assert inner.kernel is None
-
-
-def test_a_map_of_constants_alone_needs_no_inner_columns():
-    class One(Polynomial):
-        def maclaurin(self, n_terms):
-            return (np.arange(n_terms) == 0).astype(float)
-
-    fitted = CompositionalMaclaurin(Compositional(One(1), Gaussian()), n_components=40, random_state=0)
-    assert set(np.unique(fitted.fit_transform(X))) <= {0.0, np.sqrt(2 / 40)}
 
 
 def test_inner_maps_that_depend_on_each_other_are_refused_and_those_that_can_are_named():

@@ -40,10 +40,7 @@ PINNED = [
     (
         ComplexTensorSketch(Polynomial(2), 1000),
         ZEROS,
-        {
-            "buckets_": [[425, 318, 255, 134], [153, 20, 37, 8]],
-            "exponents_": [[0, 1, 3, 0], [1, 1, 0, 3]],
-        },
+        {"buckets_": [[425, 318, 255, 134], [153, 20, 37, 8]], "exponents_": [[0, 1, 3, 0], [1, 1, 0, 3]]},
     ),
     (
         RecursiveSketch(Polynomial(3), 4),
@@ -57,10 +54,7 @@ PINNED = [
     (
         TensorSRHT(Polynomial(2, coef0=1.0), 6),
         ZEROS,
-        {
-            "signs_": [[-1, 1, 1, 1], [1, 1, -1, 1]],
-            "coordinates_": [[1, 3, 2, 0, 3, 2], [3, 2, 3, 0, 1, 1]],
-        },
+        {"signs_": [[-1, 1, 1, 1], [1, 1, -1, 1]], "coordinates_": [[1, 3, 2, 0, 3, 2], [3, 2, 3, 0, 1, 1]]},
     ),
     (
         Fastfood(n_components=8),
@@ -75,24 +69,13 @@ PINNED = [
     (
         SORF(n_components=4, lengths="chi"),
         ZEROS,
-        {
-            "signs_": [[[-1, 1, 1, 1]], [[1, 1, -1, 1]], [[-1, 1, 1, 1]]],
-            "lengths_": [[2.296823, 1.4603822]],
-        },
+        {"signs_": [[[-1, 1, 1, 1]], [[1, 1, -1, 1]], [[-1, 1, 1, 1]]], "lengths_": [[2.296823, 1.4603822]]},
     ),
-    (
-        ORF(n_components=4),
-        ZEROS[:, :2],
-        {"frequencies_": [[0.2858297, -2.5055531], [1.4559096, 0.4918998]]},
-    ),
+    (ORF(n_components=4), ZEROS[:, :2], {"frequencies_": [[0.2858297, -2.5055531], [1.4559096, 0.4918998]]}),
     (
         ComplexMaclaurin(Polynomial(3, coef0=1.0), 10, "truncated"),
         ZEROS + 1,
-        {
-            "degrees_": [1, 1, 1, 2, 3],
-            "exponents_": [[3, 2, 0], [1, 2, 3], [3, 1, 2]],
-            "dropped_": 2,
-        },
+        {"degrees_": [1, 1, 1, 2, 3], "exponents_": [[3, 2, 0], [1, 2, 3], [3, 1, 2]], "dropped_": 2},
     ),
     (
         OptimisedMaclaurin(Polynomial(3, coef0=1.0), 12),

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from kfeat.errors import ParameterError
-from kfeat.kernels import Linear, Polynomial
+from kfeat.kernels import Polynomial
 from kfeat.maps import ComplexTensorSketch, TensorSketch
 
 LENGTHS = [1, 2, 3, 16, 45, 97, 500]  # even and odd, a prime among them
@@ -77,16 +77,3 @@ def test_the_frequency_domain_keeps_inner_products(map_class, sizes):
         )
         assert real.shape == frequency.shape == (20, D)
         np.testing.assert_allclose(frequency @ frequency.T, real @ real.T, rtol=1e-10)
-
-
-@pytest.mark.parametrize("kernel", [Polynomial(1), Linear()], ids=str)
-@pytest.mark.parametrize("form", [np.asarray, csr_array])
-def test_degree_one_is_a_count_sketch(kernel, form):
-    X = np.random.default_rng(0).standard_normal((4, 30))
-    real, complex_ = (cls(kernel, 8, random_state=0).fit(X) for cls in (TensorSketch, ComplexTensorSketch))
-    expected, with_roots = np.zeros((4, 8)), np.zeros((4, 4), complex)
-    for i in range(30):
-        expected[:, real.buckets_[0, i]] += real.signs_[0, i] * X[:, i]
-        with_roots[:, complex_.buckets_[0, i]] += 1j ** int(complex_.exponents_[0, i]) * X[:, i]
-    np.testing.assert_allclose(real.transform(form(X)), expected, atol=1e-12)
-    np.testing.assert_allclose(complex_.transform(form(X)), with_roots.view(float), atol=1e-12)

@@ -1,7 +1,5 @@
 """The ways to choose landmarks: their exact distributions, oracles, and what they do without enough rows."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -18,7 +16,7 @@ each_rule = pytest.mark.parametrize("rule", RULES)
 
 X = np.random.default_rng(0).random((60, 4)) / 2.5
 
-# Six chi-square tests: the right distribution fails one of them with probability 6e-4, over seeds.
+# Three chi-square tests: the right distribution fails one of them with probability 3e-4, over seeds.
 SOUND, CAUGHT = 1e-4, 1e-12
 
 
@@ -79,8 +77,7 @@ def test_the_exact_distribution_is_one():
     assert sum(exact_distribution(gram(5), 3).values()) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("n", "c"), [(4, 2), (5, 3)])
-@pytest.mark.parametrize("block", [1, 2, 6])
+@pytest.mark.parametrize(("n", "c", "block"), [(4, 2, 1), (4, 2, 2), (5, 3, 6)])
 def test_blocks_of_proposals_have_the_distribution_of_randomly_pivoted_cholesky(n, c, block):
     assert p_value(block, gram(n), c) > SOUND
 
@@ -110,10 +107,9 @@ def test_the_cholesky_factor_of_the_pivots_is_the_approximation_of_nystrom(name,
 @ignore_few
 @each_rule
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.parametrize("form", [np.asarray, csr_array])
-def test_every_rule_takes_every_kernel_and_zero_rows(rule, name, form):
+def test_every_rule_takes_every_kernel_and_zero_rows(rule, name):
     rows = np.vstack([X, np.zeros((3, 4)), 1.1 * X[:5]])
-    for dtype in (np.float32, np.float64):
+    for form, dtype in ((csr_array, np.float32), (np.asarray, np.float64)):
         fitted = Nystrom(KERNELS[name](), 15, rank=3, landmarks=rule, random_state=0)
         Z = fitted.fit(form(rows.astype(dtype))).transform(form(rows.astype(dtype)))
         assert Z.dtype == dtype
@@ -132,12 +128,6 @@ def test_rank_is_the_best_one_for_the_landmarks_of_every_rule(rule):
     inverse = (vectors[:, -7:] / values[-7:]) @ vectors[:, -7:].T
     C, Z = kernel(X, fitted.landmarks_), fitted.transform(X)
     np.testing.assert_allclose(Z @ Z.T, C @ inverse @ C.T, atol=1e-9)
-
-
-@each_rule
-def test_all_rows_as_landmarks_are_all_rows(rule):
-    fitted = Nystrom(Gaussian(20.0), 60, landmarks=rule, random_state=0).fit(X)
-    np.testing.assert_array_equal(fitted.landmark_indices_, np.arange(60))
 
 
 @ignore_few
@@ -193,27 +183,12 @@ def test_kmeans_plus_plus_is_scikit_learns():
     np.testing.assert_array_equal(k_means(Linear(), X, 9, np.random.default_rng(0)), np.sort(expected))
 
 
-@pytest.mark.parametrize("rule", ["leverage", "rpcholesky"])
-def test_a_kernel_that_is_zero_everywhere_is_refused(rule):
-    with pytest.raises(DataError, match=r"Linear\(\) is 0 on all rows, so landmarks cannot be chosen"):
-        Nystrom(Linear(), 3, landmarks=rule).fit(np.zeros((9, 2)))
-
-
 def test_a_factor_that_does_not_fit_in_memory_is_refused(monkeypatch):
     monkeypatch.setattr("psutil.virtual_memory", lambda: type("Memory", (), {"available": 1000}))
     with pytest.raises(ParameterError, match="the Cholesky factor of 60 rows by 10 landmarks takes 4,800 by"):
         Nystrom(n_components=10, landmarks="rpcholesky").fit(X)
     with pytest.raises(ParameterError, match="a copy of the data in double precision takes 1,920 bytes"):
         Nystrom(n_components=10, landmarks="kmeans++").fit(X)
-
-
-def test_leverage_scores_of_many_rows_take_no_copy_of_them():
-    X = np.random.default_rng(0).random((20_000, 200))
-    tracemalloc.start()
-    RULES["leverage"](Linear(), X, 10, np.random.default_rng(0))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < X.nbytes / 2
 
 
 def test_rows_whose_kernel_is_zero_are_no_landmarks_and_do_no_harm() -> None:

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from kfeat.errors import DataError, ParameterError
 from kfeat.experiments.component import Component
-from kfeat.kernels import KERNELS, Gaussian, Polynomial, Sum
+from kfeat.kernels import KERNELS, Gaussian, Polynomial
 from kfeat.maps import Nystrom
 from kfeat.maps.nystrom import ROUNDING
 
@@ -101,16 +101,6 @@ def test_values_against_prepared_rows_are_the_kernels(name, dtype):
             np.testing.assert_allclose(values, kernel(block, given), rtol=8 * np.finfo(dtype).eps)
 
 
-@ignore_rank
-def test_duplicate_landmarks_do_no_harm_in_single_precision():
-    rows = np.repeat(np.random.default_rng(0).random((20, 30), dtype=np.float32), 3, axis=0)
-    kernel = Sum([Gaussian(0.5), Polynomial(2, coef0=1.0)])
-    Z = Nystrom(kernel, n_components=60, random_state=0).fit_transform(rows)
-    assert Z.dtype == np.float32
-    assert Z.shape[1] <= 20
-    np.testing.assert_allclose(Z @ Z.T, kernel(rows), rtol=1e-4)
-
-
 def digits():
     return StandardScaler().fit_transform(load_digits().data), Polynomial(4, gamma=0.02), 200
 
@@ -154,30 +144,6 @@ def test_single_precision_moves_no_kernel_value_by_more_than_it_says(d, name):
         rows = rows / np.linalg.norm(rows, axis=1).max() * 0.99
         for c in (20, 200):
             assert single_and_double(KERNELS[name](), rows, c)[1] < ROUNDING
-
-
-@ignore_rank
-def test_precision_follows_the_conditioning():
-    rng = np.random.default_rng(0)
-    good, loss = single_and_double(Gaussian(1.0), rng.random((600, 50)), 100)
-    assert good.precision_ == np.float32
-    assert 1e-8 < loss < ROUNDING
-    smooth, loss = single_and_double(Gaussian(0.1), rng.random((600, 3)), 100)
-    assert smooth.precision_ == np.float64
-    assert loss < 2e-7
-    smooth.precision_ = np.dtype(np.float32)  # the planted fault: single precision all the same
-    Z = smooth.transform(rng.random((300, 3), dtype=np.float32)).astype(float)
-    assert np.abs((Z**2).sum(axis=1) - 1).max() > 10 * ROUNDING
-
-
-def test_values_beyond_single_precision_are_computed_in_double():
-    rows = np.float32(1e6) * np.random.default_rng(0).random((50, 8), dtype=np.float32)
-    fitted = Nystrom(Polynomial(4), 10, random_state=0).fit(rows)
-    assert fitted.precision_ == np.float64
-    Z = fitted.transform(rows[fitted.landmark_indices_]).astype(float)
-    np.testing.assert_allclose(
-        Z @ Z.T, Polynomial(4)(rows.astype(float)[fitted.landmark_indices_]), rtol=1e-4
-    )
 
 
 def test_what_does_not_fit_is_refused():

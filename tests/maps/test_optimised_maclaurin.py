@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from faults import CAUGHT, PASS
 
-from kfeat.errors import ParameterError
 from kfeat.kernels import Exponential, Gaussian, Linear, Polynomial
 from kfeat.maps import OptimisedMaclaurin, RandomMaclaurin
 from kfeat.maps.optimised_maclaurin import allotted
@@ -103,8 +102,3 @@ def test_widths_and_exact_columns():
     linear = OptimisedMaclaurin(Linear(), 50, random_state=0).fit(X)
     assert linear.error_ < 1e-12
     np.testing.assert_allclose(linear.transform(X), X)
-
-
-def test_no_column_at_all_is_refused():
-    with pytest.raises(ParameterError, match="n_components: expected 2 or more for complex"):
-        OptimisedMaclaurin(Polynomial(2), 1).fit(X)

@@ -81,7 +81,7 @@ class Independent(ORF):
 @pytest.mark.parametrize("cls", [ORF, SORF])
 def test_the_variance_is_below_that_of_independent_frequencies_as_the_formula_says(cls):
     V = differences(64, [1.0, 1.5, 2.0])
-    ratio = block_means(cls, 64, V, 600).var(axis=0) / fourier_variance(V)
+    ratio = block_means(cls, 64, V, 400).var(axis=0) / fourier_variance(V)
     np.testing.assert_allclose(ratio, 1 - correction(V), rtol=0.2, atol=0.03)
 
 
@@ -170,7 +170,7 @@ def test_pairs_have_unit_norm_rows_whatever_the_shape(cls, d, D):
         np.testing.assert_allclose((Z**2).sum(axis=1), 1, rtol=1e-12)
 
 
-SIZES = pytest.mark.parametrize("m", [1, 2, 4, 8, 16, 32, 64, 128, 512, 1024, 2048])
+SIZES = pytest.mark.parametrize("m", [1, 2, 4, 8, 64, 512, 2048])
 
 
 @SIZES
@@ -181,21 +181,3 @@ def test_it_is_the_product_with_the_hadamard_matrix(m, dtype):
     assert transformed.dtype == dtype
     np.testing.assert_array_equal(transformed, X @ hadamard(m))
     np.testing.assert_array_equal(walsh_hadamard(transformed), m * X)
-
-
-@SIZES
-def test_the_first_columns_alone_are_those_of_the_whole(m):
-    X = np.random.default_rng(0).integers(-3, 4, (5, m)).astype(float)
-    before = X.copy()
-    for columns in {1, m // 3 or 1, m - 1 or 1, m}:
-        np.testing.assert_array_equal(walsh_hadamard(X, columns), walsh_hadamard(X)[:, :columns])
-    np.testing.assert_array_equal(X, before)
-
-
-def test_rows_need_not_be_contiguous():
-    X = np.random.default_rng(0).integers(-3, 4, (64, 6)).astype(float)
-    np.testing.assert_array_equal(walsh_hadamard(X.T), X.T @ hadamard(64))
-
-
-def test_the_next_power_of_two():
-    assert [next_power_of_two(n) for n in (1, 2, 3, 4, 5, 784)] == [1, 2, 4, 4, 8, 1024]

@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from scipy.special import ndtri
 from scipy.stats import chi2
 
 from kfeat.errors import ParameterError
 from kfeat.kernels import Gaussian, Laplacian, Matern
 from kfeat.maps import RandomFourier
-from kfeat.maps.random_fourier import tangent_is_vector_code, write_waves
+from kfeat.maps.random_fourier import write_waves
 from kfeat.maps.sequences import leaped_halton
 
 X = np.random.default_rng(0).standard_normal((8, 3)) / 2
@@ -68,25 +67,6 @@ def test_waves_are_cosines_and_sines_to_a_few_eps(vector_tangent, dtype, eps, mo
         assert np.abs(sines - exact[1][:, :n_sines] / 2).max() <= 2 * eps
 
 
-def test_the_processor_says_whether_the_tangent_is_vector_code(monkeypatch):
-    assert isinstance(tangent_is_vector_code(), bool)
-    for found, expected in (
-        ({"tan": {"ff": {"current": "AVX512_SKX"}}}, True),
-        ({"tan": {"ff": {"current": "baseline(X86_V2)"}}}, False),
-        ({}, False),  # a NumPy that does not say
-    ):
-        monkeypatch.setattr("kfeat.maps.random_fourier.opt_func_info", lambda found=found, **_: found)
-        assert tangent_is_vector_code.__wrapped__() is expected
-
-
-def test_monte_carlo_draws_what_it_always_did():
-    """Published numbers rest on these draws."""
-    rng = np.random.default_rng(3)
-    m = RandomFourier(Gaussian(0.5), 9, random_state=3).fit(X)
-    np.testing.assert_array_equal(m.frequencies_, rng.standard_normal((3, 5)))
-    np.testing.assert_array_equal(m.offsets_, rng.uniform(0, 2 * np.pi, 1))
-
-
 def test_halton_frequencies_are_normal_quantiles_of_the_published_points():
     U = leaped_halton(21, 4)
     pairs = RandomFourier(Gaussian(2.0), 40, sequence="halton").fit(X)
@@ -100,16 +80,6 @@ def test_halton_frequencies_are_normal_quantiles_of_the_published_points():
     t = ndtri(U[:, :3]) / np.sqrt(chi2.ppf(U[:, 3:4], 4) / 4)  # a t with four degrees of freedom
     np.testing.assert_allclose(offset.frequencies_, t.T, rtol=1e-12)
     np.testing.assert_allclose(offset.offsets_, 2 * np.pi * U[:, 4], rtol=1e-14)
-
-
-def test_a_halton_map_has_no_randomness_and_takes_every_form_of_rows():
-    maps = [RandomFourier(Gaussian(0.5), 40, sequence="halton", random_state=seed).fit(X) for seed in (0, 1)]
-    Z = maps[0].transform(X)
-    np.testing.assert_array_equal(maps[1].transform(X), Z)
-    np.testing.assert_allclose(maps[0].transform(csr_array(X)), Z, atol=1e-14)
-    single = maps[0].transform(X.astype(np.float32))
-    assert single.dtype == np.float32
-    np.testing.assert_allclose(single, Z, atol=1e-5)
 
 
 class Sorted(RandomFourier):
@@ -137,19 +107,6 @@ def test_even_frequencies_have_a_smaller_kernel_error(spread):
     at_random = mean_error(RandomFourier, kernel, rows)
     assert mean_error(RandomFourier, kernel, rows, **spread) < 0.5 * at_random
     assert mean_error(Sorted, kernel, rows, **spread) > at_random
-
-
-@pytest.mark.parametrize("kernel", [Laplacian(0.05), Matern(0.05, nu=2.5)], ids=["laplacian", "matern"])
-@pytest.mark.parametrize("spread", EVEN, ids=lambda spread: "-".join(spread.values()))
-def test_even_frequencies_serve_the_other_kernels(kernel, spread):
-    rows = np.random.default_rng(5).standard_normal((60, 4))
-    assert mean_error(RandomFourier, kernel, rows, **spread) < 0.8 * mean_error(RandomFourier, kernel, rows)
-
-
-def test_the_warning_of_the_constant_coordinate_names_the_call_to_fit():
-    with pytest.warns(UserWarning, match="coordinate 126") as caught:
-        RandomFourier(sequence="halton").fit(np.ones((2, 126)))
-    assert caught[0].filename == __file__
 
 
 def test_sequences_that_are_not_known_are_refused():

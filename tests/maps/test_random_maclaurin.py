@@ -18,7 +18,7 @@ from kfeat.maps.series import draw_degrees, geometric
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])
 
 
-@pytest.mark.parametrize("degree", [0, 1, 2, 3])
+@pytest.mark.parametrize("degree", [0, 1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_the_mean_over_all_signs_is_the_power_of_the_inner_product(degree):
     fitted = RandomMaclaurin(n_components=2, random_state=0).fit(X2)
     fitted.degrees_ = fitted.n_factors_ = np.full(2, degree)
@@ -51,10 +51,8 @@ def law_of(law, kernel, first, base):
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("first", [0, 1, 2])
-@pytest.mark.parametrize("base", [1.5, 2.0, 3.0])
-@pytest.mark.parametrize(
-    "kernel", [Polynomial(4, coef0=1.0), Polynomial(3), Exponential(1.3), VovkReal(6)], ids=str
-)
+@pytest.mark.parametrize("base", [1.5, 3.0])
+@pytest.mark.parametrize("kernel", [Polynomial(4, coef0=1.0), Polynomial(3), Exponential(1.3)], ids=str)
 def test_degrees_follow_their_law_and_weights_make_each_degree_unbiased(law, first, base, kernel):
     P, a = law_of(law, kernel, first, base), kernel.maclaurin(80)
     n = 200_000
@@ -117,18 +115,6 @@ def test_h01_columns_are_the_first_two_terms_and_the_rest_estimates_the_others()
     np.testing.assert_allclose(fitted.transform(csr_array(X)), Z, rtol=1e-12)
 
 
-@pytest.mark.parametrize("law", ["geometric", "truncated", "proportional"])
-@pytest.mark.parametrize("h01", [False, True])
-@pytest.mark.parametrize("constant", [False, True])
-def test_the_map_approaches_the_kernel_less_its_offset(law, h01, constant):
-    X = 0.5 * X2
-    kernel = Exponential(1.0)
-    fitted = RandomMaclaurin(kernel, 200_000, law, h01=h01, constant=constant, random_state=0).fit(X)
-    assert fitted.kernel_offset_ == (0 if constant else 1)
-    Z = fitted.transform(X)
-    np.testing.assert_allclose(Z @ Z.T, kernel(X) - fitted.kernel_offset_, atol=0.02)
-
-
 def rows_with_outliers():
     """Rows whose longest has norm 1 and most of which are near 0, as z-scored data with outliers are."""
     X = np.random.default_rng(0).standard_normal((300, 20))
@@ -152,7 +138,7 @@ def test_rows_whose_kernel_is_beyond_float32_have_finite_features_or_are_refused
     Z = cls(kernel, 300, degree_law=law, h01=h01, random_state=0).fit(X).transform(X)
     assert np.isfinite(Z).all()
     assert np.abs(Z[0]).max() > 100
-    for factor in (3, 30, 1e3, 1e9):
+    for factor in (30, 1e9):
         try:
             Z = (
                 cls(kernel, 300, degree_law=law, h01=h01, random_state=0)
@@ -166,9 +152,7 @@ def test_rows_whose_kernel_is_beyond_float32_have_finite_features_or_are_refused
 
 
 @pytest.mark.parametrize(("cls", "law", "h01"), MACLAURIN)
-@pytest.mark.parametrize(
-    "kernel", [Polynomial(10, coef0=1.0), Exponential(0.5), Exponential(0.0995)], ids=str
-)
+@pytest.mark.parametrize("kernel", [Polynomial(10, coef0=1.0), Exponential(0.0995)], ids=str)
 def test_single_precision_keeps_five_digits_of_the_largest_estimate(cls, law, h01, kernel):
     X = rows_with_outliers()
     X[2:] /= 2 * np.linalg.norm(X[2:], axis=1, keepdims=True)
@@ -217,13 +201,7 @@ def test_single_precision_keeps_the_degrees_whose_coefficients_it_does_not_hold(
     assert ((single != 0).any(axis=0) == (exact != 0).any(axis=0)).all()
 
 
-SERIES = [
-    Polynomial(3),
-    Polynomial(4, gamma=0.7, coef0=1.0),
-    Exponential(1.3),
-    VovkReal(4),
-    VovkInfinite(),
-]
+SERIES = [Polynomial(3), Polynomial(4, gamma=0.7, coef0=1.0), Exponential(1.3), VovkReal(4), VovkInfinite()]
 OF_WIDTH = {1: np.array([[0.7], [-0.4], [0.9]]), 2: np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])}
 LAST = {1: 8, 2: 4}  # of the degrees that are enumerated: 2^(n d) choices of signs each
 
@@ -258,19 +236,6 @@ def test_the_printed_law_is_no_distribution_and_biased_by_its_sum(base):
     X = OF_WIDTH[2]
     actual = gram(Exponential(1.3), base, X, total=1.0)
     np.testing.assert_allclose(actual, series(Exponential(1.3), X @ X.T, 4) / (base - 1), rtol=1e-10)
-
-
-def test_degree_ten_in_single_precision_is_that_in_double():
-    X = np.random.default_rng(0).standard_normal((50, 20))
-    X /= np.linalg.norm(X, axis=1, keepdims=True)
-    for kernel in (Polynomial(10), Polynomial(10, coef0=1.0)):
-        fitted = RandomMaclaurin(kernel, 2000, degree_law="truncated", random_state=0).fit(X)
-        Z, single = fitted.transform(X), fitted.transform(X.astype(np.float32))
-        assert single.dtype == np.float32
-        gap = np.abs(single.astype(float) - Z)
-        # A product of ten inner products, each off by a few eps of ||x||_1.
-        assert gap.max() < 1e-5 * np.abs(Z).max()
-        assert np.abs(single.astype(float) @ single.T.astype(float) - Z @ Z.T).max() < 1e-5 * (Z @ Z.T).max()
 
 
 def test_rows_whose_features_overflow_are_refused():

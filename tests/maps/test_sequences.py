@@ -2,30 +2,16 @@
 
 import warnings
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.stats import qmc
 
 from kfeat.errors import ParameterError
-from kfeat.maps.sequences import (
-    TINY,
-    component_by_component,
-    digital_net_points,
-    lattice_points,
-    leaped_halton,
-    points,
-    reverse_radix,
-    weight,
-)
+from kfeat.maps.sequences import digital_net_points, lattice_points, leaped_halton, points, weight
 
-RANDOM = {
-    "halton": "random",
-    "sobol": "published",
-    "lattice": "published",
-    "digital_net": "published",
-}
+RANDOM = {"halton": "random", "sobol": "published", "lattice": "published", "digital_net": "published"}
 
 
 def draw(sequence, n, d, seed=0):
@@ -41,17 +27,6 @@ def test_the_published_halton_is_that_of_matlab_and_stk():
     np.testing.assert_allclose(later, [[0.3843, 0.9840, 0.9878], [0.6831, 0.7357, 0.7923]], atol=5e-5)
     seventh = leaped_halton(3, 7, skip=1997, stride=1)[:, 6]
     np.testing.assert_allclose(seventh, [0.849786281294525, 0.085080398941584, 0.555668634235701], rtol=1e-13)
-
-
-def test_reverse_radix_permutes_the_digits_and_keeps_zero():
-    assert reverse_radix(2).tolist() == [0, 1]
-    assert reverse_radix(5).tolist() == [0, 4, 2, 1, 3]
-    assert reverse_radix(7).tolist() == [0, 4, 2, 6, 1, 5, 3]
-    assert reverse_radix(11).tolist() == [0, 8, 4, 2, 10, 6, 1, 9, 5, 3, 7]
-    for base in (2, 3, 13, 701, 5987):
-        permutation = reverse_radix(base)
-        assert permutation[0] == 0
-        assert sorted(permutation) == list(range(base))
 
 
 def slow_radical_inverse(index, base):
@@ -102,39 +77,11 @@ def test_points_are_inside_the_cube_and_each_coordinate_is_even(sequence, n, d):
     assert not np.array_equal(U, draw(sequence, n, d, seed=1))
 
 
-class ZeroGenerator:
-    """A source of randomness that draws the shift at which point 0 is the cube's corner."""
-
-    def random(self, size):
-        return np.zeros(size)
-
-    def integers(self, high, size):
-        return np.zeros(size, dtype=np.int64)
-
-
-def test_no_coordinate_is_0_or_1():
-    for sequence in ("lattice", "digital_net"):
-        U = points(sequence, 5, 3, ZeroGenerator(), "published")
-        assert 0 < U.min() < 2 * TINY
-        assert U.max() < 1
-
-
 def test_sobol_beyond_scipys_table_is_refused():
     with pytest.raises(
         ParameterError, match=r"'sobol' has at most 21,201 coordinates.*21,202: use 'lattice'"
     ):
         draw("sobol", 2, 21_202)
-
-
-@pytest.mark.parametrize(("n", "modulus"), [(1, 3), (3, 3), (100, 101), (101, 101), (128, 131)])
-def test_a_lattice_is_the_multiples_of_one_vector(n, modulus):
-    U = draw("lattice", n, 6)
-    steps = modulus * (U - U[0])
-    np.testing.assert_allclose(steps, np.round(steps), atol=1e-10)
-    if n > 1:
-        np.testing.assert_array_equal(
-            np.round(steps) % modulus, np.outer(np.arange(n), steps[1].round()) % modulus
-        )
 
 
 def assert_best_of_each_step(chosen, kernel):
@@ -201,31 +148,6 @@ def test_a_whole_digital_net_has_one_point_in_each_interval_and_is_a_group(m):
     for i, j in pairwise(range(0, 2**m, max(1, 2**m // 32))):
         np.testing.assert_array_equal(net[i] ^ net[j], net[i ^ j])
     np.testing.assert_array_equal(U[: 2**m // 2], draw("digital_net", 2**m - 1, 7)[: 2**m // 2])
-
-
-def test_two_coordinates_are_even_together():
-    """Most boxes of area 1 / 16 of a 4 x 4 grid hold nearly 16 of 256 points; at random they deviate by 4."""
-    boxes = list(product(range(4), repeat=2))
-    for sequence in RANDOM:
-        U = draw(sequence, 256, 4)
-        for j, k in ((0, 1), (0, 3), (2, 3)):
-            counts = [np.sum((U[:, [j, k]] * 4 // 1 == box).all(axis=1)) for box in boxes]
-            assert np.std(counts) < 2
-
-
-def test_ties_go_to_the_first_whatever_the_rounding():
-    """z and 1 / z are equally good after 1, so that rounding decides between them where nothing else does."""
-    rng = np.random.default_rng(0)
-    for modulus in (31, 101, 509):
-        root = next(
-            g for g in range(2, modulus) if len({pow(g, k, modulus) for k in range(modulus)}) == modulus - 1
-        )
-        t = np.array([pow(root, k, modulus) for k in range(modulus // 2)]) / modulus
-        omega = t * t - t + 1 / 6
-        exact = component_by_component(omega, 8)
-        for _ in range(5):
-            noisy = omega * (1 + rng.uniform(-1e-15, 1e-15, len(omega)))
-            np.testing.assert_array_equal(component_by_component(noisy, 8), exact)
 
 
 def test_points_are_the_same_on_every_platform():

@@ -9,7 +9,7 @@ from kfeat.errors import DataError, KfeatError, ParameterError
 from kfeat.kernels import Gaussian, Laplacian
 from kfeat.maps import RandomFourier
 from kfeat.maps.ses import SES
-from kfeat.maps.weighted_fourier import all_pairs, minimum, nonnegative_minimum, sampled_pairs
+from kfeat.maps.weighted_fourier import all_pairs, nonnegative_minimum, sampled_pairs
 
 X = np.random.default_rng(0).standard_normal((60, 3))
 KERNEL = Gaussian(0.5)
@@ -60,16 +60,6 @@ def test_the_equations_of_sampled_pairs_tend_to_those_of_all(D):
     np.testing.assert_allclose(found.K2, K2, rtol=0.01)
 
 
-def test_pairs_are_drawn_in_proportion_to_the_norms_of_their_cosines():
-    m = SES(KERNEL, 4, random_state=0).fit(X)
-    rows = X[:4]
-    c = cosines(m, rows, rows)
-    norms = np.linalg.norm(c, axis=1)
-    # Weighted by their inverses, drawn in proportion to them: the sum of all is n / mean of the norms.
-    found = sampled_pairs(rows, m._waves(rows), KERNEL, m._factors(), 100_000, np.random.default_rng(2))
-    assert found.size / 100_000 == pytest.approx(1 / norms.mean(), rel=0.01)
-
-
 @pytest.mark.parametrize("seed", range(20))
 def test_nonnegative_minimum_is_scipys(seed):
     rng = np.random.default_rng(seed)
@@ -78,20 +68,6 @@ def test_nonnegative_minimum_is_scipys(seed):
     A, b = C.T @ C, C.T @ t
     for start in (None, rng.random(40) < 0.5, np.zeros(40, dtype=bool)):
         np.testing.assert_allclose(nonnegative_minimum(A, b, start), expected, atol=1e-9)
-
-
-def test_nonnegative_minimum_ends_where_exchanging_all_indices_would_not(monkeypatch):
-    """Without full exchanges only the last index changes sides in each step, which always ends."""
-    monkeypatch.setattr("kfeat.maps.weighted_fourier.FULL_EXCHANGES", -1)
-    rng = np.random.default_rng(0)
-    C, t = rng.standard_normal((12, 8)), rng.standard_normal(12)
-    np.testing.assert_allclose(nonnegative_minimum(C.T @ C, C.T @ t), nnls(C, t)[0], atol=1e-10)
-
-
-def test_a_search_that_rounding_keeps_from_ending_is_refused(monkeypatch):
-    monkeypatch.setattr("kfeat.maps.weighted_fourier.STEPS", 0)
-    with pytest.raises(ParameterError, match="singular in double precision: raise the regularisation"):
-        nonnegative_minimum(np.eye(2), np.ones(2))
 
 
 @pytest.mark.parametrize("D", [40, 41])
@@ -181,21 +157,6 @@ def test_signed_weights_have_a_kernel_but_no_features():
     np.testing.assert_allclose(m.approximate_kernel(csr_array(X)), Z @ Z.T, atol=1e-12)
 
 
-def test_equal_data_in_any_form_give_equal_weights():
-    sparse_looking = X * (np.random.default_rng(1).random(X.shape) < 0.1)
-    for rows in (X, sparse_looking):
-        weights = SES(KERNEL, 40, random_state=0).fit(rows).weights_
-        np.testing.assert_array_equal(SES(KERNEL, 40, random_state=0).fit(csr_array(rows)).weights_, weights)
-
-
-def test_a_constant_column_of_the_data_changes_no_weight():
-    with_constant, with_zero = (np.hstack([X, np.full((60, 1), value)]) for value in (7.0, 0.0))
-    weights, expected = (
-        SES(KERNEL, 40, random_state=0).fit(rows).weights_ for rows in (with_constant, with_zero)
-    )
-    np.testing.assert_allclose(weights, expected, rtol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("parameters", "rows", "message"),
     [
@@ -218,13 +179,6 @@ def test_bad_input_is_refused(parameters, rows, message):
     with pytest.raises((ParameterError, DataError), match=message) as caught:
         SES(KERNEL, **parameters).fit(rows)
     assert isinstance(caught.value, KfeatError)
-
-
-def test_minimum_solves_and_leaves_its_input_alone():
-    A = np.array([[4.0, 1.0], [1.0, 3.0]])
-    kept = A.copy()
-    np.testing.assert_allclose(A @ minimum(A, np.ones(2)), 1)
-    np.testing.assert_array_equal(A, kept)
 
 
 @pytest.mark.data

@@ -5,8 +5,7 @@ import pytest
 
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import Exponential, Gaussian, Polynomial, Sum
-from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch, maps_for
-from kfeat.maps.ses import SES
+from kfeat.maps import Nystrom, RandomFourier, Stacked, TensorSketch, maps_for
 
 X = np.random.default_rng(0).random((30, 5)) / 2
 
@@ -28,12 +27,6 @@ def test_exact_parts_give_the_exact_sum():
     np.testing.assert_allclose(Z @ Z.T, expected, atol=1e-6)
     np.testing.assert_allclose(kernel(X), expected, rtol=1e-12)
     np.testing.assert_allclose(kernel.diagonal(X), np.diagonal(expected), rtol=1e-12)
-
-
-def test_offsets_of_the_parts_add_up():
-    kernel = Sum([Exponential(1.0), Polynomial(2, coef0=3.0)], [2.0, 1.0])
-    parts = [RandomMaclaurin(constant=False, h01=True, n_components=5) for _ in range(2)]
-    assert Stacked(kernel, parts).fit(X).kernel_offset_ == pytest.approx(2 * 1 + 9)
 
 
 def test_parts_without_a_seed_follow_the_stacks():
@@ -66,10 +59,3 @@ def test_parts_with_one_source_of_random_numbers_draw_from_it_in_turn():
         stacked = Stacked(Sum([Gaussian(1.0), Gaussian(1.0)]), parts).fit(X)
         one, other = (part.frequencies_ for part in stacked.maps_)
         assert not np.allclose(one, other)
-
-
-def test_a_part_without_features_is_refused():
-    X = np.random.default_rng(0).random((10, 4))
-    parts = [SES(sign="signed", n_components=8), RandomFourier()]
-    with pytest.raises(ParameterError, match="SES with weights below 0 has no features"):
-        Stacked(Sum([Gaussian(), Gaussian()]), parts).fit(X)

@@ -7,7 +7,7 @@ from degree_sums import expected_gram, series
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import Exponential, Linear, Polynomial, VovkInfinite, VovkReal
 from kfeat.maps import TruncatedMaclaurin
-from kfeat.maps.truncated_maclaurin import TruncatedSeries, remainders
+from kfeat.maps.truncated_maclaurin import remainders
 
 KERNELS = [
     (Exponential(1.3), 1.0),
@@ -96,11 +96,6 @@ def test_a_given_degree_and_a_given_radius_are_taken():
     assert TruncatedMaclaurin(Polynomial(2), max_degree=9).fit(X).truncation_error_ == 0
 
 
-def test_small_rows_still_leave_a_term_to_sample():
-    assert TruncatedMaclaurin(Polynomial(4)).fit(np.zeros((3, 2))).max_degree_ == 4
-    assert TruncatedMaclaurin(Exponential(), h01=True).fit(np.zeros((3, 2))).max_degree_ == 2
-
-
 @pytest.mark.parametrize("kernel", [Exponential(1.3), VovkInfinite()], ids=str)
 def test_the_variance_is_that_of_the_docstring_and_finite_where_the_whole_series_has_none(kernel):
     """E[(Z(x) Z(y))^2] = sum_n a_n^2 m^n / P(n), with m = E[(<w, x> <w, y>)^2]."""
@@ -131,10 +126,3 @@ def test_what_has_no_such_degree_is_refused():
     for bad in ({"allowed_error": 0.0}, {"max_degree": -1}, {"radius": 0.0}, {"degree_law": "geometric"}):
         with pytest.raises(ParameterError, match=f"TruncatedMaclaurin: {next(iter(bad))}"):
             TruncatedMaclaurin(**bad).fit(X)
-
-
-def test_the_cut_series_is_a_kernel():
-    kernel = TruncatedSeries(Exponential(2.0), 3)
-    assert kernel.formula == "exp(<x, y> / sigma^2), sigma = 2 up to degree 3"
-    assert kernel.last_degree == 3
-    np.testing.assert_array_equal(kernel.maclaurin(6), [*Exponential(2.0).maclaurin(4), 0, 0])

@@ -16,7 +16,7 @@ from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row
 from kfeat.render.figures.figure import DIGITS, draw, figure_of
 from kfeat.render.figures.printed import check_figure
-from kfeat.render.figures.style import COLOURS, RC, logarithmic
+from kfeat.render.figures.style import RC, logarithmic
 from kfeat.render.files import FIGURES, FILES, write_report
 from kfeat.render.table import records, render
 from tests.cells import fake_row
@@ -251,16 +251,6 @@ def test_accuracies_and_relative_errors_share_no_axis(layout: str, load: Load) -
     assert {"accuracy (%)", "relative error"} <= labels
 
 
-def test_curves_of_errors_against_measured_seconds_run_along_the_number_of_features(drawn: Drawn) -> None:
-    figure = drawn(
-        ONE_KERNEL + "measure: {name: kernel_error}\n"
-        "figure: {kind: curves, x: sample, along: n_components, y: [score], rows: [dataset], log: [x, y]}\n"
-    )
-    assert legend(figure)[:2] == ["Tensor Sketch", "Random Maclaurin"]
-    assert [axes.get_xlabel() for axes in figure.axes] == ["", "CPU time of mapping the sampled rows (s)"]
-    assert [list(line.get_xdata()) for line in curves_of(figure.axes[0])] == [[100 / 16, 100 / 64]] * 2
-
-
 def test_what_the_panels_do_not_name_is_in_the_legend(drawn: Drawn) -> None:
     figure = drawn(
         ONE_KERNEL + "measure: {name: map_time}\nfigure: {kind: curves, y: [map], rows: [], columns: []}\n"
@@ -294,8 +284,8 @@ def test_a_long_row_of_panels_is_broken(drawn: Drawn) -> None:
     assert all(container.has_yerr for one in axes for container in one.containers)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("low", [1.1 * 10.0**k for k in range(-8, 9)])
-@pytest.mark.parametrize("high", [1.0, 6.0, 9.0, 11.0, 100 / 1.21, 3e4])
+@pytest.mark.parametrize("low", [1.1e-8, 0.11, 1.1, 1.1e8])
+@pytest.mark.parametrize("high", [1.0, 9.0, 100 / 1.21, 3e4])
 def test_a_logarithmic_axis_holds_its_values_whatever_rounding_does(low: float, high: float) -> None:
     # 0.11 / 1.1 is one rounding below 0.1, whose logarithm is -1 nevertheless
     axes = Figure().add_subplot()
@@ -305,8 +295,8 @@ def test_a_logarithmic_axis_holds_its_values_whatever_rounding_does(low: float, 
     assert {bottom, top} <= set(axes.get_yticks())
 
 
-@pytest.mark.parametrize("low", [0.0011, 0.0025, 7.0])
-@pytest.mark.parametrize("high", [1.0, 9.0, 90.0, 250.0, 3e4])
+@pytest.mark.parametrize("low", [0.0025, 7.0])
+@pytest.mark.parametrize("high", [1.0, 90.0, 3e4])
 def test_the_labels_of_a_logarithmic_axis_do_not_touch(low: float, high: float) -> None:
     with rc_context(RC):
         figure = Figure(figsize=(9, 3))
@@ -401,28 +391,6 @@ def test_reports_of_measures(load: Load, tmp_path: Path) -> None:
     assert all(sizes[name] > 20_000 for name in FIGURES)
 
 
-def test_data_of_one_name_are_told_apart(load: Load) -> None:
-    experiment = load(SYNTHETIC)
-    found = records(experiment, cells_of(experiment))
-    assert [record["dataset"] for record in found] == ["dense, d = 10", "dense, d = 20"]
-    assert list(found[0]) == ["dataset", "method", "mean ‖z(x)‖²", "map", "live features", "runs"]
-    assert [record["map"] for record in found] == ["2.0", "4.0"]
-    text = render(experiment, cells_of(experiment, timed=False), "terminal")
-    assert "~2.0" in text
-    assert "~: a time of a busy machine" in text
-
-
-def test_no_two_of_many_lines_have_the_same_colour_and_dashes(load: Load) -> None:
-    experiment = load(GRID)
-    with rc_context(RC):
-        handles = figure_of(experiment, cells_of(experiment)).legends[0].get_lines()
-    looks = [(line.get_color(), line.get_linestyle(), line._dash_pattern) for line in handles[:18]]  # type: ignore[attr-defined]
-    assert len({(colour, str(dashes)) for colour, _, dashes in looks}) == 18
-    assert [look[:2] for look in looks[6:12]] == [
-        (colour, "-") for colour in COLOURS
-    ]  # where the colours suffice
-
-
 def test_equal_labels_are_told_apart_by_what_differs(load: Load) -> None:
     text = GRID.replace("[0.1, 1, 10, 100, 1000, 1e4]", "1").replace("[16, 64]}", "[16, 64], label: ours}")
     experiment = load(text.replace("gamma: median", "gamma: [1, 2], label: k"))
@@ -432,12 +400,6 @@ def test_equal_labels_are_told_apart_by_what_differs(load: Load) -> None:
     assert len({*titles(figure)} - {""}) == 2
     names = {tuple(record[key] for key in ("kernel", "method")) for record in records(experiment, cells)}
     assert len(names) == len(cells)
-
-
-def test_numbers_that_six_digits_do_not_tell_apart_have_more(load: Load) -> None:
-    experiment = load(GRID.replace("[0.1, 1, 10, 100, 1000, 1e4]", "[0.3333333, 0.33333334, 1]"))
-    found = {record["method"] for record in records(experiment, cells_of(experiment))}
-    assert {"exact, LIBSVM, C = 0.3333333", "exact, LIBSVM, C = 0.33333334", "exact, LIBSVM, C = 1"} <= found
 
 
 @pytest.mark.parametrize("kind", ["curves", "methods"])
@@ -475,21 +437,6 @@ def test_quantities_below_each_other_in_twelve_panels(load: Load) -> None:
     assert {one.get_ylim() for one in axes[4:8]} == {axes[4].get_ylim()}
 
 
-def test_a_long_label_of_a_y_axis_is_broken_where_it_would_reach_the_title(load: Load) -> None:
-    title = "A title that is long enough to stand over the labels of all three axes"
-    text = TWELVE.replace("rows: [y], columns: [dataset, kernel]", "rows: []")
-    lines = text.replace("Four settings, three quantities", title).splitlines()
-    experiment = load("\n".join([*lines[:5], *lines[-1:]]))
-    with rc_context(RC):
-        figure = figure_of(experiment, cells_of(experiment))
-        figure.draw_without_rendering()
-        assert overlapping(figure)
-        figure = draw(experiment, cells_of(experiment), [])
-        assert not overlapping(figure)
-    assert figure.axes[0].get_ylabel() == "accuracy (%)"
-    assert figure.axes[2].get_ylabel() == "CPU time of mapping and\npredicting the test rows (s)"
-
-
 def test_times_have_bars_as_scores_have_and_lines_across(drawn: Drawn) -> None:
     figure = drawn(CURVES)
     score, seconds, *_ = figure.axes
@@ -521,18 +468,6 @@ def test_a_single_run_is_hollow(drawn: Drawn) -> None:
     assert legend(figures[0])[-1] == "hollow: one run"
     bars = [container for axes in figures[1].axes for container in axes.containers]
     assert all(container.has_xerr for container in bars)  # type: ignore[attr-defined]
-
-
-def test_the_exact_svm_of_several_splits_has_a_band(drawn: Drawn) -> None:
-    figure = drawn(CURVES + "protocol: {split: {kind: fraction, train: 0.5}}\n")
-    assert figure.axes[0].patches
-    assert "exact, LIBSVM (band: standard deviation)" in legend(figure)
-
-
-@pytest.mark.parametrize(("label", "name"), [("", "Random Maclaurin, H0/1"), (", label: mine", "mine")])
-def test_a_name_says_h01_where_all_maps_have_it(drawn: Drawn, label: str, name: str) -> None:
-    (text,) = drawn(H01.replace("h01: true", f"h01: true{label}")).axes[0].get_yticklabels()
-    assert text.get_text() == name
 
 
 def test_a_figure_says_for_what_its_data_stand_in(drawn: Drawn, load: Load) -> None:
@@ -590,22 +525,6 @@ def test_times_of_the_paper_stand_beside_ours_in_a_colour_each(drawn: Drawn, loa
     assert low < 30 < 90 < high
 
 
-def test_curves_mark_the_papers_test_time_in_its_own_panel(drawn: Drawn) -> None:
-    text = CURVES.replace("y: [score, fit]", "y: [score, fit, test]").replace("numbers_from: [table]", "")
-    figure = drawn(
-        text
-        + """
-reported:
-  source: A Paper
-  runs: 5
-  numbers: [{for: {dataset: digits, map.n_components: 64}, mean: 85, time: 90 s, test_time: 30 s, where: T}]
-"""
-    )
-    found = [[line.get_ydata()[0] for line in lines_of(axes, "D")] for axes in figure.axes]
-    assert found == [[85], [90], [30], [], [], []]
-    assert "paper (times: map + train; test)" in legend(figure)
-
-
 def test_ratios_of_a_table(drawn: Drawn, load: Load) -> None:
     figure = drawn(RATIOS, slow=10)
     (axes,) = figure.axes
@@ -623,15 +542,6 @@ def test_ratios_of_a_table(drawn: Drawn, load: Load) -> None:
         load(H01.replace("methods", "ratios"))
 
 
-def test_ratios_of_several_quantities_of_a_column_have_a_line_each(drawn: Drawn) -> None:
-    several = RATIOS.replace("show: fit\n", "show: [fit, test]\n")
-    (axes,) = drawn(several.replace("{dense: 25× (Gisette)}", "{dense: [25× (Gisette), 7×]}"), slow=10).axes
-    labels = [label.get_text() for label in axes.get_yticklabels()]
-    assert labels == ["RM / TS, fit", "RM / TS, test", "exact / TS"]
-    assert [line.get_xdata()[0] for line in lines_of(axes, "D")] == [25, 7]
-    assert list(curves_of(axes)[0].get_ydata()) == [0, 1, 2]
-
-
 def test_trials_that_were_stopped_are_drawn_at_their_limit(load: Load) -> None:
     experiment = load(H01, repeats=1)
     (trial,) = plan(experiment, dict.fromkeys(experiment.datasets, "0"))
@@ -641,16 +551,6 @@ def test_trials_that_were_stopped_are_drawn_at_their_limit(load: Load) -> None:
     (mark,) = lines_of(figure.axes[1], ">")
     assert mark.get_xdata()[0] == 60
     assert "stopped: it takes longer" in legend(figure)
-
-
-def test_an_axis_of_numbers_below_zero_shows_them(load: Load) -> None:
-    experiment = load(CURVES.replace("y: [score, fit]", "y: [r2]").replace("log: [x, fit]", "log: [x]"))
-    cells = cells_of(experiment)
-    for cell in cells:
-        for i, row in enumerate(cell.rows):
-            row["r2"] = -0.4 - 0.01 * i
-    low, high = figure_of(experiment, cells).axes[0].get_ylim()
-    assert low < -0.4 < high
 
 
 def test_two_draws_are_equal_byte_for_byte_and_axes_have_round_places(load: Load, tmp_path: Path) -> None:

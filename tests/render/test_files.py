@@ -5,15 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.cells import Cell
 from kfeat.errors import StoreError
-from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.store import read_rows, write_rows
 from kfeat.render.files import FILES, is_current, publish, write_report
 from kfeat.render.replacing import Replacing
-from tests.cells import fake_row
 
 Make = Callable[..., list[Cell]]
 MakeRows = Callable[..., dict[str, Row]]
@@ -42,28 +41,6 @@ def test_reports_are_written_whole_and_known_to_be_current(
     assert not is_current(experiment, make_cells([0.84, 0.87]), tmp_path / "a")
     write_report(experiment, cells, tmp_path / "b")
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
-
-
-def test_a_grid_over_sizes_is_drawn_as_curves(write: Callable[..., Path], tmp_path: Path) -> None:
-    sizes = [f"maps.{i}.n_components=[16, 64]" for i in (0, 1)]
-    experiment = load_experiment(write(), [*sizes, "kernel.degree=[2, 3]"])
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    rows = {trial.id: fake_row(trial, 0.9 + 0.001 * i) for i, trial in enumerate(trials)}
-    write_report(experiment, summarise(experiment, trials, rows), tmp_path)
-    drawing, table = ((tmp_path / name).read_text() for name in ("figure.svg", "table.md"))
-    kernels = (rf"$(1+\langle x,y\rangle)^{p}$" for p in (2, 3))
-    for words in ("number of random features D", "exact, LIBSVM", *kernels):
-        assert words in drawing
-    assert "Tensor Sketch, D" not in drawing  # D is the axis
-    assert "Tensor Sketch, D = 64" in table
-    assert "(1 + <x, y>)^3" in table
-
-
-def test_missing_rows_leave_no_gap_in_the_figure(
-    experiment: Experiment, make_cells: Make, tmp_path: Path
-) -> None:
-    write_report(experiment, make_cells([0.84, 0.86], exact=None), tmp_path)
-    assert "exact, LIBSVM" not in (tmp_path / "figure.svg").read_text()
 
 
 def test_files_of_several_folders_take_their_places_together(tmp_path: Path) -> None:

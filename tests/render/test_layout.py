@@ -9,12 +9,11 @@ import pytest
 
 from kfeat.analysis.cells import Cell, Shown, summarise
 from kfeat.errors import ConfigError
-from kfeat.experiments.layout import TableLayout
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row
 from kfeat.render.layout import mirror, mirror_notes
-from kfeat.render.table import records, render, render_csv
+from kfeat.render.table import render, render_csv
 from kfeat.render.text import factor, shown, time
 from tests.cells import fake_row
 
@@ -74,7 +73,6 @@ reported:
     - {for: {map.h01: false, map.n_components: 500}, mean: 99.7, time: 3.96s, test_time: 0.63s, where: T1}
     - {for: {map.h01: true, map.n_components: 100}, mean: 98.2, time: 0.49s, test_time: 0.1s, where: Table 1}
 """
-CONFIGS = sorted(Path(__file__).parents[2].glob("configs/**/[!_]*.yaml"))
 Load = Callable[..., Experiment]
 
 
@@ -258,20 +256,6 @@ def test_missing_cells_and_runs_show(two_kernels: Load) -> None:
     assert "κ + LIBSVM: nothing of this plan (map: exact)." in said_of(unplanned)
 
 
-@pytest.mark.parametrize(
-    ("table", "names"),
-    [
-        (TABLE.replace("lines: kernel", "lines: dataset"),
-         ["digits, <x, y>^2", "", "digits, (1 + <x, y>)^2", ""]),
-        # A setting of which no column speaks has no line.
-        ("\ntable: {lines: dataset, columns: [{title: TS, "
-         "for: {map: tensor_sketch, solver: newton, kernel.coef0: 1}}]}\n", ["digits", ""]),
-    ],
-)  # fmt: skip
-def test_lines_of_the_same_name_are_told_apart(two_kernels: Load, table: str, names: list[str]) -> None:
-    assert [line[0] for line in lines_of(two_kernels(table))] == names
-
-
 def test_a_column_selects_one_cell_and_words_are_for_ratios(two_kernels: Load) -> None:
     experiment = two_kernels(TABLE.replace(", solver: newton", ""))
     with pytest.raises(
@@ -306,17 +290,6 @@ def test_large_ratios_have_no_exponent() -> None:
     assert shown(Shown(60.0, True, "> "), time) == "> ~1.0 mins"
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_the_tables_of_the_configs_have_a_cell_in_every_column_and_a_name_for_each(path: Path) -> None:
-    experiment = load_experiment(path)
-    cells = cells_of(experiment, nothing)
-    named = [tuple(map(one.get, ("dataset", "kernel", "method"))) for one in records(experiment, cells)]
-    assert len(set(named)) == len(cells)
-    if experiment.table:
-        assert lines_of(experiment, nothing)
-        assert not [note for note in said_of(experiment, nothing) if "this plan" in note]
-
-
 def kar_and_karnick(tmp_path: Path, text: str = KAR) -> Experiment:
     """The table of a paper that prints both times, both speed-ups and D."""
     (tmp_path / "kar.yaml").write_text(text)
@@ -344,14 +317,6 @@ def test_accuracy_both_times_both_speed_ups_and_d_stand_beside_the_papers(tmp_pa
     header = render_csv(experiment, cells_of(experiment, kar_row)).splitlines()[0]
     assert '"ratio: RF speed-up, fit"' in header
     assert '"ratio: RF speed-up, test"' in header
-
-
-def test_columns_of_ratios_alone_have_a_line_for_each_of_them(tmp_path: Path) -> None:
-    kept = "\n".join(line for line in KAR.splitlines() if not line.startswith("    - {title:"))
-    assert lines_of(kar_and_karnick(tmp_path, kept), kar_row) == [
-        ("digits", "5× [4.11, 6.08]", "4.7×", "10× [8.22, 12.2]", "38×"),
-        ("", "5× [4.11, 6.08]", "5.3×", "10× [8.22, 12.2]", "33×"),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -389,25 +354,3 @@ table:
         lines_of(two_kernels(table.replace(", quickest: true", ""), exact), several)
     with pytest.raises(ConfigError, match="chooses among the cells of `over`"):
         two_kernels(table.replace("over: {map: exact}, ", ""), exact)
-
-
-def test_a_mirrored_table_and_its_ratios_mark_an_exact_solver_that_did_not_converge(
-    experiment: Experiment, trials: list[Trial], make_rows: Callable[..., dict[str, Row]]
-) -> None:
-    rows = make_rows([0.84, 0.86])
-    rows[trials[-1].id]["solve"] = {"converged": False, "stop_reason": "iteration limit"}
-    exact, sketch = {"map": "exact"}, {"map": "tensor_sketch"}
-    layout = TableLayout.model_validate({
-        "lines": "dataset",
-        "show": ["score", "fit", "test"],
-        "columns": [
-            {"title": "exact", "for": exact},
-            {"title": "TS", "for": sketch},
-            {"title": "times", "for": sketch, "over": exact, "show": ["fit", "test"]},
-        ],
-    })  # fmt: skip
-    score, fit, test = mirror(layout, summarise(experiment, trials, rows)).lines
-    assert [score[1], fit[1], test[1]] == ["90.00 %†", "0.5 secs†¹", "0.5 secs¹"]
-    assert score[3].startswith("85.00")
-    assert "†" not in score[3]
-    assert (fit[5].split()[0], test[5].split()[0]) == ("0.333×†¹", "0.5×¹")

@@ -1,8 +1,7 @@
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
-from kfeat.analysis.cells import Cell, exact_of, summarise
+from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.certainty import error_of
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.statistics import KNOWN, Summary
@@ -96,18 +95,6 @@ def test_equal_repeats_of_an_exact_machine_are_one_score_and_several_times(
     assert not any("draw nothing" in line for line in cautions(experiment, cells))
 
 
-def test_repeats_without_a_draw_that_disagree_are_told(write: Callable[..., Path]) -> None:
-    experiment = load_experiment(write(), ["exact_repeats=2"])
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    rows = {trial.id: fake_row(trial, 0.7 + 0.0625 * trial.repeat) for trial in trials}
-    cells = summarise(experiment, trials, rows)
-    assert records(experiment, cells)[0]["accuracy (%)"] == "73.12"
-    assert [line for line in cautions(experiment, cells) if "draw nothing" in line] == [
-        "exact, LIBSVM: its runs draw nothing and should score the same, but have 70 and 76.25. The table "
-        "shows their mean; take it for a defect until the reason is known."
-    ]
-
-
 def test_a_stopped_trial_alone_is_something_to_judge_and_its_machine_is_named(
     experiment: Experiment, trials: list[Trial]
 ) -> None:
@@ -140,10 +127,3 @@ def test_the_best_map_is_compared_with_the_exact_svm(make_cells: Make) -> None:
     assert "of ~0.333×" in (closing_line(make_cells([0.85], timed=False)) or "")
     for cells in (make_cells([0.85], exact=None), make_cells([], exact=0.9), []):  # nothing to compare
         assert closing_line(cells) is None
-
-
-def test_of_several_exact_svms_the_one_that_scores_best_is_compared(make_cells: Make) -> None:
-    *maps, exact = sorted(make_cells([0.85], exact=0.88), key=lambda cell: cell.trial.map is None)
-    worse = replace(exact, rows=[{**row, "accuracy": 0.5} for row in exact.rows])
-    assert "where exact, LIBSVM has 88.00 %" in (closing_line([worse, exact, *maps]) or "")
-    assert exact_of(maps[0], [worse, exact, *maps]) is exact

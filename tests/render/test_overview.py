@@ -5,17 +5,14 @@ from typing import Any
 
 import pytest
 
-from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.cells import Cell
 from kfeat.analysis.judgement import Judgement, judge_experiment
 from kfeat.analysis.tallies import in_short
-from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.experiments.paper import Claim, Explained
-from kfeat.experiments.plan import plan
+from kfeat.experiments.load import Experiment
+from kfeat.experiments.paper import Claim
 from kfeat.experiments.row import Row
 from kfeat.render.overview import markdown, not_explained, papers, passes, tally_lines, terminal
 from kfeat.render.terminal import LONGEST
-from kfeat.render.verdicts import said_of
-from tests.cells import fake_row
 
 Make = Callable[..., list[Cell]]
 MakeRows = Callable[..., dict[str, Row]]
@@ -82,11 +79,6 @@ def test_three_lines_say_what_agrees_what_differs_and_what_is_undecided(
     assert in_short([]) == []
 
 
-def test_a_failure_is_told_without_details_too(experiment: Experiment, make_cells: Make) -> None:
-    differs = judge_experiment(experiment, make_cells([0.65, 0.65]), {})
-    assert "differs, not explained: Table 1: Tensor Sketch" in terminal([differs], details=False)
-
-
 def test_what_is_lost_is_missing(experiment: Experiment, make_cells: Make) -> None:
     assert experiment.reported is not None
     reported = experiment.reported.model_copy(update={"lost": ["Figure 1", "Figure 2"]})
@@ -108,16 +100,6 @@ def test_what_differs_is_listed_with_both_sizes_and_the_explanation(judgements: 
     assert "missing: all of it; `kfeat run " in text
     # The command names the config's file, whose folder a test does not choose.
     assert max(len(line) for line in text.splitlines() if "kfeat run" not in line) <= LONGEST
-
-
-def test_one_sentence_that_two_configs_fail_by_different_numbers_is_listed_twice(
-    experiment: Experiment, make_cells: Make
-) -> None:
-    failing = replace(experiment, reported=None, claims=claims({"above": 95, "unexplained": "a riddle"}))
-    both = [judge_experiment(failing, make_cells([score, score]), {}) for score in (0.81, 0.82)]
-    (line,) = not_explained(both)
-    assert ("ours 81.00" in line, "ours 82.00" in line) == (True, True)
-    assert not_explained([both[0], both[0]]) == not_explained([both[0]])
 
 
 def test_the_check_passes_unless_something_is_wrong_or_nothing_is_there(
@@ -181,38 +163,3 @@ def test_a_line_per_paper_shares_numbers_and_claims_out(judgements: list[Judgeme
         "2 of 2",
         "1 of 4",
     ]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "numbers", "tallied"),
-    [
-        ("{name: random_maclaurin, n_components: 64}", "{name: random_maclaurin, h01: [false, true]}",
-         ["{for: {map.h01: false}, mean: 84.7, time: 21.2 s, test_time: 15.6 s, where: Table 1}",
-          "{for: {map.h01: true}, mean: 84.7, time: 1.4 s, test_time: 0.5 s, where: Table 1}"],
-         ["printed numbers: 2: 2 within the slack", "printed times: 4: 2 alike; 2 quicker"]),
-        ("n_components: 64}", "n_components: [32, 64]}",
-         [f"{{for: {{map: tensor_sketch, map.n_components: {D}}}, mean: 60, where: T1, unexplained: why}}"
-          for D in (32, 64)],
-         ["printed numbers: 2: 2 differs, not explained"]),
-    ],
-)  # fmt: skip
-def test_equal_numbers_of_two_methods_count_as_two_and_so_do_both_times(
-    write: Callable[..., Path], old: str, new: str, numbers: list[str], tallied: list[str]
-) -> None:
-    """As in a table whose rows round to the same number."""
-    path = write(**{old: new})
-    reported = f"reported: {{source: A Paper, runs: 5, numbers: [{', '.join(numbers)}]}}\n"
-    path.write_text(path.read_text() + reported)
-    experiment = load_experiment(path)
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    sizes = {one.id: one.describe().get("map.n_components") for one in trials}
-    rows = {one.id: fake_row(one, 0.85 if sizes[one.id] == 32 else 0.84) for one in trials}
-    judgement = judge_experiment(experiment, summarise(experiment, trials, rows), {})
-    assert tally_lines([judgement])[: len(tallied)] == tallied
-    assert sum(line.count("ours 8") for line in not_explained([judgement])) == 2 * ("unexplained" in reported)
-
-
-def test_an_explanation_is_told_of_what_is_decided_only() -> None:
-    said = Explained(explanation="it is so.")
-    assert said_of(said, [], "open").startswith("it is so.")
-    assert said_of(said, [], "missing") == ""

@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -53,21 +52,6 @@ def test_values_that_differ_name_where_they_hold(tmp_path: Path) -> None:
             "solver.solver_type": "liblinear: 1; libsvm: 0",
         }.items()
     )
-
-
-@pytest.mark.parametrize(
-    ("protocol", "key", "value"),
-    [
-        ("{scale: [{divide: 255.0}, unit_rows]}", "protocol.scale", "[{divide: 255}, unit_rows]"),
-        ("{scale: [zscore]}", "protocol.scale", "zscore"),
-        ("{split: official}", "protocol.split", "official"),
-    ],
-)
-def test_values_stand_as_a_file_has_them(
-    write: Callable[..., Path], protocol: str, key: str, value: str
-) -> None:
-    found = lines(load_experiment(write(), [f"protocol={protocol}"]))
-    assert {line.key: line.value for line in found}[key] == value
 
 
 def test_the_text_fits_a_terminal_of_100_columns(switched: Experiment) -> None:

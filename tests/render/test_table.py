@@ -3,17 +3,14 @@
 import csv
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import exp, sqrt
 from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import t as student
 
 from kfeat.analysis.cells import Cell, fold_means, summarise
 from kfeat.analysis.certainty import LONG_TIME
-from kfeat.analysis.names import dataset
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
@@ -139,22 +136,6 @@ def test_where_runs_were_stopped_the_seconds_of_all_have_a_bound(
     assert cell.shown("map").runs == 2
 
 
-def test_the_bound_of_trials_that_only_map_counts_those_that_ended(trials: list[Trial]) -> None:
-    mapping = [replace(trial, solver=None) for trial in trials if trial.map][:2]
-    ended, late = (fake_row(one, 0.8, seconds={"map_fit": {"cpu": 10.0, "wall": 10.0}}) for one in mapping)
-    bound = Cell.of_trials(mapping, {ended["id"]: ended, late["id"]: late | STOPPED}).bound
-    assert bound is not None
-    assert (bound.value, bound.busy) == (35.0, False)
-
-
-def test_a_trial_that_was_stopped_while_predicting_is_no_bound_of_training(
-    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
-) -> None:
-    end = STOPPED | {"timed": False, "phase": "predict"}
-    rows = {key: row | end for key, row in make_rows([0.84] * 5).items()}
-    assert records(experiment, summarise(experiment, trials, rows))[0]["train"] == MISSING
-
-
 @pytest.mark.parametrize("style", ["markdown", "terminal"])
 def test_unverified_data_are_named_once(experiment: Experiment, make_cells: Make, style: str) -> None:
     text = render(experiment, make_cells([0.84], verified=False), style)
@@ -167,37 +148,6 @@ def test_two_printed_numbers_for_one_cell_are_an_error(write: Write) -> None:
     loaded = load(write(), f"reported: {{source: x, runs: 1, numbers: [{number}, {number}]}}\n")
     with pytest.raises(ConfigError, match="same cell"):
         summarise(*loaded, {})
-
-
-def test_a_dataset_is_told_from_itself_by_the_switches_that_differ(write: Write) -> None:
-    splits = ("{kind: sample, n_train: 300, n_test: 200, seed: 0}", "{kind: fraction, train: 0.5}")
-    protocols = ", ".join(f"{{split: {split}}}" for split in splits)
-    experiment = load_experiment(write(), [f"protocol=[{protocols}]", "kernel.degree=[2, 3]"])
-    cells = summarise(experiment, plan(experiment, dict.fromkeys(experiment.datasets, "f")), {})
-    assert {dataset(cell, cells) for cell in cells} == {
-        "digits, split.seed = 0, split.kind = sample, split.n_train = 300, split.n_test = 200",
-        "digits, split.kind = fraction, split.train = 0.5",
-    }
-    one = [cell for cell in cells if cell.trial.protocol == cells[0].trial.protocol]
-    assert {dataset(cell, one) for cell in one} == {"digits"}
-
-
-@pytest.mark.parametrize(
-    ("dataset", "names"),
-    [("adult", ["Tensor Sketch, Newton", "Tensor Sketch, LIBLINEAR"]), ("mnist", ["Tensor Sketch"] * 2)],
-)
-def test_a_solver_is_named_where_another_trains_on_the_same_data(
-    tmp_path: Path, dataset: str, names: list[str]
-) -> None:
-    setting = "{{dataset: {}, kernel: {{name: polynomial, degree: {}}}, solvers: {{mapped: {{name: {}}}}}}}"
-    settings = setting.format(dataset, 2, "newton"), setting.format("adult", 3, "liblinear")
-    path = tmp_path / "two_solvers.yaml"
-    path.write_text(
-        f"title: two\nsettings: [{', '.join(settings)}]\nmaps: [{{name: tensor_sketch, n_components: 20}}]\n"
-    )
-    experiment, trials = load(path)
-    cells = summarise(experiment, trials, {})
-    assert [record["method"] for record in records(experiment, cells)] == names
 
 
 def test_the_share_of_mapping_and_the_spread_of_a_score(make_cells: Make) -> None:
@@ -304,16 +254,6 @@ def test_the_csv_has_deviations_counts_and_the_intervals_of_ratios(three: Experi
         assert found == pytest.approx(expected, rel=1e-3)
 
 
-def test_a_ratio_has_its_interval_but_a_bound_or_one_cell_over_itself(three: Experiment) -> None:
-    half = student.ppf(0.975, 2) / sqrt(3) / 60
-    low, high = 30 * exp(-half), 30 * exp(half)
-    cells = cells_of(three, [59.0, 60.0, 61.0], [2.0, 2.0, 2.0])
-    assert seconds_of(three, cells)[3] == f"30× [{low:.3g}, {high:.3g}]"
-    cells = cells_of(three, [60.0], [-1.5])
-    assert seconds_of(three, cells)[3] == "~40× (1/3, 1/3 runs)"
-    assert records(three, cells)[0]["speed-up"] == "1×"
-
-
 @pytest.fixture
 def folds(write: Write) -> Experiment:
     """The small experiment on three folds, as a list of protocols."""
@@ -352,14 +292,3 @@ def test_a_mean_over_the_folds_of_each_method(folds: Experiment) -> None:
     assert methods == ["exact, LIBSVM", "Tensor Sketch", "Random Maclaurin"]  # the means alone
     mean_cell = fold_means(fold_cells(folds, planned=2))[1]
     assert (len(mean_cell.rows), len(mean_cell.trials)) == (4, 6)
-
-
-def test_a_mean_over_folds_counts_each_of_them_once_where_nothing_is_drawn(
-    folds: Experiment, make_cells: Make
-) -> None:
-    settings = [setting.model_copy(update={"exact_repeats": 3}) for setting in folds.settings]
-    exact = fold_means(fold_cells(replace(folds, settings=settings)))[0]
-    assert len(exact.rows) == 9
-    assert exact.score is not None
-    assert (exact.score.sd, exact.score.n) == (pytest.approx(10.0), 3)
-    assert fold_means(make_cells([0.84, 0.86])) == []  # other splits have none

@@ -10,7 +10,7 @@ from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.render.overview import terminal
 from kfeat.render.table import render
-from kfeat.render.terminal import paragraph, table
+from kfeat.render.terminal import table
 from kfeat.render.verdicts import scoreboard
 from tests.cells import fake_row
 
@@ -37,11 +37,6 @@ def test_text_breaks_and_columns_stack_but_no_number_breaks(width: int) -> None:
     assert all("method" in block for block in blocks)
 
 
-def test_a_table_that_fits_is_left_alone_and_a_pipe_has_no_end() -> None:
-    assert table(["a", "b"], [["x", "1"]], 60, right=[1]) == table(["a", "b"], [["x", "1"]], None, right=[1])
-    assert "\n\n" not in table(["a", *["column"] * 50], [["x", *["1.2345"] * 50]], None)
-
-
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_report_fits_with_every_number_of_it(
     experiment: Experiment, make_cells: Callable[..., list[Cell]], width: int
@@ -66,11 +61,6 @@ def test_the_reports_of_the_papers_fit_80_columns(name: str) -> None:
     assert width_of(render(experiment, cells, "terminal", 80)) <= 80
     judgement = judge_experiment(experiment, cells, {})
     assert width_of(scoreboard(judgement, Path("runs"), published=False, width=80)) <= 80
-
-
-def test_a_paragraph_has_the_width_of_the_terminal_and_no_more_than_can_be_read() -> None:
-    assert width_of(paragraph("word " * 100, width=60)) <= 60
-    assert 100 < width_of(paragraph("word " * 100, width=300)) <= 118
 
 
 def test_verdicts_have_colours_on_a_terminal_that_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from kfeat.render.files import write_report
 from kfeat.render.overview import terminal
 from kfeat.render.table import render
 from kfeat.render.terminal import LONGEST
-from kfeat.render.verdicts import beside, parts, scoreboard, verdicts_markdown
+from kfeat.render.verdicts import beside, scoreboard, verdicts_markdown
 from tests.cells import fake_row
 
 Make = Callable[..., list[Cell]]
@@ -131,15 +131,6 @@ def test_the_text_fits_a_terminal(experiment: Experiment, make_cells: Make, word
     assert max(map(len, text.splitlines())) <= LONGEST + 2
 
 
-def test_every_printed_number_has_a_line_that_missing_ones_share(
-    experiment: Experiment, make_cells: Make
-) -> None:
-    lines = parts(judge_experiment(experiment, make_cells([0.80, 0.81], exact=None), {}))[0].lines
-    assert lines[0] == ["exact, LIBSVM", "–", "0/1", "90.00", "–", "–", "missing", "Table 1"]
-    assert lines[1][:5] == ["Tensor Sketch", "80.50 ± 0.71", "2/5", "85.00 ± 0.50", "-4.50"]
-    assert lines[1][6:] == ["differs, not explained", "Table 1"]
-
-
 def test_the_markdown_of_a_table_ends_with_the_verdicts(
     experiment: Experiment, make_cells: Make, tmp_path: Path
 ) -> None:
@@ -163,20 +154,6 @@ def test_the_markdown_of_a_table_ends_with_the_verdicts(
         f"- 1. Since a &lt; b \\| c. Evidence: {experiment.name}#cold (reproduced).",
     ):
         assert words in claimed
-
-
-def test_an_unplanned_number_is_named_and_without_any_there_are_no_verdicts(
-    experiment: Experiment, make_cells: Make
-) -> None:
-    assert experiment.reported is not None
-    first, second = experiment.reported.numbers
-    cell = {"map": "tensor_sketch", "map.n_components": 999}
-    lacking = printing(experiment, [first, second.model_copy(update={"cell": cell, "unexplained": "Odd."})])
-    text = verdicts_markdown(judge_experiment(lacking, make_cells([0.85, 0.84]), {}))
-    assert "not in this plan: Table 1, 85 for" in text
-    assert (
-        verdicts_markdown(judge_experiment(replace(experiment, reported=None), make_cells([0.85]), {})) == ""
-    )
 
 
 def test_a_printed_test_time_has_columns_of_its_own(experiment: Experiment, make_cells: Make) -> None:
@@ -217,8 +194,9 @@ def reported(experiment: Experiment, trials: list[Trial], rows: dict[str, Row], 
     return render(claiming, cells, "terminal") + scoreboard(judgement, folder, published=True)
 
 
-@pytest.mark.parametrize("scores", [(0.0, 0.0), (1.0, 1.0), (0.0, 1.0)])
-@pytest.mark.parametrize("seconds", [0.0, 5e-324, 1e300])
+@pytest.mark.parametrize(
+    ("scores", "seconds"), [((0.0, 0.0), 0.0), ((1.0, 1.0), 5e-324), ((0.0, 1.0), 1e300)]
+)
 def test_any_score_and_any_time(
     experiment: Experiment, trials: list[Trial], tmp_path: Path, scores: tuple[float, float], seconds: float
 ) -> None:
@@ -229,9 +207,7 @@ def test_any_score_and_any_time(
     reported(experiment, trials, rows, tmp_path)
 
 
-@pytest.mark.parametrize(
-    "errors", [(0.0, 0.0), (1e308, 1e308), (5e-324, 1e308), (1e300, -1e300), (1e12, 2e12)]
-)
+@pytest.mark.parametrize("errors", [(0.0, 0.0), (5e-324, 1e308), (1e300, -1e300)])
 def test_any_error_of_a_regression(
     experiment: Experiment, trials: list[Trial], tmp_path: Path, errors: tuple[float, float]
 ) -> None:

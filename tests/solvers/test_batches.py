@@ -5,11 +5,11 @@ import pytest
 from scipy.sparse import csr_array
 
 import kfeat.batches
-from kfeat.batches import ArrayBatches, MappedBatches, batch_edges, stored
+from kfeat.batches import ArrayBatches, MappedBatches, stored
 from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.maps import TensorSketch
 from kfeat.solvers import Liblinear, Libsvm, Newton, Ridge, RidgeCV
-from kfeat.solvers.newton_system import DesignMatrix, conjugate_gradients, design
+from kfeat.solvers.newton_system import design
 from tests.solvers.problems import features, labels, values
 
 
@@ -25,12 +25,6 @@ def mapped():
     """A fitted map and rows for it."""
     X = np.random.default_rng(0).random((900, 6)).astype(np.float32)
     return TensorSketch(n_components=40, random_state=0).fit(X), X
-
-
-def test_batches_are_whole_blocks_and_cover_all_rows(monkeypatch):
-    assert batch_edges(100, 10, 8).tolist() == [0, 98, 100]  # 102 rows have 8 KB; 98 are 14 blocks of 7
-    assert batch_edges(3, 10_000, 8).tolist() == [0, 1, 2, 3]
-    assert len(list(ArrayBatches(features(100, 10)).each(len))) == 2
 
 
 @pytest.mark.parametrize("wrap", [np.asarray, ArrayBatches])
@@ -55,13 +49,6 @@ def test_products_with_rows_are_those_of_the_matrix_with_its_bias(make, wrap, bi
     nothing = rows.take(np.arange(0))
     assert not nothing.gram(np.zeros(0)).any()
     assert not nothing.rmatvec(np.zeros((0, 2))).any()
-
-
-def test_rows_taken_from_rows_taken_are_those_of_the_matrix():
-    X = features(900, 7)
-    first, second = np.arange(3, 900, 2), np.arange(0, 400, 5)
-    found = np.concatenate(list(ArrayBatches(X).take(first).take(second).each(np.asarray)))
-    assert np.array_equal(found, X[first][second])
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
@@ -134,21 +121,6 @@ def test_features_in_a_file_without_a_name_are_those_of_the_map(mapped, tmp_path
     assert np.array_equal(whole.coef_, mapped_file.coef_)
 
 
-def test_conjugate_gradients_end_where_rounding_has_outweighed_the_identity():
-    class Rounded(DesignMatrix):
-        def hessian_product(self, h, p):
-            return super().hessian_product(h, p) - 2 * self.scale * p  # as a sum of terms of 1e44 may be
-
-    rounded = Rounded(features(40, 5))
-    for scale in (0.0, 3.0, 1e9):
-        object.__setattr__(rounded, "scale", scale)
-        d, steps = conjugate_gradients(rounded, np.ones(40), np.ones(5), np.ones(5))
-        assert np.isfinite(d).all()
-        assert steps < 30
-    assert steps == 1
-    assert not d.any()
-
-
 def test_what_does_not_fit_together_is_refused(mapped):
     X = features(50, 3)
     y = labels(X, 2)
@@ -200,13 +172,6 @@ def test_dask_arrays_give_the_answers_of_arrays():
     np.testing.assert_allclose(newton.coef_, whole.coef_, atol=1e-6)
     np.testing.assert_allclose(ridge.coef_, Ridge(alpha=0.1).fit(X, t).coef_, atol=1e-10)
     assert np.array_equal(predicted, newton.predict(X))
-
-
-def test_chunks_of_a_dask_array_are_batches():
-    da = pytest.importorskip("dask.array")
-    X = features(150, 4)
-    chunked = Ridge().fit(da.from_array(X, chunks=(40, 4)), values(X))
-    np.testing.assert_allclose(chunked.coef_, Ridge().fit(X, values(X)).coef_)
 
 
 def test_dask_arrays_need_chunks_of_known_size():

@@ -6,10 +6,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 
-from kfeat.errors import DataError, ParameterError
+from kfeat.errors import DataError
 from kfeat.kernels import Gaussian
 from kfeat.solvers import Libsvm, LibsvmCV, Newton, NewtonCV, Ridge, grid_scores
-from kfeat.solvers.cross_validation import geometric_grid
 from tests.solvers.problems import features, labels, values
 
 
@@ -54,14 +53,6 @@ def test_folds_and_solves_depend_on_the_seed_alone():
     first, again, other = (NewtonCV(random_state=seed).fit(X, y).cv_scores_ for seed in (1, 1, 2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
-
-
-def test_a_grid_ends_at_its_largest_value():
-    np.testing.assert_allclose(geometric_grid(1e-6, 1e3, 10.0), 10.0 ** np.arange(-6, 4))
-    np.testing.assert_allclose(geometric_grid(1.0, 5.0, 2.0), [1, 2, 4])
-    np.testing.assert_allclose(geometric_grid(2.0, 2.0, 2.0), [2])
-    with pytest.raises(ParameterError, match="exchange"):
-        geometric_grid(2.0, 1.0, 2.0)
 
 
 @pytest.mark.parametrize(

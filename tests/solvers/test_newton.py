@@ -86,8 +86,9 @@ def test_badly_scaled_and_dependent_columns(C):
     assert np.array_equal(ours.coef_[0, -3:], np.zeros(3))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize(("n", "d"), [(60, 200), (400, 150)])
+@pytest.mark.parametrize(
+    ("n", "d", "dtype"), [(60, 200, np.float32), (60, 200, np.float64), (400, 150, np.float32)]
+)
 def test_classes_that_can_be_separated_get_the_widest_margin(n, d, dtype):
     X = 100 * features(n, d, dtype=dtype)
     y = labels(X, 3)  # a tenth of them at random: still separable in so many dimensions
@@ -148,7 +149,7 @@ def test_warm_starts_along_c_save_steps_and_change_nothing():
 
 
 @pytest.mark.parametrize("loss", list(TYPES))
-@pytest.mark.parametrize(("n", "d", "classes"), [(2000, 40, 3), (60, 3000, 3), (60, 3000, 2)])
+@pytest.mark.parametrize(("n", "d", "classes"), [(2000, 40, 3), (60, 600, 3), (60, 600, 2)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("Cs", [(0.5, 5.0, 50.0), (1e3, 1e-4)])
 def test_a_path_ends_where_each_cost_ends_by_itself(n, d, classes, loss, dtype, Cs):
@@ -166,7 +167,7 @@ def test_a_path_ends_where_each_cost_ends_by_itself(n, d, classes, loss, dtype, 
     assert n == 60 or Cs[0] > Cs[1] or all(cheaper[1:])  # counts its own steps, not those of all
 
 
-@pytest.mark.parametrize(("n", "d"), [(60, 3000), (400, 150)])  # with the diagonal, and with a factor
+@pytest.mark.parametrize(("n", "d"), [(60, 600), (400, 150)])  # with the diagonal, and with a factor
 def test_a_path_goes_on_from_a_class_without_loss_and_from_others(n, d):
     X = 100 * features(n, d)
     y = labels(X, 2)
@@ -187,15 +188,6 @@ def test_a_path_refuses_what_fit_refuses():
         next(path)
     with pytest.raises(DataError):
         next(Newton().path(X, np.zeros(50), [1.0]))
-
-
-def test_a_warm_start_with_many_columns_has_no_factor_and_changes_nothing():
-    """There a factor costs more than the steps that the Hessian's diagonal asks for."""
-    X = features(60, 3000)
-    y = labels(X, 2)
-    path = Newton(eps=1e-6, warm_start=True).set_params(C=0.5).fit(X, y)
-    cold = Newton(C=1.0, eps=1e-6).fit(X, y)
-    assert path.set_params(C=1.0).fit(X, y).objective_ == pytest.approx(cold.objective_, rel=1e-8)
 
 
 @pytest.mark.parametrize("solver", [Newton, Liblinear, Libsvm])
@@ -252,11 +244,3 @@ def test_class_weights_are_named_by_the_labels(words):
 )
 def test_words_become_codes(weights, words, expected):
     assert weights_of_codes(weights, words) == expected
-
-
-@pytest.mark.parametrize(
-    ("weights", "words"), [({"rich": 1, "no": 2}, ("no", "yes")), ({0: 1, 1: 5}, ("1", "2"))]
-)
-def test_a_label_that_is_none_of_the_words_is_refused(weights, words):
-    with pytest.raises(ParameterError, match="there are no rows of"):
-        weights_of_codes(weights, words)

@@ -6,13 +6,12 @@ import tracemalloc
 import numpy as np
 import pytest
 from liblinear import liblinear
-from libsvm import svm
 from scipy.sparse import csr_array, csr_matrix
 
 from kfeat import memory
 from kfeat.errors import SolverError
 from kfeat.solvers import native as module
-from kfeat.solvers.native import NODE, node_rows
+from kfeat.solvers.native import node_rows
 from tests.solvers.problems import features
 
 
@@ -31,12 +30,6 @@ def expected(X, i, bias, zeros):
     return row + ([] if bias is None else [(X.shape[1] + 1, bias)])
 
 
-def test_a_node_is_laid_out_as_the_libraries_lay_it_out():
-    for node in (liblinear.feature_node, svm.svm_node):
-        assert ctypes.sizeof(node) == NODE.itemsize
-        assert (node.index.offset, node.value.offset) == (NODE.fields["index"][1], NODE.fields["value"][1])
-
-
 @pytest.mark.parametrize("bias", [None, 0.0, 1.5])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("density", [1.0, 0.95, 0.3, 0.0])
@@ -47,15 +40,6 @@ def test_rows_are_what_was_put_in(make, density, dtype, bias, monkeypatch):
     rows = node_rows(X, bias)
     zeros = isinstance(X, np.ndarray) and density > module.LINEAR_BELOW
     assert [read(rows, i) for i in range(23)] == [expected(X, i, bias, zeros) for i in range(23)]
-
-
-def test_empty_rows_and_very_long_ones_share_a_matrix(monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 8)
-    X = np.zeros((9, 50))
-    X[4] = 1.0
-    for made in (X, csr_array(X)):
-        rows = node_rows(made, 1.0)
-        assert [len(read(rows, i)) for i in range(9)] == [1, 1, 1, 1, 51, 1, 1, 1, 1]
 
 
 def test_stored_zeros_of_csr_stay_as_the_package_keeps_them():

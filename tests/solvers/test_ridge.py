@@ -3,7 +3,6 @@
 import tracemalloc
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn.kernel_ridge import KernelRidge as TheirKernelRidge
@@ -54,14 +53,6 @@ def test_moments_survive_means_that_dwarf_the_spread():
     centred = X - X.mean(axis=0)
     np.testing.assert_allclose(moments.xx, centred.T @ centred, rtol=1e-6, atol=1e-5)
     np.testing.assert_allclose(moments.xy, centred.T @ (y - y.mean()), rtol=1e-6, atol=1e-4)
-
-
-def test_an_alpha_lost_beside_the_eigenvalues_is_kept():
-    X, y = problem(50, 4)
-    X = np.hstack([X, X])  # every direction twice: xx is singular
-    tiny = Ridge(1e-14).fit(1e4 * X, y)
-    assert np.isfinite(tiny.coef_).all()
-    np.testing.assert_allclose(tiny.predict(1e4 * X), Ridge(1e-10).fit(X, y).predict(X), rtol=1e-6)
 
 
 def direct_errors(X, y, alphas, splits, intercept):
@@ -146,12 +137,6 @@ def test_a_gram_matrix_that_does_not_fit_is_refused_with_its_bytes(monkeypatch):
         KernelRidge().fit(*problem())
 
 
-def test_batches_may_have_targets_in_a_column():
-    X, y = problem(10, 3)
-    column = Ridge().fit_batches([(X[:6], y[:6, None]), (X[6:], y[6:, None])])
-    assert np.array_equal(column.coef_, Ridge().fit_batches([(X[:6], y[:6]), (X[6:], y[6:])]).coef_)
-
-
 def test_bad_input_is_refused():
     X, y = problem(10, 3)
     with pytest.raises(ParameterError, match="alpha: "):
@@ -176,18 +161,6 @@ def test_relative_error_is_that_of_the_paper():
     assert found["mae"] == pytest.approx(0.5)
     assert found["relative_error"] == pytest.approx(0.2)
     assert found["r2"] == pytest.approx(-1.0)
-
-
-def test_rows_that_come_one_by_one_fall_into_equal_folds(monkeypatch):
-    X, y = problem(23, 3)
-    parts = []
-    monkeypatch.setattr(
-        "kfeat.solvers.ridge_cv.fold_errors", lambda folds, *_: parts.extend(folds) or np.zeros(10)
-    )
-    for seed in range(5):
-        RidgeCV(folds=4, random_state=seed).fit_batches((X[i : i + 1], y[i : i + 1]) for i in range(23))
-        assert sorted(part.n for part in parts) == [5, 6, 6, 6]
-        parts.clear()
 
 
 def test_folds_of_batches_take_no_more_memory_for_more_batches():
@@ -219,13 +192,6 @@ def test_batches_that_are_empty_or_not_finite():
         RidgeCV(folds=None).fit([[1.0]], [2.0])
 
 
-def test_names_of_columns_go_with_the_fit_that_had_them():
-    X, y = problem(30, 3)
-    solver = Ridge().fit(pd.DataFrame(X, columns=list("abc")), y)
-    assert list(solver.feature_names_in_) == ["a", "b", "c"]
-    assert not hasattr(solver.fit_batches([(X[:, :2], y)]), "feature_names_in_")
-
-
 @pytest.mark.parametrize("make", [np.asarray, csr_array])
 @pytest.mark.parametrize("alpha", [1e-6, 1e-3, 1.0, 1e3])
 def test_fewer_rows_than_columns_are_solved_to_rounding_whatever_the_scale(alpha, make):
@@ -237,11 +203,9 @@ def test_fewer_rows_than_columns_are_solved_to_rounding_whatever_the_scale(alpha
     assert np.abs(ours - theirs).max() < 1e-12
 
 
-@pytest.mark.parametrize("make", [np.asarray, csr_array])
-@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(("make", "intercept"), [(np.asarray, True), (csr_array, False)])
 @pytest.mark.parametrize(
-    ("n", "d", "scale", "digits"),
-    [(20, 20, 1e4, 9), (21, 20, 1e4, 6), (31, 30, 1e4, 6), (30, 60, 1.0, 9), (30, 60, 1e5, 9)],
+    ("n", "d", "scale", "digits"), [(20, 20, 1e4, 9), (21, 20, 1e4, 6), (20, 40, 1.0, 9), (20, 40, 1e5, 9)]
 )
 def test_leaving_one_of_few_rows_out_equals_leaving_each_out(n, d, scale, digits, intercept, make):
     rng = np.random.default_rng(n)
@@ -251,10 +215,3 @@ def test_leaving_one_of_few_rows_out_equals_leaving_each_out(n, d, scale, digits
     rows = np.arange(n)
     expected = direct_errors(X, y, ours.alphas_, [(rows[rows != i], rows[[i]]) for i in rows], intercept)
     np.testing.assert_allclose(ours.cv_errors_, expected, rtol=10.0**-digits)
-
-
-def test_of_folds_too_the_errors_of_few_rows_are_right():
-    rng = np.random.default_rng(0)
-    X = 1e4 * rng.standard_normal((50, 200))
-    errors = RidgeCV(alpha_min=1e-6, alpha_max=1.0).fit(X, X[:, 0] / 1e4).cv_errors_
-    assert np.ptp(errors) < 1e-6 * errors.min()  # no alpha matters here: eigenvalues are 1e10
