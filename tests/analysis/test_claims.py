@@ -387,3 +387,19 @@ def test_a_vacuous_or_ambiguous_claim_is_an_error_before_any_run(
 def test_a_claim_that_makes_no_sense_is_refused_at_load_time(keys: dict[str, Any], words: str) -> None:
     with pytest.raises(ValidationError, match=words):
         claim(**keys)
+
+
+def test_what_is_known_exactly_is_not_above_what_it_equals(grid: Experiment) -> None:
+    cells = made(grid, lambda trial: fake_row(trial, 0.9))
+    assert one(grid, cells, value=EXACT, above=90).verdict == UNEXPLAINED
+    assert one(grid, cells, value=EXACT, above=89.9, below=90.1).verdict == REPRODUCED
+
+
+def test_one_case_that_fails_beyond_chance_refutes(grid: Experiment) -> None:
+    def one_far(trial: Trial) -> Row:
+        noise = 0.0 if key(trial)[1:] == (64, 0.0) else 0.5 * (trial.repeat - 1)
+        return scored(trial) | {"accuracy": scored(trial)["accuracy"] + noise}
+
+    keys: dict[str, Any] = {"difference": [RM, TS], "above": 0}
+    assert one(grid, made(grid, one_far), **keys).verdict == UNEXPLAINED
+    assert one(grid, made(grid, one_far), **keys, cases="any").verdict == OPEN

@@ -212,3 +212,14 @@ def test_a_deviation_of_one_run_is_refused() -> None:
     with pytest.raises(ValidationError, match="Table 1: a standard deviation needs at least 2 runs"):
         Reported.model_validate({"source": "A Paper", "runs": 1, "numbers": [number]})
     Reported.model_validate({"source": "A Paper", "runs": 1, "numbers": [{**number, "runs": 2}]})
+
+
+def test_two_printed_standard_deviations_count_where_they_are_more_than_the_slack(make_cells: Make) -> None:
+    def verdict(score: float) -> str:
+        found = reproductions_of(
+            make_cells([score - 1e-4, score, score + 1e-4], exact=None), slack=0.3, runs=5
+        )
+        return found[0].verdict
+
+    assert [verdict(score) for score in (0.841, 0.859)] == [WITHIN_SLACK] * 2  # printed: 85.0 ± 0.5
+    assert [verdict(score) for score in (0.8398, 0.8602)] == [UNEXPLAINED] * 2

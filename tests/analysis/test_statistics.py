@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.certainty import LONG_TIME, SHORT_TIME, error_of, paired
@@ -15,6 +16,7 @@ from kfeat.analysis.statistics import (
     Summary,
     growth_exponent,
     ratio_interval,
+    share_interval,
     welch_half_width,
 )
 from kfeat.experiments.load import load_experiment
@@ -149,3 +151,15 @@ def test_what_no_draw_moves_is_known_and_a_single_draw_is_not(make_cells: Make) 
     (exact,) = (cell for cell in cells if cell.trial.map is None)
     assert error_of(exact) == KNOWN
     assert error_of(sketch(cells)) is None
+
+
+def test_the_interval_of_a_share_is_clopper_and_pearsons() -> None:
+    for hits, draws in ((0, 300), (2, 300), (17, 40), (300, 300)):
+        theirs = binomtest(hits, draws).proportion_ci(0.95, "exact")
+        assert share_interval(hits, draws) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_a_ratio_without_error_is_known_and_one_with_zero_has_no_interval() -> None:
+    assert ratio_interval(6, KNOWN, 3, KNOWN) == (2, 2)
+    assert ratio_interval(6, KNOWN, 0, KNOWN) is None
+    assert ratio_interval(1, (1e3, 1), 1, KNOWN) == (0, inf)  # no overflow

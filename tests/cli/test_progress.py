@@ -126,3 +126,14 @@ def test_the_time_left_begins_with_what_is_expected_and_runs_down(write: Write) 
     assert time.left == pytest.approx(20 + AROUND)  # two at once, of which the longest runs alone
     time.tell(Event("end", "small", trials, error=KfeatError("no space left")))
     assert time.left == 0.0
+
+
+def test_what_is_not_known_counts_as_the_mean_of_the_others(write: Write) -> None:
+    trials = of(write)[:2]
+    time = TimeLeft(Clock())
+    time.tell(begin(trials))
+    assert time.left is None
+    time.tell(begin(trials, 10.0, None))
+    assert time.left == pytest.approx(20 + 2 * AROUND)
+    time.tell(finished(trials[0]))  # without a start: it was too big
+    assert time.left == pytest.approx(10 + AROUND)

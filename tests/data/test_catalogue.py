@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kfeat.data import clean, describe, fetch, list_datasets, path, verify
-from kfeat.data.cache import stamp_path, stamp_state
+from kfeat.data.cache import stamp_path, stamp_state, write_stamp
 from kfeat.data.catalogue import verify_file
 from kfeat.data.registry import RemoteFile, registry
 from kfeat.errors import DataError, KfeatError
@@ -129,3 +129,14 @@ def test_content_that_rots_under_an_unpinned_file_is_found(tmp_path: Path) -> No
     stamp.write_text(json.dumps({**known, "state": stamp_state(file)}))  # as where only the disk knows of it
     with pytest.raises(DataError, match="expected content SHA-256"):
         verify_file(file, unpinned)
+
+
+@pytest.mark.usefixtures("enter")
+def test_verify_does_not_trust_stamps(tmp_path: Path) -> None:
+    fetch("toy", cache=tmp_path)
+    file = tmp_path / "toy" / "train"
+    stamp = (file.stat().st_mtime_ns, file.read_bytes())
+    file.write_bytes(stamp[1].replace(b"0.5", b"0.6"))
+    write_stamp(file, str(registry()["toy"].forms[0].files["train"].sha256), stamp_state(file))
+    with pytest.raises(DataError, match="expected content SHA-256"):
+        verify("toy", tmp_path)

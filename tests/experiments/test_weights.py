@@ -74,3 +74,9 @@ def test_signed_weights_have_a_kernel_error_without_features(name: str, rows: An
     assert QUANTITIES["kernel_error"].read(row) == pytest.approx(error)
     assert not m.has_features
     assert MAPS[name](KERNEL, 40).has_features
+
+
+@pytest.mark.parametrize("n_rows", [199, 1000])
+def test_more_rows_to_hold_out_than_can_be_are_refused(n_rows: int) -> None:
+    with pytest.raises(ParameterError, match=rf"expected 3 to 198 rows to hold out of 200.*got {n_rows:,}"):
+        of(KernelError(n_rows, held_out=True), RandomFourier(KERNEL, 40))

@@ -168,3 +168,27 @@ def test_what_does_not_fit_is_refused():
             Nystrom(landmarks=bad).fit(X)
     with pytest.raises(DataError, match=r"Polynomial\(\) is 0 on all landmarks"):
         Nystrom(Polynomial(2)).fit(np.zeros((4, 2)))
+
+
+@ignore_rank
+def test_precision_follows_the_conditioning():
+    rng = np.random.default_rng(0)
+    good, loss = single_and_double(Gaussian(1.0), rng.random((600, 50)), 100)
+    assert good.precision_ == np.float32
+    assert 1e-8 < loss < ROUNDING
+    smooth, loss = single_and_double(Gaussian(0.1), rng.random((600, 3)), 100)
+    assert smooth.precision_ == np.float64
+    assert loss < 2e-7
+    smooth.precision_ = np.dtype(np.float32)  # the planted fault: single precision all the same
+    Z = smooth.transform(rng.random((300, 3), dtype=np.float32)).astype(float)
+    assert np.abs((Z**2).sum(axis=1) - 1).max() > 10 * ROUNDING
+
+
+def test_values_beyond_single_precision_are_computed_in_double():
+    rows = np.float32(1e6) * np.random.default_rng(0).random((50, 8), dtype=np.float32)
+    fitted = Nystrom(Polynomial(4), 10, random_state=0).fit(rows)
+    assert fitted.precision_ == np.float64
+    Z = fitted.transform(rows[fitted.landmark_indices_]).astype(float)
+    np.testing.assert_allclose(
+        Z @ Z.T, Polynomial(4)(rows.astype(float)[fitted.landmark_indices_]), rtol=1e-4
+    )

@@ -292,3 +292,11 @@ def test_a_mean_over_the_folds_of_each_method(folds: Experiment) -> None:
     assert methods == ["exact, LIBSVM", "Tensor Sketch", "Random Maclaurin"]  # the means alone
     mean_cell = fold_means(fold_cells(folds, planned=2))[1]
     assert (len(mean_cell.rows), len(mean_cell.trials)) == (4, 6)
+
+
+def test_a_trial_that_was_stopped_while_predicting_is_no_bound_of_training(
+    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
+) -> None:
+    end = STOPPED | {"timed": False, "phase": "predict"}
+    rows = {key: row | end for key, row in make_rows([0.84] * 5).items()}
+    assert records(experiment, summarise(experiment, trials, rows))[0]["train"] == MISSING

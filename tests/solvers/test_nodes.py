@@ -30,8 +30,7 @@ def expected(X, i, bias, zeros):
     return row + ([] if bias is None else [(X.shape[1] + 1, bias)])
 
 
-@pytest.mark.parametrize("bias", [None, 0.0, 1.5])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("bias", "dtype"), [(None, np.float64), (0.0, np.float32), (1.5, np.float64)])
 @pytest.mark.parametrize("density", [1.0, 0.95, 0.3, 0.0])
 @pytest.mark.parametrize("make", [np.asarray, csr_array, csr_matrix])
 def test_rows_are_what_was_put_in(make, density, dtype, bias, monkeypatch):
