@@ -5,6 +5,7 @@ format and the version of kfeat.
 """
 
 import json
+import logging
 import os
 import warnings
 import zipfile
@@ -34,6 +35,8 @@ from kfeat.saying import printable
 from kfeat.solvers import SOLVERS
 from kfeat.solvers.base import Subproblem
 from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
+
+log = logging.getLogger(__name__)
 
 ABOUT = "kfeat.json"
 VERSION = 2  # of the format; version 1 was one of kfeat's own
@@ -115,9 +118,11 @@ def _read(file: IO[bytes], size: int) -> KernelModel:
         about: dict[str, Any] = json.loads(archive.read(ABOUT))
     if about["version"] != VERSION:
         raise ModelError(f"it is in version {about['version']} of the format, by kfeat {about['kfeat']}")
-    with warnings.catch_warnings():  # about another version of scikit-learn
-        warnings.simplefilter("ignore", InconsistentVersionWarning)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", InconsistentVersionWarning)
         model = skops.load(file, trusted=sorted(_trusted()))
+    if any(issubclass(one.category, InconsistentVersionWarning) for one in caught):
+        log.warning("%s: written with another scikit-learn; it may predict differently here", file.name)
     if not isinstance(model, KernelModel):
         raise ModelError(f"it holds a {type(model).__name__}, not a model")
     # A model whose parts are missing or do not match fails here, and not when it is used.
