@@ -189,7 +189,7 @@ def another_cluster() -> Iterator[None]:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("another_cluster")
+@pytest.mark.usefixtures("another_cluster", "cold_processes")
 def test_both_engines_give_the_same_rows(
     write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

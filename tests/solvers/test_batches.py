@@ -153,6 +153,7 @@ def rows_of(client, X, chunks):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("cold_processes")
 def test_dask_arrays_give_the_answers_of_arrays():
     distributed = pytest.importorskip("distributed")
     X = features(3000, 20)
