@@ -67,7 +67,7 @@ reproduce = @trap "exit 130" INT; began=$$(date +%s); status=0; \
 	took=$$(( $$(date +%s) - began )); \
 	echo "make $@ took $$(( took / 3600 )) hours and $$(( took % 3600 / 60 )) minutes"; exit $$status
 
-reproduce-all: $(READY)  ## run all that the papers print; REPEATS=1 draws each map once (about 2.5 hours)
+reproduce-all: $(READY)  ## run all that the papers print; REPEATS=1 draws each map once
 	$(call reproduce,$(PAPERS))
 
 reproduce-own: $(READY)  ## run kfeat's own experiments

@@ -74,8 +74,17 @@ class ClaimVerdict:
 
     @property
     def undecided(self) -> list[Case]:
-        """Return the cases whose bound lies within their interval."""
-        return [case for case in self.known if self._stands(case) is None]
+        """Return the cases that leave an open claim open.
+
+        These are the open ones, and those that would decide the claim alone but not at the stricter level.
+        """
+        alone = self.claim.cases == "any"  # one case that holds decides "any", one that fails decides "all"
+        return [
+            case
+            for case in self.known
+            if (stands := self._stands(case)) is None
+            or (stands is alone and self._stands(case, self._level) is None)
+        ]
 
     @property
     def decisive(self) -> Case | None:
@@ -96,12 +105,16 @@ class ClaimVerdict:
         return REPRODUCED if self._size_holds() else DIRECTION_ONLY
 
     @property
+    def _level(self) -> float:
+        """Return the level of the interval of a case that decides the claim alone (Bonferroni)."""
+        return 1 - (1 - LEVEL) / max(1, len(self.cases))
+
+    @property
     def _direction(self) -> str:
         """Return holds, fails, open or missing."""
         complete = len(self.known) == len(self.cases) > 0
-        chosen = 1 - (1 - LEVEL) / max(1, len(self.cases))
         if self.claim.cases == "all":
-            if any(self._stands(case, chosen) is False for case in self.known):
+            if any(self._stands(case, self._level) is False for case in self.known):
                 return "fails"
             settled = complete and len(self.holding) == len(self.cases)
         else:
@@ -109,7 +122,7 @@ class ClaimVerdict:
                 return "fails"
             # The size is that of the most favourable case, which is known only if no case is missing.
             sized = complete or self.claim.size is None
-            settled = sized and any(self._stands(case, chosen) is True for case in self.known)
+            settled = sized and any(self._stands(case, self._level) is True for case in self.known)
         return "holds" if settled else OPEN if complete else MISSING
 
     def _stands(self, case: Case, level: float = LEVEL) -> bool | None:

@@ -1,8 +1,9 @@
 """How many further runs would decide a verdict that is open, or an interval that is too wide.
 
-A verdict is judged again as if each random cell that leaves it open had m times its runs, with the mean and
-the spread that they have now. The smallest m that decides it gives the price. Some verdicts have none: where
-the error is that of the paper's own few runs, or where a growth is no power law, more runs do not help.
+A verdict is judged again as if each random cell that leaves it open had its n runs m times over. The smallest
+m that decides it gives the price. Copies of n runs have a variance that is smaller than that of n new ones,
+by (n - 1) / n for many copies, so the price is m n * n / (n - 1) runs. Some verdicts have none: where the
+error is that of the paper's own few runs, or where a growth is no power law, more runs do not help.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -94,8 +95,11 @@ def _price(
     runs = min((len(cell.rows) for cell in cells), default=0)
     first = runs == 1 and not timed
     factor = FIRST if first else _smallest(is_settled) if cells else None
-    seconds = sum((factor - 1) * sum(map(wall_seconds, cell.rows)) for cell in cells) if factor else 0.0
     needed = None if factor is None else factor * runs
+    if needed is not None and runs > 1:
+        needed = ceil(needed * runs / (runs - 1))
+    more = 0.0 if needed is None else needed / runs - 1
+    seconds = more * sum(wall_seconds(row) for cell in cells for row in cell.rows)
     return Price(judgement.experiment.name, what, verdict, runs, needed, seconds, timed, first)
 
 

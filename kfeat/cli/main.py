@@ -60,9 +60,8 @@ class _Group(options.Group):
         logging.basicConfig(format="kfeat: %(message)s", level=logging.WARNING, handlers=[_ToStderr()])
         signal.signal(signal.SIGTERM, _terminated)
         postpone()
-        gc.set_threshold(
-            100_000
-        )  # rows are a million small objects, which Python would search again and again
+        # Rows are a million small objects, which Python would search for cycles again and again.
+        gc.set_threshold(100_000)
         atexit.register(gc.freeze)  # otherwise Python searches for cycles at exit, for 0.1 s
         try:
             return super().invoke(ctx)

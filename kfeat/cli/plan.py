@@ -46,10 +46,10 @@ def plan(
     if to_settle:
         from kfeat.analysis.judgement import judge_experiments
         from kfeat.analysis.settling import prices
-        from kfeat.render.settling import settling
+        from kfeat.render.settling import terminal
         from kfeat.render.terminal import terminal_width
 
-        click.echo(settling(prices(judge_experiments(experiments, out, results)), terminal_width()))
+        click.echo(terminal(prices(judge_experiments(experiments, out, results)), terminal_width()))
         return
     if missing:
         from kfeat.cli.plan_lines import missing_lines

@@ -133,8 +133,8 @@ def _read(file: IO[bytes], size: int) -> KernelModel:
 def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
     """Raise ModelError for entries that would take much more memory than the file has bytes."""
     entries = archive.infolist()
-    if any(one.compress_type for one in entries) or sum(one.file_size for one in entries) > size:
-        raise ModelError("its entries are packed or overlap, which is never so in a model file")
+    if any(one.compress_type for one in entries):
+        raise ModelError("its entries are packed, which is never so in a model file")
     unpacked = 0
     for one in entries:
         if one.filename.endswith(".npz"):  # a sparse matrix, which SciPy packs

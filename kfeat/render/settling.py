@@ -11,7 +11,7 @@ from kfeat.render.text import time
 HEADERS = ("time", "runs", "needed", "config", "what is open")
 
 
-def settling(prices: Sequence[Price], width: int | None = None) -> str:
+def terminal(prices: Sequence[Price], width: int | None = None) -> str:
     """Return a line for each price, cheapest first, and what they come to."""
     if not prices:
         return "nothing is open"

@@ -54,7 +54,7 @@ def judged(ratio: float) -> Row:
 
 def in_turns(*folders: Path) -> Iterator[list[Measured]]:
     """Yield what the kfeat of each folder measures, a round of a case at a time, one after the other."""
-    command = [sys.executable, Path(__file__).with_name("cases.py"), "1"]
+    command = [sys.executable, Path(__file__).with_name("cases.py")]
     with ExitStack() as stack:
         sides = [
             stack.enter_context(

@@ -31,9 +31,8 @@ the first, and *over the rounds* the least and the largest such ratio of a singl
 ONCE = """\
 Each row is one comparison, measured as the text above says. *kfeat (s)* and *the other (s)* are wall seconds,
 and *speed-up* is the second over the first."""
-ONE_BY_ONE = frozenset(
-    {"earlier", "engine", "multicore", "newton", "own_data"}
-)  # the parts whose sides take no turns
+# The parts whose sides take no turns in one process.
+ONE_BY_ONE = frozenset({"earlier", "engine", "multicore", "newton", "own_data"})
 LEGEND = """\
 *floor (s)* is the
 time of what nobody can leave out, such as bare FFTs or the writing of the bytes; the text above the table or

@@ -1,4 +1,4 @@
-"""What `kfeat plan --missing` says of rows that are there and rows that are not."""
+"""What `kfeat plan` says with --missing and --to-settle."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -44,3 +44,8 @@ def test_it_tells_what_has_no_row_what_failed_what_was_stopped_and_what_was_not_
         for row in made:
             store.append(row | {"timed": True, "seconds": {"train": {"cpu": 1.0, "wall": 1.0}}})
     assert missing(path) == ["5 trials planned, 5 done, nothing is missing"]
+
+
+def test_what_would_settle_open_verdicts_is_shown_in_the_place_of_trials(write: Write) -> None:
+    result = CliRunner().invoke(main, ["plan", str(write()), "--to-settle"])
+    assert (result.exit_code, result.stdout) == (0, "nothing is open\n")

@@ -120,6 +120,16 @@ def test_headers_with_some_numbers_are_headers(tmp_path: Path, names: str) -> No
     assert loaded(tmp_path, f"{names}\n{row}\n{row}\n").n_features == len(names.split(",")) - 1
 
 
+def test_codes_beside_numbers_are_words_and_a_few_strays_mistakes(tmp_path: Path) -> None:
+    cells = [*(str(i) for i in range(60)), *(f"V{i}" for i in range(30))]
+    text = "a,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells))
+    assert loaded(tmp_path, text, categorical="one_hot").n_features == 90
+    text = "a,y\n" + "".join(f"{cell},{i % 2}\n" for i, cell in enumerate(cells[:62]))
+    told = r"row 61, column a: expected numbers, got 'V0' \(60 of 62 rows are numbers\); .* `drop: \[a\]`"
+    with pytest.raises(DataError, match=told):
+        loaded(tmp_path, text, categorical="one_hot")
+
+
 def test_what_is_said_at_each_load(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     test = str(write(tmp_path, "a,y\n1,2\n2,0\n", "test.csv"))
     for _ in range(2):

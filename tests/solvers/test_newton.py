@@ -10,6 +10,7 @@ from kfeat.errors import DataError, ParameterError, SolverError
 from kfeat.solvers import Liblinear, Libsvm, Newton
 from kfeat.solvers.base import weights_of_codes
 from kfeat.solvers.newton_method import LOSSES
+from kfeat.solvers.newton_system import FORCING, MOST_CG, conjugate_gradients, design, hessian_factor
 from tests.solvers.problems import features, labels
 
 TYPES = {"squared_hinge": 2, "logistic": 0}
@@ -244,3 +245,15 @@ def test_class_weights_are_named_by_the_labels(words):
 )
 def test_words_become_codes(weights, words, expected):
     assert weights_of_codes(weights, words) == expected
+
+
+def test_a_direction_solves_its_system_also_with_the_factor_of_an_older_hessian() -> None:
+    """The older one has far more active rows: measured by it, the residual looks small at once."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((2000, 60)) * np.geomspace(1, 100, 60)
+    matrix, h, b = design(X, -1.0), np.zeros(2000), rng.standard_normal(60)
+    h[:70] = 2.0
+    older = hessian_factor(matrix.gram(), 2.0, matrix.dtype)
+    d, steps = conjugate_gradients(matrix, h, b, older)
+    assert steps < MOST_CG
+    assert np.linalg.norm(b - d - matrix.hessian_product(h, d)) <= FORCING * np.linalg.norm(b)
