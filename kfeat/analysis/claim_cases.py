@@ -1,11 +1,12 @@
 """The cases of a claim: which cells it compares, and the number of each case.
 
 A claim has a case for every setting that its `for` selects, or with `across` one case over all of them. If
-its selectors match maps of several sizes, each size is a case.
+its selectors match maps of several sizes, each size is a case. If a selector lists values of another key,
+each value is a case.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import product
 from math import exp, log, sqrt
@@ -85,10 +86,45 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
             groups.setdefault(None if claim.across else cell.setting, []).append(cell)
     form: Callable[[Claim, Sequence[Cell], Sequence[Cell]], list[Case]]
     form = _growths if claim.growth is not None else _values if claim.value is not None else _pairs
-    found = [case for group in groups.values() for case in form(claim, group, cells)]
+    each = _each(claim)
+    found = [case for group in groups.values() for one in each for case in form(one, group, cells)]
+    if len(each) > 1:  # their places and sizes may be the same
+        found = [replace(case, naming=partial(_full_name, case.cells, cells)) for case in found]
     if not found:
         raise _wrong(claim, "no planned cells give a case of it")
     return found
+
+
+def _each(claim: Claim) -> list[Claim]:
+    """Return the claim for each combination of the values that its selectors list, with its own `minus`.
+
+    Sizes that are listed are such values only with `minus`; else each size is a case anyway.
+    """
+    sides = claim.difference or claim.ratio or ([claim.value] if claim.value is not None else [])
+    listed = {
+        f"{key} {values}": values
+        for side in sides
+        for key, values in side.items()
+        if isinstance(values, list) and (key != SIZE or claim.minus)
+    }
+    combinations = list(product(*listed.values()))
+    if claim.minus and len(claim.minus) != len(combinations):
+        raise _wrong(claim, f"minus has {len(claim.minus)} numbers for {len(combinations)} cases")
+    found = []
+    for i, values in enumerate(combinations):
+        chosen = dict(zip(listed, values, strict=True))
+        of = [{key: chosen.get(f"{key} {value}", value) for key, value in side.items()} for side in sides]
+        changes: dict[str, Any] = {"minus": claim.minus[i : i + 1]} if claim.minus else {}
+        if claim.value is not None:
+            changes["value"] = of[0]
+        elif sides:
+            changes["difference" if claim.difference else "ratio"] = of
+        found.append(claim.model_copy(update=changes))
+    return found
+
+
+def _full_name(of: Sequence[Cell], cells: Sequence[Cell]) -> str:
+    return " against ".join(cell_name(cell, cells) for cell in of)
 
 
 def _wrong(claim: Claim, problem: str) -> ConfigError:
@@ -140,15 +176,21 @@ def _values(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[
     assert claim.value is not None
     found = _select(claim.value, group)
     _only_one_across(claim, found, cells)
+    less = claim.minus[0] if claim.minus else 0.0
     return [
         Case(
             partial(place_and_size, cell, cells),
             [cell],
-            cell.mean(claim.of),
-            cache(partial(_interval, claim, [cell])),
+            None if (mean := cell.mean(claim.of)) is None else mean - less,
+            cache(partial(_interval_less, claim, cell, less)),
         )
         for cell in _by(SIZE, claim, found, cells).values()
     ]
+
+
+def _interval_less(claim: Claim, cell: Cell, less: float, level: float) -> Interval | None:
+    interval = _interval(claim, [cell], level)
+    return interval and (interval[0] - less, interval[1] - less)
 
 
 def _only_one_across(claim: Claim, found: Sequence[Cell], cells: Sequence[Cell]) -> None:

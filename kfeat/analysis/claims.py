@@ -193,9 +193,10 @@ class ClaimVerdict:
         """Return the paper's text, or else the size or the bound of the claim."""
         claim = self.claim
         low, high = claim.size or (claim.above, claim.below)
-        if claim.printed or low is None or high is None:
-            return claim.printed or (f"> {low:g}" if high is None else f"< {high:g}")
-        return f"{low:g} to {high:g}"
+        if claim.printed:
+            return claim.printed
+        bounds = f"> {low:g}" if high is None else f"< {high:g}" if low is None else f"{low:g} to {high:g}"
+        return f"{', '.join(f'{x:g}' for x in claim.minus)}; {bounds}" if claim.minus else bounds
 
     def _range(self, like: Case) -> str:
         numbers = [case.number for case in self.known if case.number is not None]
@@ -209,10 +210,11 @@ class ClaimVerdict:
         if claim.ratio is not None:
             return f"{_short(number)}×"
         quantity = next((cell for cell in case.cells if cell.rows), case.cells[0]).named(claim.of)
+        between = claim.difference or claim.minus
         if quantity.score:
-            return quantity.change(number) if claim.difference else quantity.text(number)
-        sign = "+" if claim.difference and number > 0 else ""
-        unit = "points" if claim.difference and quantity.unit == "%" else quantity.unit
+            return quantity.change(number) if between else quantity.text(number)
+        sign = "+" if between and number > 0 else ""
+        unit = "points" if between and quantity.unit == "%" else quantity.unit
         return f"{sign}{_short(number)} {unit}".rstrip()
 
 

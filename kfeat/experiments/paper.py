@@ -176,8 +176,10 @@ class Claim(Explained):
 
     `of` is the quantity. Cells are selected by the keys of `Trial.describe`, where a list means any of its
     values: by `value`, or by the two sides of `difference` (A - B) or `ratio` (A / B). This is done once in
-    every setting that `for` selects, or, with `across`, once over all of them. If both sides have maps of
-    several sizes, equal sizes are compared. `growth` is the exponent e of quantity ~ x^e, with x the key
+    every setting that `for` selects, or, with `across`, once over all of them, and for each value that a list
+    in `value` or a side has; a list that both sides have is one. If both sides have maps of several sizes,
+    equal sizes are compared. `minus` has a number for each value that `value` lists, mostly the printed one,
+    which is subtracted. `growth` is the exponent e of quantity ~ x^e, with x the key
     `against` (or `n_features` of the data), fitted over the upper half of its values. The direction holds if
     the number is above (below) the bound in all cases, or in any case with `cases: any`. `size` is the
     interval that agrees with the paper, `printed` the paper's text.
@@ -190,6 +192,7 @@ class Claim(Explained):
     cell: Selector = Field(alias="for", default={})
     of: QuantityName = "score"
     value: Selector | None = None
+    minus: Annotated[list[float], Field(min_length=1)] | None = None
     difference: Annotated[list[Selector], Field(min_length=2, max_length=2)] | None = None
     ratio: Annotated[list[Selector], Field(min_length=2, max_length=2)] | None = None
     growth: Selector | None = None
@@ -206,6 +209,8 @@ class Claim(Explained):
     def _one_form(self) -> "Claim":
         if sum(form is not None for form in (self.value, self.difference, self.ratio, self.growth)) != 1:
             raise ValueError("needs exactly one of value, difference, ratio and growth")
+        if self.minus and self.value is None:
+            raise ValueError("minus: only value takes it")
         if self.above is None and self.below is None:
             raise ValueError("needs a bound: above or below")
         if self.growth is None and "against" in self.model_fields_set:
