@@ -90,6 +90,30 @@ def test_the_direction_holds_or_is_not_reproduced(grid: Experiment) -> None:
     assert one(grid, cells, value=TS, above=80, below=87).verdict == UNEXPLAINED
 
 
+def test_each_listed_value_is_a_case_with_its_own_printed_number(grid: Experiment) -> None:
+    cells = made(grid, scored)
+    both = {"map": ["tensor_sketch", "random_maclaurin"], "map.n_components": list(SIZES)}
+    near = [86, 87, 88, 85, 86, 87]  # at coef0 = 1; Random Maclaurin's are a point below Tensor Sketch's
+    found = one(grid, cells, **{"for": {"kernel.coef0": 1}}, value=both, minus=near, above=-0.5, below=0.5)
+    assert [round(case.number or 0, 9) for case in found.cases] == [0] * 6
+    assert found.verdict == REPRODUCED
+    far = one(grid, cells, **{"for": {"kernel.coef0": 1}}, value=both, minus=[80, *near[1:]], below=0.5)
+    assert (far.verdict, far.decisive and far.decisive.name) == (UNEXPLAINED, far.cases[0].name)
+    assert "Tensor Sketch, D =" in far.cases[0].name
+    assert far.ours.startswith("5 of 6 hold, 1 fails; least favourable: ")
+    assert "+6.00" in far.ours
+    assert far.paper == "80, 87, 88, 85, 86, 87; < 0.5"
+    with pytest.raises(ConfigError, match="minus has 2 numbers for 6 cases"):
+        one(grid, cells, value=both, minus=[1, 2], below=0)
+
+
+def test_a_list_that_both_sides_have_is_one(grid: Experiment) -> None:
+    common = {"kernel.coef0": [0, 1], "map.n_components": 64}
+    sides = [TS | common, RM | common]
+    across = one(grid, made(grid, scored), difference=sides, across=True, above=0)
+    assert [round(case.number or 0) for case in across.cases] == [5, 1]
+
+
 def test_an_explanation_needs_evidence_that_is_reproduced(grid: Experiment) -> None:
     cells = made(grid, scored)
 
