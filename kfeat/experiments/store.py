@@ -6,11 +6,9 @@ moves it to trials.jsonl.damaged.
 
 import logging
 import os
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
 from kfeat.errors import StoreError
@@ -19,7 +17,6 @@ from kfeat.experiments.row import DamagedLineError, Row, counts_as_timed, from_l
 
 ROWS = "trials.jsonl"
 DAMAGED = f"{ROWS}.damaged"
-ROW_START = b'{"schema": '  # each row begins so: this finds the rows in a line of joined rows
 
 log = logging.getLogger(__name__)
 
@@ -32,14 +29,12 @@ def read_rows(folder: Path) -> dict[str, Row]:
     """
     rows: dict[str, Row] = {}
     damaged: list[int] = []
-    for number, line in enumerate(_lines(folder / ROWS), start=1):
-        parts = _parse(line, folder / ROWS, number)
-        if any(row is None for _, row in parts):
+    for number, _, row in _parsed(folder / ROWS):
+        if row is None:
             damaged.append(number)
-        for _, row in parts:
-            if row is not None:
-                rows.pop(row["id"], None)  # the latest come last
-                rows[row["id"]] = row
+        else:
+            rows.pop(row["id"], None)  # the latest come last
+            rows[row["id"]] = row
     if damaged:
         _warn(folder / ROWS, tuple(damaged))
     return rows
@@ -52,6 +47,35 @@ def _warn(path: Path, numbers: tuple[int, ...]) -> None:
     log.warning(
         "%s: damaged lines are left out (%s); a run that writes there moves them to %s", path, shown, DAMAGED
     )
+
+
+def _parsed(path: Path) -> Iterator[tuple[int, bytes, Row | None]]:
+    """Yield the number of each line of a file of rows, the line, and its row: None if it is damaged.
+
+    The last line counts only if it is a row: a killed process leaves a part of one. (An editor may have
+    removed its end of line.)
+    """
+    try:
+        # Reading a pipe or a device might never end.
+        if path.exists() and not path.is_file():
+            raise StoreError(f"{path}: expected a file of rows; move it to another place")
+        *lines, last = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read ({error.strerror})") from None
+    for number, line in enumerate([*lines, last], start=1):
+        try:
+            if line.strip():
+                yield number, line, from_line(line)
+        except DamagedLineError:
+            if number <= len(lines):
+                yield number, line, None
+        except StoreError as error:
+            raise StoreError(
+                f"{path}, line {number}: {error}; correct or remove the line, move the file away, "
+                "or use another folder"
+            ) from None
 
 
 def gathered_rows(root: Path, names: Iterable[str]) -> dict[str, Row]:
@@ -94,53 +118,6 @@ def worth(row: Row) -> tuple[int, float, bool]:
 def ended(row: Row) -> tuple[int, float]:
     """Return how far a trial came, as a sortable value: failed, stopped (with its limit), or done."""
     return ("failed", "stopped", "done").index(row["status"]), row.get("limit_s", 0.0)
-
-
-def _lines(path: Path) -> list[bytes]:
-    """Return the lines of a file of rows, without an incomplete row at the end; none if there is no file."""
-    try:
-        # Reading a pipe or a device might never end.
-        if path.exists() and not path.is_file():
-            raise StoreError(f"{path}: expected a file of rows; move it to another place")
-        *lines, last = path.read_bytes().split(b"\n")
-        return [*lines, last] if _is_whole(last) else lines
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be read ({error.strerror})") from None
-
-
-def _is_whole(last: bytes) -> bool:
-    """Return whether a last line without a newline, which an editor may have removed, is a complete row."""
-    try:
-        return bool(from_line(last))
-    except DamagedLineError:
-        return False
-    except StoreError:
-        return True  # readers report what is wrong
-
-
-def _parse(line: bytes, path: Path, number: int) -> list[tuple[bytes, Row | None]]:
-    """Return the parts of a line, which may be joined rows, each with its row: None if it is damaged."""
-    if not line.strip():
-        return []
-    row = _row(line, path, number)
-    starts = [found.start() for found in re.finditer(re.escape(ROW_START), line)] if row is None else []
-    parts = (line[start:end] for start, end in pairwise([0, *starts, len(line)]))
-    return [(part, row or _row(part, path, number)) for part in parts if part.strip()]
-
-
-def _row(line: bytes, path: Path, number: int) -> Row | None:
-    """Return the row of a line; None if it is damaged."""
-    try:
-        return from_line(line)
-    except DamagedLineError:
-        return None
-    except StoreError as error:
-        raise StoreError(
-            f"{path}, line {number}: {error}; correct or remove the line, move the file away, "
-            "or use another folder"
-        ) from None
 
 
 class Store:
@@ -196,27 +173,17 @@ class Store:
             _replace(self.folder, [self.path.read_bytes(), *map(to_line, rows)])
 
     def _repair(self) -> None:
-        """Move damaged lines to their own file; remove an incomplete row that a killed process left.
-
-        Joined rows get their own lines, and a missing newline at the end is added.
-        """
-        lines = _lines(self.path)
-        parsed = [_parse(line, self.path, number) for number, line in enumerate(lines, start=1)]
-        garbage = [text for parts in parsed for text, row in parts if row is None]
+        """Move damaged lines to their own file; remove what a killed process left of a row."""
+        parsed = list(_parsed(self.path))
+        damaged = [line for _, line, row in parsed if row is None]
+        content = b"".join(line + b"\n" for _, line, row in parsed if row)
         with _written(self.path):
-            if garbage:
+            if damaged:
                 with (self.folder / DAMAGED).open("ab") as file:
-                    file.write(b"\n".join(garbage) + b"\n")
-                log.warning("%s: damaged lines (%d) were moved to %s", self.path, len(garbage), DAMAGED)
-            if any(len(parts) > 1 or row is None for parts in parsed for _, row in parts):
-                _replace(self.folder, (text + b"\n" for parts in parsed for text, row in parts if row))
-            elif self.path.exists():
-                size = sum(len(line) + 1 for line in lines)
-                if self.path.stat().st_size < size:
-                    with self.path.open("ab") as file:
-                        file.write(b"\n")
-                else:
-                    os.truncate(self.path, size)
+                    file.write(b"\n".join(damaged) + b"\n")
+                log.warning("%s: damaged lines (%d) were moved to %s", self.path, len(damaged), DAMAGED)
+            if self.path.exists() and self.path.read_bytes() != content:
+                _replace(self.folder, [content])
 
 
 def write_rows(folder: Path, rows: Iterable[Row]) -> None:

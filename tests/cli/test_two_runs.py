@@ -64,7 +64,7 @@ def test_a_second_run_waits_and_finds_done_what_the_first_did(small: Path, other
     with when_told(end) as said:
         second = kfeat("run", small)
     assert second.exit_code == 0, second.output
-    waiting = "runs/small: another kfeat (which process is not known) is running this experiment; waiting"
+    waiting = "runs/small: another kfeat is running this experiment; waiting"
     assert [message[: len(waiting)] for message in said] == [waiting]
     assert "5 trials, 5 done before, 0 to run" in second.stderr
 
