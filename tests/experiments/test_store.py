@@ -10,7 +10,7 @@ import pytest
 
 from kfeat.errors import StoreError
 from kfeat.experiments.folder_lock import LOCK
-from kfeat.experiments.row import SCHEMA, to_line
+from kfeat.experiments.row import to_line
 from kfeat.experiments.store import (
     DAMAGED,
     ROWS,
@@ -120,12 +120,6 @@ def test_what_is_no_file_of_rows_is_refused_at_once(tmp_path: Path, kind: str) -
         read_rows(tmp_path)
     with pytest.raises(StoreError, match="expected a file of rows"), Store(tmp_path):
         pass
-
-
-def test_rows_of_another_schema_are_refused(tmp_path: Path) -> None:
-    write_rows(tmp_path, [row("a", schema=SCHEMA + 1)])
-    with pytest.raises(StoreError, match="incompatible version"):
-        read_rows(tmp_path)
 
 
 def write_after_waiting(folder: Path) -> None:
