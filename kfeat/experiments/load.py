@@ -16,7 +16,7 @@ from kfeat.experiments.component import Component
 from kfeat.experiments.grid import MAX_TRIALS, count_trials
 from kfeat.experiments.layout import Figure, FigureLayout, TableLayout
 from kfeat.experiments.names import Line, Name, Strict, configs_above, experiment_name
-from kfeat.experiments.overrides import apply_override, read_file, refuse_idle, settings_of
+from kfeat.experiments.overrides import apply_override, read_file, settings_of
 from kfeat.experiments.paper import Claim, Reported
 from kfeat.experiments.problems import KeyPath, config_error, refuse
 from kfeat.experiments.setting import Setting
@@ -139,7 +139,8 @@ def load_experiment(
 ) -> Experiment:
     """Return the experiment in `path`, with `key=value` overrides and the command line's choices.
 
-    Raises ConfigError, which lists every problem of the file with its line and path.
+    Raises ConfigError, which lists every problem of the file with its line and path, and for an override
+    whose values do not reach what is run.
     """
     file = read_file(path)
 
@@ -150,8 +151,17 @@ def load_experiment(
         whole = _typed(raw, path, repeats)
         return whole, _selected(whole, maps, exact, repeats)
 
-    experiment = typed(overrides)[1]
-    refuse_idle(overrides, typed)
+    whole, experiment = typed(overrides)
+    for i, override in enumerate(overrides):
+        try:
+            other, still_run = typed([*overrides[:i], *overrides[i + 1 :]])
+        except ConfigError:  # without this override the others are not valid
+            continue
+        if other != whole and still_run == experiment:
+            raise ConfigError(
+                f"--set {override}: changes nothing that is run: --repeats, --maps or --no-exact replaces it "
+                "or leaves it out; drop one of them"
+            )
     return replace(experiment, changed=bool(overrides or maps is not None or not exact))
 
 

@@ -1,6 +1,6 @@
 """The keys of a config before validation: its own, those of the file that it includes, and --set."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import deepcopy
 from functools import cache
 from pathlib import Path, PurePath
@@ -80,7 +80,7 @@ def _beside(path: Path, include: Any) -> Path:
     )
 
 
-def apply_override(document: Document, override: str, shared: Collection[str] = ()) -> None:
+def apply_override(document: Document, override: str, shared: Collection[str]) -> None:
     """Set one `a.b.0.c=value` in a config's keys; raises ConfigError if they have no such place.
 
     A key that settings share (`shared`) is set in every setting that replaces it, and at the top of the
@@ -107,31 +107,6 @@ def settings_of(keys: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
     settings = keys.get("settings")
     items = enumerate(settings if isinstance(settings, list) else [])
     return {i: part for i, part in items if isinstance(part, dict)}
-
-
-def refuse_idle(overrides: Sequence[str], typed: Callable[[Sequence[str]], tuple[Any, Any]]) -> None:
-    """Raise ConfigError for an override that other options of the command line make useless.
-
-    `typed` returns the experiment with some of the overrides: the whole, and the part of it that is run.
-    Setting a key to its present value is not an error.
-    """
-
-    def result(some: Sequence[str]) -> Any:
-        try:
-            return typed(some)
-        except ConfigError:  # an override that is valid only together with others has an effect
-            return None
-
-    for i, override in enumerate(overrides):
-        before, after = result(overrides[:i]), result(overrides[: i + 1])
-        if before is not None and after is not None and before[0] == after[0]:
-            continue
-        without = result([*overrides[:i], *overrides[i + 1 :]])
-        if without is not None and without[1] == typed(overrides)[1]:
-            raise ConfigError(
-                f"--set {override}: changes nothing that is run: another --set, --repeats, --maps or "
-                "--no-exact replaces it or leaves it out; drop one of them"
-            )
 
 
 def _holders(keys: dict[str, Any], lines: Lines, key: str) -> list[tuple[dict[str, Any], Lines]]:
