@@ -101,6 +101,14 @@ class Setting(Strict):
         """Return the solvers that train on a kernel."""
         return self.solvers.exact
 
+    def count_trials(self, repeats: int | None) -> int:
+        """Return the largest number of trials; `repeats` replaces the setting's own numbers of repeats."""
+        drawn = repeats or self.repeats
+        exact_runs = max(drawn, repeats or self.exact_repeats)
+        methods = len(self.maps) * (len(self.mapped_solvers) + len(self.measures))
+        cells = len(self.datasets) * len(self.protocols) * len(self.kernels)
+        return cells * (drawn * methods + exact_runs * len(self.exact_solvers))
+
     @field_validator("solvers")
     @classmethod
     def _of_the_task(cls, solvers: Solvers, info: ValidationInfo) -> Solvers:

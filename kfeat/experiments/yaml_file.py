@@ -1,11 +1,9 @@
 """Reading YAML strictly: plain values only, within limits, with the line of each value."""
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import yaml
@@ -204,17 +202,13 @@ def _advice(path: Path) -> str:
 
 def _content(path: Path) -> bytes:
     try:
-        mode = path.stat().st_mode
+        if path.exists() and not path.is_file():  # opening a pipe would wait for its other end
+            kind = "a folder" if path.is_dir() else "a pipe or a device"
+            raise ConfigError(f"{path}: expected a YAML file, found {kind}")
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
     except ValueError as error:  # a null character, or one that the file system cannot encode
         raise ConfigError(f"{str(path)!r}: not the path of a file ({error})") from None
-    if S_ISDIR(mode):
-        raise ConfigError(f"{path}: expected a YAML file, found a folder")
-    if not S_ISREG(mode):
-        # Opening a pipe waits for its other end, and a device may have no end.
-        raise ConfigError(f"{path}: expected a YAML file, found a pipe or a device")
-    # Some files of the operating system look regular, but reading them waits too.
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-        content = file.read(MAX_BYTES + 1) or b""
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{path}: larger than {MAX_BYTES:,} bytes, the limit for a config{_advice(path)}")
     return content
