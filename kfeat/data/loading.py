@@ -15,7 +15,7 @@ from kfeat.data.cache import (
     Folder,
     arrays_folder,
     cache_folder,
-    known_fingerprint,
+    current_notes,
     load_kept,
     parsed_once,
 )
@@ -233,21 +233,15 @@ def own_folder(source: FileSource, cache: Path) -> Path:
 def fingerprint(source: Any, cache: Folder = None) -> str | None:
     """Return a source's fingerprint without loading it: pinned, recorded, or None if not yet known."""
     source = validated(Source, source, "dataset")
+    if isinstance(source, Generator):
+        return generator_fingerprint(source)
+    pinned = entry(source).fingerprint if isinstance(source, str) else source.fingerprint
+    if pinned is not None:
+        return str(pinned)
+    folder = cache_folder(cache)
     if isinstance(source, str):
-        return recorded_fingerprint(source, cache_folder(cache))
-    if isinstance(source, PinnedSource):
-        return source.fingerprint
-    if isinstance(source, FileSource):
-        if source.fingerprint is not None:
-            return source.fingerprint
-        return known_fingerprint(own_folder(source, cache_folder(cache)), source.files)
-    return generator_fingerprint(source)
-
-
-def recorded_fingerprint(name: str, cache: Path) -> str | None:
-    """Return a registered dataset's fingerprint: pinned, or recorded with its arrays, or None."""
-    known = entry(name)
-    if known.fingerprint is not None:
-        return known.fingerprint
-    recorded = (known_fingerprint(form_folder(name, form, cache), form.paths(cache)) for form in known.forms)
-    return next((found for found in recorded if found is not None), None)
+        kept = [(form_folder(source, form, folder), form.paths(folder)) for form in entry(source).forms]
+    else:
+        kept = [(own_folder(source, folder), source.files)]
+    notes = (current_notes(*one) for one in kept)
+    return next((str(found["fingerprint"]) for found in notes if found), None)

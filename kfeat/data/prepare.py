@@ -25,17 +25,12 @@ def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | Non
     Raises DataError when the split asks for too many rows, the training rows hold a single class, or a value
     is too large for the protocol's dtype.
     """
-    with refusing_large_values(raw.name, protocol.dtype):
-        return prepared(raw, protocol, random_state, scratch)
-
-
-def prepared(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | None) -> Dataset:
-    """Return the dataset; raises FloatingPointError for a value that is too large."""
     train, test = split_indices(protocol.split, raw, random_state)
     positive = positive_classes(raw, protocol)
     y = labels_under(raw, positive, train)
-    preparation = learn(raw, protocol, train, positive)
-    X_train, X_test = prepared_parts(raw, preparation, train, test, scratch)
+    with refusing_large_values(raw.name, protocol.dtype):
+        preparation = learn(raw, protocol, train, positive)
+        X_train, X_test = prepared_parts(raw, preparation, train, test, scratch)
     return Dataset(
         name=raw.name,
         X_train=X_train,

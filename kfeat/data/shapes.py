@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.data.arrays import load_notes
-from kfeat.data.cache import cache_folder, states_of
+from kfeat.data.cache import cache_folder, current_notes
 from kfeat.data.catalogue import present_form
 from kfeat.data.generators import Generator
 from kfeat.data.loading import form_folder, own_folder
@@ -26,7 +25,6 @@ from kfeat.data.protocol import (
 from kfeat.data.registry import entry, registry
 from kfeat.data.sources import FileSource, Source
 from kfeat.data.splits import validation_size
-from kfeat.errors import DataError
 
 FILLS_ZEROS: frozenset[StepName] = frozenset(
     {"minmax", "minmax_symmetric", "zscore", "zscore_numbers", "power"}
@@ -126,11 +124,8 @@ def _of_files(source: Source) -> Shape | None:
 
 def _kept(folder: Path, files: Mapping[str, Path]) -> Shape | None:
     """Return what the notes of kept arrays say, or None where there are none for the current files."""
-    try:
-        notes = load_notes(folder)
-    except DataError:
-        return None  # loading the data, which comes next, reports the damage
-    if notes is None or notes["states"] != states_of(files, folder):
+    notes = current_notes(folder, files)
+    if notes is None:
         return None
     layout: dict[str, dict[str, Any]] = notes["layout"]
     rows = {part: each["shape"][0] for part, each in layout.items()}
