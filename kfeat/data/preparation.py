@@ -1,6 +1,6 @@
 """What a protocol learns from training rows: it turns raw rows into the input of maps and solvers."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from kfeat.data.dataset import Indices, Matrix, block_rows
-from kfeat.data.protocol import Protocol
-from kfeat.data.scaling import Transformer, apply_chain, learn_chain, shifts
+from kfeat.data.scaling import Transformer, apply_chain
 from kfeat.errors import DataError
 from kfeat.mapped_files import release
 
@@ -85,21 +84,6 @@ def written(blocks: Iterator[Matrix], out: NDArray[Any]) -> NDArray[Any]:
         start += len(block)
         release(out)
     return out
-
-
-def learn_preparation(
-    protocol: Protocol,
-    n_features: int,
-    columns: Indices | None,
-    blocks: Callable[[], Iterable[Matrix]],
-    sparse: bool,
-    classes: NDArray[Any] | None = None,
-    positive: NDArray[Any] | None = None,
-) -> Preparation:
-    """Return what a protocol learns from blocks of training rows, float64, that have the chosen columns."""
-    chain = tuple(learn_chain(protocol.scale, blocks))
-    stays_sparse = sparse and not any(map(shifts, chain))
-    return Preparation(n_features, columns, chain, stays_sparse, protocol.dtype, classes, positive)
 
 
 @contextmanager

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.dataset import Dataset, Indices, Matrix, Raw
-from kfeat.data.preparation import Preparation, learn_preparation, refusing_large_values, stacked, written
+from kfeat.data.preparation import Preparation, refusing_large_values, stacked, written
 from kfeat.data.protocol import Against, Protocol, RandomHalf
-from kfeat.data.scaling import makes_dense
+from kfeat.data.scaling import learn_chain, makes_dense, shifts
 from kfeat.data.splits import shuffled, split_indices
 from kfeat.errors import DataError
 from kfeat.mapped_files import release, unnamed_file
@@ -62,14 +62,16 @@ def learn(raw: Raw, protocol: Protocol, train: Indices, positive: NDArray[Any] |
     """Return what the protocol learns from the training rows."""
     drops = protocol.constant_features == "drop"
     columns = varying_columns(raw, train) if drops else np.arange(raw.n_features)
-    return learn_preparation(
-        protocol,
-        raw.n_features,
-        columns if len(columns) < raw.n_features else None,
-        lambda: raw.blocks(train, columns, dense=makes_dense(protocol.scale)),
-        raw.sparse,
-        None if positive is None else np.unique(raw.y),
-        positive,
+    dense = makes_dense(protocol.scale)
+    chain = tuple(learn_chain(protocol.scale, lambda: raw.blocks(train, columns, dense=dense)))
+    return Preparation(
+        n_features=raw.n_features,
+        columns=columns if len(columns) < raw.n_features else None,
+        chain=chain,
+        sparse=raw.sparse and not any(map(shifts, chain)),
+        dtype=protocol.dtype,
+        classes=None if positive is None else np.unique(raw.y),
+        positive=positive,
     )
 
 
