@@ -8,11 +8,11 @@ from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 from pydantic import model_validator
 
+from kfeat.batches import release, unnamed_file
 from kfeat.data.cache import GENERATED, arrays_folder, parsed_once
 from kfeat.data.dataset import Part, Raw
 from kfeat.data.generators import Generator, check_quadric, generator_fingerprint
 from kfeat.data.models import Task
-from kfeat.mapped_files import release, unnamed_file
 
 BLOCK = 8192  # rows that one random stream draws, so that the first rows do not depend on n
 MOST_BYTES = 2**40

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
+from kfeat.batches import release
 from kfeat.data.dataset import Indices, Matrix, block_rows
 from kfeat.data.scaling import Transformer, apply_chain
 from kfeat.errors import DataError
-from kfeat.mapped_files import release
 
 
 @dataclass(frozen=True)

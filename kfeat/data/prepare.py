@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfeat.batches import release, unnamed_file
 from kfeat.data.dataset import Dataset, Indices, Matrix, Raw
 from kfeat.data.preparation import Preparation, refusing_large_values, stacked, written
 from kfeat.data.protocol import Against, Protocol, RandomHalf
 from kfeat.data.scaling import learn_chain, makes_dense, shifts
 from kfeat.data.splits import shuffled, split_indices
 from kfeat.errors import DataError
-from kfeat.mapped_files import release, unnamed_file
 
 
 def prepare(raw: Raw, protocol: Protocol, random_state: int, scratch: Path | None = None) -> Dataset:
