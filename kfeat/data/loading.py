@@ -22,10 +22,9 @@ from kfeat.data.columns import listed
 from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import read_files
-from kfeat.data.generators import Generator, generate, generator_fingerprint
-from kfeat.data.large import LargeQuadric, load_large
+from kfeat.data.generators import Generator, LargeQuadric, generate, generator_fingerprint, load_large
 from kfeat.data.models import Task
-from kfeat.data.prepare import prepare
+from kfeat.data.preparation import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.data.recipes import RECIPES, digits
 from kfeat.data.registry import Form, entry, registry

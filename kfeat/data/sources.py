@@ -15,8 +15,7 @@ from pydantic import (
 )
 
 from kfeat.data.files import local_path
-from kfeat.data.generators import GeneratorSource
-from kfeat.data.large import LargeQuadric
+from kfeat.data.generators import GeneratorSource, LargeQuadric
 from kfeat.data.models import Model, Task
 from kfeat.data.reading import Reading
 from kfeat.data.registry import entry

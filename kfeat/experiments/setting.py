@@ -7,7 +7,7 @@ from annotated_types import Ge, MinLen
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from kfeat.data import FileSource, PinnedSource, Protocol, Source
-from kfeat.data.large import LargeQuadric
+from kfeat.data.generators import LargeQuadric
 from kfeat.data.models import Task
 from kfeat.data.registry import entry
 from kfeat.errors import ConfigError, KfeatError

@@ -1,21 +1,24 @@
 """Rows on disk: the lines of trials.jsonl, each appended once and never changed.
 
 A line may be damaged: cut, joined to another or overwritten. Readers warn and skip it, and the next writer
-moves it to trials.jsonl.damaged.
+moves it to trials.jsonl.damaged. The rows of several machines can be merged into one folder.
 """
 
 import logging
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from kfeat.errors import StoreError
-from kfeat.experiments.folder_lock import FolderLock
 from kfeat.experiments.row import DamagedLineError, Row, counts_as_timed, from_line, to_line
 
 ROWS = "trials.jsonl"
+LOCK = ".lock"
 DAMAGED = f"{ROWS}.damaged"
 
 log = logging.getLogger(__name__)
@@ -120,6 +123,35 @@ def ended(row: Row) -> tuple[int, float]:
     return ("failed", "stopped", "done").index(row["status"]), row.get("limit_s", 0.0)
 
 
+class FolderLock:
+    """A lock on an experiment's folder: one process writes at a time, and others say so and wait."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = FileLock(folder / LOCK)
+
+    def acquire(self, waits: bool = True) -> bool:
+        """Take the lock, and return whether that succeeded.
+
+        If another process has it and `waits` is true, say so on stderr and wait; Ctrl-C ends the waiting.
+        """
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            if not waits:
+                return False
+            log.warning(
+                "%s: another kfeat is running this experiment; waiting until it has ended "
+                "(Ctrl-C ends the waiting)", self._folder
+            )  # fmt: skip
+            self._lock.acquire(poll_interval=0.1)
+        return True
+
+    def release(self) -> None:
+        """Release the lock, if it is held."""
+        self._lock.release()
+
+
 class Store:
     """The rows of one experiment's folder, opened for writing by one process at a time; others wait."""
 
@@ -213,3 +245,54 @@ def _written(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The result for one experiment: how many rows it has now, and how many of them are new or better."""
+
+    rows: int
+    new: int
+    better: int
+
+    def __str__(self) -> str:
+        return f"{self.rows} rows, {self.new} new, {self.better} better than before"
+
+
+def merge(folders: Sequence[Path], into: Path) -> dict[str, Merged]:
+    """Copy the rows below `folders` to `into`; return the result of each experiment by its name.
+
+    A file of rows keeps its path below its folder, so the configs are not needed. Of two rows with the same
+    id the better one is kept, as in `gathered_rows`; a row that is no better than the one in `into` changes
+    nothing. No row is removed. All rows are read before any is written; an experiment's rows are written in
+    one step. Raises StoreError if a row is not valid, or a folder has no rows.
+    """
+    found = {folder: folders_with_rows(folder) for folder in folders}
+    for folder, below in found.items():
+        if not below:
+            raise StoreError(
+                f"{folder}: expected rows ({ROWS} in a folder per experiment, as below runs/), found none"
+            )
+        if folder.resolve() in into.resolve().parents:
+            raise StoreError(f"{into} lies within {folder}, so that its rows would be merged into themselves")
+        name = folder.resolve().name
+        if folder in below and into.resolve().name != name and not (into / ROWS).exists():
+            raise StoreError(
+                f"{folder} is the folder of one experiment, and no config would find its rows in {into}: "
+                f"name the folder above it, or --into {into / name}"
+            )
+    names = sorted({str(path.relative_to(folder)) for folder, below in found.items() for path in below})
+    rows = {name: gathered_rows(Path(), [str(folder / name) for folder in folders]) for name in names}
+    for name in names:
+        read_rows(into / name)  # finds an invalid row there before anything is written
+    return {name: _merge_one(into / name, rows[name]) for name in names}
+
+
+def _merge_one(folder: Path, rows: dict[str, Row]) -> Merged:
+    with Store(folder) as store:
+        old = read_rows(folder)
+        new = {key: row for key, row in rows.items() if key not in old}
+        better = {key: row for key, row in rows.items() if key in old and worth(row) > worth(old[key])}
+        if new or better:
+            store.append_together([*new.values(), *better.values()])
+    return Merged(len(old) + len(new), len(new), len(better))

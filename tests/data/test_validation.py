@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kfeat.data.dataset import Part, Raw
-from kfeat.data.prepare import prepare
+from kfeat.data.preparation import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.data.shapes import split_sizes
 from kfeat.data.splits import split_indices

@@ -11,17 +11,15 @@ import pytest
 from filelock import FileLock, Timeout
 
 from kfeat.cli.progress import Quiet
-from kfeat.data.generators import Dense
-from kfeat.data.large import LargeQuadric
+from kfeat.data.generators import Dense, LargeQuadric
 from kfeat.errors import DataError, KfeatError, StoreError
 from kfeat.experiments.estimates import Estimate
-from kfeat.experiments.folder_lock import LOCK
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import Again, Trial, pending, plan
 from kfeat.experiments.row import Row
 from kfeat.experiments.run import run_trials
 from kfeat.experiments.schedule import Event, Part, Scheduler
-from kfeat.experiments.store import Store, gathered_rows, read_rows
+from kfeat.experiments.store import LOCK, Store, gathered_rows, read_rows
 from kfeat.experiments.worker import WorkerOptions
 from tests.cells import fake_row
 from tests.experiments.rows import row

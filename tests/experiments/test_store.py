@@ -9,10 +9,10 @@ from threading import Thread
 import pytest
 
 from kfeat.errors import StoreError
-from kfeat.experiments.folder_lock import LOCK
 from kfeat.experiments.row import to_line
 from kfeat.experiments.store import (
     DAMAGED,
+    LOCK,
     ROWS,
     Store,
     folders_with_rows,
