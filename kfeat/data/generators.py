@@ -34,23 +34,12 @@ class Generator(Model):
     d: Annotated[int, Ge(1)]
     seed: Annotated[int, Ge(0), Lt(MOST_SEED)] = 0
 
-    @property
-    def n_values(self) -> int:
-        """How many numbers are drawn at once."""
-        return self.n * self.d
-
     @model_validator(mode="after")
     def fits_into_memory(self) -> "Generator":
         """Refuse numbers of rows and features that no machine holds."""
         if self.n * self.d > MOST_VALUES:
             raise ValueError(f"expected n * d to be {MOST_VALUES:,} at most")
         return self
-
-
-def check_quadric(d: int) -> None:
-    """Raise ValueError where no machine holds the d x d matrix of a quadric."""
-    if d**2 > MOST_VALUES:
-        raise ValueError(f"expected d * d to be {MOST_VALUES:,} at most")
 
 
 class UnitBall(Generator):
@@ -80,17 +69,6 @@ class Quadric(Generator):
 
     name: Literal["quadric"]
     noise: Annotated[float, Ge(0), Lt(0.5)] = 0.05
-
-    @property
-    def n_values(self) -> int:
-        """How many numbers are drawn at once."""
-        return (self.n + self.d) * self.d
-
-    @model_validator(mode="after")
-    def has_a_matrix_that_fits(self) -> "Quadric":
-        """Refuse numbers of features whose quadric no machine holds."""
-        check_quadric(self.d)
-        return self
 
 
 GeneratorSource: TypeAlias = Annotated[UnitBall | Normal | Dense | Quadric, Field(discriminator="name")]
@@ -167,17 +145,11 @@ class LargeQuadric(Generator):
     task: Task = "classification"
     noise: Annotated[float, Ge(0), Lt(0.5)] = 0.05
 
-    @property
-    def n_values(self) -> int:
-        """How many numbers are drawn at once: for two blocks and for the form."""
-        return (2 * BLOCK + self.d) * self.d
-
     @model_validator(mode="after")
     def fits_into_memory(self) -> "LargeQuadric":
         """Refuse more rows and features than a disk holds; memory is not a limit."""
         if 4 * self.n * self.d > MOST_BYTES:
             raise ValueError(f"expected n * d to be {MOST_BYTES // 4:,} at most")
-        check_quadric(self.d)
         return self
 
 

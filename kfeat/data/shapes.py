@@ -9,7 +9,7 @@ import numpy as np
 
 from kfeat.data.cache import cache_folder, current_notes
 from kfeat.data.catalogue import present_form
-from kfeat.data.generators import Generator
+from kfeat.data.generators import Generator, LargeQuadric
 from kfeat.data.loading import form_folder, own_folder
 from kfeat.data.protocol import (
     All,
@@ -37,7 +37,7 @@ class Shape:
 
     `stored` is the share of the values that a sparse matrix stores, 1 for a dense one. `classes` has the
     share of the rows that each class has where that is known, in falling order: () for a regression.
-    `generated` is how many numbers are drawn where the data are generated, 0 elsewhere.
+    `generated` is how many numbers are drawn in memory where the data are generated, 0 elsewhere.
     """
 
     n_train: int
@@ -109,7 +109,8 @@ def _name(source: Any) -> str:
 def _of_files(source: Source) -> Shape | None:
     """Return the shape of a source as its files have it."""
     if isinstance(source, Generator):
-        return Shape(source.n, 0, source.d, generated=source.n_values)
+        drawn = 0 if isinstance(source, LargeQuadric) else source.n * source.d  # the large one is on the disk
+        return Shape(source.n, 0, source.d, generated=drawn)
     if isinstance(source, FileSource):
         return _kept(own_folder(source, cache_folder()), source.files)
     name = _name(source)
