@@ -6,7 +6,6 @@ block by block, and read as a memory map.
 
 import hashlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
@@ -41,11 +40,26 @@ class Generator(Model):
             raise ValueError(f"expected n * d to be {MOST_VALUES:,} at most")
         return self
 
+    def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the n x d numbers, all at once."""
+        raise NotImplementedError
+
+    def labels(self, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the signs of <w, x - mean> for one random direction w, which a linear model can learn."""
+        centred = X - X.mean(axis=0)
+        return np.where(centred @ rng.standard_normal(self.d) >= 0, 1, -1)
+
 
 class UnitBall(Generator):
     """Points drawn uniformly from the unit ball of R^d (Kar & Karnick 2012, section 6.2); linear labels."""
 
     name: Literal["unit_ball"]
+
+    def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return r u with u uniform on the sphere and r = U^(1/d), which is uniform in the ball."""
+        X = rng.standard_normal((self.n, self.d))
+        radius = rng.random((self.n, 1)) ** (1 / self.d)
+        return X * (radius / np.linalg.norm(X, axis=1, keepdims=True))
 
 
 class Normal(Generator):
@@ -53,11 +67,19 @@ class Normal(Generator):
 
     name: Literal["normal"]
 
+    def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return n x d standard normal numbers."""
+        return rng.standard_normal((self.n, self.d))
+
 
 class Dense(Generator):
     """Points drawn uniformly from [0, 1)^d (for the synthetic data of Pham & Pagh 2013); linear labels."""
 
     name: Literal["dense"]
+
+    def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return n x d numbers drawn uniformly from [0, 1)."""
+        return rng.random((self.n, self.d))
 
 
 class Quadric(Generator):
@@ -70,59 +92,25 @@ class Quadric(Generator):
     name: Literal["quadric"]
     noise: Annotated[float, Ge(0), Lt(0.5)] = 0.05
 
+    def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return n x d numbers drawn uniformly from [-1/2, 1/2)."""
+        return rng.random((self.n, self.d)) - 0.5
+
+    def labels(self, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the signs of x'Ax - its median for a normal matrix A, and a share `noise` of wrong ones."""
+        values = np.einsum("ij,ij->i", X @ rng.standard_normal((self.d, self.d)), X)
+        y = np.where(values > np.median(values), 1, -1)
+        return np.where(rng.random(self.n) < self.noise, -y, y)
+
 
 GeneratorSource: TypeAlias = Annotated[UnitBall | Normal | Dense | Quadric, Field(discriminator="name")]
-
-
-def unit_ball(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return r u with u uniform on the sphere and r = U^(1/d), which is uniform in the ball."""
-    X = rng.standard_normal((spec.n, spec.d))
-    radius = rng.random((spec.n, 1)) ** (1 / spec.d)
-    return X * (radius / np.linalg.norm(X, axis=1, keepdims=True))
-
-
-def normal(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return n x d standard normal numbers."""
-    return rng.standard_normal((spec.n, spec.d))
-
-
-def dense(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return n x d numbers drawn uniformly from [0, 1)."""
-    return rng.random((spec.n, spec.d))
-
-
-def centred_cube(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return n x d numbers drawn uniformly from [-1/2, 1/2)."""
-    return rng.random((spec.n, spec.d)) - 0.5
-
-
-def linear_labels(spec: Generator, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the signs of <w, x - mean> for one random direction w, which a linear model can learn."""
-    centred = X - X.mean(axis=0)
-    return np.where(centred @ rng.standard_normal(spec.d) >= 0, 1, -1)
-
-
-def quadric_labels(spec: Any, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the signs of x'Ax - its median for a normal matrix A, and a share `noise` of wrong ones."""
-    values = np.einsum("ij,ij->i", X @ rng.standard_normal((spec.d, spec.d)), X)
-    y = np.where(values > np.median(values), 1, -1)
-    return np.where(rng.random(spec.n) < spec.noise, -y, y)
-
-
-GENERATORS: dict[str, tuple[Callable[..., NDArray[np.float64]], Callable[..., NDArray[np.int64]]]] = {
-    "unit_ball": (unit_ball, linear_labels),
-    "normal": (normal, linear_labels),
-    "dense": (dense, linear_labels),
-    "quadric": (centred_cube, quadric_labels),
-}
 
 
 def generate(spec: Any) -> Raw:
     """Return the generated rows and their labels as the part "train"; they are always verified."""
     rng = np.random.default_rng(spec.seed)
-    points, labels = GENERATORS[spec.name]
-    X = points(spec, rng)
-    parts = {"train": Part(X, labels(spec, X, rng))}
+    X = spec.points(rng)
+    parts = {"train": Part(X, spec.labels(X, rng))}
     return Raw(spec.name, "classification", parts, recorded=generator_fingerprint(spec), verified=True)
 
 
