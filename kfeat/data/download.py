@@ -136,14 +136,10 @@ def verified_sha256(partial: Path, file: RemoteFile) -> str:
         raise DownloadError(str(error).replace(str(partial), "the file")) from None
     if not start:
         raise DownloadError("the file is empty")
+    is_page = start.startswith(b"<")  # of HTML or XML; no data file begins so
     if file.sha256 not in (None, sha256):
-        page = "an HTML page, with " if is_page(start) else ""
+        page = "an HTML page, with " if is_page else ""
         raise DownloadError(f"expected content SHA-256 {file.sha256}, got {page}{sha256}")
-    if is_page(start):
+    if is_page:
         raise DownloadError("expected data, got an HTML page")
     return sha256
-
-
-def is_page(start: bytes) -> bool:
-    """Return whether a file's first bytes are those of an HTML or XML page; no data file has them."""
-    return start.startswith(b"<")
