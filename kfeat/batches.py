@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
 from math import prod
@@ -152,9 +152,13 @@ def rows_of(X: Any, edges: NDArray[np.intp], k: int, rows: Rows | None) -> Any:
 
 def stored(batches: Batches, folder: Path) -> NDArray[Any]:
     """Return all rows as an array in an unnamed file of `folder` (see `unnamed_file`)."""
-    out = unnamed_file(batches.shape, batches.dtype, folder)
+    return written(batches.each(np.asarray), unnamed_file(batches.shape, batches.dtype, folder))
+
+
+def written(blocks: Iterable[Any], out: NDArray[Any]) -> NDArray[Any]:
+    """Write dense blocks of rows into an array, and return it."""
     start = 0
-    for block in batches.each(np.asarray):
+    for block in blocks:
         out[start : start + len(block)] = block
         start += len(block)
         release(out)

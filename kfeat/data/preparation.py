@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
-from kfeat.batches import release, unnamed_file
+from kfeat.batches import release, unnamed_file, written
 from kfeat.data.dataset import Dataset, Indices, Matrix, Raw, block_rows
 from kfeat.data.protocol import Against, Protocol, RandomHalf
 from kfeat.data.scaling import Transformer, apply_chain, learn_chain, makes_dense, shifts
@@ -80,16 +80,6 @@ def stacked(blocks: Iterator[Matrix]) -> Matrix:
     """Return sparse blocks of rows as one CSR matrix."""
     first, *others = blocks
     return vstack([first, *others], format="csr") if others else first
-
-
-def written(blocks: Iterator[Matrix], out: NDArray[Any]) -> NDArray[Any]:
-    """Write dense blocks of rows into an array, and return it."""
-    start = 0
-    for block in blocks:
-        out[start : start + len(block)] = block
-        start += len(block)
-        release(out)
-    return out
 
 
 @contextmanager
