@@ -28,7 +28,7 @@ from kfeat.experiments.worker import WorkerOptions
 from kfeat.maps import TensorSketch
 from tests.cells import planned, run
 from tests.experiments.rows import row
-from tests.experiments.stand_ins import Quick, Raises, Scores, stand_ins
+from tests.experiments.stand_ins import Quick, stand_ins
 
 Write = Callable[..., Path]
 OPTIONS = WorkerOptions(offline=True)
@@ -141,8 +141,8 @@ def test_after_a_stopped_trial_the_next_has_its_whole_limit(write: Write, tmp_pa
 
 def test_an_error_that_nobody_foresaw_is_a_failed_row(write: Write, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG, logger="kfeat")
-    made = run(*stand_ins(write, Raises(RecursionError)))
-    assert (made["status"], made["reason"]) == ("failed", "RecursionError: out of the blue")
+    made = run(*stand_ins(write, Quick(0.0, "fails")))
+    assert (made["status"], made["reason"]) == ("failed", "RecursionError: out of luck")
     assert "Traceback" in caplog.text
 
 
@@ -150,7 +150,7 @@ def test_an_error_that_nobody_foresaw_is_a_failed_row(write: Write, caplog: pyte
 def test_a_score_that_is_not_finite_is_a_failed_row_and_the_others_run(
     write: Write, tmp_path: Path, score: float
 ) -> None:
-    made = run(*stand_ins(write, Scores(score)))
+    made = run(*stand_ins(write, Quick(0.0, score=score)))
     assert made["status"] == "failed"
     assert "mean_square: " in made["reason"]
     with Store(tmp_path) as store:
