@@ -75,11 +75,7 @@ class Part:
 
     def __post_init__(self) -> None:
         self.store = Store(self.folder)
-
-    @property
-    def row_sources(self) -> set[str]:
-        """Return the names of the parts whose rows it uses, with its own."""
-        return {self.name, *self.rows_from}
+        self.row_sources = {self.name, *self.rows_from}  # the names of the parts whose rows it uses
 
 
 class _Task(NamedTuple):
@@ -142,10 +138,16 @@ class Scheduler:
                 part.store.open()  # opening repairs what a killed process left
                 self._begin(part, rows, todo)
                 return
-            if self._engine.here:
-                self._fetch(todo)
-            past = [*_readable(part.past), *rows.values()]
-            part.expected = estimates(part.trials, past, self._available, self._engine.options.time_limit)
+            how = self._engine.options
+            sources = dict.fromkeys(trial.source for trial in todo) if self._engine.here else {}
+            for source in filter(is_kept, sources):  # other data are made when they are used
+                load_raw(source, mirror=how.mirror, offline=how.offline, progress=self._downloads)
+            past = list(rows.values())
+            try:
+                past = [*part.past().values(), *past]
+            except StoreError as error:
+                log.warning("not used to estimate times: %s", error)
+            part.expected = estimates(part.trials, past, self._available, how.time_limit)
             before = [other for other in self._coming if other.name in part.row_sources]
             theirs = {trial.id for other in before for trial in other.trials}
             own = [trial for trial in todo if trial.id not in theirs]
@@ -153,12 +155,6 @@ class Scheduler:
             self._coming.append(part)
         except KfeatError as error:
             self._end(part, error)
-
-    def _fetch(self, trials: Sequence[Trial]) -> None:
-        """Download and parse the data of trials once; data that are not cached are made when used."""
-        how = self._engine.options
-        for source in {trial.source: None for trial in trials if is_kept(trial.source)}:
-            load_raw(source, mirror=how.mirror, offline=how.offline, progress=self._downloads)
 
     def _pending(self, part: Part, rows: dict[str, Row]) -> list[Trial]:
         return pending(part.trials, rows, self._again, self._engine.options.time_limit)
@@ -277,15 +273,6 @@ class Scheduler:
         part.store.close()
         self._ended.append(part)
         self._tell(Event("end", part.name, list(left.values()), error=error))
-
-
-def _readable(past: Callable[[], dict[str, Row]]) -> Iterable[Row]:
-    """Return rows for estimates; if they cannot be read, return none and warn."""
-    try:
-        return past().values()
-    except StoreError as error:
-        log.warning("not used to estimate times: %s", error)
-        return ()
 
 
 def _refusal(trial: Trial, need: int, memory: float) -> Row:
