@@ -1,9 +1,15 @@
-"""Matrices that are read in batches of rows and never held in memory as a whole."""
+"""Matrices that are read in batches of rows and never held in memory as a whole, and files that hold them."""
 
+import errno
+import mmap
+import os
+import shutil
+import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from itertools import pairwise
+from math import prod
 from operator import add
 from pathlib import Path
 from typing import Any, Self
@@ -12,7 +18,6 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from kfeat.errors import DataError
-from kfeat.mapped_files import release, unnamed_file
 
 BATCH_BYTES = 2**24  # of a batch of features: large enough that the cost of a call does not matter
 WHOLE_BLOCKS = 4096  # rows that products and moments process at once; a batch holds a multiple of them
@@ -147,10 +152,47 @@ def rows_of(X: Any, edges: NDArray[np.intp], k: int, rows: Rows | None) -> Any:
 
 def stored(batches: Batches, folder: Path) -> NDArray[Any]:
     """Return all rows as an array in an unnamed file of `folder` (see `unnamed_file`)."""
-    out = unnamed_file(batches.shape, batches.dtype, folder)
+    return written(batches.each(np.asarray), unnamed_file(batches.shape, batches.dtype, folder))
+
+
+def written(blocks: Iterable[Any], out: NDArray[Any]) -> NDArray[Any]:
+    """Write dense blocks of rows into an array, and return it."""
     start = 0
-    for block in batches.each(np.asarray):
+    for block in blocks:
         out[start : start + len(block)] = block
         start += len(block)
         release(out)
     return out
+
+
+def unnamed_file(shape: tuple[int, ...], dtype: DTypeLike, folder: Path) -> NDArray[Any]:
+    """Return an array mapped from a temporary file, which the system removes with the array or the process.
+
+    The file has no name, and its disk space is reserved at once. Raises DataError where the disk has too
+    little space.
+    """
+    size = max(1, prod(shape) * np.dtype(dtype).itemsize)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if size > (free := shutil.disk_usage(folder).free):  # an attempt would fill the disk before it fails
+            raise OSError(errno.ENOSPC, f"{free:,} bytes are free")
+        with tempfile.TemporaryFile(dir=folder) as file:
+            if hasattr(os, "posix_fallocate"):  # otherwise a full disk would end the process at a later write
+                os.posix_fallocate(file.fileno(), 0, size)
+            return np.memmap(file, dtype, "w+", shape=shape)
+    except OSError as error:
+        raise DataError(
+            f"a file of {size:,} bytes cannot be created in {folder} ({error.strerror or error}): free some "
+            "space, or set KFEAT_CACHE to a folder on another disk"
+        ) from None
+
+
+def release(X: Any) -> None:
+    """Release the memory of an array that is mapped from a file; the file keeps what was written."""
+    base = X
+    while isinstance(base, np.ndarray):
+        if isinstance(base, np.memmap) and base.mode == "c":
+            return  # changes to such a map are in memory only
+        base = base.base
+    if isinstance(base, mmap.mmap) and hasattr(base, "madvise"):
+        base.madvise(mmap.MADV_DONTNEED)

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.data import fingerprint
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row
-from kfeat.experiments.trial import header
+from kfeat.experiments.run import planned as plan_on_data
+from kfeat.experiments.trial import header, run_trial
 
 REPORTED = """
 reported:
@@ -23,10 +23,14 @@ reported:
 """
 
 
-def planned(path: Path) -> list[Trial]:
+def planned(path: Path, *overrides: str, **choices: Any) -> list[Trial]:
     """Return the trials of a config whose data need no download."""
-    experiment = load_experiment(path)
-    return plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+    return plan_on_data(load_experiment(path, overrides, **choices), offline=True)
+
+
+def run(trial: Trial, threads: int = 1, alone: bool = True) -> Row:
+    """Return the row of a trial that runs in this process."""
+    return run_trial(trial, threads=threads, alone=alone, mirror=None, offline=True)
 
 
 def fake_row(trial: Trial, accuracy: float, **more: Any) -> Row:

@@ -8,14 +8,13 @@ from pathlib import Path
 import kfeat
 
 ROOT = Path(kfeat.__file__).parent
-FOUNDATION = {"errors", "parameters", "memory", "saying", "batches", "mapped_files"}
+FOUNDATION = {"errors", "parameters", "memory", "saying", "batches"}
 MAY_IMPORT = {
     "errors": set(),
     "parameters": {"errors"},
     "memory": {"errors"},
     "saying": set(),
-    "mapped_files": {"errors"},
-    "batches": {"errors", "mapped_files"},
+    "batches": {"errors"},
     "cholesky": set(),
     "kernels": FOUNDATION,
     "diagnostics": {"errors", "kernels"},

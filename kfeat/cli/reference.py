@@ -49,7 +49,7 @@ def copy(folder: Path) -> None:
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of a config, with which an editor completes keys and marks wrong ones."""
-    from kfeat.experiments.json_schema import experiment_schema
+    from kfeat.experiments.explained import experiment_schema
 
     click.echo(json.dumps(experiment_schema(), indent=1))
 

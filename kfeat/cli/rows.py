@@ -85,7 +85,7 @@ def merge(folders: tuple[Path, ...], into: Path, quiet: bool) -> None:
     otherwise a stopped one; of two such rows, a timed one is kept, then the one with the longer limit, then
     the one that is already in the folder. `kfeat report` updates the tables.
     """
-    from kfeat.experiments.merging import merge as merge_rows
+    from kfeat.experiments.store import merge as merge_rows
 
     for name, merged in merge_rows(folders, into).items():
         if not quiet:

@@ -7,7 +7,6 @@ import hashlib
 import json
 import logging
 import os
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from platformdirs import user_cache_dir
 from pydantic_core import to_jsonable_python
 
 from kfeat.data.arrays import load_notes, load_parts, save_parts
@@ -38,28 +38,12 @@ LOCK_TIMEOUT_S = 3600
 def cache_folder(cache: Folder = None) -> Path:
     """Return the cache folder: `cache`, else KFEAT_CACHE, else the platform's cache folder for kfeat.
 
-    Raises DataError when that cannot be a folder, or is one that may not be read.
+    Raises DataError when that is not a folder; it is created when it is needed.
     """
-    path = local_path(cache or os.environ.get("KFEAT_CACHE") or default_cache(), CACHE_HINT)
-    try:
-        is_folder = stat.S_ISDIR(path.stat().st_mode)
-    except FileNotFoundError:
-        return path  # it is created when it is needed
-    except OSError as error:
-        raise DataError(f"{path}: cannot be the cache folder ({error.strerror}); {CACHE_HINT}") from None
-    if not is_folder or not os.access(path, os.R_OK | os.X_OK):
-        raise DataError(f"{path}: expected a cache folder that may be read; {CACHE_HINT}")
+    path = local_path(cache or os.environ.get("KFEAT_CACHE") or user_cache_dir("kfeat"), CACHE_HINT)
+    if path.exists() and not path.is_dir():
+        raise DataError(f"{path}: expected a cache folder; {CACHE_HINT}")
     return path
-
-
-def default_cache() -> str:
-    """Return the platform's cache folder for kfeat; its home folder may be unknown."""
-    from platformdirs import user_cache_dir
-
-    try:
-        return user_cache_dir("kfeat")
-    except RuntimeError as error:
-        raise DataError(f"no folder for caches is known ({error}); {CACHE_HINT}") from None
 
 
 @contextmanager
@@ -185,20 +169,18 @@ def read_kept(folder: Path, files: Mapping[str, Path], parse: Callable[[], Raw] 
     return replace(raw, learn=partial(Coding, raw.task, raw.n_features, sparse=raw.sparse))
 
 
-def coding_of(parse: Callable[[], Raw]) -> Coding:
+def coding_of(parse: Callable[[], Raw]) -> Coding | None:
     """Return how the columns of a table became features, learnt again from its files."""
-    coding = parse().coding
-    assert coding is not None
-    return coding
+    return parse().coding
 
 
-def known_fingerprint(folder: Path, files: Mapping[str, Path]) -> str | None:
-    """Return the fingerprint recorded with kept arrays, if they are up to date."""
+def current_notes(folder: Path, files: Mapping[str, Path]) -> dict[str, Any] | None:
+    """Return the notes of kept arrays, or None where there are none for the current files."""
     try:
         notes = load_notes(folder)
     except DataError:
         return None  # loading the data, which comes next, reports the damage
-    return notes["fingerprint"] if notes and notes["states"] == states_of(files, folder) else None
+    return notes if notes and notes["states"] == states_of(files, folder) else None
 
 
 def states_of(files: Mapping[str, Path], folder: Path) -> dict[str, list[int] | None]:

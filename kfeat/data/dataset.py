@@ -57,7 +57,7 @@ class Raw:
     columns: tuple[str, ...] = ()
     target: str | None = None
     n_dropped: int = 0
-    learn: "Callable[[], Coding] | None" = None
+    learn: "Callable[[], Coding | None] | None" = None
 
     @cached_property
     def coding(self) -> "Coding | None":
@@ -137,7 +137,7 @@ class Dataset:
     fingerprint: str
     verified: bool
     label_names: tuple[str, ...] = ()
-    learn: "Callable[[], Coding] | None" = None
+    learn: "Callable[[], Coding | None] | None" = None
     preparation: "Preparation | None" = None
 
     @cached_property

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from kfeat.data.archives import copy, extract_member
 from kfeat.data.cache import Folder, content_sha256, locked, stamp_state, write_stamp
 from kfeat.data.files import check_regular, hashed_content, open_content
 from kfeat.data.registry import UNKNOWN, RemoteFile
-from kfeat.data.transfer import download, is_url, shown
+from kfeat.data.transfer import chunks_of, download, extract_member, is_url, save, shown
 from kfeat.errors import DataError, DownloadError
 
 logger = logging.getLogger("kfeat")
@@ -121,15 +120,10 @@ def copy_local(path: Path, partial: Path, limit: int) -> None:
         check_regular(path)
         file = path.open("rb")
     except (DataError, OSError, ValueError) as error:
-        raise DownloadError(without_path(error, path)) from None
+        why = getattr(error, "strerror", None) or str(error)
+        raise DownloadError(why.removeprefix(f"{path}: ")) from None
     with file:
-        copy(file, partial, limit)
-
-
-def without_path(error: Exception, path: Path) -> str:
-    """Return an error's message without the path at its beginning, which the caller prints."""
-    message = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return message.removeprefix(f"{path}: ")
+        save(chunks_of(file), partial, limit)
 
 
 def verified_sha256(partial: Path, file: RemoteFile) -> str:
@@ -142,14 +136,10 @@ def verified_sha256(partial: Path, file: RemoteFile) -> str:
         raise DownloadError(str(error).replace(str(partial), "the file")) from None
     if not start:
         raise DownloadError("the file is empty")
+    is_page = start.startswith(b"<")  # of HTML or XML; no data file begins so
     if file.sha256 not in (None, sha256):
-        page = "an HTML page, with " if is_page(start) else ""
+        page = "an HTML page, with " if is_page else ""
         raise DownloadError(f"expected content SHA-256 {file.sha256}, got {page}{sha256}")
-    if is_page(start):
+    if is_page:
         raise DownloadError("expected data, got an HTML page")
     return sha256
-
-
-def is_page(start: bytes) -> bool:
-    """Return whether a file's first bytes are those of an HTML or XML page; no data file has them."""
-    return start.startswith(b"<")

@@ -1,8 +1,12 @@
-"""Generated data for the papers' toy experiments; the same numbers for the same specification."""
+"""Generated data: the same numbers for the same specification.
+
+Those of the papers' toy experiments are drawn at once. `large_quadric` has any size: it is drawn and written
+block by block, and read as a memory map.
+"""
 
 import hashlib
 import json
-from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -10,10 +14,14 @@ from annotated_types import Ge, Lt
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
+from kfeat.batches import release, unnamed_file
+from kfeat.data.cache import GENERATED, arrays_folder, parsed_once
 from kfeat.data.dataset import Part, Raw
-from kfeat.data.models import MOST_SEED, Model
+from kfeat.data.models import MOST_SEED, Model, Task
 
 MOST_VALUES = 2_000_000_000  # 16 GB
+BLOCK = 8192  # rows that one random stream draws, so that the first rows do not depend on n
+MOST_BYTES = 2**40
 
 
 class Generator(Model):
@@ -25,11 +33,6 @@ class Generator(Model):
     d: Annotated[int, Ge(1)]
     seed: Annotated[int, Ge(0), Lt(MOST_SEED)] = 0
 
-    @property
-    def n_values(self) -> int:
-        """How many numbers are drawn at once."""
-        return self.n * self.d
-
     @model_validator(mode="after")
     def fits_into_memory(self) -> "Generator":
         """Refuse numbers of rows and features that no machine holds."""
@@ -37,11 +40,14 @@ class Generator(Model):
             raise ValueError(f"expected n * d to be {MOST_VALUES:,} at most")
         return self
 
+    def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return the n x d numbers, all at once."""
+        raise NotImplementedError
 
-def check_quadric(d: int) -> None:
-    """Raise ValueError where no machine holds the d x d matrix of a quadric."""
-    if d**2 > MOST_VALUES:
-        raise ValueError(f"expected d * d to be {MOST_VALUES:,} at most")
+    def labels(self, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the signs of <w, x - mean> for one random direction w, which a linear model can learn."""
+        centred = X - X.mean(axis=0)
+        return np.where(centred @ rng.standard_normal(self.d) >= 0, 1, -1)
 
 
 class UnitBall(Generator):
@@ -49,17 +55,31 @@ class UnitBall(Generator):
 
     name: Literal["unit_ball"]
 
+    def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return r u with u uniform on the sphere and r = U^(1/d), which is uniform in the ball."""
+        X = rng.standard_normal((self.n, self.d))
+        radius = rng.random((self.n, 1)) ** (1 / self.d)
+        return X * (radius / np.linalg.norm(X, axis=1, keepdims=True))
+
 
 class Normal(Generator):
     """Points of the standard normal distribution in R^d; linear labels."""
 
     name: Literal["normal"]
 
+    def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return n x d standard normal numbers."""
+        return rng.standard_normal((self.n, self.d))
+
 
 class Dense(Generator):
     """Points drawn uniformly from [0, 1)^d (for the synthetic data of Pham & Pagh 2013); linear labels."""
 
     name: Literal["dense"]
+
+    def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return n x d numbers drawn uniformly from [0, 1)."""
+        return rng.random((self.n, self.d))
 
 
 class Quadric(Generator):
@@ -72,70 +92,25 @@ class Quadric(Generator):
     name: Literal["quadric"]
     noise: Annotated[float, Ge(0), Lt(0.5)] = 0.05
 
-    @property
-    def n_values(self) -> int:
-        """How many numbers are drawn at once."""
-        return (self.n + self.d) * self.d
+    def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return n x d numbers drawn uniformly from [-1/2, 1/2)."""
+        return rng.random((self.n, self.d)) - 0.5
 
-    @model_validator(mode="after")
-    def has_a_matrix_that_fits(self) -> "Quadric":
-        """Refuse numbers of features whose quadric no machine holds."""
-        check_quadric(self.d)
-        return self
+    def labels(self, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return the signs of x'Ax - its median for a normal matrix A, and a share `noise` of wrong ones."""
+        values = np.einsum("ij,ij->i", X @ rng.standard_normal((self.d, self.d)), X)
+        y = np.where(values > np.median(values), 1, -1)
+        return np.where(rng.random(self.n) < self.noise, -y, y)
 
 
 GeneratorSource: TypeAlias = Annotated[UnitBall | Normal | Dense | Quadric, Field(discriminator="name")]
 
 
-def unit_ball(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return r u with u uniform on the sphere and r = U^(1/d), which is uniform in the ball."""
-    X = rng.standard_normal((spec.n, spec.d))
-    radius = rng.random((spec.n, 1)) ** (1 / spec.d)
-    return X * (radius / np.linalg.norm(X, axis=1, keepdims=True))
-
-
-def normal(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return n x d standard normal numbers."""
-    return rng.standard_normal((spec.n, spec.d))
-
-
-def dense(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return n x d numbers drawn uniformly from [0, 1)."""
-    return rng.random((spec.n, spec.d))
-
-
-def centred_cube(spec: Generator, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return n x d numbers drawn uniformly from [-1/2, 1/2)."""
-    return rng.random((spec.n, spec.d)) - 0.5
-
-
-def linear_labels(spec: Generator, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the signs of <w, x - mean> for one random direction w, which a linear model can learn."""
-    centred = X - X.mean(axis=0)
-    return np.where(centred @ rng.standard_normal(spec.d) >= 0, 1, -1)
-
-
-def quadric_labels(spec: Any, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the signs of x'Ax - its median for a normal matrix A, and a share `noise` of wrong ones."""
-    values = np.einsum("ij,ij->i", X @ rng.standard_normal((spec.d, spec.d)), X)
-    y = np.where(values > np.median(values), 1, -1)
-    return np.where(rng.random(spec.n) < spec.noise, -y, y)
-
-
-GENERATORS: dict[str, tuple[Callable[..., NDArray[np.float64]], Callable[..., NDArray[np.int64]]]] = {
-    "unit_ball": (unit_ball, linear_labels),
-    "normal": (normal, linear_labels),
-    "dense": (dense, linear_labels),
-    "quadric": (centred_cube, quadric_labels),
-}
-
-
 def generate(spec: Any) -> Raw:
     """Return the generated rows and their labels as the part "train"; they are always verified."""
     rng = np.random.default_rng(spec.seed)
-    points, labels = GENERATORS[spec.name]
-    X = points(spec, rng)
-    parts = {"train": Part(X, labels(spec, X, rng))}
+    X = spec.points(rng)
+    parts = {"train": Part(X, spec.labels(X, rng))}
     return Raw(spec.name, "classification", parts, recorded=generator_fingerprint(spec), verified=True)
 
 
@@ -143,3 +118,72 @@ def generator_fingerprint(spec: Any) -> str:
     """Return a hash over the specification and the generator's version, which determine the numbers."""
     text = json.dumps({**spec.model_dump(), "version": spec.algorithm_version}, sort_keys=True)
     return hashlib.sha256(f"kfeat generator {text}".encode()).hexdigest()
+
+
+class LargeQuadric(Generator):
+    """Points of [-1/2, 1/2)^d in single precision and a random quadratic form of them, for any n.
+
+    v(x) = x'Ax + <w, x> - tr(A) / 12, has mean 0; A and w / 2 are standard normal. The label of a
+    classification is the sign of v, and a share `noise` of the labels is wrong; the target of a regression
+    is v over its standard deviation, with normal noise of the standard deviation `noise` added. The first
+    rows are the same for every n.
+    """
+
+    name: Literal["large_quadric"]
+    task: Task = "classification"
+    noise: Annotated[float, Ge(0), Lt(0.5)] = 0.05
+
+    @model_validator(mode="after")
+    def fits_into_memory(self) -> "LargeQuadric":
+        """Refuse more rows and features than a disk holds; memory is not a limit."""
+        if 4 * self.n * self.d > MOST_BYTES:
+            raise ValueError(f"expected n * d to be {MOST_BYTES // 4:,} at most")
+        return self
+
+
+def load_large(spec: LargeQuadric, cache: Path) -> Raw:
+    """Return the data, mapped from the cache; they are generated there if the cache does not have them."""
+    folder = arrays_folder(cache / GENERATED, spec.name, generator_fingerprint(spec))
+    made = parsed_once(folder, {}, lambda: generate_large(spec, cache))
+    return Raw(spec.name, spec.task, made.parts, recorded=made.fingerprint, verified=True)
+
+
+def generate_large(spec: LargeQuadric, scratch: Path) -> Raw:
+    """Return the generated rows as the part "train", with X in a temporary file of `scratch`."""
+    X = unnamed_file((spec.n, spec.d), np.float32, scratch)
+    y = np.empty(spec.n, np.int64 if spec.task == "classification" else np.float64)
+    form = QuadraticForm(spec)
+    for k, start in enumerate(range(0, spec.n, BLOCK)):
+        rng = np.random.default_rng([spec.seed, k])
+        block = rng.random((BLOCK, spec.d), dtype=np.float32) - np.float32(0.5)
+        rows = slice(start, min(start + BLOCK, spec.n))
+        X[rows] = block[: rows.stop - start]
+        y[rows] = form.targets(block, rng)[: rows.stop - start]
+        release(X)
+    fingerprint = generator_fingerprint(spec)
+    return Raw(spec.name, spec.task, {"train": Part(X, y)}, recorded=fingerprint, verified=True)
+
+
+class QuadraticForm:
+    """v(x) = x'Ax + <w, x> - tr(A) / 12 of one specification, and the labels or targets from it."""
+
+    def __init__(self, spec: LargeQuadric) -> None:
+        rng = np.random.default_rng(spec.seed)
+        self.spec = spec
+        self.A, self.w = rng.standard_normal((spec.d, spec.d)), 2 * rng.standard_normal(spec.d)
+
+    def targets(self, X: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        """Return labels +1 and -1, or values of a regression, of rows X (m, d)."""
+        rows = X.astype(np.float64)
+        v = np.einsum("ij,ij->i", rows @ self.A + self.w, rows) - np.trace(self.A) / 12
+        if self.spec.task == "regression":
+            return v / self.deviation + self.spec.noise * rng.standard_normal(len(v))
+        return np.where((v > 0) != (rng.random(len(v)) < self.spec.noise), 1, -1)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of v: coordinates have variance 1/12 and fourth moment 1/80."""
+        B = (self.A + self.A.T) / 2
+        squares = np.diag(B) ** 2
+        of_pairs = 2 * ((B**2).sum() - squares.sum()) / 144
+        return float(np.sqrt(of_pairs + squares.sum() * (1 / 80 - 1 / 144) + self.w @ self.w / 12))

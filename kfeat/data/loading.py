@@ -1,8 +1,7 @@
 """Loading a dataset from its source: it is fetched, parsed once, checked, and prepared by a protocol."""
 
 import logging
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from kfeat.data.cache import (
     Folder,
     arrays_folder,
     cache_folder,
-    known_fingerprint,
+    current_notes,
     load_kept,
     parsed_once,
 )
@@ -23,10 +22,9 @@ from kfeat.data.columns import listed
 from kfeat.data.dataset import Dataset, Raw
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import read_files
-from kfeat.data.generators import Generator, generate, generator_fingerprint
-from kfeat.data.large import LargeQuadric, load_large
+from kfeat.data.generators import Generator, LargeQuadric, generate, generator_fingerprint, load_large
 from kfeat.data.models import Task
-from kfeat.data.prepare import prepare
+from kfeat.data.preparation import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.data.recipes import RECIPES, digits
 from kfeat.data.registry import Form, entry, registry
@@ -148,63 +146,31 @@ def load_registered(
         raw = replace(digits(), name=name, verified=True)
         known.check(raw)
         return raw
-    for form in known.forms:
-        parse = partial(read_form, form, form.paths(cache), known.task)
-        kept = load_kept(form_folder(name, form, cache), form.paths(cache), parse)
+    places = [(form, form_folder(name, form, cache), form.paths(cache)) for form in known.forms]
+    for form, folder, files in places:
+        kept = load_kept(folder, files, partial(read_form, form, files, known.task))
         if kept is not None:
             return checked(name, form, kept)
     failures = []
-    for form in known.forms:
+    for form, folder, files in places:
         try:
             for file in form.files.values():
                 ensure_file(file, cache, mirror, offline, progress)
         except DownloadError as error:
             failures.append(str(error))
             continue
-        return parse_form(name, form, cache)
+        parse = partial(read_form, form, files, known.task)
+        return checked(name, form, parsed_once(folder, files, parse))
     stand_ins = [other for other, of in registry().items() if of.stand_in_for == name]
     hint = f"; a stand-in under its own name is {', '.join(stand_ins)}" if stand_ins else ""
     raise DownloadError(f"{name}: " + "; or else: ".join(failures) + hint)
 
 
-def parse_form(name: str, form: Form, cache: Path) -> Raw:
-    """Return the data in a form's files, which the cache has, checked against the dataset's entry."""
-    files = form.paths(cache)
-    parse = partial(read_form, form, files, entry(name).task)
-    raw = parsed_once(form_folder(name, form, cache), files, parse)
-    with removing_unpinned(form, files):
-        return checked(name, form, raw)
-
-
 def read_form(form: Form, files: dict[str, Path], task: Task) -> Raw:
     """Return what a form's files hold, or what its recipe makes of them."""
-    with removing_unpinned(form, files):
-        if form.recipe is None:
-            return read_files(files, form.reading, task)
-        return RECIPES[form.recipe](read_files(files, form.reading))
-
-
-@contextmanager
-def removing_unpinned(form: Form, files: dict[str, Path]) -> Iterator[None]:
-    """Remove files without a pinned hash when their content is wrong, so that they are fetched again."""
-    try:
-        yield
-    except DataError as error:
-        if of_the_machine(error):
-            raise
-        for role, file in form.files.items():
-            if file.sha256 is None:
-                files[role].unlink(missing_ok=True)
-        raise
-
-
-def of_the_machine(error: BaseException | None) -> bool:
-    """Return whether an error came from the system or from lack of memory, not from a file's content."""
-    while error is not None:
-        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno is not None):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+    if form.recipe is None:
+        return read_files(files, form.reading, task)
+    return RECIPES[form.recipe](read_files(files, form.reading))
 
 
 def checked(name: str, form: Form, raw: Raw) -> Raw:
@@ -233,21 +199,15 @@ def own_folder(source: FileSource, cache: Path) -> Path:
 def fingerprint(source: Any, cache: Folder = None) -> str | None:
     """Return a source's fingerprint without loading it: pinned, recorded, or None if not yet known."""
     source = validated(Source, source, "dataset")
+    if isinstance(source, Generator):
+        return generator_fingerprint(source)
+    pinned = entry(source).fingerprint if isinstance(source, str) else source.fingerprint
+    if pinned is not None:
+        return str(pinned)
+    folder = cache_folder(cache)
     if isinstance(source, str):
-        return recorded_fingerprint(source, cache_folder(cache))
-    if isinstance(source, PinnedSource):
-        return source.fingerprint
-    if isinstance(source, FileSource):
-        if source.fingerprint is not None:
-            return source.fingerprint
-        return known_fingerprint(own_folder(source, cache_folder(cache)), source.files)
-    return generator_fingerprint(source)
-
-
-def recorded_fingerprint(name: str, cache: Path) -> str | None:
-    """Return a registered dataset's fingerprint: pinned, or recorded with its arrays, or None."""
-    known = entry(name)
-    if known.fingerprint is not None:
-        return known.fingerprint
-    recorded = (known_fingerprint(form_folder(name, form, cache), form.paths(cache)) for form in known.forms)
-    return next((found for found in recorded if found is not None), None)
+        kept = [(form_folder(source, form, folder), form.paths(folder)) for form in entry(source).forms]
+    else:
+        kept = [(own_folder(source, folder), source.files)]
+    notes = (current_notes(*one) for one in kept)
+    return next((str(found["fingerprint"]) for found in notes if found), None)

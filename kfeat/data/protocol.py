@@ -72,13 +72,6 @@ class Sample(Dealt):
     n_test: Count | None = None
 
 
-def one_fold(fold: Any) -> Any:
-    """Refuse several folds: one protocol tests on one of them."""
-    if isinstance(fold, list | tuple):
-        raise ValueError("expected one fold; a list is a grid, which an experiment's file can have")
-    return fold
-
-
 class KFold(Dealt):
     """The rows dealt into k folds; one fold to test, the others to train.
 
@@ -87,7 +80,7 @@ class KFold(Dealt):
 
     kind: Literal["k_fold"]
     k: Annotated[int, Ge(2), Lt(MOST_SIDE)] = 5
-    fold: Annotated[int, Ge(0), Lt(MOST_SIDE), BeforeValidator(one_fold)] = 0
+    fold: Annotated[int, Ge(0), Lt(MOST_SIDE)] = 0
     seed: Seed = 0
 
     @model_validator(mode="after")

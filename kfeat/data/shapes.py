@@ -7,25 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.data.arrays import load_notes
-from kfeat.data.cache import cache_folder, states_of
+from kfeat.data.cache import cache_folder, current_notes
 from kfeat.data.catalogue import present_form
-from kfeat.data.generators import Generator
+from kfeat.data.generators import Generator, LargeQuadric
 from kfeat.data.loading import form_folder, own_folder
-from kfeat.data.protocol import (
-    All,
-    AnySplit,
-    Fraction,
-    InOrder,
-    KFold,
-    Official,
-    Protocol,
-    StepName,
-    Validation,
-)
+from kfeat.data.protocol import Protocol, StepName
 from kfeat.data.registry import entry, registry
 from kfeat.data.sources import FileSource, Source
-from kfeat.data.splits import validation_size
+from kfeat.data.splits import split_sizes
 from kfeat.errors import DataError
 
 FILLS_ZEROS: frozenset[StepName] = frozenset(
@@ -39,7 +28,7 @@ class Shape:
 
     `stored` is the share of the values that a sparse matrix stores, 1 for a dense one. `classes` has the
     share of the rows that each class has where that is known, in falling order: () for a regression.
-    `generated` is how many numbers are drawn where the data are generated, 0 elsewhere.
+    `generated` is how many numbers are drawn in memory where the data are generated, 0 elsewhere.
     """
 
     n_train: int
@@ -54,42 +43,19 @@ def shape_of(source: Source, protocol: Protocol) -> Shape | None:
     """Return the shape of a source under a protocol, or None if it is not known before loading.
 
     It comes from the registry, the specification of generated data, or the arrays in the cache. Columns that
-    the protocol drops as constant count as if they stayed. A split that asks for too many rows has the shape
-    that it asks for.
+    the protocol drops as constant count as if they stayed. A split that is not possible has no shape.
     """
     files = _of_files(source)
     if files is None:
         return None
-    n_train, n_test = split_sizes(protocol.split, files.n_train, files.n_test)
+    try:
+        n_train, n_test = split_sizes(protocol.split, files.n_train, files.n_test, _name(source))
+    except DataError:
+        return None  # loading the data, which comes next, reports this
     dense = any(step in FILLS_ZEROS for step in protocol.scale)
     classes = () if isinstance(source, FileSource) else class_shares(_name(source), protocol)
     stored = 1.0 if dense else files.stored
     return replace(files, n_train=n_train, n_test=n_test, stored=stored, classes=classes)
-
-
-def split_sizes(split: AnySplit, n_train: int, n_test: int) -> tuple[int, int]:
-    """Return how many rows train and test, of files of `n_train` and `n_test` rows."""
-    if isinstance(split, Validation):
-        rows = split_sizes(split.of, n_train, n_test)[0]
-        return rows - validation_size(split, rows), validation_size(split, rows)
-    if isinstance(split, InOrder):
-        return split.n_train, n_train + n_test - split.n_train if split.n_test is None else split.n_test
-    n = n_train if not isinstance(split, Official) and split.file == "train" else n_train + n_test
-    if isinstance(split, Official):
-        train, test = n_train, n_test
-    elif isinstance(split, All):
-        train, test = n, min(n, split.max_train or n)
-    elif isinstance(split, Fraction):
-        share = int(split.train * n + 1e-9)
-        train = min(share, split.max_train or share)
-        test = n - train
-    elif isinstance(split, KFold):
-        test = n // split.k + (split.fold < n % split.k)  # the first folds take what is left over
-        train = n - test
-    else:
-        train = split.n_train
-        test = n - train if split.n_test is None else split.n_test
-    return min(train, split.max_train or train), min(test, split.max_test or test)
 
 
 def class_shares(name: str, protocol: Protocol | Mapping[str, Any]) -> tuple[float, ...]:
@@ -111,7 +77,8 @@ def _name(source: Any) -> str:
 def _of_files(source: Source) -> Shape | None:
     """Return the shape of a source as its files have it."""
     if isinstance(source, Generator):
-        return Shape(source.n, 0, source.d, generated=source.n_values)
+        drawn = 0 if isinstance(source, LargeQuadric) else source.n * source.d  # the large one is on the disk
+        return Shape(source.n, 0, source.d, generated=drawn)
     if isinstance(source, FileSource):
         return _kept(own_folder(source, cache_folder()), source.files)
     name = _name(source)
@@ -126,11 +93,8 @@ def _of_files(source: Source) -> Shape | None:
 
 def _kept(folder: Path, files: Mapping[str, Path]) -> Shape | None:
     """Return what the notes of kept arrays say, or None where there are none for the current files."""
-    try:
-        notes = load_notes(folder)
-    except DataError:
-        return None  # loading the data, which comes next, reports the damage
-    if notes is None or notes["states"] != states_of(files, folder):
+    notes = current_notes(folder, files)
+    if notes is None:
         return None
     layout: dict[str, dict[str, Any]] = notes["layout"]
     rows = {part: each["shape"][0] for part, each in layout.items()}

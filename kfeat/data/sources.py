@@ -15,8 +15,7 @@ from pydantic import (
 )
 
 from kfeat.data.files import local_path
-from kfeat.data.generators import GeneratorSource
-from kfeat.data.large import LargeQuadric
+from kfeat.data.generators import GeneratorSource, LargeQuadric
 from kfeat.data.models import Model, Task
 from kfeat.data.reading import Reading
 from kfeat.data.registry import entry
@@ -100,18 +99,10 @@ def validated(kind: Any, value: Any, name: str) -> Any:
     try:
         return _adapter(kind).validate_python(value)
     except ValidationError as error:
-        raise ConfigError(problems_of(error, name)) from None
+        raise ConfigError("; ".join(describe(problem, name) for problem in error.errors())) from None
 
 
 @cache
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     """Return the validator of this kind, kept since making one takes longer than a small trial."""
     return TypeAdapter(kind)
-
-
-def problems_of(error: ValidationError, name: str) -> str:
-    """Return every problem with its path, in one line."""
-    try:
-        return "; ".join(describe(problem, name) for problem in error.errors())
-    except ValueError:  # Python does not print a whole number of more than 4,300 digits
-        return f"{name}: expected numbers of a few digits, got one of thousands"

@@ -79,10 +79,6 @@ class Component:
         numbers = {key: each(self.parameters[key], Component.description) for key in self.numeric()}
         return {"name": self.name, "version": self.cls.algorithm_version, **numbers}
 
-    def flat(self, part: str) -> dict[str, Any]:
-        """Return the name and the parameters by the keys of a config's `for:`, as in map.n_components."""
-        return flat_entry(part, self.entry())
-
     def entry(self) -> dict[str, Any]:
         """Return its name and all of its parameters, as a config writes them."""
         values = {key: each(value, Component.entry) for key, value in self.parameters.items()}

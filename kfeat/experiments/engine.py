@@ -78,7 +78,14 @@ class Local:
         while self._busy and not ended:
             ready = wait([worker.connection for worker in self._busy])
             for worker in [one for one in self._busy if one.connection in ready]:
-                if (outcome := _outcome(worker)) is not None:
+                outcome: Row | KfeatError | None
+                try:
+                    outcome = worker.row()
+                except EngineError:
+                    raise
+                except KfeatError as error:  # of the data
+                    outcome = error
+                if outcome is not None:
                     ended.append((self._busy.pop(worker), outcome))
                     self._idle.append(worker)
         return ended
@@ -88,16 +95,6 @@ class Local:
         for worker in [one for one, trial in self._busy.items() if trial.id in identities]:
             del self._busy[worker]
             worker.kill()
-
-
-def _outcome(worker: Worker) -> Row | KfeatError | None:
-    """Return the row of a worker's trial, or the error of its data; None while the trial runs."""
-    try:
-        return worker.row()
-    except EngineError:
-        raise
-    except KfeatError as error:
-        return error
 
 
 @contextmanager

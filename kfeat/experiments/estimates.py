@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from math import inf, sqrt
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from kfeat.data import Protocol, Source
 from kfeat.data.shapes import Shape, class_shares, shape_of
 from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.experiments.row import Row
@@ -64,14 +64,7 @@ def estimates(
     takes a share. No trial runs longer than `time_limit` seconds.
     """
     learnt, available = Past(past), memory or available_memory()
-    shapes: dict[tuple[int, int], Shape | None] = {}
-
-    def shape(source: Source, protocol: Protocol) -> Shape | None:
-        key = id(source), id(protocol)  # the trials of a plan share these objects, and hashing them is slow
-        if key not in shapes:
-            shapes[key] = shape_of(source, protocol)
-        return shapes[key]
-
+    shape = cache(shape_of)  # many cells share their data
     found: dict[str, Estimate] = {}
     for trial in trials:
         if trial.cell not in found:

@@ -1,6 +1,6 @@
 """Grids: a list where one value is expected; their points are counted before they are generated."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain, product
 from math import prod
@@ -97,8 +97,11 @@ def laid_out(entry: Any) -> list[Any]:
     """Return the points of a config's entry: each is a protocol or a component.
 
     Some lists are values, not axes, but their items may have axes: the steps of a protocol's `scale`, the
-    kernels of a sum, the maps that are stacked. Raises pydantic's ValidationError for an empty axis.
+    kernels of a sum, the maps that are stacked. Raises pydantic's ValidationError for an empty axis, and for
+    more points than an experiment may have trials.
     """
+    if (n := count(entry)) > MAX_TRIALS:
+        raise refuse([((), f"a grid of {n:,} points; {MAX_TRIALS:,} are allowed")])
     if empty := list(_empty_axes(entry)):
         raise refuse((path, "an empty list is a grid without points") for path in empty)
     return list(points(entry))
@@ -110,28 +113,3 @@ def _empty_axes(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[KeyPat
             yield from _empty_axes(item, (*path, key))
         if value == [] and not (path and path[-1] in CHAINS):
             yield path
-
-
-def count_trials(setting: Mapping[str, Any], repeats: int | None) -> int:
-    """Return the largest number of trials that a setting can have; a value that is not a grid counts once."""
-    solvers = setting.get("solvers")
-    solvers = solvers if isinstance(solvers, dict) else {}
-    mapped, exact = (_count_all(solvers.get(role)) for role in ("mapped", "exact"))
-    maps, measures = _count_all(setting.get("maps")), _count_all(setting.get("measure"))
-    drawn = _given(setting, "repeats") if repeats is None else repeats
-    exact_runs = max(drawn, _given(setting, "exact_repeats") if repeats is None else 1)
-    # Without maps (or mapped solvers and measures) the other lists are still generated, so each counts once.
-    methods = drawn * max(maps, 1) * max(mapped + measures, 1) + exact_runs * exact
-    data = len(one_or_many(setting.get("dataset")))
-    counts = [data, _count_all(setting.get("protocol")), _count_all(setting.get("kernel")), methods]
-    return prod(max(1, n) for n in counts)
-
-
-def _given(setting: Mapping[str, Any], key: str) -> int:
-    value = setting.get(key)
-    return value if isinstance(value, int) else 1
-
-
-def _count_all(entries: Any) -> int:
-    """Return the number of points of a config's entry or entries."""
-    return 0 if entries is None else sum(map(count, one_or_many(entries)))

@@ -13,10 +13,10 @@ from kfeat.data import Source
 from kfeat.data.registry import registry
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component
-from kfeat.experiments.grid import MAX_TRIALS, count_trials
+from kfeat.experiments.grid import MAX_TRIALS
 from kfeat.experiments.layout import Figure, FigureLayout, TableLayout
 from kfeat.experiments.names import Line, Name, Strict, configs_above, experiment_name
-from kfeat.experiments.overrides import apply_override, read_file, refuse_idle, settings_of
+from kfeat.experiments.overrides import apply_override, read_file
 from kfeat.experiments.paper import Claim, Reported
 from kfeat.experiments.problems import KeyPath, config_error, refuse
 from kfeat.experiments.setting import Setting
@@ -139,7 +139,8 @@ def load_experiment(
 ) -> Experiment:
     """Return the experiment in `path`, with `key=value` overrides and the command line's choices.
 
-    Raises ConfigError, which lists every problem of the file with its line and path.
+    Raises ConfigError, which lists every problem of the file with its line and path, and for an override
+    whose values do not reach what is run.
     """
     file = read_file(path)
 
@@ -150,8 +151,17 @@ def load_experiment(
         whole = _typed(raw, path, repeats)
         return whole, _selected(whole, maps, exact, repeats)
 
-    experiment = typed(overrides)[1]
-    refuse_idle(overrides, typed)
+    whole, experiment = typed(overrides)
+    for i, override in enumerate(overrides):
+        try:
+            other, still_run = typed([*overrides[:i], *overrides[i + 1 :]])
+        except ConfigError:  # without this override the others are not valid
+            continue
+        if other != whole and still_run == experiment:
+            raise ConfigError(
+                f"--set {override}: changes nothing that is run: --repeats, --maps or --no-exact replaces it "
+                "or leaves it out; drop one of them"
+            )
     return replace(experiment, changed=bool(overrides or maps is not None or not exact))
 
 
@@ -166,23 +176,17 @@ def _handed_down(raw: Mapping[str, Any]) -> dict[str, Any]:
     return {**{key: value for key, value in raw.items() if key not in shared}, "settings": settings}
 
 
-def _refuse_giant(keys: Mapping[str, Any], path: Path, repeats: int | None) -> None:
-    """Raise ConfigError if the file's grids have too many points, before they are generated."""
-    trials = sum(count_trials(part, repeats) for part in settings_of(keys).values())
-    if trials > MAX_TRIALS:
+def _typed(file: Document, path: Path, repeats: int | None) -> Experiment:
+    place = path.resolve()
+    try:
+        found = ExperimentFile.model_validate(_handed_down(file.value), context=place)
+    except ValidationError as error:
+        raise config_error(error, ExperimentFile, file, path) from None
+    if (trials := sum(setting.count_trials(repeats) for setting in found.settings)) > MAX_TRIALS:
         raise ConfigError(
             f"{path}: its grids have up to {trials:,} trials, and {MAX_TRIALS:,} are allowed; "
             "use shorter lists or fewer repeats"
         )
-
-
-def _typed(file: Document, path: Path, repeats: int | None) -> Experiment:
-    keys, place = _handed_down(file.value), path.resolve()
-    _refuse_giant(keys, path, repeats)
-    try:
-        found = ExperimentFile.model_validate(keys, context=place)
-    except ValidationError as error:
-        raise config_error(error, ExperimentFile, file, path) from None
     return Experiment(experiment_name(place), path, **dict(found))
 
 

@@ -1,6 +1,6 @@
 """The keys of a config before validation: its own, those of the file that it includes, and --set."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from copy import deepcopy
 from functools import cache
 from pathlib import Path, PurePath
@@ -39,15 +39,12 @@ def read_file(path: Path) -> Document:
 
 def _included(path: Path) -> Document:
     """Return an included file; one that many configs include is parsed once."""
-    try:
-        status = path.stat()
-    except OSError:
-        return read_mapping(path)  # which says what is wrong
-    return _parsed(path, status.st_mtime_ns, status.st_size)
+    status = path.stat() if path.is_file() else None
+    return _parsed(path, status and (status.st_mtime_ns, status.st_size))
 
 
 @cache
-def _parsed(path: Path, changed: int, size: int) -> Document:
+def _parsed(path: Path, state: Any) -> Document:
     return read_mapping(path)
 
 
@@ -80,7 +77,7 @@ def _beside(path: Path, include: Any) -> Path:
     )
 
 
-def apply_override(document: Document, override: str, shared: Collection[str] = ()) -> None:
+def apply_override(document: Document, override: str, shared: Collection[str]) -> None:
     """Set one `a.b.0.c=value` in a config's keys; raises ConfigError if they have no such place.
 
     A key that settings share (`shared`) is set in every setting that replaces it, and at the top of the
@@ -97,47 +94,20 @@ def apply_override(document: Document, override: str, shared: Collection[str] = 
             holder[parts[0]], lines[parts[0]] = {}, (place, {})
     targets = [target for holder, lines in holders for target in _targets(holder, lines, parts)]
     if not targets:
-        raise ConfigError(f"--set {override}: changes nothing: {_obstacle(holders[0][0], parts)}")
+        raise ConfigError(f"--set {override}: changes nothing: the config has no place `{key}`")
     for container, lines, last in targets:
         container[last], lines[last] = deepcopy(new.value), (place, deepcopy(new.lines))
 
 
-def settings_of(keys: Mapping[str, Any]) -> dict[int, dict[str, Any]]:
-    """Return the settings of a file that are mappings, by position."""
-    settings = keys.get("settings")
-    items = enumerate(settings if isinstance(settings, list) else [])
-    return {i: part for i, part in items if isinstance(part, dict)}
-
-
-def refuse_idle(overrides: Sequence[str], typed: Callable[[Sequence[str]], tuple[Any, Any]]) -> None:
-    """Raise ConfigError for an override that other options of the command line make useless.
-
-    `typed` returns the experiment with some of the overrides: the whole, and the part of it that is run.
-    Setting a key to its present value is not an error.
-    """
-
-    def result(some: Sequence[str]) -> Any:
-        try:
-            return typed(some)
-        except ConfigError:  # an override that is valid only together with others has an effect
-            return None
-
-    for i, override in enumerate(overrides):
-        before, after = result(overrides[:i]), result(overrides[: i + 1])
-        if before is not None and after is not None and before[0] == after[0]:
-            continue
-        without = result([*overrides[:i], *overrides[i + 1 :]])
-        if without is not None and without[1] == typed(overrides)[1]:
-            raise ConfigError(
-                f"--set {override}: changes nothing that is run: another --set, --repeats, --maps or "
-                "--no-exact replaces it or leaves it out; drop one of them"
-            )
-
-
 def _holders(keys: dict[str, Any], lines: Lines, key: str) -> list[tuple[dict[str, Any], Lines]]:
     """Return the settings that replace `key`, and the top of the file unless every setting replaces it."""
-    settings = settings_of(keys)
-    replacing = [(part, lines["settings"][1][i][1]) for i, part in settings.items() if key in part]
+    found = keys.get("settings")
+    settings = found if isinstance(found, list) else []
+    replacing = [
+        (part, lines["settings"][1][i][1])
+        for i, part in enumerate(settings)
+        if isinstance(part, dict) and key in part
+    ]
     return replacing if replacing and len(replacing) == len(settings) else [(keys, lines), *replacing]
 
 
@@ -158,20 +128,3 @@ def _targets(value: Any, lines: Lines, parts: Sequence[str]) -> Iterator[Target]
 
 def _is_position(part: str) -> bool:
     return part.isascii() and part.isdigit() and len(part) < 10  # int() refuses thousands of digits
-
-
-def _obstacle(target: Any, parts: Sequence[str]) -> str:
-    """Return why `parts` lead nowhere: the first of them that does not exist."""
-    for i, part in enumerate(parts):
-        place = ".".join(parts[:i])
-        if isinstance(target, list) and _is_position(part) and int(part) < len(target):
-            target = target[int(part)]
-        elif isinstance(target, list) and _is_position(part):
-            return f"`{part}` is not a position from 0 to {len(target) - 1} in `{place}`"
-        elif isinstance(target, dict) and part in target:
-            target = target[part]
-        elif isinstance(target, dict):
-            return f"the config has no `{'.'.join(parts[: i + 1])}`"
-        else:
-            return f"`{place}` has no key `{part}`"
-    return f"`{'.'.join(parts)}` is replaced everywhere"

@@ -42,13 +42,12 @@ def seconds_printed(text: str) -> tuple[float, float]:
     return (value - half) * unit, (value + half) * unit
 
 
-def time_text(text: str) -> str:
-    """Return a printed time; raises ValueError if the text is not a time."""
+def _checked_time(text: str) -> str:
     seconds_printed(text)
     return text
 
 
-TimeText = Annotated[str, AfterValidator(time_text)]
+TimeText = Annotated[str, AfterValidator(_checked_time)]
 
 
 class PrintedTime(NamedTuple):

@@ -16,6 +16,7 @@ from kfeat.data import Protocol, Source
 from kfeat.data.generators import Generator
 from kfeat.experiments.component import Component
 from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.selectors import flat
 from kfeat.experiments.store import ended
 
 if TYPE_CHECKING:
@@ -141,16 +142,13 @@ class Trial:
 
     @cached_property
     def _flat(self) -> Mapping[str, Any]:
-        flat: dict[str, Any] = {"dataset": dataset_name(self.source)}
-        generated = self.source.model_dump() if isinstance(self.source, Generator) else {}
-        flat |= {f"dataset.{key}": value for key, value in generated.items() if key != "name"}
-        for key, value in self.protocol.model_dump(mode="json").items():
-            flat[f"protocol.{key}"] = value
-            inner = value if isinstance(value, dict) else {}
-            flat |= {f"protocol.{key}.{name}": each for name, each in inner.items()}
-        for part, component in {"kernel": self.kernel, **self.components}.items():
-            flat |= component.flat(part) if component else {part: "exact"}
-        return flat
+        parts = {"kernel": self.kernel, **self.components}
+        record = {
+            "dataset": dataset_name(self.source),
+            "source": described(self.source) if isinstance(self.source, Generator) else None,
+            "protocol": self.protocol.model_dump(mode="json"),
+        }
+        return flat(record | {part: item and item.entry() for part, item in parts.items()})
 
 
 def dataset_name(source: Source) -> str:

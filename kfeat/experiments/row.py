@@ -3,25 +3,22 @@
 A row is complete: it has every parameter of protocol, kernel, map, and solver or measure, also the defaults.
 Under `learnt` it has the values that were computed for parameters, such as a bandwidth or a regularisation.
 Every row from a file or a trial has passed `check_row`, so that other code can rely on the fields and types
-below. Fields that are not listed are kept as they are. Rows of schema 1, which left defaults out, are
-completed when they are read.
+below. Fields that are not listed are kept as they are.
 """
 
 import json
 from collections.abc import Iterator
 from functools import cache
 from math import isfinite
-from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
-import yaml
 from annotated_types import Ge, Le, Lt, MinLen
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 from typing_extensions import TypedDict
 
 from kfeat.errors import StoreError
-from kfeat.experiments.quantities import PARTS, score_of
+from kfeat.experiments.quantities import score_of
 from kfeat.parameters import describe
 
 SCHEMA = 2
@@ -105,7 +102,7 @@ class _Header(_Part):
     solver: NotRequired[_Component | None]
     measure: NotRequired[_Component | None]
     repeat: Count
-    seed: Count | None
+    seed: Count | None  # null in older rows
     seeds: dict[str, Count]
     environment: _Environment
 
@@ -172,50 +169,8 @@ def from_line(line: bytes) -> Row:
         raise DamagedLineError(str(error)) from None
     if not isinstance(row, dict):
         raise DamagedLineError("not a JSON object")
-    if row.get("schema") == 1:
-        row = completed(row)
     check_row(row)
     return row
-
-
-def completed(row: Row) -> Row:
-    """Return a row of schema 1 as one of this schema, with the defaults that it left out.
-
-    The seed and the source of generated data or a user's own files stay unknown: only the config has them.
-    """
-    parts = {part: _completed(part, row[part]) for part in PARTS if isinstance(row.get(part), dict)}
-    protocol = row.get("protocol")
-    if isinstance(protocol, dict):
-        parts["protocol"] = {"version": 1, **protocol}
-    learnt = {"learnt": _tolerance(parts.get("solver", {}))}
-    return {"source": None, "seed": None, **learnt, **row, **parts, "schema": SCHEMA}
-
-
-def _tolerance(solver: dict[str, Any]) -> dict[str, dict[str, float]]:
-    """Return LIBLINEAR's default tolerance as learnt, if a row of LIBLINEAR has none."""
-    from kfeat.solvers.liblinear import DEFAULT_EPS
-
-    kind = solver.get("solver_type")
-    if solver.get("name") != "liblinear" or solver.get("eps") is not None or not isinstance(kind, int):
-        return {}
-    return {"solver": {"eps": DEFAULT_EPS[kind]}} if kind in DEFAULT_EPS else {}
-
-
-def _completed(part: str, component: dict[str, Any]) -> dict[str, Any]:
-    """Return a component with the defaults that its version had; an unknown one stays as it is."""
-    name, version = component.get("name"), component.get("version")
-    known = defaults()[part].get(name, {}) if isinstance(name, str) else {}
-    given = known.get(version, {}) if isinstance(version, int) else {}
-    return {"name": name, "version": version, **given, **component}
-
-
-@cache
-def defaults() -> dict[str, dict[str, dict[int, dict[str, Any]]]]:
-    """Return the default parameters of every version of each kernel, map, solver and measure."""
-    found: dict[str, dict[str, dict[int, dict[str, Any]]]] = yaml.safe_load(
-        (Path(__file__).parent / "defaults.yaml").read_text(encoding="utf-8")
-    )
-    return found
 
 
 def check_row(row: Row) -> None:

@@ -52,7 +52,7 @@ def plan_from_rows(
     """
     named: dict[str, dict[str, None]] = {}
     for row in rows:
-        contents = named.setdefault(_row_key(row), {})
+        contents = named.setdefault(_source_key(row["dataset"], row["source"]), {})
         contents.pop(row["fingerprint"], None)
         contents[row["fingerprint"]] = None
     found = {
@@ -77,17 +77,10 @@ def _source_key(name: str, source: dict[str, Any] | None) -> str:
     return f"{name} {source and {key: value for key, value in source.items() if value is not None}}"
 
 
-def _row_key(row: Row) -> str:
-    """Return the key of a row's source; rows of schema 1, which have no seed, have only its name."""
-    return (
-        f"{row['dataset']} of schema 1" if row["seed"] is None else _source_key(row["dataset"], row["source"])
-    )
-
-
 def _hash_in_rows(named: Mapping[str, Iterable[str]], source: Source) -> str | None:
     """Return the hash in the last rows, with a warning if other rows have another hash."""
     name = dataset_name(source)
-    contents = [*(named.get(_source_key(name, described(source))) or named.get(f"{name} of schema 1") or ())]
+    contents = list(named.get(_source_key(name, described(source)), ()))
     if len(contents) < 2:
         return contents[0] if contents else None
     why = "no hash is pinned"

@@ -8,7 +8,6 @@ import logging
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -76,11 +75,15 @@ class Part:
 
     def __post_init__(self) -> None:
         self.store = Store(self.folder)
+        self.row_sources = {self.name, *self.rows_from}  # the names of the parts whose rows it uses
 
-    @property
-    def row_sources(self) -> set[str]:
-        """Return the names of the parts whose rows it uses, with its own."""
-        return {self.name, *self.rows_from}
+
+class _Task(NamedTuple):
+    """A trial that waits or runs, the part that it belongs to, and the bytes that it needs."""
+
+    trial: Trial
+    part: Part
+    need: int
 
 
 class Scheduler:
@@ -100,10 +103,8 @@ class Scheduler:
         self._coming: deque[Part] = deque()
         self._blocked: set[str] = set()  # trials that have to end before the next part can begin
         self._ended: list[Part] = []
-        self._owner: dict[str, Part] = {}  # of each trial that waits or runs
-        self._waiting: dict[str, Trial] = {}
-        self._needs: dict[str, int] = {}  # bytes of each trial that waits
-        self._running: dict[str, int] = {}  # bytes of each trial that runs
+        self._waiting: dict[str, _Task] = {}
+        self._running: dict[str, _Task] = {}
         self._passed: set[str] = set()  # running trials that overtook the first waiting one
         self._finished: set[tuple[str, str]] = set()  # names of parts, ids of trials
 
@@ -113,10 +114,11 @@ class Scheduler:
             for part in self._parts:
                 self._prepare(part)
                 yield from self._take_ended()
-            while self._coming or self._owner:
+            while self._coming or self._waiting or self._running:
                 if not (self._start_next() or self._begin_next()):
                     for trial, outcome in self._engine.events():
-                        self._take(trial, outcome)
+                        if trial.id in self._running:  # no error has ended its part
+                            self._take(self._running[trial.id], outcome)
                 yield from self._take_ended()
         finally:
             self._engine.cancel(self._running)
@@ -136,10 +138,16 @@ class Scheduler:
                 part.store.open()  # opening repairs what a killed process left
                 self._begin(part, rows, todo)
                 return
-            if self._engine.here:
-                self._fetch(todo)
-            past = [*_readable(part.past), *rows.values()]
-            part.expected = estimates(part.trials, past, self._available, self._engine.options.time_limit)
+            how = self._engine.options
+            sources = dict.fromkeys(trial.source for trial in todo) if self._engine.here else {}
+            for source in filter(is_kept, sources):  # other data are made when they are used
+                load_raw(source, mirror=how.mirror, offline=how.offline, progress=self._downloads)
+            past = list(rows.values())
+            try:
+                past = [*part.past().values(), *past]
+            except StoreError as error:
+                log.warning("not used to estimate times: %s", error)
+            part.expected = estimates(part.trials, past, self._available, how.time_limit)
             before = [other for other in self._coming if other.name in part.row_sources]
             theirs = {trial.id for other in before for trial in other.trials}
             own = [trial for trial in todo if trial.id not in theirs]
@@ -147,12 +155,6 @@ class Scheduler:
             self._coming.append(part)
         except KfeatError as error:
             self._end(part, error)
-
-    def _fetch(self, trials: Sequence[Trial]) -> None:
-        """Download and parse the data of trials once; data that are not cached are made when used."""
-        how = self._engine.options
-        for source in {trial.source: None for trial in trials if is_kept(trial.source)}:
-            load_raw(source, mirror=how.mirror, offline=how.offline, progress=self._downloads)
 
     def _pending(self, part: Part, rows: dict[str, Row]) -> list[Trial]:
         return pending(part.trials, rows, self._again, self._engine.options.time_limit)
@@ -198,13 +200,15 @@ class Scheduler:
         self._tell(Event("begin", part.name, todo, expected, done))
         if not (self._engine.here and self._engine.alone):
             todo = sorted(todo, key=lambda trial: -(expected[trial.id].seconds or 0.0))
-        self._owner |= dict.fromkeys(part.left, part)
         for trial in todo:
             need = expected[trial.id].memory or 0 if self._engine.here else 0
+            if trial.id not in part.left:  # an error has ended the part
+                break
+            task = _Task(trial, part, need)
             if need > self._memory:
-                self._take(trial, _refusal(trial, need, self._memory))
-            elif trial.id in part.left:  # no error has ended the part
-                self._waiting[trial.id], self._needs[trial.id] = trial, need
+                self._take(task, _refusal(trial, need, self._memory))
+            else:
+                self._waiting[trial.id] = task
         if not todo:
             self._end(part)
 
@@ -213,9 +217,9 @@ class Scheduler:
         found = self._next() if self._waiting and self._engine.has_room() else None
         if found is None:
             return False
-        trial, self._running[found] = self._waiting.pop(found), self._needs.pop(found)
-        self._engine.submit(trial)
-        self._tell(Event("started", self._owner[found].name, [trial]))
+        task = self._running[found] = self._waiting.pop(found)
+        self._engine.submit(task.trial)
+        self._tell(Event("started", task.part.name, [task.trial]))
         return True
 
     def _next(self) -> str | None:
@@ -224,23 +228,21 @@ class Scheduler:
         While the first trial waits for memory, others may overtake it only if they also fit beside it, so
         that they do not delay it. If nothing runs, the first trial starts, whatever memory it needs.
         """
-        used = sum(self._running.values())
-        first = next(iter(self._waiting))
-        if self._needs[first] <= self._memory - used or not self._running:
+        used = sum(task.need for task in self._running.values())
+        first, task = next(iter(self._waiting.items()))
+        if task.need <= self._memory - used or not self._running:
             self._passed.clear()
             return first
-        reserved = self._needs[first] + sum(self._running.get(one, 0) for one in self._passed)
-        free = self._memory - max(used, reserved)
-        found = next((one for one in islice(self._waiting, 1, None) if self._needs[one] <= free), None)
+        passed = self._passed & self._running.keys()
+        free = self._memory - max(used, task.need + sum(self._running[one].need for one in passed))
+        found = next((key for key, other in self._waiting.items() if other.need <= free), None)
         if found is not None:
             self._passed.add(found)
         return found
 
-    def _take(self, trial: Trial, outcome: Row | KfeatError) -> None:
+    def _take(self, task: _Task, outcome: Row | KfeatError) -> None:
         """Handle the result of a trial: a row is on the disk before another trial starts."""
-        part = self._owner.get(trial.id)
-        if part is None:
-            return  # an error has ended its part
+        trial, part, _ = task
         if isinstance(outcome, KfeatError):
             self._end(part, outcome)
             return
@@ -255,7 +257,7 @@ class Scheduler:
         else:
             log.warning("%s: %s (%s); its earlier row, which is %s, is kept", trial.id, outcome["status"],
                         outcome["reason"], before["status"])  # fmt: skip
-        del part.left[trial.id], self._owner[trial.id]
+        del part.left[trial.id]
         self._finished.add((part.name, trial.id))
         self._tell(Event("finished", part.name, [trial], row=outcome))
         if not part.left:
@@ -266,20 +268,11 @@ class Scheduler:
         left, part.left, part.earlier, part.error = part.left, {}, {}, error
         self._engine.cancel(left.keys() & self._running.keys())
         for identity in left:
-            for trials in (self._owner, self._waiting, self._needs, self._running):
-                trials.pop(identity, None)
+            self._waiting.pop(identity, None)
+            self._running.pop(identity, None)
         part.store.close()
         self._ended.append(part)
         self._tell(Event("end", part.name, list(left.values()), error=error))
-
-
-def _readable(past: Callable[[], dict[str, Row]]) -> Iterable[Row]:
-    """Return rows for estimates; if they cannot be read, return none and warn."""
-    try:
-        return past().values()
-    except StoreError as error:
-        log.warning("not used to estimate times: %s", error)
-        return ()
 
 
 def _refusal(trial: Trial, need: int, memory: float) -> Row:

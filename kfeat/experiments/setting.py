@@ -7,7 +7,7 @@ from annotated_types import Ge, MinLen
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from kfeat.data import FileSource, PinnedSource, Protocol, Source
-from kfeat.data.large import LargeQuadric
+from kfeat.data.generators import LargeQuadric
 from kfeat.data.models import Task
 from kfeat.data.registry import entry
 from kfeat.errors import ConfigError, KfeatError
@@ -100,6 +100,14 @@ class Setting(Strict):
     def exact_solvers(self) -> list[Component]:
         """Return the solvers that train on a kernel."""
         return self.solvers.exact
+
+    def count_trials(self, repeats: int | None) -> int:
+        """Return the largest number of trials; `repeats` replaces the setting's own numbers of repeats."""
+        drawn = repeats or self.repeats
+        exact_runs = max(drawn, repeats or self.exact_repeats)
+        methods = len(self.maps) * (len(self.mapped_solvers) + len(self.measures))
+        cells = len(self.datasets) * len(self.protocols) * len(self.kernels)
+        return cells * (drawn * methods + exact_runs * len(self.exact_solvers))
 
     @field_validator("solvers")
     @classmethod

@@ -1,25 +1,25 @@
 """Rows on disk: the lines of trials.jsonl, each appended once and never changed.
 
 A line may be damaged: cut, joined to another or overwritten. Readers warn and skip it, and the next writer
-moves it to trials.jsonl.damaged.
+moves it to trials.jsonl.damaged. The rows of several machines can be merged into one folder.
 """
 
 import logging
 import os
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from kfeat.errors import StoreError
-from kfeat.experiments.folder_lock import FolderLock
 from kfeat.experiments.row import DamagedLineError, Row, counts_as_timed, from_line, to_line
 
 ROWS = "trials.jsonl"
+LOCK = ".lock"
 DAMAGED = f"{ROWS}.damaged"
-ROW_START = b'{"schema": '  # each row begins so: this finds the rows in a line of joined rows
 
 log = logging.getLogger(__name__)
 
@@ -32,14 +32,12 @@ def read_rows(folder: Path) -> dict[str, Row]:
     """
     rows: dict[str, Row] = {}
     damaged: list[int] = []
-    for number, line in enumerate(_lines(folder / ROWS), start=1):
-        parts = _parse(line, folder / ROWS, number)
-        if any(row is None for _, row in parts):
+    for number, _, row in _parsed(folder / ROWS):
+        if row is None:
             damaged.append(number)
-        for _, row in parts:
-            if row is not None:
-                rows.pop(row["id"], None)  # the latest come last
-                rows[row["id"]] = row
+        else:
+            rows.pop(row["id"], None)  # the latest come last
+            rows[row["id"]] = row
     if damaged:
         _warn(folder / ROWS, tuple(damaged))
     return rows
@@ -52,6 +50,35 @@ def _warn(path: Path, numbers: tuple[int, ...]) -> None:
     log.warning(
         "%s: damaged lines are left out (%s); a run that writes there moves them to %s", path, shown, DAMAGED
     )
+
+
+def _parsed(path: Path) -> Iterator[tuple[int, bytes, Row | None]]:
+    """Yield the number of each line of a file of rows, the line, and its row: None if it is damaged.
+
+    The last line counts only if it is a row: a killed process leaves a part of one. (An editor may have
+    removed its end of line.)
+    """
+    try:
+        # Reading a pipe or a device might never end.
+        if path.exists() and not path.is_file():
+            raise StoreError(f"{path}: expected a file of rows; move it to another place")
+        *lines, last = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read ({error.strerror})") from None
+    for number, line in enumerate([*lines, last], start=1):
+        try:
+            if line.strip():
+                yield number, line, from_line(line)
+        except DamagedLineError:
+            if number <= len(lines):
+                yield number, line, None
+        except StoreError as error:
+            raise StoreError(
+                f"{path}, line {number}: {error}; correct or remove the line, move the file away, "
+                "or use another folder"
+            ) from None
 
 
 def gathered_rows(root: Path, names: Iterable[str]) -> dict[str, Row]:
@@ -96,51 +123,33 @@ def ended(row: Row) -> tuple[int, float]:
     return ("failed", "stopped", "done").index(row["status"]), row.get("limit_s", 0.0)
 
 
-def _lines(path: Path) -> list[bytes]:
-    """Return the lines of a file of rows, without an incomplete row at the end; none if there is no file."""
-    try:
-        # Reading a pipe or a device might never end.
-        if path.exists() and not path.is_file():
-            raise StoreError(f"{path}: expected a file of rows; move it to another place")
-        *lines, last = path.read_bytes().split(b"\n")
-        return [*lines, last] if _is_whole(last) else lines
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be read ({error.strerror})") from None
+class FolderLock:
+    """A lock on an experiment's folder: one process writes at a time, and others say so and wait."""
 
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock = FileLock(folder / LOCK)
 
-def _is_whole(last: bytes) -> bool:
-    """Return whether a last line without a newline, which an editor may have removed, is a complete row."""
-    try:
-        return bool(from_line(last))
-    except DamagedLineError:
-        return False
-    except StoreError:
-        return True  # readers report what is wrong
+    def acquire(self, waits: bool = True) -> bool:
+        """Take the lock, and return whether that succeeded.
 
+        If another process has it and `waits` is true, say so on stderr and wait; Ctrl-C ends the waiting.
+        """
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            if not waits:
+                return False
+            log.warning(
+                "%s: another kfeat is running this experiment; waiting until it has ended "
+                "(Ctrl-C ends the waiting)", self._folder
+            )  # fmt: skip
+            self._lock.acquire(poll_interval=0.1)
+        return True
 
-def _parse(line: bytes, path: Path, number: int) -> list[tuple[bytes, Row | None]]:
-    """Return the parts of a line, which may be joined rows, each with its row: None if it is damaged."""
-    if not line.strip():
-        return []
-    row = _row(line, path, number)
-    starts = [found.start() for found in re.finditer(re.escape(ROW_START), line)] if row is None else []
-    parts = (line[start:end] for start, end in pairwise([0, *starts, len(line)]))
-    return [(part, row or _row(part, path, number)) for part in parts if part.strip()]
-
-
-def _row(line: bytes, path: Path, number: int) -> Row | None:
-    """Return the row of a line; None if it is damaged."""
-    try:
-        return from_line(line)
-    except DamagedLineError:
-        return None
-    except StoreError as error:
-        raise StoreError(
-            f"{path}, line {number}: {error}; correct or remove the line, move the file away, "
-            "or use another folder"
-        ) from None
+    def release(self) -> None:
+        """Release the lock, if it is held."""
+        self._lock.release()
 
 
 class Store:
@@ -196,27 +205,17 @@ class Store:
             _replace(self.folder, [self.path.read_bytes(), *map(to_line, rows)])
 
     def _repair(self) -> None:
-        """Move damaged lines to their own file; remove an incomplete row that a killed process left.
-
-        Joined rows get their own lines, and a missing newline at the end is added.
-        """
-        lines = _lines(self.path)
-        parsed = [_parse(line, self.path, number) for number, line in enumerate(lines, start=1)]
-        garbage = [text for parts in parsed for text, row in parts if row is None]
+        """Move damaged lines to their own file; remove what a killed process left of a row."""
+        parsed = list(_parsed(self.path))
+        damaged = [line for _, line, row in parsed if row is None]
+        content = b"".join(line + b"\n" for _, line, row in parsed if row)
         with _written(self.path):
-            if garbage:
+            if damaged:
                 with (self.folder / DAMAGED).open("ab") as file:
-                    file.write(b"\n".join(garbage) + b"\n")
-                log.warning("%s: damaged lines (%d) were moved to %s", self.path, len(garbage), DAMAGED)
-            if any(len(parts) > 1 or row is None for parts in parsed for _, row in parts):
-                _replace(self.folder, (text + b"\n" for parts in parsed for text, row in parts if row))
-            elif self.path.exists():
-                size = sum(len(line) + 1 for line in lines)
-                if self.path.stat().st_size < size:
-                    with self.path.open("ab") as file:
-                        file.write(b"\n")
-                else:
-                    os.truncate(self.path, size)
+                    file.write(b"\n".join(damaged) + b"\n")
+                log.warning("%s: damaged lines (%d) were moved to %s", self.path, len(damaged), DAMAGED)
+            if self.path.exists() and self.path.read_bytes() != content:
+                _replace(self.folder, [content])
 
 
 def write_rows(folder: Path, rows: Iterable[Row]) -> None:
@@ -246,3 +245,54 @@ def _written(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+@dataclass(frozen=True)
+class Merged:
+    """The result for one experiment: how many rows it has now, and how many of them are new or better."""
+
+    rows: int
+    new: int
+    better: int
+
+    def __str__(self) -> str:
+        return f"{self.rows} rows, {self.new} new, {self.better} better than before"
+
+
+def merge(folders: Sequence[Path], into: Path) -> dict[str, Merged]:
+    """Copy the rows below `folders` to `into`; return the result of each experiment by its name.
+
+    A file of rows keeps its path below its folder, so the configs are not needed. Of two rows with the same
+    id the better one is kept, as in `gathered_rows`; a row that is no better than the one in `into` changes
+    nothing. No row is removed. All rows are read before any is written; an experiment's rows are written in
+    one step. Raises StoreError if a row is not valid, or a folder has no rows.
+    """
+    found = {folder: folders_with_rows(folder) for folder in folders}
+    for folder, below in found.items():
+        if not below:
+            raise StoreError(
+                f"{folder}: expected rows ({ROWS} in a folder per experiment, as below runs/), found none"
+            )
+        if folder.resolve() in into.resolve().parents:
+            raise StoreError(f"{into} lies within {folder}, so that its rows would be merged into themselves")
+        name = folder.resolve().name
+        if folder in below and into.resolve().name != name and not (into / ROWS).exists():
+            raise StoreError(
+                f"{folder} is the folder of one experiment, and no config would find its rows in {into}: "
+                f"name the folder above it, or --into {into / name}"
+            )
+    names = sorted({str(path.relative_to(folder)) for folder, below in found.items() for path in below})
+    rows = {name: gathered_rows(Path(), [str(folder / name) for folder in folders]) for name in names}
+    for name in names:
+        read_rows(into / name)  # finds an invalid row there before anything is written
+    return {name: _merge_one(into / name, rows[name]) for name in names}
+
+
+def _merge_one(folder: Path, rows: dict[str, Row]) -> Merged:
+    with Store(folder) as store:
+        old = read_rows(folder)
+        new = {key: row for key, row in rows.items() if key not in old}
+        better = {key: row for key, row in rows.items() if key in old and worth(row) > worth(old[key])}
+        if new or better:
+            store.append_together([*new.values(), *better.values()])
+    return Merged(len(old) + len(new), len(new), len(better))

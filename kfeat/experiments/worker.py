@@ -31,10 +31,6 @@ from kfeat.experiments.clock import TEST_PHASES, Phase, busy_seconds, was_idle
 from kfeat.experiments.row import Row
 from kfeat.memory import limit_memory
 
-UNREADABLE = (
-    "the process that should run a trial cannot read it ({}); it needs the same kfeat as this machine"
-)
-
 # Each library reads its own variable when it is loaded. NumPy and SciPy each bring their own OpenBLAS.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -228,8 +224,11 @@ def _serve(connection: Connection, options: WorkerOptions) -> None:
             try:
                 trial = pickle.loads(pickled)
             except Exception as error:
-                why = f"{type(error).__name__}: {error}"
-                connection.send(("error", EngineError(UNREADABLE.format(why))))
+                unreadable = EngineError(
+                    f"the process that should run a trial cannot read it ({type(error).__name__}: {error}); "
+                    "it needs the same kfeat as this machine"
+                )
+                connection.send(("error", unreadable))
                 continue
             try:
                 row = run_trial(

@@ -1,12 +1,10 @@
 """Reading YAML strictly: plain values only, within limits, with the line of each value."""
 
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from stat import S_ISDIR, S_ISREG
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import yaml
 from yaml.composer import Composer
@@ -18,6 +16,12 @@ MAX_BYTES = 1_000_000
 SUFFIXES = (".yaml", ".yml")
 MAX_VALUES = 20_000  # an alias counts as the values that it stands for
 MAX_DEPTH = 50
+_TAG = "tag:yaml.org,2002:"
+TAGS = {
+    "mapping": {f"{_TAG}map"},
+    "sequence": {f"{_TAG}seq"},
+    "scalar": {_TAG + kind for kind in ("str", "int", "float", "bool", "null", "timestamp")},
+}
 
 # C0 except tab and newline, C1, surrogates: they disturb a terminal or cannot be encoded.
 _NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -48,7 +52,7 @@ if TYPE_CHECKING or not yaml.__with_libyaml__:
 else:
 
     class _Loader(Composer, yaml.CSafeLoader):
-        """PyYAML's parser in C (6 times faster) with its composer in Python, which counts nodes."""
+        """PyYAML's parser in C (6 times faster) with its composer in Python: no text is too deep for it."""
 
         def __init__(self, text: str) -> None:
             yaml.CSafeLoader.__init__(self, text)
@@ -65,57 +69,48 @@ class _StrictLoader(_Loader):
     def __init__(self, text: str, origin: str) -> None:
         super().__init__(text)
         self.origin, self.has_lines = origin, "\n" in text
-        self.depth = self.count = 0
-        self.sizes: dict[yaml.Node, int] = {}
+        self.count = 0
 
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """Return the next node within the limits; its size counts the values of all aliases in it."""
-        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
-        self.depth, self.count = self.depth + 1, self.count + 1
-        if self.depth > MAX_DEPTH:
-            _refuse(event, f"more than {MAX_DEPTH} levels deep")
-        if getattr(event, "tag", None) is not None:
-            _refuse(event, f"the tag {event.tag} has no meaning here; leave it out")
-        node: Any = super().compose_node(parent, index)
-        if not isinstance(event, yaml.AliasEvent):
-            self.sizes[node] = 1 + sum(self.sizes[child] for child in _children(node))
-        elif node not in self.sizes:
-            _refuse(event, f"the alias *{event.anchor} is inside the value that it stands for")
-        if max(self.count, self.sizes[node]) > MAX_VALUES:
-            _refuse(event, f"more than {MAX_VALUES:,} values")
-        self.depth -= 1
-        return node
-
-    def read(self, node: Any) -> tuple[Any, Lines]:
-        """Return the value of a node, and the lines of the values in it."""
+    def read(self, node: Any, depth: int = 1) -> tuple[Any, Lines]:
+        """Return the value of a node within the limits, and the lines of the values in it."""
+        self.count += 1
+        if self.count > MAX_VALUES:
+            _refuse(node, f"more than {MAX_VALUES:,} values")
+        if depth > MAX_DEPTH:
+            _refuse(node, f"more than {MAX_DEPTH} levels deep")
+        if node.tag not in TAGS[node.id]:
+            _refuse(node, f"the tag {node.tag} has no meaning here; leave it out")
         lines: Lines = {}
-        if isinstance(node, yaml.MappingNode):
+        if node.id == "mapping":
             found: dict[str, Any] = {}
             for key_node, value_node in node.value:
-                key = self.read(key_node)[0]
+                key = self.read(key_node, depth + 1)[0]
                 if not isinstance(key, str):
                     _refuse(key_node, f"key {key!r} is not a word")
                 if key in found:
                     _refuse(key_node, f"key '{key}' occurs twice")
-                found[key], below = self.read(value_node)
+                found[key], below = self.read(value_node, depth + 1)
                 lines[key] = (self._place(key_node), below)
             return found, lines
-        if not isinstance(node, yaml.SequenceNode):
+        if node.id == "scalar":
             return self._scalar(node), lines
         items = []
         for i, item_node in enumerate(node.value):
-            item, below = self.read(item_node)
+            item, below = self.read(item_node, depth + 1)
             items.append(item)
             lines[i] = (self._place(item_node), below)
         return items, lines
 
     def _scalar(self, node: yaml.ScalarNode) -> Any:
-        kind, text = node.tag.removeprefix("tag:yaml.org,2002:"), node.value
+        kind, text = node.tag.removeprefix(_TAG), node.value
         if kind == "timestamp":
             _refuse(node, f"{text} is a date; put it in quotes if it is a text")
         if kind == "int" and re.fullmatch(r"[-+]?0[0-9_]+|.*:.*", text):  # octal, and to the base of 60
             _refuse(node, f"{text} is an old form of an integer in YAML; write it in decimal, or in quotes")
-        value = self.construct_object(node)
+        try:
+            value = self.construct_object(node)
+        except (ValueError, LookupError):
+            _refuse(node, f"{text[:50]!r} is not a value of the tag {node.tag}")
         if isinstance(value, str) and (found := _NO_TEXT.search(value)):
             _refuse(node, f"the character U+{ord(found[0]):04X} is not allowed in a text")
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -128,17 +123,11 @@ class _StrictLoader(_Loader):
         return f"{self.origin}, line {node.start_mark.line + 1}" if self.has_lines else self.origin
 
 
-def _children(node: yaml.Node) -> list[yaml.Node]:
-    if isinstance(node, yaml.MappingNode):
-        return [part for pair in node.value for part in pair]
-    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
-
-
-def _refuse(where: Any, problem: str) -> None:
+def _refuse(where: Any, problem: str) -> NoReturn:
     raise yaml.constructor.ConstructorError(None, None, problem, where.start_mark)
 
 
-_StrictLoader.add_implicit_resolver("tag:yaml.org,2002:float", EXPONENT, EXPONENT_BEGINS)
+_StrictLoader.add_implicit_resolver(f"{_TAG}float", EXPONENT, EXPONENT_BEGINS)
 
 
 def parse(text: str, origin: str) -> Any:
@@ -159,6 +148,8 @@ def read_text(text: str, origin: str) -> Document:
         tab = mark is not None and _is_tab(text, mark.line, mark.column)
         problem = "a tab; lines are indented with spaces" if tab else error.problem or error.context
         raise ConfigError(f"{origin}{place}: not valid YAML: {problem}") from None
+    except RecursionError:
+        raise ConfigError(f"{origin}: not valid YAML: more than {MAX_DEPTH} levels deep") from None
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"{origin}: not valid YAML: {str(error).splitlines()[0]}") from None
 
@@ -204,17 +195,13 @@ def _advice(path: Path) -> str:
 
 def _content(path: Path) -> bytes:
     try:
-        mode = path.stat().st_mode
+        if path.exists() and not path.is_file():  # opening a pipe would wait for its other end
+            kind = "a folder" if path.is_dir() else "a pipe or a device"
+            raise ConfigError(f"{path}: expected a YAML file, found {kind}")
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
     except ValueError as error:  # a null character, or one that the file system cannot encode
         raise ConfigError(f"{str(path)!r}: not the path of a file ({error})") from None
-    if S_ISDIR(mode):
-        raise ConfigError(f"{path}: expected a YAML file, found a folder")
-    if not S_ISREG(mode):
-        # Opening a pipe waits for its other end, and a device may have no end.
-        raise ConfigError(f"{path}: expected a YAML file, found a pipe or a device")
-    # Some files of the operating system look regular, but reading them waits too.
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-        content = file.read(MAX_BYTES + 1) or b""
     if len(content) > MAX_BYTES:
         raise ConfigError(f"{path}: larger than {MAX_BYTES:,} bytes, the limit for a config{_advice(path)}")
     return content

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from kfeat.data import Dataset, Protocol, Raw
 from kfeat.data.coding import learn_coding
 from kfeat.data.dataset import Part
-from kfeat.data.prepare import learn
+from kfeat.data.preparation import learn
 from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 from kfeat.experiments.engine import physical_cores

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.errors import StoreError
-from kfeat.experiments.folder_lock import FolderLock
+from kfeat.experiments.store import FolderLock
 
 FILE = "candidates.jsonl"
 Row = dict[str, Any]

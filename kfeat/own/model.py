@@ -16,8 +16,7 @@ from kfeat.batches import batch_edges
 from kfeat.data import Protocol, Raw
 from kfeat.data.coding import Coding
 from kfeat.data.dataset import Part
-from kfeat.data.preparation import Preparation
-from kfeat.data.prepare import learn
+from kfeat.data.preparation import Preparation, learn
 from kfeat.data.sources import validated
 from kfeat.errors import ModelError
 from kfeat.kernels.operands import canonical

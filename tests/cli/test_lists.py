@@ -9,8 +9,7 @@ from jsonschema import Draft202012Validator
 
 from kfeat.cli.selection import config_files
 from kfeat.experiments.component import read_component, registries
-from kfeat.experiments.explained import explained
-from kfeat.experiments.json_schema import experiment_schema
+from kfeat.experiments.explained import experiment_schema, explained
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.yaml_file import read_mapping
 from kfeat.parameters import parameter_model

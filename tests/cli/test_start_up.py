@@ -45,7 +45,7 @@ def test_a_finished_run_and_a_check_load_nothing_that_they_do_not_use(
     path.write_text(f"{path.read_text()}figure: {{kind: curves}}\n")
     write_rows(Path("runs/small"), [fake_row(trial, 0.5 + i / 10) for i, trial in enumerate(planned(path))])
     assert kfeat("report", path).exit_code == 0  # so that the run has nothing to draw
-    names = " ".join([*POSTPONED, "matplotlib", "PIL", "requests", "pooch", "rich.console"])
+    names = " ".join([*POSTPONED, "matplotlib", "PIL", "requests", "rich.console"])
     shown = subprocess.run([sys.executable, "-c", CODE, names], capture_output=True, text=True)
     assert shown.returncode == 0, shown.stderr
     # And what is used is loaded, so that the test sees it: sklearn.svm, and what comes with it.

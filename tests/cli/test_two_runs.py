@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from kfeat.experiments import folder_lock
-from kfeat.experiments.folder_lock import LOCK
-from kfeat.experiments.store import ROWS, read_rows, write_rows
+from kfeat.experiments import store
+from kfeat.experiments.store import LOCK, ROWS, read_rows, write_rows
 from tests.cells import fake_row, planned
 from tests.cli.test_run import kfeat
 
@@ -45,11 +44,11 @@ def when_told(action: Callable[[], None]) -> Iterator[list[str]]:
             action()
 
     handler = Handler()
-    folder_lock.log.addHandler(handler)
+    store.log.addHandler(handler)
     try:
         yield said
     finally:
-        folder_lock.log.removeHandler(handler)
+        store.log.removeHandler(handler)
 
 
 def save_all(path: Path) -> None:
@@ -64,7 +63,7 @@ def test_a_second_run_waits_and_finds_done_what_the_first_did(small: Path, other
     with when_told(end) as said:
         second = kfeat("run", small)
     assert second.exit_code == 0, second.output
-    waiting = "runs/small: another kfeat (which process is not known) is running this experiment; waiting"
+    waiting = "runs/small: another kfeat is running this experiment; waiting"
     assert [message[: len(waiting)] for message in said] == [waiting]
     assert "5 trials, 5 done before, 0 to run" in second.stderr
 

@@ -55,19 +55,14 @@ def test_member_of_an_archive(
 @pytest.mark.parametrize(
     ("archive", "message"),
     [
-        (tgz({"../data.txt": GOOD}), "leads outside"),
-        (tgz({"/tmp/data.txt": GOOD, "data.txt": GOOD}), "leads outside"),
-        (zipped({"a/../../data.txt": GOOD}), "leads outside"),
         (tgz({"other": GOOD}), "expected one file data.txt in the archive, got 0"),
         (tgz({"a/data.txt": GOOD, "b/data.txt": GOOD}), "got 2"),
         (tgz({"data.txt": GOOD})[:-30], "not readable"),
-        (linked(), "got a folder or link"),
+        (linked(), "got 0"),
         (b"not an archive", "not readable"),
         (zipped({"data.txt": GOOD})[:-30], "not readable"),
     ],
-    ids=range(
-        9
-    ),  # not the bytes, which hold the time: every process of a test run has to have the same names
+    ids=range(6),  # not the bytes, which hold the time: each process of a test run needs the same names
 )
 def test_bad_archives(web: Web, tmp_path: Path, archive: bytes, message: str) -> None:
     url = web.serve("/pack", Answer(archive)) + "#data.txt"

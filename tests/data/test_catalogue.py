@@ -61,17 +61,6 @@ def test_life_of_a_dataset(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("enter")
-def test_verify_finds_changed_arrays(tmp_path: Path) -> None:
-    fetch("toy", cache=tmp_path)
-    array = next(tmp_path.rglob("train.X*.npy"))
-    content = bytearray(array.read_bytes())
-    content[-1] ^= 1
-    array.write_bytes(bytes(content))
-    with pytest.raises(DataError, match="expected the array with the SHA-256"):
-        verify("toy", tmp_path)
-
-
-@pytest.mark.usefixtures("enter")
 def test_clean_leaves_what_others_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entry = registry()["toy"]
     other = entry.model_copy(update={"title": "Other"})

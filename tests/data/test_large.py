@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.preprocessing import PolynomialFeatures
 
 from kfeat.data import fingerprint, load, load_raw
-from kfeat.data.large import LargeQuadric
+from kfeat.data.generators import LargeQuadric
 from kfeat.errors import ConfigError, DataError
 
 SPEC = {"name": "large_quadric", "n": 70_000, "d": 4}
@@ -36,7 +36,7 @@ def test_the_first_rows_do_not_depend_on_how_many_there_are(tmp_path: Path) -> N
 
 def test_they_are_generated_once_and_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = load_raw(SPEC, cache=tmp_path)
-    monkeypatch.setattr("kfeat.data.large.generate_large", None)
+    monkeypatch.setattr("kfeat.data.generators.generate_large", None)
     again = load_raw(SPEC, cache=tmp_path)
     assert again.fingerprint == first.fingerprint == fingerprint(SPEC)
     assert again.verified

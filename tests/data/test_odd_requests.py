@@ -13,7 +13,6 @@ from kfeat.errors import DataError, KfeatError
 
 SPEC = {"name": "dense", "n": 40, "d": 3}
 HALF = {"kind": "fraction", "train": 0.5}
-GIANT = 10**5000
 UNUSABLE = {
     "NUL": ("a\0.csv", "no NUL character"),
     "surrogate": ("a\ud800.csv", "cannot be used as a path|valid string"),
@@ -42,28 +41,13 @@ def test_paths_that_cannot_be(tmp_path: Path, kind: str, role: str) -> None:
         str(error).encode()
 
 
-def bad_cache(folder: Path, kind: str) -> Path:
-    """A path that cannot serve as the cache folder."""
-    cache = {"below a file": folder / "file" / "cache", "long": folder / ("x" * 300)}.get(
-        kind, folder / "file"
-    )
-    if kind == "a pipe":
-        os.mkfifo(folder / "file")
-    elif kind == "unreadable":
-        cache.mkdir(mode=0)
-    else:
-        (folder / "file").write_text("")
-    return cache
-
-
-@pytest.mark.parametrize("kind", ["a file", "a pipe", "below a file", "long", "unreadable"])
+@pytest.mark.parametrize("kind", ["a file", "a pipe"])
 def test_cache_folders_that_cannot_be_used(tmp_path: Path, kind: str) -> None:
-    if kind == "unreadable" and os.geteuid() == 0:
-        pytest.skip("root may read everything")
-    cache = bad_cache(tmp_path, kind)
-    acts = [load, fetch, describe, verify, path, clean, fingerprint]
-    for act in [*(partial(act, "adult", cache=cache) for act in acts), partial(list_datasets, cache)]:
-        with pytest.raises(DataError, match=f"{cache.name}: .*cache folder.*set KFEAT_CACHE"):
+    cache = tmp_path / "taken"
+    cache.write_text("") if kind == "a file" else os.mkfifo(cache)
+    acts = [partial(act, "adult", cache=cache) for act in (load, fetch, describe, verify, path, clean)]
+    for act in [*acts, partial(list_datasets, cache)]:
+        with pytest.raises(DataError, match=r"taken: .*cache folder.*set KFEAT_CACHE"):
             act()
 
 
@@ -91,11 +75,7 @@ def test_a_cache_that_is_full_or_read_only(tmp_path: Path, monkeypatch: pytest.M
         ({"split": {**HALF, "max_train": 10**30}}, r"protocol\.split\.fraction\.max_train.*less than"),
         ({"split": {"kind": "sample", "n_train": 10**30}}, r"protocol\.split\.sample\.n_train.*less than"),
         ({"split": {"kind": "k_fold", "k": 10**30}}, r"protocol\.split\.k_fold\.k.*less than"),
-        ({"split": {"kind": "k_fold", "fold": [0, 1]}}, r"k_fold\.fold: expected one fold; a list is a grid"),
         ({"split": HALF, "binarise": {"positive": math.nan}}, r"protocol\.binarise.*finite"),
-        ({"split": HALF, "binarise": {"positive": GIANT}}, "protocol: expected numbers of a few digits"),
-        ({"split": {**HALF, "seed": GIANT}}, "protocol: expected numbers of a few digits"),
-        ({"scale": GIANT}, "protocol: expected numbers of a few digits"),
     ],
 )
 def test_numbers_without_meaning_in_a_protocol(protocol: Any, message: str) -> None:
@@ -108,8 +88,6 @@ def test_numbers_without_meaning_in_a_protocol(protocol: Any, message: str) -> N
     [
         ({**SPEC, "n": 10**12}, "n [*] d to be 2,000,000,000 at most"),
         ({**SPEC, "seed": 10**30}, "less than"),
-        ({**SPEC, "n": GIANT}, "dataset: expected numbers of a few digits"),
-        ({"path": "a.csv", "target": GIANT}, "dataset: expected numbers of a few digits"),
         ({"path": "a.csv", "n_train": 10**30}, "at most"),
         ({"path": "a.svm", "n_features": 10**30}, "at most"),
         ({"path": "a.csv", "fingerprint": "\ud800"}, "fingerprint"),

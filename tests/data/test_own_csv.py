@@ -10,7 +10,7 @@ from scipy.io import savemat
 
 from kfeat.data import Protocol, Raw, load_raw
 from kfeat.data.formats import mat
-from kfeat.data.prepare import prepare
+from kfeat.data.preparation import prepare
 from kfeat.errors import ConfigError, DataError
 from kfeat.saying import say_once
 from tests.data.files import write

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from scipy.sparse import csr_array, issparse
 
 from kfeat.data.dataset import Part, Raw
-from kfeat.data.prepare import prepare
+from kfeat.data.preparation import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.errors import DataError
 

@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 
 from kfeat.data import recipes
 from kfeat.data.dataset import Part, Raw
-from kfeat.data.loading import load_raw, parse_form
+from kfeat.data.loading import load_raw, read_form
 from kfeat.data.registry import entry
 
 
@@ -64,7 +64,8 @@ def test_covertype_is_the_same_from_both_forms(mirror: str, real_cache: Path) ->
     for name in ("covertype", "covertype_uci"):
         load_raw(name, mirror=mirror, cache=real_cache, offline=True)
     known = entry("covertype")
-    assert parse_form("covertype", known.forms[1], real_cache).fingerprint == known.fingerprint
+    form = known.forms[1]
+    assert read_form(form, form.paths(real_cache), known.task).fingerprint == known.fingerprint
 
 
 @pytest.mark.data

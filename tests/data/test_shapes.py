@@ -7,7 +7,8 @@ import pytest
 
 from kfeat.data import FileSource, Protocol, load
 from kfeat.data.generators import Normal
-from kfeat.data.shapes import Shape, shape_of, split_sizes
+from kfeat.data.shapes import Shape, shape_of
+from kfeat.data.splits import split_sizes
 
 SPLITS: list[dict[str, Any]] = [
     {"kind": "all"},
@@ -66,6 +67,6 @@ def test_the_registry_and_generators_say_it_without_any_file() -> None:
 
 def test_a_split_in_order_takes_what_it_says_and_the_rest() -> None:
     split = Protocol.model_validate({"split": {"kind": "in_order", "n_train": 90}}).split
-    assert split_sizes(split, 80, 20) == (90, 10)
+    assert split_sizes(split, 80, 20, "numbers") == (90, 10)
     few = Protocol.model_validate({"split": {"kind": "in_order", "n_train": 90, "n_test": 3}}).split
-    assert split_sizes(few, 80, 20) == (90, 3)
+    assert split_sizes(few, 80, 20, "numbers") == (90, 3)

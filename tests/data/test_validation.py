@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from kfeat.data.dataset import Part, Raw
-from kfeat.data.prepare import prepare
+from kfeat.data.preparation import prepare
 from kfeat.data.protocol import Protocol
-from kfeat.data.shapes import split_sizes
-from kfeat.data.splits import split_indices
+from kfeat.data.splits import split_indices, split_sizes
 from kfeat.errors import DataError
 
 RAW = Raw(
@@ -32,7 +31,7 @@ def test_the_rows_are_a_share_of_the_training_rows_of_the_other_split(of: object
     assert len(held_out) == len(train) // 5
     assert sorted([*seen, *held_out]) == train.tolist()
     assert not {*held_out} & {*test}
-    assert split_sizes(split(share=0.2, of=of).split, 60, 40) == (len(seen), len(held_out))
+    assert split_sizes(split(share=0.2, of=of).split, 60, 40, "numbers") == (len(seen), len(held_out))
 
 
 def test_what_is_learnt_is_learnt_without_the_rows_held_out() -> None:

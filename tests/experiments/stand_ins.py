@@ -18,14 +18,18 @@ SCORE = {"mean_square": 1.0, "columns": None}
 
 
 class Quick:
-    """Uses a tenth of a CPU second, or as many as asked, in the phase asked for."""
+    """Uses a tenth of a CPU second, or as many as asked, in the phase asked for; gives the score asked for.
+
+    The phase `fails` ends in an error that nothing foresees.
+    """
 
     algorithm_version: ClassVar[int] = 1
-    resource_parameters: ClassVar[frozenset[str]] = frozenset({"seconds", "phase"})
+    resource_parameters: ClassVar[frozenset[str]] = frozenset({"seconds", "phase", "score"})
 
-    def __init__(self, seconds: float = 0.1, phase: str = "map_fit") -> None:
+    def __init__(self, seconds: float = 0.1, phase: str = "map_fit", score: float = 1.0) -> None:
         self.seconds = seconds
         self.phase = phase
+        self.score = score
 
     def of(self, feature_map: Any, X: Any, clock: Any, seed: int) -> dict[str, Any]:
         with clock(self.phase):
@@ -33,8 +37,8 @@ class Quick:
             while process_time() - began < self.seconds:
                 pass
             if self.phase == "fails":
-                raise ValueError("out of luck")
-        return SCORE
+                raise RecursionError("out of luck")
+        return {**SCORE, "mean_square": self.score}
 
 
 class Pools:
@@ -50,34 +54,6 @@ class Pools:
 
             cho_factor(A @ A.T + 1500 * np.eye(1500))
         return {**SCORE, "pools": [[pool["filepath"], pool["num_threads"]] for pool in threadpool_info()]}
-
-
-class Raises:
-    """Raises an error that nothing foresees."""
-
-    algorithm_version: ClassVar[int] = 1
-    resource_parameters: ClassVar[frozenset[str]] = frozenset({"error"})
-
-    def __init__(self, error: type[Exception] = TypeError) -> None:
-        self.error = error
-
-    def of(self, feature_map: Any, X: Any, clock: Any, seed: int) -> dict[str, Any]:
-        raise self.error("out of the blue")
-
-
-class Scores:
-    """Gives the score asked for."""
-
-    algorithm_version: ClassVar[int] = 1
-    resource_parameters: ClassVar[frozenset[str]] = frozenset({"score"})
-
-    def __init__(self, score: float = 1.0) -> None:
-        self.score = score
-
-    def of(self, feature_map: Any, X: Any, clock: Any, seed: int) -> dict[str, Any]:
-        with clock("map_fit"):
-            pass
-        return {**SCORE, "mean_square": self.score}
 
 
 class Waits:

@@ -1,14 +1,16 @@
 """What defaults mean is pinned to a version: one that changes needs a new version, or old rows would lie."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from kfeat.data import Protocol
+from kfeat.experiments import component
 from kfeat.experiments.component import Component
 from kfeat.experiments.measures import MEASURES
 from kfeat.experiments.quantities import PARTS
-from kfeat.experiments.row import defaults
 from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
 from kfeat.parameters import parameter_model
@@ -17,6 +19,7 @@ from kfeat.solvers import SOLVERS
 REGISTRIES: dict[str, dict[str, Any]] = {
     "kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES,
 }  # fmt: skip
+DEFAULTS = yaml.safe_load(Path(component.__file__).with_name("defaults.yaml").read_text())
 CLASSES = [(part, name, cls) for part, registry in REGISTRIES.items() for name, cls in registry.items()]
 
 
@@ -26,7 +29,7 @@ def test_every_default_is_pinned_to_its_version(part: str, name: str, cls: Any) 
     numeric = Component(name, cls, {}, dict.fromkeys(fields)).numeric()
     moved = getattr(cls, "identity_defaults", {})
     own = {key: moved.get(key, fields[key].default) for key in numeric if not fields[key].is_required()}
-    assert defaults()[part][name].get(cls.algorithm_version) == own, (
+    assert DEFAULTS[part][name].get(cls.algorithm_version) == own, (
         f"the defaults of {name} are not those of its version {cls.algorithm_version} in defaults.yaml: "
         "raise algorithm_version, and enter the new version there"
     )
@@ -46,7 +49,7 @@ def test_a_default_that_moved_leaves_the_ids_of_old_rows_as_they_were() -> None:
 
 
 def test_all_parts_of_a_row_are_pinned() -> None:
-    assert set(defaults()) == set(PARTS) == set(REGISTRIES)
+    assert set(DEFAULTS) == set(PARTS) == set(REGISTRIES)
 
 
 def test_the_defaults_of_the_protocol_are_pinned_to_its_version() -> None:

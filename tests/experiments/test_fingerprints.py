@@ -47,19 +47,13 @@ def test_what_nobody_pinned_is_what_its_latest_row_names(
     mine = row("1", dataset="my.csv", source=source, fingerprint="mine")
     other = row("2", dataset="my.csv", source={**source, "path": "other/my.csv"}, fingerprint="other")
     assert contents(write(), "{path: my.csv}", mine, other) == {"mine"}
-    older = {
-        key: value for key, value in source.items() if key != "missing"
-    }  # an option that it did not have
+    older = {key: value for key, value in source.items() if key != "missing"}  # a newer option
     assert contents(write(), "{path: my.csv}", {**mine, "source": older}, other) == {"mine"}
-    assert contents(
-        write(), "{path: my.csv}", row("3", dataset="my.csv", fingerprint="of a name", seed=None)
-    ) == {"of a name"}
     registered = row("4", dataset="my.csv", fingerprint="registered")
     assert contents(write(), "{path: my.csv}", registered) == {None}
     again = {**mine, "id": "5", "fingerprint": "newer"}
     caplog.clear()
-    monkeypatch.setattr(
-        "kfeat.experiments.run.load_raw", load_raw
-    )  # of several contents the file tells which
+    # Of several contents the file itself decides.
+    monkeypatch.setattr("kfeat.experiments.run.load_raw", load_raw)
     assert contents(write(), "{path: my.csv}", again, mine) == {"mine"}
     assert "my.csv: its rows come from 2 different versions of the data, and the file itself" in caplog.text

@@ -238,16 +238,12 @@ settings:
 @pytest.mark.parametrize(
     ("override", "repeats", "number"),
     [
-        ("repeats=1000000000000", None, "3,000,000,000,000"),
-        ("repeats=3", 10**9, "3,000,000,000"),
-        ("exact_repeats=1000000", None, "1,000,004"),
-        (f"kernel.coef0={[*range(1000)]}", 10**5, "300,000,000"),
-        (
-            f"maps=[{{name: random_maclaurin, base: {[2] * 3000}, n_components: {[1] * 3000}}}]",
-            1,
-            "9,000,001",
-        ),
-        (f"protocol.split={{kind: k_fold, k: {[5] * 3000}, fold: {[1] * 3000}}}", 1, "27,000,000"),
+        ("repeats=1000000000000", None, "up to 3,000,000,000,000 trials"),
+        ("repeats=3", 10**9, "up to 3,000,000,000 trials"),
+        ("exact_repeats=1000000", None, "up to 1,000,004 trials"),
+        (f"kernel.coef0={[*range(1000)]}", 10**5, "up to 300,000,000 trials"),
+        (f"maps=[{{name: random_maclaurin, base: {[2] * 3000}, n_components: {[1] * 3000}}}]", 1, "maps"),
+        (f"protocol.split={{kind: k_fold, k: {[5] * 3000}, fold: {[1] * 3000}}}", 1, "protocol"),
     ],
 )
 def test_a_grid_is_counted_before_it_is_laid_out(
@@ -255,7 +251,9 @@ def test_a_grid_is_counted_before_it_is_laid_out(
 ) -> None:
     started = time.monotonic()
     text = refusal(write(), override, repeats=repeats)
-    assert f"its grids have up to {number} trials, and 100,000 are allowed" in text
+    assert number in text
+    assert "100,000 are allowed" in text
+    assert ("a grid of 9,000,000 points" in text) == (number in ("maps", "protocol"))
     assert time.monotonic() - started < 2  # a second on a machine with nothing else to do
 
 

@@ -6,26 +6,23 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import kfeat.batches
-from kfeat.data import fingerprint
 from kfeat.errors import ConfigError
 from kfeat.experiments.estimates import work_of
 from kfeat.experiments.load import load_experiment
-from kfeat.experiments.plan import Trial, plan
-from kfeat.experiments.trial import run_trial
+from kfeat.experiments.plan import Trial
+from tests import cells
+from tests.cells import run
 
 Write = Callable[..., Path]
-HOW: dict[str, Any] = {"threads": 1, "alone": True, "mirror": None, "offline": True}
 OUT = "memory=out_of_core"
 
 
-def planned(path: Path, *changes: str, exact: bool = False) -> list[Trial]:
-    experiment = load_experiment(path, changes, exact=exact)
-    return plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+def planned(path: Path, *changes: str) -> list[Trial]:
+    return cells.planned(path, *changes, exact=False)
 
 
 def mapped_with(solver: str) -> list[str]:
@@ -50,7 +47,7 @@ def test_the_answers_are_those_in_memory(
     assert [trial.seeds for trial in held] == [trial.seeds for trial in out]
     left = set(os.listdir(cache))
     for a, b in zip(held[1:2], out[1:2], strict=True):
-        one, other = run_trial(a, **HOW), run_trial(b, **HOW)
+        one, other = run(a), run(b)
         assert (one["status"], other["status"]) == ("done", "done")
         assert other["memory"] == "out_of_core"
         assert "memory" not in one
@@ -67,7 +64,7 @@ def test_ridge_maps_rows_while_it_reads_them(write: Write, solver: str, tmp_path
     data = "{name: large_quadric, n: 3000, d: 5, task: regression}"
     changes = [f"dataset={data}", "protocol={split: {kind: in_order, n_train: 2500}}", *mapped_with(solver)]
     held, out = planned(write(), *changes)[0], planned(write(), *changes, OUT)[0]
-    one, other = run_trial(held, **HOW), run_trial(out, **HOW)
+    one, other = run(held), run(out)
     assert set(other["seconds"]) == {"map_fit", "train", "predict"}
     if solver == "{name: ridge, alpha: 0.1}":  # folds are dealt by batches
         assert other["relative_error"] == pytest.approx(one["relative_error"], rel=1e-4)
@@ -94,7 +91,7 @@ def test_a_disk_without_room_is_a_failed_row(write: Write, monkeypatch: pytest.M
             raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", allocate)
-    row = run_trial(planned(write(), *mapped_with("{name: newton}"), OUT)[0], **HOW)
+    row = run(planned(write(), *mapped_with("{name: newton}"), OUT)[0])
     assert row["status"] == "failed"
     assert "No space left on device" in row["reason"]
     assert "set KFEAT_CACHE" in row["reason"]
@@ -113,13 +110,11 @@ repeats: 1
 RUN = """
 import json, sys
 from pathlib import Path
-from kfeat.data import fingerprint
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.machine import peak_memory_mb
-from kfeat.experiments.plan import plan
+from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
-experiment = load_experiment(Path(sys.argv[1]), sys.argv[2:])
-trial = plan(experiment, {source: fingerprint(source) for source in experiment.datasets})[0]
+trial = planned(load_experiment(Path(sys.argv[1]), sys.argv[2:]))[0]
 how = {"threads": 1, "alone": True, "mirror": None, "offline": True}
 import kfeat.maps, kfeat.solvers
 before = peak_memory_mb()

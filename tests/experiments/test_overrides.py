@@ -123,14 +123,12 @@ def test_set_reaches_every_setting_that_has_the_key(in_settings: Path) -> None:
     ("overrides", "words"),
     [
         (["repeats"], "--set repeats: expected key=value"),
-        (["maps.9.n_components=8"], "`9` is not a position from 0 to 1 in `maps`"),
-        (["solvers.exakt.C=1"], "changes nothing: the config has no `solvers.exakt`"),
-        (["protocol.split.fold.x=1"], "`protocol.split.fold`"),
+        (["maps.9.n_components=8"], "changes nothing: the config has no place `maps.9.n_components`"),
+        (["solvers.exakt.C=1"], "the config has no place `solvers.exakt.C`"),
+        (["protocol.split.fold.x=1"], "`protocol.split.fold.x`"),
         (["maps.²=1"], "maps[0].²: unknown key"),
         (["maps.99999999999999999999=1"], "unknown key"),
-        (["title.x=1"], "changes nothing: `title` has no key `x`"),
-        (["solvers.mapped.C=7", "solvers.mapped={name: newton}"], "solvers.mapped.C=7: changes nothing"),
-        (["settings.0.kernel.degree=4", "kernel.degree=5"], "0.kernel.degree=4: changes nothing"),
+        (["title.x=1"], "the config has no place `title.x`"),
     ],
 )  # fmt: skip
 def test_a_key_that_changes_nothing_is_an_error(in_settings: Path, overrides: list[str], words: str) -> None:

@@ -31,27 +31,30 @@ def test_mapped_trials_repeat_and_the_exact_machine_runs_once(write: Write) -> N
     ]
 
 
-def test_the_exact_machine_repeats_where_splits_differ(write: Write) -> None:
-    trials = planned(write(), "protocol.split.seed=null")
-    assert [t.repeat for t in trials if t.map is None] == [0, 1]
+THRICE = {"repeats: 2": "repeats: 2\nexact_repeats: 3"}
 
 
-def test_the_exact_machine_repeats_for_its_times_alone(write: Write) -> None:
-    once, thrice = planned(write()), planned(write(), "exact_repeats=3")
-    assert [t.repeat for t in thrice if t.map is None] == [0, 1, 2]
-    assert thrice[: len(once)] == once
-    assert ids(once) < ids(thrice)
-    exact = [t for t in thrice if t.map is None]
-    assert len({t.cell for t in exact}) == 1
-    assert len({t.seeds["data"] for t in exact}) == 1
-
-
-@pytest.mark.parametrize(("repeats", "runs"), [(1, [0]), (2, [0, 1]), (9, [0, 1, 2])])
-def test_fewer_repeats_on_the_command_line_limit_the_exact_machine_too(
-    write: Write, repeats: int, runs: list[int]
+@pytest.mark.parametrize(
+    ("change", "repeats", "runs"),
+    [
+        ({"seed: 0": "seed: null"}, None, [0, 1]),  # once on each split
+        (THRICE, None, [0, 1, 2]),
+        (THRICE, 1, [0]),
+        (THRICE, 2, [0, 1]),
+        (THRICE, 9, [0, 1, 2]),
+    ],
+)
+def test_the_exact_machine_repeats_where_splits_differ_or_for_its_times(
+    write: Write, change: dict[str, str], repeats: int | None, runs: list[int]
 ) -> None:
-    experiment = load_experiment(write(**{"repeats: 2": "exact_repeats: 3"}), repeats=repeats)
-    assert [t.repeat for t in plan(experiment, dict.fromkeys(experiment.datasets, "f")) if not t.map] == runs
+    once = ids(planned(write()))
+    trials = plan(load_experiment(write(**change), repeats=repeats), {"digits": "f"})
+    exact = [one for one in trials if one.map is None]
+    assert [one.repeat for one in exact] == runs
+    assert len({one.cell for one in exact}) == 1
+    assert len({one.seeds["data"] for one in exact}) == (1 if change is THRICE else 2)
+    if change is THRICE and repeats is None:
+        assert once < ids(trials)
 
 
 def test_a_trial_in_another_repeat_is_the_one_that_is_made_from_scratch(write: Write) -> None:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from kfeat.errors import ConfigError
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import plan
-from kfeat.experiments.selectors import flat, learnt, matches
+from kfeat.experiments.selectors import flat, ids_beginning, learnt, matches
 from kfeat.experiments.trial import header
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -74,3 +75,25 @@ def test_what_was_learnt_stands_under_keys_of_its_own() -> None:
     expected = {"learnt.kernel.gamma": 0.5, "learnt.kernel.kernels.0.gamma": 2.0, "learnt.solver.eps": 0.1}
     assert dict(learnt(row)) == expected
     assert dict(learnt({"status": "failed"})) == {}
+
+
+IDS = ["abc1", "abc2", "abd", "e", "ef"]
+
+
+def test_a_beginning_that_only_one_id_has_stands_for_it() -> None:
+    assert ids_beginning(["abd", "abc2", "ab" + "d"], IDS, "x") == ["abd", "abc2"]
+    assert ids_beginning(["e"], IDS, "x") == ["e"]  # a whole id, though another begins so
+
+
+@pytest.mark.parametrize(
+    ("prefix", "words"),
+    [
+        ("abc", "'abc' begins the ids of 2 trials of small.yaml: abc1, abc2"),
+        ("x", "no trial of small.yaml has an id that begins with 'x'"),
+        ("", "no trial of small.yaml"),
+    ],
+)
+def test_another_beginning_is_a_sentence(prefix: str, words: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        ids_beginning([prefix], IDS, "small.yaml")
+    assert words in str(refused.value)

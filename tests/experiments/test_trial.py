@@ -5,30 +5,27 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.data import fingerprint, load, load_raw
+from kfeat.data import load
 from kfeat.diagnostics import sampled_rows
 from kfeat.errors import DataError
 from kfeat.experiments import clock
 from kfeat.experiments.clock import Watch
-from kfeat.experiments.load import load_experiment
 from kfeat.experiments.measures import kernel_error
-from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.plan import Trial
 from kfeat.experiments.quantities import quantity_named
-from kfeat.experiments.trial import run_trial
 from kfeat.kernels import Gaussian
+from tests.cells import planned, run
 
 Write = Callable[..., Path]
-HOW = {"threads": 1, "alone": True, "mirror": None, "offline": True}
 
 
 @pytest.fixture
 def trials(write: Write) -> list[Trial]:
-    experiment = load_experiment(write())
-    return plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+    return planned(write())
 
 
 def test_a_row_says_what_was_done_and_how_it_went(trials: list[Trial]) -> None:
-    row = run_trial(trials[0], **HOW)
+    row = run(trials[0])
     assert row["status"] == "done"
     assert 0.5 < row["accuracy"] < 1
     assert set(row["seconds"]) == {"map_fit", "map_train", "map_test", "train", "predict"}
@@ -39,35 +36,35 @@ def test_a_row_says_what_was_done_and_how_it_went(trials: list[Trial]) -> None:
 
 
 def test_the_same_trial_gives_the_same_predictions(trials: list[Trial]) -> None:
-    rows = [run_trial(trials[1], **HOW) for _ in range(2)]
+    rows = [run(trials[1]) for _ in range(2)]
     assert rows[0]["predictions"] == rows[1]["predictions"]
-    assert run_trial(trials[3], **HOW)["predictions"] != rows[0]["predictions"]  # another repeat
+    assert run(trials[3])["predictions"] != rows[0]["predictions"]  # another repeat
 
 
 def test_data_that_are_not_the_ones_planned_with_are_refused(trials: list[Trial]) -> None:
     with pytest.raises(
         DataError, match=r"differs from the data with which this run began: .*run the command again"
     ):
-        run_trial(replace(trials[0], fingerprint="0" * 64), **HOW)
+        run(replace(trials[0], fingerprint="0" * 64))
 
 
 def test_a_split_that_cannot_be_learnt_from_fails_its_own_repeat_only(write: Write, tmp_path: Path) -> None:
     """One of 40 rows is of the second class: a quarter of the splits leave it out of the training rows."""
     rows = "".join(f"{a},{a % 3},{'ab'[a == 7]}\n" for a in range(40))
     (tmp_path / "rare.csv").write_text(f"x,y,class\n{rows}")
-    experiment = load_experiment(
+    trials = planned(
         write(),
-        [f"dataset={{path: {tmp_path / 'rare.csv'}, target: class}}",
-         "protocol={split: {kind: fraction, train: 0.75}}"],
-        repeats=12, exact=False,
-    )  # fmt: skip
-    trials = plan(experiment, {source: load_raw(source).fingerprint for source in experiment.datasets})
-    rows_made = [run_trial(trial, **HOW) for trial in trials]
+        f"dataset={{path: {tmp_path / 'rare.csv'}, target: class}}",
+        "protocol={split: {kind: fraction, train: 0.75}}",
+        repeats=12,
+        exact=False,
+    )
+    rows_made = [run(trial) for trial in trials]
     assert {row["status"] for row in rows_made} == {"done", "failed"}
     assert {row["reason"][:9] for row in rows_made if row["status"] == "failed"} == {"DataError"}
     (tmp_path / "rare.csv").unlink()  # as on a machine that does not have it: no split is at fault
     with pytest.raises(DataError, match=r"rare\.csv: no such file"):
-        run_trial(trials[0], **HOW)
+        run(trials[0])
 
 
 def test_a_solver_that_breaks_is_a_failed_row(trials: list[Trial], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +72,7 @@ def test_a_solver_that_breaks_is_a_failed_row(trials: list[Trial], monkeypatch: 
         raise MemoryError("too large")
 
     monkeypatch.setattr(trials[0].solver.cls, "fit", fail)
-    row = run_trial(trials[0], **HOW)
+    row = run(trials[0])
     assert row["status"] == "failed"
     assert row["reason"] == "MemoryError: too large"
     assert "map_train" in row["seconds"]
@@ -86,14 +83,14 @@ def test_a_row_is_timed_only_on_an_idle_machine(trials: list[Trial], monkeypatch
     monkeypatch.setattr(clock, "process_time", lambda: 0.0)  # whatever threads this process has
     monkeypatch.setattr(Watch, "was_idle", lambda _: True)
     monkeypatch.setattr(clock, "busy_seconds", lambda: next(others))
-    assert run_trial(trials[0], **HOW)["timed"] is False
+    assert run(trials[0])["timed"] is False
     monkeypatch.setattr(clock, "busy_seconds", lambda: 0.0)
-    assert run_trial(trials[0], **HOW)["timed"] is True
-    assert run_trial(trials[0], **{**HOW, "alone": False})["timed"] is False
+    assert run(trials[0])["timed"] is True
+    assert run(trials[0], alone=False)["timed"] is False
     monkeypatch.setattr(Watch, "was_idle", lambda _: False)
-    assert run_trial(trials[0], **HOW)["timed"] is False  # too short to tell by itself
+    assert run(trials[0])["timed"] is False  # too short to tell by itself
     monkeypatch.setattr(clock, "perf_counter", count(0.0, 1.0).__next__)
-    assert run_trial(trials[0], **HOW)["timed"] is True
+    assert run(trials[0])["timed"] is True
 
 
 def test_a_row_is_timed_only_if_its_cpu_seconds_fit_its_threads(
@@ -102,17 +99,14 @@ def test_a_row_is_timed_only_if_its_cpu_seconds_fit_its_threads(
     monkeypatch.setattr(clock, "busy_seconds", lambda: 0.0)
     monkeypatch.setattr(clock, "perf_counter", count(0.0, 1.0).__next__)  # long enough to tell by itself
     monkeypatch.setattr(clock, "process_time", count(0.0, 1.8).__next__)  # as on two cores
-    one, two = (run_trial(trials[0], **{**HOW, "threads": threads}) for threads in (1, 2))
+    one, two = (run(trials[0], threads) for threads in (1, 2))
     assert (one["timed"], two["timed"]) == (False, True)
 
 
 def test_a_width_is_the_same_for_the_map_and_the_exact_machine(write: Write) -> None:
-    experiment = load_experiment(
-        write(),
-        ["kernel={name: exponential, sigma: mean_distance}", "maps=[{name: nystrom, n_components: 300}]"],
-    )
-    trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
-    mapped, exact = run_trial(trials[0], **HOW), run_trial(trials[-1], **HOW)
+    kernel, maps = "{name: exponential, sigma: mean_distance}", "[{name: nystrom, n_components: 300}]"
+    trials = planned(write(), f"kernel={kernel}", f"maps={maps}")
+    mapped, exact = run(trials[0]), run(trials[-1])
     # All training rows are landmarks, so that the features are the kernel's own.
     assert abs(mapped["accuracy"] - exact["accuracy"]) < 0.05
 
@@ -132,7 +126,7 @@ def test_map_and_solver_draw_from_the_seeds_that_the_row_names(
 
         monkeypatch.setattr(cls, "fit", spy)
     for trial in (trials[1], trials[3]):
-        row = run_trial(trial, **HOW)
+        row = run(trial)
         assert met[-2:] == [row["seeds"]["map"], row["seeds"]["solver"]]
     assert len(set(met)) == 4
 
@@ -142,34 +136,28 @@ def test_a_measure_stands_in_the_place_of_a_solver(write: Write) -> None:
         ("{name: kernel_error, n_rows: 50}", "kernel_error", {"fit", "sample"}),
         ("{name: map_time}", "mean_square", {"map_fit", "map_train"}),
     ):
-        experiment = load_experiment(write(), [f"measure={measure}", "solvers={}"])
-        trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+        trials = planned(write(), f"measure={measure}", "solvers={}")
         assert len(trials) == 4
-        row = run_trial(trials[0], threads=1, alone=True, mirror=None, offline=True)
+        row = run(trials[0])
         assert row["status"] == "done"
         assert score in row
         assert row["measure"]["name"] == measure[7:].partition(",")[0].rstrip("}")
         assert set(row["seconds"]) == phases
         assert "accuracy" not in row
-    error = load_experiment(write(), ["measure={name: kernel_error}", "solvers={}"])
-    assert {t.id for t in plan(error, dict.fromkeys(error.datasets, "f"))}.isdisjoint(
-        t.id for t in plan(experiment, dict.fromkeys(error.datasets, "f"))
-    )
+    error = planned(write(), "measure={name: kernel_error}", "solvers={}")
+    assert {trial.id for trial in error}.isdisjoint(trial.id for trial in trials)
 
 
 def test_the_lemmas_measure_sees_where_they_fail(write: Write) -> None:
     """Lemma 6 of Pham & Pagh 2013 holds for Count Sketch (p = 1); at p = 3 it fails by a factor of 4."""
     ratios = {}
     for degree in (1, 3):
-        experiment = load_experiment(
+        trial = planned(
             write(),
-            [
-                "dataset={name: dense, n: 60, d: 20}", "protocol={split: all}", f"kernel.degree={degree}",
-                "kernel.coef0=0", "measure={name: bound_ratio, lemma: 6, n_draws: 100}", "solvers={}",
-            ],
-        )  # fmt: skip
-        trial = plan(experiment, {source: load_raw(source).fingerprint for source in experiment.datasets})[0]
-        ratios[degree] = run_trial(trial, **HOW)["bound_ratio"]
+            "dataset={name: dense, n: 60, d: 20}", "protocol={split: all}", f"kernel.degree={degree}",
+            "kernel.coef0=0", "measure={name: bound_ratio, lemma: 6, n_draws: 100}", "solvers={}",
+        )[0]  # fmt: skip
+        ratios[degree] = run(trial)["bound_ratio"]
     assert ratios[1] < 1
     assert ratios[3] > 4
 
@@ -185,25 +173,21 @@ def test_the_kernel_error_of_all_maps_is_taken_on_the_same_rows(
         return rows, unseen
 
     monkeypatch.setattr(kernel_error, "sampled_rows", recorded)
-    experiment = load_experiment(write(), ["measure={name: kernel_error, n_rows: 40}", "solvers={}"])
-    trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
+    trials = planned(write(), "measure={name: kernel_error, n_rows: 40}", "solvers={}")
     for trial in trials:
-        assert run_trial(trial, **HOW)["status"] == "done"
+        assert run(trial)["status"] == "done"
     assert len({trial.map.name for trial in trials if trial.map}) == 2
     assert all((rows == seen[0]).all() for rows in seen)
 
 
 def test_a_row_says_what_was_learnt_in_the_place_of_parameters(write: Write) -> None:
     """The bandwidth from the data, C by cross-validation, LIBLINEAR's own tolerance; quantities read them."""
-    experiment = load_experiment(
+    trials = planned(
         write(),
-        [
-            "kernel={name: gaussian, gamma: median}", "maps=[{name: random_fourier, n_components: 16}]",
-            "solvers.mapped=[{name: newton_cv, folds: 2}, {name: liblinear}, {name: liblinear, eps: 0.5}]",
-        ],
+        "kernel={name: gaussian, gamma: median}", "maps=[{name: random_fourier, n_components: 16}]",
+        "solvers.mapped=[{name: newton_cv, folds: 2}, {name: liblinear}, {name: liblinear, eps: 0.5}]",
     )  # fmt: skip
-    trials = plan(experiment, {source: fingerprint(source) or "" for source in experiment.datasets})
-    chosen, default, given = (run_trial(trial, **HOW) for trial in trials[:3])
+    chosen, default, given = (run(trial) for trial in trials[:3])
     X = load("digits", trials[0].protocol, random_state=trials[0].seeds["data"]).X_train
     gamma = Gaussian("median").resolve(X, trials[0].seeds["data"]).gamma
     assert chosen["learnt"]["kernel"] == {"gamma": pytest.approx(gamma)}
