@@ -159,12 +159,12 @@ def _show_file(
 
     report = report_of(path, target, settings)
     if form == "json":
-        click.echo(report.model_dump_json(indent=1))
+        click.echo(json.dumps(report, indent=1))
     else:
         for line in lines_of(report):
             click.echo(line)
-    if report.problem:
-        click.echo(f"kfeat: {report.problem}", err=True)
+    if "problem" in report:
+        click.echo(f"kfeat: {report['problem']}", err=True)
         ctx.exit(2)
 
 

@@ -14,7 +14,6 @@ from kfeat.data.columns import (
     check_columns,
     drop,
     finite_numbers,
-    is_day_first,
     kind_of,
     listed,
     refuse,
@@ -39,10 +38,9 @@ class Coding:
 
     `names` are the columns that become features, in order; empty where the format has none (svmlight, idx,
     mat, npz), where `width`, their number, is all that is known. `kinds` says how each is coded: `number`,
-    `date`, `one_hot`, `ordinal`, or one_hot by declared `levels`; `words` has the known words of a column,
-    and dates of the columns `day_first` begin with the day. `coder`, a ColumnTransformer, codes the cells; it
-    is None where all are numbers. It fills missing cells by `missing`; where that is None they are refused.
-    `decimal` is the decimal sign of numbers in text.
+    `date`, `one_hot`, `ordinal`, or one_hot by declared `levels`; `words` has the known words of a column.
+    `coder`, a ColumnTransformer, codes the cells; it is None where all are numbers. It fills missing cells by
+    `missing`; where that is None they are refused.
 
     `target` is the name of the column of labels, None where labels were no column; `label_names` are the
     words behind the labels 0, 1, ..., empty where labels are numbers. `dropped` columns and `n_dropped` rows
@@ -54,10 +52,8 @@ class Coding:
     names: list[str] = field(default_factory=list)
     kinds: dict[str, str] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=dict)
-    day_first: list[str] = field(default_factory=list)
     coder: Any = None
     missing: str | None = None
-    decimal: str = "."
     target: str | None = None
     label_names: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -125,9 +121,9 @@ class Coding:
         if self.missing is None:
             refuse(cells.isna(), cells, "a value", start, "a missing cell", NOT_LEARNT)
         if kind == "number":
-            return finite_numbers(cells, self.decimal, start)
+            return finite_numbers(cells, start)
         if kind == "date":
-            dates = as_dates(cells, name in self.day_first)
+            dates = as_dates(cells)
             if self.missing is None:
                 refuse(dates.isna(), cells, "a date", start)
             return dates
@@ -144,8 +140,6 @@ class Coding:
         """
         import pandas as pd
 
-        if self.target is None:
-            raise DataError("expected labels in a column, but in training they had a file of their own")
         frame = frame.set_axis([str(name) for name in frame.columns], axis="columns")
         if self.target not in frame:
             found = listed(list(frame.columns))
@@ -153,7 +147,7 @@ class Coding:
         cells = frame[self.target]
         refuse(cells.isna(), cells, "a value", start, "a missing cell", FILL_IN)
         if not self.label_names:
-            return self.typed_labels(finite_numbers(cells, self.decimal, start), start)
+            return self.typed_labels(finite_numbers(cells, start), start)
         codes = pd.Index(self.label_names).get_indexer(as_words(cells, self.label_names))
         refuse(codes < 0, cells, f"one of {listed(self.label_names)}", start)
         return np.asarray(codes, np.int64)
@@ -193,10 +187,9 @@ def learn_coding(
         if kind not in ("number", "date")
     }
     missing = None if reading.missing == "drop" else reading.missing
-    day_first = [name for name in names if kinds[name] == "date" and is_day_first(frame[name])]
     coding = Coding(
-        task, len(names), names, kinds, words, day_first=day_first, missing=missing,
-        decimal=reading.decimal or ".", target=target, label_names=label_names, dropped=dropped,
+        task, len(names), names, kinds, words,
+        missing=missing, target=target, label_names=label_names, dropped=dropped,
     )  # fmt: skip
     if missing is not None or coding.numbers != names:
         coding.coder = column_transformer(coding, len(frame)).fit(coding.cells(frame))

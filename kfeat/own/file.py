@@ -39,7 +39,7 @@ from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
 log = logging.getLogger(__name__)
 
 ABOUT = "kfeat.json"
-VERSION = 2  # of the format; version 1 was one of kfeat's own
+VERSION = 3  # of the format, raised when older models would predict something else
 # Beside numbers, words, arrays and scikit-learn's estimators, a model may hold the registered kernels, maps
 # and solvers, and these. Anything else has to be added here.
 OTHERS = (
@@ -47,10 +47,7 @@ OTHERS = (
     *(scaling.DivideBy, scaling.UnitRows, scaling.GlobalNorm, scaling.OfNumbers),
     *(Subproblem, GivenKernel, NativeKernel, SupportVectors),
 )
-OF_LIBRARIES = (
-    *("numpy.dtype", "scipy.sparse._csr.csr_array"),
-    *("sklearn.calibration._CalibratedClassifier", "sklearn.calibration._SigmoidCalibration"),
-)
+OF_LIBRARIES = ("numpy.dtype", "scipy.sparse._csr.csr_array")
 
 
 def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:

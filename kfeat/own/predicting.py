@@ -46,10 +46,9 @@ def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], ou
     """
     for method in methods:
         if not hasattr(model, method):
-            lacks = f"{type(model.solver_).__name__} has none; train with `kfeat fit --probabilities`"
-            only = "a regression predicts only values; leave the option out"
-            option = "scores" if method == "decision_function" else "probabilities"
-            raise ModelError(f"--{option}: {lacks if classifies(model.solver_) else only}")
+            lacks = f"{type(model.solver_).__name__} has no {TITLE[method]}; leave the option out"
+            logistic = ", or train `{name: newton, loss: logistic}`" if classifies(model.solver_) else ""
+            raise ModelError(f"{lacks}{logistic}")
     n = 0
     for rows in _rows_of(model, path, labels=False):
         outputs = model.outputs(rows.X, methods, coded=True)
@@ -112,8 +111,6 @@ def describe(model: KernelModel, path: Path) -> dict[str, Any]:
     """Return everything about a model as plain JSON: its training, data, labels, parts and sizes."""
     coding, solver, about = model.coding, model.solver_, model.about_
     kernel = getattr(model.map_ or solver, "kernel_", None)
-    calibrated = "calibrated" if model.calibration_ is not None else None
-    own = "the solver's own" if hasattr(model, "predict_proba") else "none"
     return {
         "file": path.name,
         "bytes": path.stat().st_size,
@@ -135,7 +132,7 @@ def describe(model: KernelModel, path: Path) -> dict[str, Any]:
             "iterations": int(solver.n_iter_),
             "converged": bool(solver.converged_),
         },
-        "probabilities": calibrated or own,
+        "probabilities": hasattr(model, "predict_proba"),
         **{key: about.get(key) for key in ("scores", "n_test", "seconds", "trial", "environment", "config")},
     }
 

@@ -14,7 +14,7 @@ from kfeat.data.cache import cache_folder
 from kfeat.data.protocol import All
 from kfeat.data.reading import Reading, format_of
 from kfeat.data.registry import entry
-from kfeat.errors import ConfigError, ModelError, SolverError
+from kfeat.errors import ConfigError, SolverError
 from kfeat.experiments.component import Component, each
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.machine import environment
@@ -59,11 +59,10 @@ def _choices(trials: Sequence[Trial]) -> list[str]:
     return list(found.values())
 
 
-def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, **access: Any) -> KernelModel:
+def train(trial: Trial, *, all_rows: bool = False, **access: Any) -> KernelModel:
     """Return the model of a trial: with the same data, seeds and numbers as the row that `kfeat run` makes.
 
-    Raises DataError for bad data, SolverError where the solver is for another task or does not finish,
-    ModelError where probabilities are not possible.
+    Raises DataError for bad data, SolverError where the solver is for another task or does not finish.
     """
     assert trial.solver is not None
     out_of_core, protocol = trial.memory == "out_of_core", trial.protocol
@@ -73,9 +72,6 @@ def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, 
     solver = trial.solver.build(kernel=kernel, random_state=trial.seeds["solver"])
     if solver.task != data.task:
         raise SolverError(f"{trial.solver.name} is for {solver.task}, the data for {data.task}")
-    if probabilities and (data.task == "regression" or out_of_core):
-        why = "a regression has none" if data.task == "regression" else "they need all features in memory"
-        raise ModelError(f"--probabilities: {why}; leave the option out")
     model = KernelModel(
         map=None if trial.map is None else trial.map.build(kernel=kernel, random_state=trial.seeds["map"]),
         solver=solver,
@@ -83,7 +79,6 @@ def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, 
         constant_features=protocol.constant_features,
         dtype=protocol.dtype,
         coding=data.coding,
-        probabilities=probabilities,
     )
     start = perf_counter()
     features = (lambda of, X: _in_batches(of, X, solver.out_of_core)) if out_of_core else None

@@ -188,9 +188,9 @@ def no_model(schema: Node, entries: dict[str, bytes]) -> None:
 
 SYSTEM = {"__class__": "system", "__module__": "os", "__loader__": "FunctionNode"}
 CALL = {"__class__": "system", "__module__": "os", "content": word(["true"])}
-NEWER = {"kfeat.json": json.dumps({"version": 3, "kfeat": "9.1"}).encode()}
+NEWER = {"kfeat.json": json.dumps({"version": 4, "kfeat": "9.1"}).encode()}
 FORGED: dict[str, tuple[Change, str]] = {
-    "newer": (lambda schema, entries: entries.update(NEWER), "version 3 of the format, by kfeat 9.1"),
+    "newer": (lambda schema, entries: entries.update(NEWER), "version 4 of the format, by kfeat 9.1"),
     "huge": (replaced(header("<f8", (10**15,))), "got another file ("),
     "short": (replaced(header("<f8", (10,)) + bytes(72)), "got another file ("),
     "pickle": (replaced(header("|O", (1,)) + bytes(8)), "got another file ("),
