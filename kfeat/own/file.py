@@ -23,13 +23,12 @@ from sklearn.exceptions import InconsistentVersionWarning
 import kfeat
 from kfeat.data import scaling
 from kfeat.data.coding import Coding, date_numbers
-from kfeat.data.files import LEAST_LIMIT, MOST_PACKED, check_regular
+from kfeat.data.files import check_regular
 from kfeat.data.preparation import Preparation
 from kfeat.errors import ModelError
 from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
 from kfeat.maps.truncated_maclaurin import TruncatedSeries
-from kfeat.memory import check_memory
 from kfeat.own.model import KernelModel
 from kfeat.saying import printable
 from kfeat.solvers import SOLVERS
@@ -81,11 +80,9 @@ def load_model(path: str | os.PathLike[str]) -> KernelModel:
     """
     path = Path(path)
     check_regular(path)
-    size = path.stat().st_size
-    check_memory("the model", 2 * size, "close other programs, or use a larger machine", ModelError)
     try:
         with path.open("rb") as file:
-            return _read(file, size)
+            return _read(file)
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror or error})") from None
     # What skops, zipfile and NumPy raise on damaged content is open-ended.
@@ -106,12 +103,13 @@ def is_model(path: Path) -> bool:
         return path.stat().st_size == 0
 
 
-def _read(file: IO[bytes], size: int) -> KernelModel:
-    """Return the model in a file of `size` bytes; raises any exception for a wrong file."""
+def _read(file: IO[bytes]) -> KernelModel:
+    """Return the model in a file; raises any exception for a wrong file."""
     from skops import io as skops
 
     with zipfile.ZipFile(file) as archive:
-        _check_sizes(archive, size)
+        if any(one.compress_type for one in archive.infolist()):
+            raise ModelError("its entries are packed, which is never so in a model file")
         about: dict[str, Any] = json.loads(archive.read(ABOUT))
     if about["version"] != VERSION:
         raise ModelError(f"it is in version {about['version']} of the format, by kfeat {about['kfeat']}")
@@ -125,20 +123,6 @@ def _read(file: IO[bytes], size: int) -> KernelModel:
     # A model whose parts are missing or do not match fails here, and not when it is used.
     model.outputs(np.zeros((1, model.preparation_.n_features)), ["predict"], coded=True)
     return model
-
-
-def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
-    """Raise ModelError for entries that would take much more memory than the file has bytes."""
-    entries = archive.infolist()
-    if any(one.compress_type for one in entries):
-        raise ModelError("its entries are packed, which is never so in a model file")
-    unpacked = 0
-    for one in entries:
-        if one.filename.endswith(".npz"):  # a sparse matrix, which SciPy packs
-            with archive.open(one) as stream, zipfile.ZipFile(stream) as arrays:
-                unpacked += sum(array.file_size for array in arrays.infolist())
-    if unpacked > max(LEAST_LIMIT, MOST_PACKED * size):
-        raise ModelError(f"its arrays unpack to {unpacked:,} bytes, more than those of a model")
 
 
 @cache

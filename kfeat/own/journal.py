@@ -1,4 +1,4 @@
-"""The scores of a search, a JSON object per line, from which the next call continues."""
+"""The record of a search, a JSON object per line, from which the next call continues."""
 
 import json
 import os
@@ -14,7 +14,7 @@ Row = dict[str, Any]
 
 
 class Journal:
-    """The rows of one search, open for one process at a time; an incomplete last line is removed.
+    """The rows of one search, open for one process at a time; an incomplete last line is ignored.
 
     Rows with another `identity` (other data, protocol or seed) stay in the file and are ignored. Without a
     folder the rows are only in memory.
@@ -33,11 +33,7 @@ class Journal:
             self._lock.acquire()
         except OSError as error:
             raise StoreError(f"{self._folder}: cannot be written ({error.strerror})") from None
-        content = path.read_bytes() if path.exists() else b""
-        whole = content[: content.rfind(b"\n") + 1]
-        if whole != content:
-            os.truncate(path, len(whole))
-        for line in whole.splitlines():
+        for line in path.read_bytes().splitlines() if path.exists() else ():
             with suppress(ValueError, TypeError, KeyError):  # a line of something else
                 row = json.loads(line)
                 if row["search"] == self._identity:
@@ -54,8 +50,8 @@ class Journal:
         if self._folder is None:
             return row
         try:
-            with (self._folder / FILE).open("ab") as file:
-                file.write(json.dumps(row, allow_nan=False).encode() + b"\n")
+            with (self._folder / FILE).open("ab") as file:  # the first sign ends an incomplete line
+                file.write(b"\n" + json.dumps(row, allow_nan=False).encode())
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:

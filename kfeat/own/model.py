@@ -123,6 +123,10 @@ class KernelModel(BaseEstimator):
         self.about_: dict[str, Any] = {"n_train": len(y)}
         return self
 
+    def predict_prepared(self, X: Any) -> NDArray[Any]:
+        """Return the label, a code of words, or the value of each row that is scaled already."""
+        return np.concatenate([self.solver_.predict(Z) for Z in self.blocks(X, scaled=True)])
+
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label, or the value, of each raw row."""
         return self.outputs(X, ["predict"])["predict"]

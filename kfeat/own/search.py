@@ -61,24 +61,35 @@ class Tested:
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search.
+    """The result of a search: its candidates, the winner, and what was trained on all training rows.
 
-    `best` is the winner, `before` the best of the config's own candidates on as many rows. `quick` is the map
-    with the fewest features within half a point of the best on its rows, `exact` the best exact method on the
-    largest rung it reached. `tests` has what was trained on all training rows, the winner first. `own` has
-    the keys of the config's own candidates.
+    `tests` has the winner first. `own` are the config's own candidates.
     """
 
     facts: Facts
     scored: Sequence[Scored]
     best: Scored
-    before: Scored | None
-    quick: Scored | None
-    exact: Scored | None
-    tests: Sequence[Tested]
-    n_kept: int  # rows of earlier calls
-    failed: str | None  # why the winner has no score on the test rows, where it was tried
-    own: frozenset[str] = frozenset()
+    own: Sequence[Candidate] = ()
+    tests: Sequence[Tested] = ()
+    n_kept: int = 0  # rows of earlier calls
+    failed: str | None = None  # why the winner has no score on the test rows, where it was tried
+
+    @property
+    def before(self) -> Scored | None:
+        """The best of the config's own candidates on as many rows as the best."""
+        return winner(one for one in self.scored if one.n >= self.best.n and one.candidate in self.own)
+
+    @property
+    def exact(self) -> Scored | None:
+        """The best exact method on the largest rung that one reached."""
+        return winner(one for one in self.scored if one.candidate.exact)
+
+    @property
+    def quick(self) -> Scored | None:
+        """The map with the fewest features within half a point of the best on its rows."""
+        maps = [one for one in self.scored if not one.candidate.exact and near(one, self.best)]
+        rows = [one for one in maps if one.n >= self.best.n]
+        return min(rows, key=lambda one: (one.candidate.size, -one.score), default=None)
 
     @property
     def quickest(self) -> Tested | None:
@@ -115,25 +126,16 @@ class Search:
         for one in own[:1]:
             if not any(other.candidate == one and other.n >= best.n for other in self._scored()):
                 self._score(one, best.n)
-        scored = self._scored()
-        here = [one for one in scored if one.n >= best.n and not one.reason]
-        before = winner(one for one in here if one.candidate in own)
-        maps_near = (one for one in here if not one.candidate.exact and near(one, best))
-        quick = min(maps_near, key=lambda one: (one.candidate.size, -one.score), default=None)
-        exact = winner(one for one in scored if one.candidate.exact)
-        if facts.n_test:  # where the last candidate was ended, a new process starts, again without a limit
-            ended = monotonic()
-            self._asked.ask("ready", ended + PATIENCE)
-            self._end += monotonic() - ended
-        answers = [
-            self._test(one, facts.n_train)
-            for one in dict.fromkeys((best, quick, exact))
-            if one and facts.n_test
-        ]
+        found = Found(facts, self._scored(), best, own, n_kept=n_kept)
+        if not facts.n_test:
+            return found
+        ended = monotonic()  # where the last candidate was ended, a new process starts, again without a limit
+        self._asked.ask("ready", ended + PATIENCE)
+        self._end += monotonic() - ended
+        chosen = [one for one in dict.fromkeys((best, found.quick, found.exact)) if one]
+        answers = [self._test(one, facts.n_train) for one in chosen]
         tests = [one for one in answers if isinstance(one, Tested)]
-        failed = next((one for one in answers[:1] if isinstance(one, str)), None)
-        keys = frozenset(one.key for one in own)
-        return Found(facts, scored, best, before, quick, exact, tests, n_kept, failed, keys)
+        return replace(found, tests=tests, failed=answers[0] if isinstance(answers[0], str) else None)
 
     def _winner(self, facts: Facts) -> Scored:
         """Return the best, or one that can most likely be trained on all rows in the budget left.
@@ -153,8 +155,7 @@ class Search:
         if scored and not any(one.took_too_long for one in scored):
             raise ConfigError(f"no candidate could be scored: {reasons}")
         raise ConfigError(
-            f"the budget of {self._budget:g} s ended before one candidate was scored"
-            f"{f' ({reasons})' if reasons else ''}; give a longer --budget"
+            f"the budget of {self._budget:g} s ended before one candidate was scored; give a longer --budget"
         )
 
     def _candidates(self, own: Sequence[Candidate], facts: Facts, sizes: Sequence[int]) -> None:

@@ -6,8 +6,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
 from kfeat.batches import ArrayBatches, MappedBatches, stored
 from kfeat.data import FileSource, PinnedSource, Source, load
 from kfeat.data.cache import cache_folder
@@ -86,8 +84,7 @@ def train(trial: Trial, *, all_rows: bool = False, **access: Any) -> KernelModel
     seconds = perf_counter() - start
     scores = None
     if held_out := not all_rows and protocol.split.kind != "all":  # whose test rows are the training rows
-        found = [model.solver_.predict(Z) for Z in model.blocks(data.X_test, scaled=True)]
-        scores = scores_of(data.task, np.concatenate(found), data.y_test)
+        scores = scores_of(data.task, model.predict_prepared(data.X_test), data.y_test)
     model.about_ |= {
         "task": data.task,
         "config": as_config(trial, f"A model of {dataset_name(trial.source)}"),

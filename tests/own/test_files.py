@@ -146,18 +146,11 @@ def test_a_place_that_takes_no_file_is_named(place: str) -> None:
     assert not Path("/dev/null").is_file()
 
 
-def test_packed_entries_are_refused_unread(
-    whole: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bomb, path = io.BytesIO(), tmp_path / "forged"
-    np.savez_compressed(bomb, np.zeros(10**7))
+def test_packed_entries_are_refused_unread(whole: bytes, tmp_path: Path) -> None:
+    path = forge(whole, lambda schema, entries: None, tmp_path / "forged")
+    assert load_model(path).score(X, y) > 0.6  # so that the tests below see their own fault
     with pytest.raises(ModelError, match="its entries are packed"):
         load_model(forge(whole, lambda schema, entries: None, path, zipfile.ZIP_DEFLATED))
-    forge(whole, lambda schema, entries: entries.update({"1.npz": bomb.getvalue()}), path)  # as SciPy packs
-    assert load_model(path).score(X, y) > 0.6  # so that the tests below see their own fault
-    monkeypatch.setattr("kfeat.own.file.LEAST_LIMIT", 10**6)
-    with pytest.raises(ModelError, match=r"its arrays unpack to 80,\d+,\d+ bytes"):
-        load_model(path)
 
 
 def replaced(new: bytes) -> Change:

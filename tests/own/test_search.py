@@ -88,7 +88,8 @@ def test_a_second_call_goes_on_and_a_torn_line_does_not_matter(
     assert second.n_kept >= len(first.scored)
     assert {one.candidate.key for one in first.scored} < {one.candidate.key for one in second.scored}
     _, asked = found(path, folder, 2, monkeypatch)
-    keys = [line.split(b'"key": ')[1][:18] for line in (folder / FILE).read_bytes().splitlines()]
+    lines = (folder / FILE).read_bytes().splitlines()
+    keys = [line.split(b'"key": ')[1][:18] for line in lines if line.endswith(b"}")]
     assert len(keys) == len(set(keys))  # nothing is asked twice
 
 
@@ -328,7 +329,7 @@ def test_the_quickest_is_near_the_best_on_its_rows_whatever_its_kind() -> None:
         module.Tested(one, 0.9, 1.0, seconds)
         for one, seconds in ((best, 4.0), (near, 3.0), (far, 2.0), (few, 1.0))
     ]
-    found = Found(FACTS, [best, near, far, few], best, None, None, None, tests, 0, None)
+    found = Found(FACTS, [best, near, far, few], best, tests=tests)
     assert found.quickest is tests[1]
 
 
