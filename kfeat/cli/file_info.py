@@ -52,8 +52,8 @@ def lines_of(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"and {len(columns) - MOST_COLUMNS:,} more columns; --format json shows all"
     if "task" in report:
         yield from _summary(report)
-    for sentence in report["advice"]:
-        yield f"  note         {plain(sentence)}"
+    elif "problem" not in report:
+        yield "  --target COLUMN names the column of labels, and shows what reading makes of the file"
 
 
 def _cell(value: Any) -> str:

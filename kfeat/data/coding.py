@@ -69,7 +69,6 @@ class Coding:
         missing or unknown columns, and rows and columns of cells that cannot be coded.
         """
         import pandas as pd
-        from pandas.api.types import is_numeric_dtype
 
         if not self.names:
             X = array_of(X.to_numpy() if isinstance(X, pd.DataFrame) else X, self.width)
@@ -77,12 +76,7 @@ class Coding:
                 raise DataError(f"columns: expected real numbers, got {X.dtype}")
             check_finite_matrix(X, "", start)
             return self._in_form(X)
-        frame = self.frame(X)
-        if self.numbers == self.names and all(map(is_numeric_dtype, frame.dtypes)):
-            values = frame.to_numpy(np.float64, na_value=np.nan)  # the usual case, and quick
-            if np.isfinite(values).all():
-                return self._in_form(values)
-        cells = self.cells(frame, start)
+        cells = self.cells(self.frame(X), start)
         return self._in_form(cells if self.coder is None else self.coder.transform(cells))
 
     @property

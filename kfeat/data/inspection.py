@@ -1,13 +1,13 @@
-"""Inspecting a file before it is used: what its columns hold and become, and which options to set."""
+"""Inspecting a file before it is used: what its columns hold and become, and which of them are useless."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from kfeat.data.cache import Folder, cache_folder
-from kfeat.data.columns import UNNAMED, as_numbers, as_words, drop, holds, listed
+from kfeat.data.columns import UNNAMED, as_numbers, as_words, holds
 from kfeat.data.dataset import Raw
 from kfeat.data.files import check_regular, naming
 from kfeat.data.loading import load_files
@@ -26,23 +26,22 @@ def inspect(source: FileSource, cache: Folder = None) -> dict[str, Any]:
     """Return what a file holds and what reading makes of it, as JSON has it.
 
     `columns` are those of `columns_of`, none for formats without named columns, and what each `becomes`.
-    `advice` are sentences on what to set. If the file was read as a whole, there are `task`, `n_features`,
-    `classes` (the rows of each class, by part), `stored` (the share of the values that are not zero, where
-    they are kept sparse), `n_dropped` rows and the `fingerprint`; if it cannot be read, the `problem`.
-    Raises DataError where it cannot be read in its format at all.
+    If the file was read as a whole, there are `task`, `n_features`, `classes` (the rows of each class, by
+    part), `stored` (the share of the values that are not zero, where they are kept sparse), `n_dropped` rows
+    and the `fingerprint`; if it cannot be read, the `problem`. Raises DataError where it cannot be read in
+    its format at all.
     """
     from kfeat.data.formats.tables import roles
 
     reading, path = source.reading, source.files["train"]
     frame, columns = table_in(path, reading), None
     known: dict[str, Any] = {"file": str(path), "format": format_of(path, reading)}
-    known |= {"n_bytes": path.stat().st_size, "columns": [], "advice": []}
+    known |= {"n_bytes": path.stat().st_size, "columns": []}
     if frame is not None:
         with naming(path):
             target, dropped = roles(list(frame.columns), reading)
             columns = columns_of(frame, target, dropped)
         known |= {"n_rows": {"train": len(frame)}, "target": target, "columns": columns.to_dict("records")}
-        known["advice"] = list(advice(columns, reading, useless(frame, columns, target)))
         if target is None and source.labels is None:
             return known
     try:
@@ -163,21 +162,3 @@ def useless(frame: Any, columns: Any, target: str | None) -> dict[str, str]:
 
 def _counts_rows(values: Any) -> bool:
     return len(values) > FEW_ROWS and bool((np.diff(np.sort(values)) == 1).all())
-
-
-def advice(columns: Any, reading: Reading, left_out: Mapping[str, str]) -> Iterator[str]:
-    """Yield sentences on what to set so that the file can be read, and read well."""
-    used = columns[(columns["role"] != "dropped") & ~columns["name"].isin(left_out)]
-    words = used["name"][(used["holds"] == "words") & (used["role"] == "feature")].tolist()
-    dates = used["name"][used["holds"] == "dates"].tolist()
-    missing = used["name"][used["n_missing"] > 0].tolist()
-    if reading.target is None:
-        yield "name the target, the column of labels, by its name or number (-1: the last)"
-    if words and reading.categorical is None:
-        yield f"{listed(words)}: words; set `categorical` to one_hot or ordinal"
-    if dates:
-        yield f"{listed(dates)}: dates; each becomes year, month, weekday and the days since 1970-01-01"
-    if missing and reading.missing is None:
-        yield f"{listed(missing)}: missing cells; set `missing` to drop, mean or most_frequent"
-    for name, why in left_out.items():
-        yield f"{name}: {why}; set {drop([name])}"

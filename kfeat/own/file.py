@@ -5,9 +5,7 @@ format and the version of kfeat.
 """
 
 import json
-import logging
 import os
-import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +16,6 @@ from secrets import token_hex
 from typing import IO, Any
 
 import numpy as np
-from sklearn.exceptions import InconsistentVersionWarning
 
 import kfeat
 from kfeat.data import scaling
@@ -34,8 +31,6 @@ from kfeat.saying import printable
 from kfeat.solvers import SOLVERS
 from kfeat.solvers.base import Subproblem
 from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
-
-log = logging.getLogger(__name__)
 
 ABOUT = "kfeat.json"
 VERSION = 3  # of the format, raised when older models would predict something else
@@ -113,11 +108,7 @@ def _read(file: IO[bytes]) -> KernelModel:
         about: dict[str, Any] = json.loads(archive.read(ABOUT))
     if about["version"] != VERSION:
         raise ModelError(f"it is in version {about['version']} of the format, by kfeat {about['kfeat']}")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", InconsistentVersionWarning)
-        model = skops.load(file, trusted=sorted(_trusted()))
-    if any(issubclass(one.category, InconsistentVersionWarning) for one in caught):
-        log.warning("%s: written with another scikit-learn; it may predict differently here", file.name)
+    model = skops.load(file, trusted=sorted(_trusted()))
     if not isinstance(model, KernelModel):
         raise ModelError(f"it holds a {type(model).__name__}, not a model")
     # A model whose parts are missing or do not match fails here, and not when it is used.

@@ -15,7 +15,7 @@ from kfeat.data.formats import Rows, read_rows
 from kfeat.data.reading import COLUMN_OPTIONS, OPTIONS, Reading, format_of
 from kfeat.errors import DataError, ModelError
 from kfeat.own.model import KernelModel
-from kfeat.parameters import HANDED_IN, plain
+from kfeat.parameters import plain
 from kfeat.solvers import regression_errors
 from kfeat.solvers.base import classifies
 
@@ -124,10 +124,12 @@ def describe(model: KernelModel, path: Path) -> dict[str, Any]:
         },
         "labels": plain(model.classes_.tolist()) if classifies(solver) else None,
         "scale": model.scale,
-        "map": model.map_ and {**_part(model.map_), "columns": int(solver.n_features_in_)},
+        "map": repr(model.map_) if model.map_ else None,
         "kernel": f"{kernel!r}: {kernel.formula}" if kernel else "linear",
         "solver": {
-            **_part(solver),
+            "parameters": repr(solver),
+            **solver.learnt_parameters(),
+            "features": int(solver.n_features_in_),
             "finished_by": solver.finished_by_,
             "iterations": int(solver.n_iter_),
             "converged": bool(solver.converged_),
@@ -135,15 +137,3 @@ def describe(model: KernelModel, path: Path) -> dict[str, Any]:
         "probabilities": hasattr(model, "predict_proba"),
         **{key: about.get(key) for key in ("scores", "n_test", "seconds", "trial", "environment", "config")},
     }
-
-
-def _part(estimator: Any) -> dict[str, Any]:
-    """Return the class of a map or solver, its parameters, and the values learnt for those left out."""
-    given = {key: value for key, value in estimator.get_params(deep=False).items() if key not in HANDED_IN}
-    shown = {
-        key: repr(value) if hasattr(value, "get_params") else plain(value)
-        for key, value in given.items()
-        if not hasattr(value, "shape")
-    }
-    learnt = estimator.learnt_parameters()
-    return {"name": type(estimator).__name__, **shown, **({"learnt": learnt} if learnt else {})}

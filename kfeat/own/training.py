@@ -6,12 +6,14 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import pandas as pd
+
 from kfeat.batches import ArrayBatches, MappedBatches, stored
-from kfeat.data import FileSource, PinnedSource, Source, load
+from kfeat.data import FileSource, load
 from kfeat.data.cache import cache_folder
+from kfeat.data.columns import listed
 from kfeat.data.protocol import All
 from kfeat.data.reading import Reading, format_of
-from kfeat.data.registry import entry
 from kfeat.errors import ConfigError, SolverError
 from kfeat.experiments.component import Component, each
 from kfeat.experiments.load import Experiment
@@ -20,8 +22,6 @@ from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.experiments.run import planned
 from kfeat.own.model import KernelModel
 from kfeat.own.predicting import scores_of
-
-SHOWN = 6  # values of one key in a message
 
 
 def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) -> Trial:
@@ -48,12 +48,12 @@ def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) ->
 
 def _choices(trials: Sequence[Trial]) -> list[str]:
     """Return the keys in which trials differ, each with its values."""
-    flats = [trial.describe() for trial in trials]
+    frame = pd.DataFrame([trial.describe() for trial in trials], dtype=object)
     found: dict[str, str] = {}
-    for key in dict.fromkeys(key for flat in flats for key in flat):
-        values = list(dict.fromkeys(str(flat[key]) for flat in flats if key in flat))
-        if len(values) > 1 and key.split(".")[0] not in found:  # else its components differ themselves
-            found[key] = f"{key}: {', '.join(values[:SHOWN])}{', ...' * (len(values) > SHOWN)}"
+    for key, values in frame.items():
+        kinds = list(dict.fromkeys(map(str, values.dropna())))
+        if len(kinds) > 1 and key.split(".")[0] not in found:  # else its components differ themselves
+            found[key] = f"{key}: {listed(kinds)}"
     return list(found.values())
 
 
@@ -85,10 +85,14 @@ def train(trial: Trial, *, all_rows: bool = False, **access: Any) -> KernelModel
     scores = None
     if held_out := not all_rows and protocol.split.kind != "all":  # whose test rows are the training rows
         scores = scores_of(data.task, model.predict_prepared(data.X_test), data.y_test)
+    reading = Reading()
+    if isinstance(trial.source, FileSource):  # later files are read likewise
+        named = {"format": format_of(Path(trial.source.path), trial.source.reading)}
+        reading = trial.source.reading.model_copy(update=named)
     model.about_ |= {
         "task": data.task,
         "config": as_config(trial, f"A model of {dataset_name(trial.source)}"),
-        "reading": _reading_of(trial.source).model_dump(exclude_none=True),
+        "reading": reading.model_dump(exclude_none=True),
         "trial": trial.id,
         "fingerprint": data.fingerprint,
         "verified": data.verified,
@@ -107,18 +111,6 @@ def _in_batches(feature_map: Any, X: Any, how: str) -> Any:
         return batches
     Z = stored(batches, cache_folder())
     return ArrayBatches(Z) if how == "passes" else Z
-
-
-def _reading_of(source: Source) -> Reading:
-    """Return how the files of a dataset are read, with the format named; without files, the defaults."""
-    if isinstance(source, FileSource):
-        reading, path = source.reading, source.path
-    else:
-        forms = entry(dataset_name(source)).forms if isinstance(source, str | PinnedSource) else ()
-        if not forms:  # bundled or generated data
-            return Reading()
-        reading, path = forms[0].reading, forms[0].files["train"].path
-    return reading.model_copy(update={"format": format_of(Path(path), reading)})
 
 
 def as_config(trial: Trial, title: str, repeats: int = 1) -> dict[str, Any]:

@@ -236,16 +236,19 @@ def test_new_leaves_out_what_counts_rows_is_constant_or_a_copy() -> None:
         ("t,t2,y", lambda i: (i, i, i % 2), [], ["t2"]),
         (",x,y", lambda i: (i, i, i % 2), [], ["Unnamed: 0"]),
         ("id,leak,b,y", lambda i: (i, i % 2, i % 5, i % 2), [], ["id", "leak"]),
+        ("0,no,b: c,d,y", lambda i: (7, 8, 9, i * i, i % 2), [], ["0", "no", "b: c"]),
+        ("gaps,name,b,y", lambda i: (2 * i, f"p{i}", i * i, i % 2), [], ["name"]),
     ],
 )
 def test_new_keeps_one_of_each_and_the_time_where_it_is_all_there_is(
-    header: str, line: Callable[[int], tuple[int, ...]], more: list[str], dropped: list[str]
+    header: str, line: Callable[[int], tuple[int | str, ...]], more: list[str], dropped: list[str]
 ) -> None:
     lines = [header, *(",".join(map(str, line(i))) for i in range(60))]
     Path("c.csv").write_text("\n".join(lines) + "\n")
     made = kfeat("new", "c.csv", "--target", "y", *more)
     assert made.exit_code == 0, made.output
     assert f"drop: {in_yaml(dropped)}" in Path("c.yaml").read_text()
+    assert kfeat("data", "info", "c.csv", "--target", "y", "--set", f"drop={in_yaml(dropped)}").exit_code == 0
 
 
 def test_new_takes_what_is_said_of_a_file_and_finds_blanks_and_lines_without_a_header() -> None:

@@ -12,7 +12,6 @@ from kfeat.cli import main
 from kfeat.data.inspection import inspect
 from kfeat.data.sources import FileSource
 from kfeat.errors import DataError
-from kfeat.experiments.yaml_file import parse
 from tests.data.files import write
 
 CSV = ",age,colour,when,y\r\n0,1,red,2020-01-01,yes\r\n1,,blue,2020-01-02,no\r\n2,3,red,2020-03-03,yes\r\n"
@@ -39,15 +38,6 @@ def test_columns_are_described_without_a_target(tmp_path: Path) -> None:
     assert columns["colour"]["values"] == "red (2), blue (1)"
     assert report["n_rows"] == {"train": 3}
     assert not {"problem", "task"} & set(report)
-    told = "\n".join(report["advice"])
-    for said in (
-        "name the target",
-        "colour, y: words",
-        "when: dates; each becomes year",
-        "age: missing",
-        "Unnamed: 0: no name, probably an index; set `drop: [",
-    ):
-        assert said in told
 
 
 def test_what_reading_makes_of_it(tmp_path: Path) -> None:
@@ -57,7 +47,6 @@ def test_what_reading_makes_of_it(tmp_path: Path) -> None:
     assert [column["becomes"] for column in report["columns"]] == becomes
     assert (report["task"], report["n_features"]) == ("classification", 4)
     assert report["classes"] == {"train": {"no": 1, "yes": 2}}
-    assert len(report["advice"]) == 1  # the column without a name
     assert json.loads(json.dumps(report)) == report
 
 
@@ -67,38 +56,6 @@ def test_why_it_cannot_be_read(tmp_path: Path) -> None:
     assert "classes" not in report
     with pytest.raises(DataError, match="no column 'z'"):
         look(tmp_path, target="z")
-
-
-def test_advice_on_names(tmp_path: Path) -> None:
-    people = "name,y\n" + "".join(f"p{i},{i % 2}\n" for i in range(50))
-    told = look(tmp_path, people)["advice"]
-    assert "name: a different word in almost every row; set `drop: [name]`" in told
-
-
-def test_columns_that_tell_nothing_or_are_copies_are_named(tmp_path: Path) -> None:
-    rows = [f"{i + 5},{i % 3},{i % 3},eu,{i % 2},{i % 2},{i * i}" for i in range(30)]
-    content = "\n".join(["id,a,b,region,leak,y,c", *rows]) + "\n"
-    assert look(tmp_path, content, target="y", categorical="one_hot")["advice"] == [
-        "id: numbers that count the rows; set `drop: [id]`",
-        "b: the same as a; set `drop: [b]`",
-        "region: one value in all rows; set `drop: [region]`",
-        "leak: the same as y; set `drop: [leak]`",
-    ]
-    drop = ["id", "region", "b", "leak"]
-    assert look(tmp_path, content, target="y", drop=drop)["advice"] == []
-    few = look(tmp_path, "id,a,y\n1,2,0\n2,7,1\n3,1,0\n", target="y")
-    assert few["advice"] == []  # three rows tell nothing of a column
-    shares = "\n".join(["a,y", "0,0", "100,1", *(f"{99 * i / 98 + 0.25},{i % 2}" for i in range(99))]) + "\n"
-    assert look(tmp_path, shares, target="y")["advice"] == []  # not whole, though 101 of them from 0 to 100
-
-
-def test_names_that_yaml_would_take_for_something_else_are_quoted(tmp_path: Path) -> None:
-    content = "y,0,no,b: c,d\n" + "".join(f"{i % 2},7,8,9,{i * i}\n" for i in range(30))
-    report = look(tmp_path, content, target="y")
-    names = ["0", "no", "b: c"]
-    drops = [line.rpartition("set `drop: ")[2].rstrip("`") for line in report["advice"]]
-    assert [parse(each, "x") for each in drops] == [[name] for name in names]
-    assert look(tmp_path, content, target="y", drop=names)["advice"] == []
 
 
 def test_infinite_numbers_and_empty_columns_are_shown(tmp_path: Path) -> None:
@@ -130,12 +87,13 @@ def test_the_command_shows_it(file: str) -> None:
     assert result.exit_code == 0
     assert "3 train rows, 5 columns" in result.stdout
     assert "1 to 3, mean 2" in result.stdout
+    assert "--target COLUMN" in result.stdout
     settings = ("--set", "categorical=one_hot", "--set", "missing=mean", "--set", "drop=[when, 0]")
     result = info(file, "--target", "y", *settings)
     assert result.exit_code == 0
     assert "2 classes (no: 1, yes: 2)" in result.stdout
     assert "one_hot" in result.stdout
-    assert "note" not in result.stdout
+    assert "--target" not in result.stdout
 
 
 def test_the_table_is_not_too_wide(file: str, tmp_path: Path) -> None:

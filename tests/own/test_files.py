@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import sklearn
 
 from kfeat.errors import DataError, ModelError
 from kfeat.kernels import Gaussian
@@ -226,17 +225,3 @@ def test_libsvm_never_sees_arrays_that_do_not_match(name: str, values: Any, tmp_
 
     with pytest.raises(ModelError, match="SupportVectors are damaged"):
         load_model(forge((tmp_path / "model").read_bytes(), change, tmp_path / "forged"))
-
-
-def test_a_model_of_another_scikit_learn_is_read_and_said_to_be(
-    whole: bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    def older(schema: Node, entries: dict[str, bytes]) -> None:
-        text = json.dumps(schema)
-        assert sklearn.__version__ in text
-        schema |= json.loads(text.replace(sklearn.__version__, "0.1"))
-
-    load_model(forge(whole, lambda schema, entries: None, tmp_path / "same"))
-    assert "another scikit-learn" not in caplog.text
-    load_model(forge(whole, older, tmp_path / "older"))
-    assert "written with another scikit-learn" in caplog.text
