@@ -60,7 +60,7 @@ def tune(
     assistant = Assistant(threads or physical_cores(), **setup.bench(seed, access))
     try:
         with Journal(folder, setup.identity) as journal:
-            search = Search(assistant, journal, budget, seed, _ignore if quiet else _say)
+            search = Search(assistant, journal, budget, seed, None if quiet else _say)
             found = search.run(setup.kernels, setup.maps)
     finally:
         assistant.end()
@@ -77,10 +77,6 @@ def tune(
     if found.n_kept and not quiet:
         click.echo(f"{found.n_kept} rows of earlier calls were used.")
     click.echo(plain(f"{place}: the best config; table and figure: {folder}/"))
-
-
-def _ignore(one: "Scored", best: "Scored") -> None:
-    """Say nothing."""
 
 
 def _say(one: "Scored", best: "Scored") -> None:

@@ -18,7 +18,6 @@ from kfeat.cholesky import cholesky
 from kfeat.data import load
 from kfeat.data.dataset import Dataset, Indices, Matrix
 from kfeat.data.protocol import Protocol
-from kfeat.data.sources import validated
 from kfeat.errors import DataError
 from kfeat.experiments.component import read_component
 from kfeat.kernels.base import squared_norms
@@ -56,8 +55,8 @@ class Bench:
     """
 
     def __init__(
-        self, data: Callable[[str], Dataset], seed: int, threads: int, options: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+        self, data: Callable[[str], Dataset], seed: int, threads: int, options: dict[str, Any] | None = None
+    ) -> None:
         self._under = cache(data)
         own = data("own")
         self._seed, self._threads = seed, threads
@@ -153,17 +152,10 @@ class Bench:
         return np.array([found[f"split{fold}_test_score"] for fold in range(len(splits))])
 
 
-def under(
-    source: Any, protocol: Protocol, random_state: int, access: dict[str, Any]
-) -> Callable[[str], Dataset]:
-    """Return a function that loads a dataset under a protocol with a given scaling; "own": the protocol's."""
-
-    def data(scale: str) -> Dataset:
-        other = {} if scale == "own" else {"scale": scale}
-        changed = validated(Protocol, {**protocol.given(), **other}, "protocol")
-        return load(source, changed, random_state=random_state, **access)
-
-    return data
+def data_under(scale: str, source: Any, protocol: Protocol, **access: Any) -> Dataset:
+    """Return a dataset under a protocol with another scaling; "own": the protocol's."""
+    given = protocol.given() | ({} if scale == "own" else {"scale": scale})
+    return load(source, Protocol.model_validate(given), **access)
 
 
 def enough_rows(y: NDArray[Any], classes: bool) -> bool:

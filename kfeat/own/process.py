@@ -88,14 +88,14 @@ class Assistant(InProcess):
 
 
 def _serve(connection: Connection, bench: dict[str, Any]) -> None:
-    from kfeat.own.bench import Bench, under
+    from kfeat.own.bench import Bench
 
     end_with_parent()
     logging.basicConfig(level=logging.ERROR)
     warnings.simplefilter("ignore")
     with threadpool_limits(bench["threads"]), suppress(EOFError):
         try:
-            at = Bench(under(**bench["data"]), bench["seed"], bench["threads"], bench["options"])
+            at = Bench(**bench)
         except KfeatError as error:  # of data that cannot be loaded
             connection.send({"failed": str(error)})
             return

@@ -103,7 +103,7 @@ class Search:
 
     def __init__(
         self, asked: InProcess, journal: Journal, budget: float, seed: int,
-        say: Callable[[Scored, Scored], None] = lambda one, best: None,
+        say: Callable[[Scored, Scored], None] | None = None,
     ) -> None:  # fmt: skip
         self._asked, self._journal, self._seed, self._say = asked, journal, seed, say
         self._longest = ONE_CANDIDATE * budget
@@ -133,9 +133,13 @@ class Search:
         self._asked.ask("ready", ended + PATIENCE)
         self._end += monotonic() - ended
         chosen = [one for one in dict.fromkeys((best, found.quick, found.exact)) if one]
-        answers = [self._test(one, facts.n_train) for one in chosen]
-        tests = [one for one in answers if isinstance(one, Tested)]
-        return replace(found, tests=tests, failed=answers[0] if isinstance(answers[0], str) else None)
+        rows = [self._test(one, facts.n_train) for one in chosen]
+        tests = [
+            Tested(one, row["score"], row["train"], row["predict"])
+            for one, row in zip(chosen, rows, strict=True)
+            if "score" in row
+        ]
+        return replace(found, tests=tests, failed=rows[0].get("failed"))
 
     def _winner(self, facts: Facts) -> Scored:
         """Return the best, or one that can most likely be trained on all rows in the budget left.
@@ -233,7 +237,7 @@ class Search:
             answer = {"failed": f"{TOO_LONG} {self._longest:.3g} s", "limit": self._longest}
         about = {"candidate": asdict(candidate), "n": n, "values": len(values)}
         row = self._journal.append(_key(candidate, n), about | {"seconds": monotonic() - began} | answer)
-        if best := winner(self._scored()):
+        if self._say and (best := winner(self._scored())):
             self._say(_of_row(row), best)
         return row
 
@@ -242,20 +246,16 @@ class Search:
         rows = [row for row in self._journal.rows.values() if "candidate" in row]
         return [_of_row(row) for row in rows if row.get("limit", inf) >= self._longest]
 
-    def _test(self, one: Scored, n_train: int) -> Tested | str | None:
-        """Return a candidate's result on the test rows, perhaps of an earlier call, or why there is none."""
+    def _test(self, one: Scored, n_train: int) -> Row:
+        """Return a candidate's result on the test rows, perhaps of an earlier call; nothing without time."""
         key = digest(["test", one.candidate.key, one.value])[:16]
         row = self._journal.rows.get(key)
-        if row is None or "failed" in row:
-            if one.seconds * grown(one, n_train) > 2 * self._budget:
-                return None
-            answer = self._asked.ask("test", self._end, candidate=one.candidate, value=one.value)
-            if answer is None:
-                return None
-            row = self._journal.append(key, {"test": True, **answer})
-        if "failed" in row:
-            return str(row["failed"])
-        return Tested(one, row["score"], row["train"], row["predict"])
+        if row is not None and "failed" not in row:
+            return row
+        if one.seconds * grown(one, n_train) > 2 * self._budget:
+            return {}
+        answer = self._asked.ask("test", self._end, candidate=one.candidate, value=one.value)
+        return {} if answer is None else self._journal.append(key, {"test": True, **answer})
 
 
 def _of_row(row: Row) -> Scored:

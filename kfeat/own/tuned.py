@@ -1,17 +1,18 @@
 """The setup of a search from a config, and a config from the result of the search."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kfeat.data import Protocol, load_raw
 from kfeat.data.protocol import Validation, drawn
 from kfeat.errors import ConfigError
-from kfeat.experiments.component import Component, read_component
+from kfeat.experiments.component import read_component
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.plan import Trial, digest
+from kfeat.own.bench import data_under
 from kfeat.own.candidates import Entry, solver_of
 from kfeat.own.halving import Scored
 from kfeat.own.training import as_config
@@ -38,9 +39,9 @@ class Setup:
 
     def bench(self, seed: int, access: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of a `Bench`."""
-        source, protocol = self.trial.source, self.trial.protocol
-        data = {"source": source, "protocol": protocol, "random_state": self.trial.seeds["data"]}
-        return {"data": {**data, "access": access}, "seed": seed, "options": self.options}
+        given = {"source": self.trial.source, "protocol": self.trial.protocol, **access}
+        data = partial(data_under, random_state=self.trial.seeds["data"], **given)
+        return {"data": data, "seed": seed, "options": self.options}
 
 
 def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
@@ -54,7 +55,7 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
         if len(found) != 1:
             raise ConfigError(
                 f"{experiment.path}: expected one {kind} to tune for, got {len(found)}; choose one, as in "
-                f"--set {kind}=..., or write a config with one"
+                f"--set {kind}=..."
             )
     source, protocol = experiment.datasets[0], protocols[0]
     if protocol.split.kind == "all":
@@ -65,29 +66,12 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
     here = experiment.settings[0]
     raw = load_raw(source, **access)
     trial = Trial(source, raw.fingerprint, protocol, here.kernels[0], None, None, 0, experiment.seed)
-    options = _options(here.mapped_solvers, raw.task)
-    identity = [
-        raw.fingerprint,
-        raw.task,
-        protocol.model_dump_json(),
-        trial.seeds["data"],
-        seed,
-        str(options),
-    ]
-    return Setup(
-        experiment, trial,
-        kernels=[one.draws() for one in here.kernels],
-        maps=[one.draws() for one in here.maps],
-        options=options,
-        identity=digest([VERSION, *identity])[:16],
-    )  # fmt: skip
-
-
-def _options(solvers: Sequence[Component], task: str) -> dict[str, Any]:
-    """Return what a search keeps of a classifier's parameters: the weights of classes and the bias."""
-    if task == "regression" or not solvers:
-        return {}
-    return {key: solvers[0].given[key] for key in KEPT if key in solvers[0].given}
+    given = here.mapped_solvers[0].given if here.mapped_solvers and raw.task == "classification" else {}
+    options = {key: given[key] for key in KEPT if key in given}
+    data = [raw.fingerprint, raw.task, protocol.model_dump_json(), trial.seeds["data"]]
+    kernels, maps = ([one.draws() for one in entries] for entries in (here.kernels, here.maps))
+    identity = digest([VERSION, *data, seed, str(options)])[:16]
+    return Setup(experiment, trial, kernels, maps, options, identity)
 
 
 def check_place(path: Path) -> None:
