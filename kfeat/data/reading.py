@@ -1,7 +1,7 @@
 """How a file is read: its format and the options of that format, for registered and for user files."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from annotated_types import Ge, Le, MinLen
 from pydantic import AfterValidator, model_validator
@@ -11,20 +11,8 @@ from kfeat.data.models import MOST_SIDE, Model
 from kfeat.errors import DataError
 
 Format = Literal["svmlight", "idx", "csv", "tsv", "arff", "parquet", "mat", "npz"]
-ENDINGS = {
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".arff": "arff",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".mat": "mat",
-    ".npz": "npz",
-    ".idx": "idx",
-}
-LATER = frozenset({"drop", "missing"})  # options that came after the first arrays were kept
+ENDINGS = {f".{name}": name for name in get_args(Format)}
+ENDINGS |= {".svm": "svmlight", ".libsvm": "svmlight", ".pq": "parquet"}
 SHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 COLUMN_OPTIONS = frozenset({"target", "drop", "categorical", "levels", "missing"})
 TEXT_OPTIONS = COLUMN_OPTIONS | {"header", "delimiter", "columns"}
@@ -92,17 +80,6 @@ class Reading(Model):
     samples_in_columns: bool | None = None
     n_train: Annotated[int, Ge(1), Le(MOST_SIDE)] | None = None
 
-    @property
-    def as_set(self) -> dict[str, Any]:
-        """The options, without those of LATER that are not set: the key of arrays that were kept before."""
-        options = self.model_dump(mode="json")
-        return {name: value for name, value in options.items() if value is not None or name not in LATER}
-
-    @property
-    def table(self) -> bool:
-        """Whether the format given has named columns."""
-        return self.format is not None and OPTIONS[self.format] >= COLUMN_OPTIONS
-
     @model_validator(mode="after")
     def only_options_of_the_format(self) -> "Reading":
         """Refuse an option that the format does not have, where the format is given."""
@@ -123,13 +100,13 @@ def format_of(path: Path, reading: Reading) -> str:
     """Return the format given, or that of the file's ending; raises DataError when neither is known."""
     if reading.format is not None:
         return reading.format
-    endings = [ending for ending in path.suffixes if ending not in (".gz", ".bz2", ".xz")]
-    if not endings or endings[-1].lower() not in ENDINGS:
-        if endings and endings[-1].lower() in SHEETS:
-            raise DataError(f"{path}: spreadsheets cannot be read; save the sheet as `CSV UTF-8`")
+    endings = [one.lower() for one in path.suffixes if one not in (".gz", ".bz2", ".xz")]
+    name = ENDINGS.get(endings[-1]) if endings else None
+    if endings and endings[-1] in SHEETS:
+        raise DataError(f"{path}: spreadsheets cannot be read; save the sheet as `CSV UTF-8`")
+    if name is None:
         formats = ", ".join(get_args(Format))
         raise DataError(f"{path}: its ending does not tell the format; give `format`: {formats}")
-    name = ENDINGS[endings[-1].lower()]
     try:
         reading.check_options(name)
     except ValueError as error:

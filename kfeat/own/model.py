@@ -58,7 +58,7 @@ class KernelModel(BaseEstimator):
     ----------
     classes_ : ndarray
         The labels, for classifiers.
-    preparation_, map_, solver_ : Preparation, FeatureMap or None, Solver
+    coding_, preparation_, map_, solver_ : Coding, Preparation, FeatureMap or None, Solver
         The fitted parts.
     about_ : dict
         Facts about the training; `kfeat fit` adds the config, the data's fingerprint, scores and versions.
@@ -117,9 +117,15 @@ class KernelModel(BaseEstimator):
         if classifies(solver):
             codes = solver.classes_
             self.classes_ = np.array([label_names[int(code)] for code in codes]) if label_names else codes
-        self.n_features_in_ = preparation.n_features if self.coding is None else self.coding.width
-        if self.coding is not None and self.coding.names:
-            self.feature_names_in_ = np.array(self.coding.names, dtype=object)
+        if self.coding is None:  # the columns are numbers, perhaps with names
+            names = [*map(str, getattr(self, "feature_names_in_", ()))]
+            kinds = dict.fromkeys(names, "number")
+            self.coding_ = Coding(solver.task, preparation.n_features, names, kinds)
+        else:
+            self.coding_ = self.coding
+            if self.coding.names:
+                self.feature_names_in_ = np.array(self.coding.names, dtype=object)
+        self.n_features_in_ = self.coding_.width
         self.about_: dict[str, Any] = {"n_train": len(y)}
         return self
 
@@ -168,8 +174,7 @@ class KernelModel(BaseEstimator):
         """
         if self.preparation_.positive is None:
             return np.asarray(y)
-        names = self.coding.label_names if self.coding else ()
-        codes = {name: code for code, name in enumerate(names)}
+        codes = {name: code for code, name in enumerate(self.coding_.label_names)}
         return self.preparation_.labels(np.array([codes.get(one, one) for one in np.asarray(y)]), start)
 
     def transform(self, X: Any) -> NDArray[Any]:

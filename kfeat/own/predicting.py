@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kfeat.data.coding import Coding
 from kfeat.data.files import naming
 from kfeat.data.formats import Rows, read_rows
-from kfeat.data.reading import COLUMN_OPTIONS, OPTIONS, Reading, format_of
+from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError, ModelError
 from kfeat.own.model import KernelModel
 from kfeat.parameters import plain
@@ -30,13 +29,7 @@ def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
     reading = Reading.model_validate(model.about_.get("reading", {}))
     with suppress(DataError):  # of an ending that tells no format: the file is read as the training file was
         reading = reading if reading.format == format_of(path, Reading()) else Reading()
-    coding = model.coding
-    if coding is None:  # trained in Python: columns are matched by name where both have names
-        named = OPTIONS[format_of(path, reading)] >= COLUMN_OPTIONS
-        names = [*map(str, getattr(model, "feature_names_in_", ()))] if named else []
-        kinds = dict.fromkeys(names, "number")
-        coding = Coding(model.solver_.task, int(model.n_features_in_), names, kinds)
-    return read_rows(path, reading, coding, labels=labels)
+    return read_rows(path, reading, model.coding_, labels=labels)
 
 
 def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], out: IO[str]) -> int:
@@ -78,7 +71,7 @@ def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
     found, y = [], []
     for rows in _rows_of(model, path, labels=True):
         if rows.y is None:
-            target = model.coding.target if model.coding else None
+            target = model.coding_.target
             what = "labels" if target is None else f"the column {target}"
             raise DataError(
                 f"{path}: expected {what} to compare predictions with, got none; `kfeat predict` needs none"
@@ -93,8 +86,8 @@ def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
     """Return a file's labels as the model predicts them; raises DataError for one that it does not know."""
     if not classifies(model.solver_):
         return y
-    if model.coding is not None and model.coding.label_names:
-        y = np.array(model.coding.label_names)[y]
+    if model.coding_.label_names:
+        y = np.array(model.coding_.label_names)[y]
     y = model.labels(y, start)
     if model.classes_.dtype.kind in "UO":
         y = y.astype(str)
@@ -109,7 +102,7 @@ def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
 
 def describe(model: KernelModel, path: Path) -> dict[str, Any]:
     """Return everything about a model as plain JSON: its training, data, labels, parts and sizes."""
-    coding, solver, about = model.coding, model.solver_, model.about_
+    coding, solver, about = model.coding_, model.solver_, model.about_
     kernel = getattr(model.map_ or solver, "kernel_", None)
     return {
         "file": path.name,
@@ -118,9 +111,9 @@ def describe(model: KernelModel, path: Path) -> dict[str, Any]:
         "data": {
             "fingerprint": about.get("fingerprint"),
             "rows": about["n_train"],
-            "columns": (coding.names if coding else None) or int(model.n_features_in_),
+            "columns": coding.names or coding.width,
             "features": model.preparation_.n_features,
-            "target": coding.target if coding else None,
+            "target": coding.target,
         },
         "labels": plain(model.classes_.tolist()) if classifies(solver) else None,
         "scale": model.scale,
