@@ -12,7 +12,6 @@ from kfeat.data.columns import (
     as_dates,
     as_words,
     check_columns,
-    drop,
     finite_numbers,
     kind_of,
     listed,
@@ -69,42 +68,27 @@ class Coding:
         missing or unknown columns, and rows and columns of cells that cannot be coded.
         """
         import pandas as pd
+        from scipy.sparse import csr_array, issparse
 
+        if not isinstance(X, pd.DataFrame) or not self.names:
+            X = array_of(X, self.width)
         if not self.names:
-            X = array_of(X.to_numpy() if isinstance(X, pd.DataFrame) else X, self.width)
             if X.dtype.kind not in "biuf":
                 raise DataError(f"columns: expected real numbers, got {X.dtype}")
             check_finite_matrix(X, "", start)
-            return self._in_form(X)
-        cells = self.cells(self.frame(X), start)
-        return self._in_form(cells if self.coder is None else self.coder.transform(cells))
-
-    @property
-    def numbers(self) -> list[str]:
-        """The columns that are numbers."""
-        return [name for name, kind in self.kinds.items() if kind == "number"]
-
-    def _in_form(self, X: Any) -> Matrix:
-        from scipy.sparse import csr_array, issparse
-
+        else:
+            if not isinstance(X, pd.DataFrame):
+                X = pd.DataFrame(X.toarray() if issparse(X) else X, columns=self.names)
+            found = [str(name) for name in X.columns]
+            check_columns(found, self.names, beside={self.target, *self.dropped})
+            X = self.cells(X.set_axis(found, axis="columns"), start)
+            X = X if self.coder is None else self.coder.transform(X)
         if self.sparse:
             return csr_array(X, dtype=np.float64)
         return np.asarray(X.toarray() if issparse(X) else X, np.float64)
 
-    def frame(self, X: Any) -> Any:
-        """Return the columns that become features, in order, as a frame; raises DataError for wrong ones."""
-        import pandas as pd
-        from scipy.sparse import issparse
-
-        if not isinstance(X, pd.DataFrame):
-            X = array_of(X, self.width)
-            return pd.DataFrame(X.toarray() if issparse(X) else X, columns=self.names)
-        found = [str(name) for name in X.columns]
-        check_columns(found, self.names, beside={self.target, *self.dropped})
-        return X.set_axis(found, axis="columns")[self.names]
-
     def cells(self, frame: Any, start: int = 0) -> Any:
-        """Return a frame's cells as numbers, words and dates; missing cells stay missing, bad ones raise."""
+        """Return the cells of the coding's columns as numbers, words and dates; bad cells raise."""
         import pandas as pd
 
         return pd.DataFrame({name: self._cells_of(frame[name], start) for name in self.names})
@@ -154,26 +138,21 @@ class Coding:
 
 def learn_coding(
     frame: Any, reading: Reading, *, task: Task = "classification", target: str | None = None,
-    label_names: tuple[str, ...] = (), dropped: tuple[str, ...] = (), strict: bool = False,
+    label_names: tuple[str, ...] = (), dropped: tuple[str, ...] = (),
 ) -> Coding:  # fmt: skip
     """Return how the columns of a pandas frame of training rows become features.
 
     Numbers stay as they are; missing ones become what `reading.missing` says. Words become features of 0 and
     1 (`one_hot`; words of fewer than 10 rows, or than a hundredth of all rows if that is less, share one
     feature with unknown words), or their positions (`ordinal`), among the declared `levels` of a column if
-    there are any. A date becomes year, month, weekday and the days since 1970-01-01. Raises
-    DataError for columns that cannot be coded, and where `strict`, for one without any value.
+    there are any. A date becomes year, month, weekday and the days since 1970-01-01. A column without any
+    value becomes 0. Raises DataError for columns that cannot be coded.
     """
     names, levels = [str(name) for name in frame.columns], reading.levels or {}
     check_columns(names, names, set())
     if not names:
         raise DataError("columns: expected some beside the labels, got 0 columns")
     frame = frame.set_axis(names, axis="columns")
-    if strict and (empty := [name for name in names if frame[name].isna().all()]):
-        raise DataError(
-            f"column {empty[0]}: expected a value in some training row, got missing cells only; leave the "
-            f"column out with {drop(empty[:1])}"
-        )
     kinds = {name: kind_of(frame[name], reading) for name in names}
     words = {
         name: levels[name] if name in levels else words_in(frame[name])
@@ -185,7 +164,7 @@ def learn_coding(
         task, len(names), names, kinds, words,
         missing=missing, target=target, label_names=label_names, dropped=dropped,
     )  # fmt: skip
-    if missing is not None or coding.numbers != names:
+    if missing is not None or set(kinds.values()) != {"number"}:
         coding.coder = column_transformer(coding, len(frame)).fit(coding.cells(frame))
         coding.sparse = coding.coder.sparse_output_
     return coding
@@ -198,8 +177,8 @@ def column_transformer(coding: Coding, n_rows: int) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
 
-    numbers, coders = set(coding.numbers), list[Any]()
-    for _, group in groupby(coding.names, lambda name: name not in numbers and name):
+    coders = list[Any]()
+    for _, group in groupby(coding.names, lambda name: coding.kinds[name] != "number" and name):
         run = list(group)
         kind, words = coding.kinds[run[0]], [np.array(coding.words.get(run[0], []), dtype=object)]
         strategy = coding.missing if kind in ("number", "date") else "most_frequent"
