@@ -17,7 +17,7 @@ from kfeat.own.halving import Scored, grown, next_up, rungs, winner
 from kfeat.own.journal import FILE, Journal
 from kfeat.own.process import Assistant
 from kfeat.own.search import Found, Search
-from kfeat.own.tuned import setup_of
+from kfeat.own.tuned import Setup, setup_of
 from kfeat.render.tuning import ended, sentences
 from tests.own.asking import Direct, config
 
@@ -34,13 +34,20 @@ def product(n: int = 300) -> tuple[Any, Any]:
     return X, (X[:, 0] * X[:, 1] > 0).astype(int)
 
 
+def small(folder: Path) -> Setup:
+    return setup_of(load_experiment(config(folder, "{name: linear}", *product(120))), 0)
+
+
+def searched(setup: Setup, asked: Direct, folder: Path, budget: float = 1000.0) -> Found:
+    with Journal(folder, setup.identity) as journal:
+        return Search(asked, journal, budget, 0).run(setup.kernels, setup.maps)
+
+
 def found(path: Path, folder: Path, most: int, patch: pytest.MonkeyPatch) -> tuple[Found, Direct]:
     patch.setattr(module, "MOST", most)
     setup = setup_of(load_experiment(path), 0)
     asked = Direct(**setup.bench(0, {}))
-    with Journal(folder, setup.identity) as journal:
-        search = Search(asked, journal, 1000.0, 0)
-        return search.run(setup.kernels, setup.maps), asked
+    return searched(setup, asked, folder), asked
 
 
 def test_a_much_smaller_bandwidth_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,13 +113,17 @@ def test_rows_of_other_data_do_not_count(tmp_path: Path) -> None:
         assert journal.rows["facts"]["n"] == 120
 
 
-class TooSlow(Direct):
-    """Has no answer in time to the first candidate."""
+class Answering(Direct):
+    """Has another answer than the bench to the first questions of a kind."""
+
+    def __init__(self, kind: str, answer: Any, times: int = 1, **bench: Any) -> None:
+        super().__init__(**bench)
+        self.kind, self.answer, self.times = kind, answer, times
 
     def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Any:
-        if method == "score" and "score" not in self.questions:
+        if method == self.kind and self.questions.count(method) < self.times:
             self.questions.append(method)
-            return None
+            return self.answer
         return super().ask(method, deadline, limit, **question)
 
 
@@ -120,13 +131,12 @@ def test_who_took_too_long_is_tried_again_with_a_longer_budget(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST", 1)
-    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
-    failed, first = [], ""
-    for asked, budget in ((TooSlow, 1000.0), (Direct, 500.0), (Direct, 2000.0)):
-        with Journal(tmp_path / "tune", setup.identity) as journal:
-            search = Search(asked(**setup.bench(0, {})), journal, budget, 0)
-            scored = search.run(setup.kernels, setup.maps).scored
-            first = first or next(one.candidate.key for one in scored if one.reason)
+    setup = small(tmp_path)
+    bench, failed, first = setup.bench(0, {}), [], ""
+    slow = Answering("score", None, **bench)
+    for asked, budget in ((slow, 1000.0), (Direct(**bench), 500.0), (Direct(**bench), 2000.0)):
+        scored = searched(setup, asked, tmp_path / "tune", budget).scored
+        first = first or next(one.candidate.key for one in scored if one.reason)
         own = [one for one in scored if one.candidate.key == first]
         failed.append([one.reason for one in own])
         assert {ended(one) for one in own if one.reason} <= {"too long"}
@@ -134,25 +144,14 @@ def test_who_took_too_long_is_tried_again_with_a_longer_budget(
     assert ended(replace(own[0], reason="ValueError: no")) == "failed"
 
 
-class NoMemory(Direct):
-    """Fails at what comes after the candidates."""
-
-    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Any:
-        if method == "test":
-            return {"failed": "no memory"}
-        return super().ask(method, deadline, limit, **question)
-
-
 def test_why_there_is_no_score_is_told_and_the_next_call_tries_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST", 1)
-    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
-    said = []
-    for asked in (NoMemory, Direct):
-        with Journal(tmp_path / "tune", setup.identity) as journal:
-            search = Search(asked(**setup.bench(0, {})), journal, 1000.0, 0)
-            said.append(" ".join(sentences(search.run(setup.kernels, setup.maps))))
+    setup = small(tmp_path)
+    bench = setup.bench(0, {})
+    asked = (Answering("test", {"failed": "no memory"}, **bench), Direct(**bench))
+    said = [" ".join(sentences(searched(setup, one, tmp_path / "tune"))) for one in asked]
     assert "the best has no score yet: no memory." in said[0]
     assert "no memory" not in said[1]
     assert "the best scores" in said[1]
@@ -182,30 +181,21 @@ def test_a_search_keeps_the_weights_of_classes_and_knows_the_task(tmp_path: Path
 
 
 def test_a_budget_without_a_candidate_is_a_sentence(tmp_path: Path) -> None:
-    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
+    setup = small(tmp_path)
     asked = Direct(**setup.bench(0, {}))
-    with Journal(tmp_path / "tune", setup.identity) as journal, pytest.raises(ConfigError, match="--budget"):
-        Search(asked, journal, 1e-6, 0).run(setup.kernels, setup.maps)
+    with pytest.raises(ConfigError, match="--budget"):
+        searched(setup, asked, tmp_path / "tune", 1e-6)
     assert "score" not in asked.questions
-
-
-class Failing(Direct):
-    """Scores nothing."""
-
-    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Any:
-        if method == "score":
-            return {"failed": "one class only"}
-        return super().ask(method, deadline, limit, **question)
 
 
 def test_candidates_that_all_fail_are_told_for_their_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "MOST", 1)
-    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
-    asked = Failing(**setup.bench(0, {}))
-    with Journal(tmp_path / "tune", setup.identity) as journal, pytest.raises(ConfigError) as refused:
-        Search(asked, journal, 1000.0, 0).run(setup.kernels, setup.maps)
+    setup = small(tmp_path)
+    failing = Answering("score", {"failed": "one class only"}, 99, **setup.bench(0, {}))
+    with pytest.raises(ConfigError) as refused:
+        searched(setup, failing, tmp_path / "tune")
     assert str(refused.value) == "no candidate could be scored: one class only"
 
 
@@ -224,7 +214,7 @@ def test_several_datasets_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path: Path) -> None:
-    setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(120))), 0)
+    setup = small(tmp_path)
     assistant = Assistant(1, **setup.bench(0, {}))
     try:
         facts = assistant.ask("facts", monotonic() + 100)
@@ -234,6 +224,9 @@ def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path: Path) -> N
         answer = assistant.ask("score", monotonic() + 100, candidate=wrong, n=90, values=[1.0])
         assert answer is not None
         assert "orf" in answer["failed"].lower()
+        assistant._process.kill()  # as the system does where memory runs out
+        assert "died" in assistant.ask("facts", monotonic() + 100)["failed"]  # type: ignore[index]
+        assert assistant.ask("facts", monotonic() + 100) == facts
         slow = Candidate("own", {"name": "linear"}, {"name": "nystrom", "n_components": 90}, "logistic")
         began = monotonic()
         values = [2.0**k for k in range(1000)]
