@@ -62,19 +62,13 @@ def kind_of(cells: Any, reading: "Reading") -> str:
 
 
 def label_words(cells: Any, reading: "Reading") -> tuple[str, ...]:
-    """Return the words behind the labels 0, 1, ..., declared or sorted; none where labels are numbers.
+    """Return the words behind the labels 0, 1, ..., declared or sorted; none where labels are no words.
 
-    Raises DataError for dates, and for a few words among numbers.
+    Raises DataError for a few words among numbers.
     """
     if levels := (reading.levels or {}).get(str(cells.name)):
         return tuple(levels)
-    found = holds(cells)
-    if found == "dates":
-        raise DataError(
-            f"column {cells.name}: expected numbers or words as labels, got dates such as "
-            f"'{cells.dropna().iloc[0]}'; replace the dates by numbers"
-        )
-    if found != "words":
+    if holds(cells) != "words":
         return ()
     refuse_mistakes(cells)
     return tuple(words_in(cells))

@@ -53,12 +53,12 @@ def inspect(source: FileSource, cache: Folder = None) -> dict[str, Any]:
         if frame is None:
             raise
         return {**known, "problem": printable(error)}
-    X = raw.parts["train"].X
+    X, classes = raw.parts["train"].X, raw.parts if raw.task == "classification" else {}
     return known | {
         "n_rows": {part: len(each.y) for part, each in raw.parts.items()},
         "task": raw.task,
         "n_features": raw.n_features,
-        "classes": {part: class_counts(raw, part) for part in raw.parts if raw.task == "classification"},
+        "classes": {part: class_counts(raw, each.y) for part, each in classes.items()},
         "stored": None if isinstance(X, np.ndarray) else X.nnz / (X.shape[0] * X.shape[1]),
         "fingerprint": raw.fingerprint,
         "n_dropped": raw.n_dropped,
@@ -85,9 +85,9 @@ def table_in(path: Path, reading: Reading) -> Any:
         raise DataError(f"{path}: cannot be read as {name} ({printable(error)})") from None
 
 
-def class_counts(raw: Raw, part: str) -> dict[str, int]:
-    """Return the number of rows of each class in a part, by its label."""
-    labels, counts = np.unique(raw.parts[part].y, return_counts=True)
+def class_counts(raw: Raw, y: Any) -> dict[str, int]:
+    """Return the number of rows of each class among the labels y (n,) of a dataset, by its label."""
+    labels, counts = np.unique(y, return_counts=True)
     named = [raw.label_names[int(one)] if raw.label_names else f"{one:.16g}" for one in labels]
     return dict(zip(named, counts.tolist(), strict=True))
 

@@ -1,7 +1,6 @@
 """A first config for your own data: how to read the file, which columns to leave out, and what to run."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -184,7 +183,7 @@ def _solvers(raw: Raw, n_train: int) -> tuple[str, str, str]:
         folds, parameter = n_train >= FOLDS, "alpha"
         mapped, exact = "ridge_cv" if folds else "ridge", "kernel_ridge, alpha: 1"
     else:
-        rarest, parameter = min(class_counts(raw, "train").values()), "C"
+        rarest, parameter = min(class_counts(raw, raw.parts["train"].y).values()), "C"
         # Each fold of the training rows most likely has two rows of every class.
         folds = (rarest if "test" in raw.parts else rarest * TRAIN) >= 2 * FOLDS
         mapped = "newton_cv" if folds else "newton, C: 1"
@@ -196,9 +195,7 @@ def _task(raw: Raw) -> str:
     """Return the task in words; the classes with their rows, of all parts."""
     if raw.task == "regression":
         return f"a regression of numbers from {raw.y.min():g} to {raw.y.max():g}"
-    counts = Counter[str]()
-    for part in raw.parts:
-        counts.update(class_counts(raw, part))
+    counts = class_counts(raw, raw.y)
     return f"{len(counts)} classes: {_counted(counts)}"
 
 

@@ -50,8 +50,8 @@ def _choices(trials: Sequence[Trial]) -> list[str]:
     """Return the keys in which trials differ, each with its values."""
     frame = pd.DataFrame([trial.describe() for trial in trials], dtype=object)
     found: dict[str, str] = {}
-    for key, values in frame.items():
-        kinds = list(dict.fromkeys(map(str, values.dropna())))
+    for key in map(str, frame):
+        kinds = list(dict.fromkeys(map(str, frame[key].dropna())))
         if len(kinds) > 1 and key.split(".")[0] not in found:  # else its components differ themselves
             found[key] = f"{key}: {listed(kinds)}"
     return list(found.values())

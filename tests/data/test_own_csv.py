@@ -49,7 +49,7 @@ def test_a_spreadsheet_of_windows(tmp_path: Path) -> None:
             "row 1, column a: .* got '1,5'; write a decimal point, not",
         ),
         ('a,y\n2,z\n"3,25",x\n', {"categorical": "one_hot"}, r"column a: .* got '3,25' \(1 of 2 rows are"),
-        ("a,y\n1,2020-01-31\n2,2020-02-01\n", {}, "column y: expected numbers or words as labels, got dates"),
+        ("a,y\n1,2020-01-31\n2,2020-02-01\n", {}, "column y: expected a number, got '2020-01-31'"),
         ("5.1,3.5,setosa\n4.9,3.0,setosa\n", {"target": -1}, "first line looks like data.* set `header`"),
         ("0.0,0.0,0.0,1.5,a\n0.0,0.0,1.0,2.5,b\n", {"target": -1}, "looks like data"),
         ("39,13,a,b,c,d,y\n50,13,b,c,b,e,n\n", {"target": -1, "categorical": "one_hot"}, "looks like data"),
