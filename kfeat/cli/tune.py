@@ -66,11 +66,11 @@ def tune(
         assistant.end()
     summary = sentences(found)
     click.echo(terminal(found, terminal_width()))
-    if found.tests:
-        click.echo("\n" + tests(found, terminal_width()))
+    if tested := tests(found, terminal_width()):
+        click.echo(f"\n{tested}")
     click.echo("\n" + plain(" ".join(summary)))
     quickest = found.quickest if prefer == "speed" else None
-    text = tuned_config(setup, quickest.scored if quickest else found.best, summary)
+    text = tuned_config(setup, quickest or found.best, summary)
     with new_file(place, "the tuned config") as file:
         file.write(text.encode())
     write_report(found, f"{setup.experiment.title}: what was tried", folder)

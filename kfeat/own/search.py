@@ -4,8 +4,8 @@ Optuna's TPE draws exact methods for the first rung. Maps that approximate the b
 rungs above, and finally steps around the best candidate. `kfeat.own.halving` says which one goes up a rung.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from math import inf
 from time import monotonic
 from typing import Any
@@ -47,32 +47,19 @@ PATIENCE = 86400.0  # seconds for reading the data
 
 
 @dataclass(frozen=True)
-class Tested:
-    """A candidate trained on all training rows: its score on the test rows, and seconds.
-
-    `train` is the time of training, `predict` that of predicting 1,000 rows.
-    """
-
-    scored: Scored
-    score: float
-    train: float
-    predict: float
-
-
-@dataclass(frozen=True)
 class Found:
     """The result of a search: its candidates, the winner, and what was trained on all training rows.
 
-    `tests` has the winner first. `own` are the config's own candidates.
+    `own` are the config's own candidates. `tests` has for each candidate that was trained on all training
+    rows the `score` on the test rows, the seconds to `train` and to `predict` 1,000 rows, or why it `failed`.
     """
 
     facts: Facts
     scored: Sequence[Scored]
     best: Scored
     own: Sequence[Candidate] = ()
-    tests: Sequence[Tested] = ()
+    tests: Mapping[Scored, Row] = field(default_factory=dict)
     n_kept: int = 0  # rows of earlier calls
-    failed: str | None = None  # why the winner has no score on the test rows, where it was tried
 
     @property
     def before(self) -> Scored | None:
@@ -92,10 +79,11 @@ class Found:
         return min(rows, key=lambda one: (one.candidate.size, -one.score), default=None)
 
     @property
-    def quickest(self) -> Tested | None:
+    def quickest(self) -> Scored | None:
         """The tested candidate that predicts fastest of those within half a point of the best."""
-        good = [one for one in self.tests if one.scored.n >= self.best.n and near(one.scored, self.best)]
-        return min(good, key=lambda one: one.predict, default=None)
+        rows = {one: row for one, row in self.tests.items() if "score" in row and one.n >= self.best.n}
+        good = [one for one in rows if near(one, self.best)]
+        return min(good, key=lambda one: rows[one]["predict"], default=None)
 
 
 class Search:
@@ -133,13 +121,7 @@ class Search:
         self._asked.ask("ready", ended + PATIENCE)
         self._end += monotonic() - ended
         chosen = [one for one in dict.fromkeys((best, found.quick, found.exact)) if one]
-        rows = [self._test(one, facts.n_train) for one in chosen]
-        tests = [
-            Tested(one, row["score"], row["train"], row["predict"])
-            for one, row in zip(chosen, rows, strict=True)
-            if "score" in row
-        ]
-        return replace(found, tests=tests, failed=rows[0].get("failed"))
+        return replace(found, tests={one: self._test(one, facts.n_train) for one in chosen})
 
     def _winner(self, facts: Facts) -> Scored:
         """Return the best, or one that can most likely be trained on all rows in the budget left.

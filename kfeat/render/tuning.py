@@ -50,11 +50,12 @@ def sentences(found: Found) -> list[str]:
             f"On {found.exact.n:,} training rows the best exact kernel method scores {of(found.exact)}."
         )
     tested = f"On the {found.facts.n_test:,} test rows, by which nothing was chosen"
-    if not found.tests or found.tests[0].scored != best:
-        why = found.failed or "the budget had no time to train on all training rows"
-        said.append(f"{tested}, the best has no score yet: {why}.")
+    row = found.tests.get(best, {})
+    if "score" in row:
+        said.append(f"{tested}, the best scores {score_text(row['score'], regression)}.")
     else:
-        said.append(f"{tested}, the best scores {score_text(found.tests[0].score, regression)}.")
+        why = row.get("failed", "the budget had no time to train on all training rows")
+        said.append(f"{tested}, the best has no score yet: {why}.")
     return said
 
 
@@ -85,12 +86,15 @@ def _names(one: Scored) -> list[str]:
 def tests(found: Found, width: int | None) -> str:
     """Return a table of what was trained on all training rows: the best, the quickest, the exact method."""
     regression, lines = found.facts.task == "regression", []
-    for one in found.tests:
-        names = ["the most accurate"] * (one.scored == found.best)
+    for one, row in found.tests.items():
+        names = ["the most accurate"] * (one == found.best)
         names += ["the quickest within half a point"] * (one == found.quickest)
-        names = names or (["exact"] if one.scored.candidate.exact else ["fewest features"])
-        seconds = f"{one.train:.2f}", f"{one.predict:.4f}"
-        lines.append([", ".join(names), _method(one.scored), score_text(one.score, regression), *seconds])
+        names = names or (["exact"] if one.candidate.exact else ["fewest features"])
+        if "score" in row:
+            numbers = score_text(row["score"], regression), f"{row['train']:.2f}", f"{row['predict']:.4f}"
+            lines.append([", ".join(names), _method(one), *numbers])
+    if not lines:
+        return ""
     headers = ("trained on all training rows", "method", "test score", "train (s)", "1,000 rows (s)")
     return table(headers, lines, width, text=(0, 1), right=(2, 3, 4))
 

@@ -55,7 +55,7 @@ def test_a_much_smaller_bandwidth_is_found(tmp_path: Path, monkeypatch: pytest.M
     one, _ = found(path, tmp_path / "tune", 40, monkeypatch)
     assert one.before is not None
     assert one.best.score > one.before.score + 0.25  # 0.5 is chance
-    assert one.tests[0].score > 0.85
+    assert one.tests[one.best]["score"] > 0.85
     assert one.best.candidate.kernel["gamma"] > 10 * one.facts.gammas[one.best.candidate.scale]["gaussian"]
 
 
@@ -67,7 +67,7 @@ def test_a_degree_of_two_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert one.exact is not None
     assert one.exact.score > 0.85
     assert one.quickest is not None
-    assert one.quickest.predict <= one.tests[0].predict
+    assert one.tests[one.quickest]["predict"] <= one.tests[one.best]["predict"]
 
 
 def test_a_regression_is_tuned_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def test_a_regression_is_tuned_too(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert one.before is not None
     assert one.exact is not None
     assert one.before.score < 0.2 < 0.9 < one.best.score  # R^2
-    assert one.tests[0].score > 0.9
+    assert one.tests[one.best]["score"] > 0.9
     assert one.exact.score > 0.9
 
 
@@ -318,12 +318,10 @@ def test_the_quickest_is_near_the_best_on_its_rows_whatever_its_kind() -> None:
     best, near, far, few = (
         scored(*one) for one in ((300, 0.900, 1.0), (300, 0.896, 2.0), (300, 0.89, 3.0), (100, 0.9, 4.0))
     )
-    tests = [
-        module.Tested(one, 0.9, 1.0, seconds)
-        for one, seconds in ((best, 4.0), (near, 3.0), (far, 2.0), (few, 1.0))
-    ]
+    seconds = {best: 4.0, near: 3.0, far: 2.0, few: 1.0}
+    tests = {one: {"score": 0.9, "train": 1.0, "predict": seconds[one]} for one in seconds}
     found = Found(FACTS, [best, near, far, few], best, tests=tests)
-    assert found.quickest is tests[1]
+    assert found.quickest == near
 
 
 def test_an_exact_method_takes_ten_times_as_long_on_three_times_the_rows() -> None:
@@ -415,4 +413,5 @@ class Restarting(Scripted):
 
 def test_the_start_of_a_new_process_leaves_the_time_to_train_the_best(tmp_path: Path) -> None:
     with Journal(tmp_path, "x") as journal:
-        assert Search(Restarting(1e-3), journal, 0.4, 0).run().tests[0].score == 0.7
+        found = Search(Restarting(1e-3), journal, 0.4, 0).run()
+    assert found.tests[found.best]["score"] == 0.7
