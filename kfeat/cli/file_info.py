@@ -71,7 +71,5 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
         shown = [plain(f"{label}: {n:,}") for label, n in list(counts.items())[:MOST_CLASSES]]
         more = f" and {len(counts) - MOST_CLASSES} more" if len(counts) > MOST_CLASSES else ""
         yield f"  {part:<12} {len(counts)} classes ({', '.join(shown)}{more})"
-    stored = report["stored"]
-    sparse = "" if stored is None else f", kept sparse: {stored:.2%} of the values are stored"
-    yield f"  features     {report['n_features']:,}{sparse}"
+    yield f"  features     {report['n_features']:,}{', sparse' * report['sparse']}"
     yield f"  fingerprint  {report['fingerprint']}"

@@ -41,7 +41,6 @@ def tune(
     """
     from kfeat.experiments.engine import physical_cores
     from kfeat.experiments.load import load_experiment
-    from kfeat.own.file import check_place as check_writable
     from kfeat.own.file import new_file
     from kfeat.own.journal import Journal
     from kfeat.own.process import Assistant
@@ -52,7 +51,6 @@ def tune(
 
     place = out or config.with_name(f"{config.stem}_tuned.yaml")
     check_place(place)
-    check_writable(place, "the tuned config")
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     setup = setup_of(load_experiment(config, overrides), seed, **access)
     folder = runs / setup.experiment.name / "tune"

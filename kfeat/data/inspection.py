@@ -27,9 +27,8 @@ def inspect(source: FileSource, cache: Folder = None) -> dict[str, Any]:
 
     `columns` are those of `columns_of`, none for formats without named columns, and what each `becomes`.
     If the file was read as a whole, there are `task`, `n_features`, `classes` (the rows of each class, by
-    part), `stored` (the share of the values that are not zero, where they are kept sparse), `n_dropped` rows
-    and the `fingerprint`; if it cannot be read, the `problem`. Raises DataError where it cannot be read in
-    its format at all.
+    part), `sparse`, `n_dropped` rows and the `fingerprint`; if it cannot be read, the `problem`. Raises
+    DataError where it cannot be read in its format at all.
     """
     from kfeat.data.formats.tables import roles
 
@@ -53,13 +52,13 @@ def inspect(source: FileSource, cache: Folder = None) -> dict[str, Any]:
         if frame is None:
             raise
         return {**known, "problem": printable(error)}
-    X, classes = raw.parts["train"].X, raw.parts if raw.task == "classification" else {}
+    classes = raw.parts if raw.task == "classification" else {}
     return known | {
         "n_rows": {part: len(each.y) for part, each in raw.parts.items()},
         "task": raw.task,
         "n_features": raw.n_features,
         "classes": {part: class_counts(raw, each.y) for part, each in classes.items()},
-        "stored": None if isinstance(X, np.ndarray) else X.nnz / (X.shape[0] * X.shape[1]),
+        "sparse": raw.sparse,
         "fingerprint": raw.fingerprint,
         "n_dropped": raw.n_dropped,
     }

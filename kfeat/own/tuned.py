@@ -12,6 +12,7 @@ from kfeat.experiments.component import read_component
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.plan import Trial, digest
+from kfeat.own import file
 from kfeat.own.bench import data_under
 from kfeat.own.candidates import Entry, solver_of
 from kfeat.own.halving import Scored
@@ -75,7 +76,7 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
 
 
 def check_place(path: Path) -> None:
-    """Raise ConfigError for a path that cannot be a config, or has one that no search wrote."""
+    """Raise an error for a path that cannot be a config, has one that no search wrote, or takes no file."""
     experiment_name(path.resolve())
     try:
         begins = path.read_text(encoding="utf-8") if path.exists() else MARK
@@ -83,6 +84,7 @@ def check_place(path: Path) -> None:
         begins = ""
     if not begins.startswith(MARK):
         raise ConfigError(f"{path} exists, and `kfeat tune` did not write it; give another name with --out")
+    file.check_place(path, "the tuned config")
 
 
 def tuned_config(setup: Setup, one: Scored, sentences: list[str]) -> str:
