@@ -1,12 +1,12 @@
 """The text that `kfeat data info` prints about a file."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kfeat.saying import plain
+from kfeat.saying import as_yaml, plain, plain_lines
 
 MOST_COLUMNS = 40  # of a file that are shown; --format json shows all
-MOST_CLASSES = 12
+NOT_SHOWN = ("file", "format", "n_bytes", "columns", "problem")  # below the table
 WIDEST = 36  # characters of a cell of the table
 
 
@@ -35,41 +35,27 @@ def said_of_reading(options: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def lines_of(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the lines that show a report."""
+def text_of(report: Mapping[str, Any]) -> str:
+    """Return the text that shows a report: a table of the columns, and what reading made of them."""
     from tabulate import tabulate
 
-    columns, rows = report["columns"], report.get("n_rows", {})
-    width = f", {len(columns):,} columns" if columns else ""
-    shown = ", ".join(f"{n:,} {part} rows" for part, n in rows.items())
-    yield f"{report['file']}: {report['format']}, {report['n_bytes']:,} bytes: {shown}{width}"
+    columns = report["columns"]
+    lines = [f"{report['file']}: {report['format']}, {report['n_bytes']:,} bytes"]
     if columns:
         keys = ("name", "holds", "n_missing", "values", "becomes")
         table = [[_cell(one[key]) for key in keys] for one in columns[:MOST_COLUMNS]]
         headers = ("column", "holds", "missing", "values", "becomes")
-        yield tabulate(table, headers, disable_numparse=True)
+        lines.append(tabulate(table, headers, disable_numparse=True))
     if len(columns) > MOST_COLUMNS:
-        yield f"and {len(columns) - MOST_COLUMNS:,} more columns; --format json shows all"
-    if "task" in report:
-        yield from _summary(report)
-    elif "problem" not in report:
-        yield "  --target COLUMN names the column of labels, and shows what reading makes of the file"
+        lines.append(f"and {len(columns) - MOST_COLUMNS:,} more columns; --format json shows all")
+    shown = {key: value for key, value in report.items() if key not in NOT_SHOWN and value not in (None, {})}
+    lines.append(as_yaml(shown, default_flow_style=None).rstrip())
+    if "task" not in report and "problem" not in report:
+        lines.append("--target COLUMN names the column of labels, and shows what reading makes of the file")
+    return plain_lines("\n".join(lines))
 
 
 def _cell(value: Any) -> str:
     """Return a cell of the table, cut where it would make the table too wide."""
     text = plain(str(value))
     return text if len(text) <= WIDEST else text[: WIDEST - 3] + "..."
-
-
-def _summary(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what reading made of the file: task, classes, features, fingerprint."""
-    if report["n_dropped"]:
-        yield f"  left out     {report['n_dropped']:,} rows with missing cells"
-    yield f"  task         {report['task']}"
-    for part, counts in report["classes"].items():
-        shown = [plain(f"{label}: {n:,}") for label, n in list(counts.items())[:MOST_CLASSES]]
-        more = f" and {len(counts) - MOST_CLASSES} more" if len(counts) > MOST_CLASSES else ""
-        yield f"  {part:<12} {len(counts)} classes ({', '.join(shown)}{more})"
-    yield f"  features     {report['n_features']:,}{', sparse' * report['sparse']}"
-    yield f"  fingerprint  {report['fingerprint']}"

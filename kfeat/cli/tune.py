@@ -57,9 +57,9 @@ def tune(
     options.keeps("scored candidates are kept, and the same command continues")
     assistant = Assistant(threads or physical_cores(), **setup.bench(seed, access))
     try:
-        with Journal(folder, setup.identity) as journal:
-            search = Search(assistant, journal, budget, seed, None if quiet else _say)
-            found = search.run(setup.kernels, setup.maps)
+        journal = Journal(folder, setup.identity)
+        search = Search(assistant, journal, budget, seed, None if quiet else _say)
+        found = search.run(setup.kernels, setup.maps)
     finally:
         assistant.end()
     summary = sentences(found)

@@ -10,7 +10,7 @@ import numpy as np
 from kfeat.data import load_raw
 from kfeat.data.columns import listed
 from kfeat.data.dataset import Raw
-from kfeat.data.files import naming
+from kfeat.data.files import check_regular, naming
 from kfeat.data.formats.delimited import likely_delimiter, looks_like_data
 from kfeat.data.formats.tables import column_called, roles
 from kfeat.data.inspection import class_counts, columns_of, table_in, useless
@@ -56,6 +56,7 @@ def new_config(
     Raises ConfigError where no target is named, the target has a single class or almost only different words,
     and DataError where the file cannot be read.
     """
+    check_regular(data)
     experiment_name(path.resolve())  # refuses a name that no folder of rows can have
     found: dict[str, Any] = {}
     remarks: list[str] = []

@@ -85,13 +85,13 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_the_command_shows_it(file: str) -> None:
     result = info(file)
     assert result.exit_code == 0
-    assert "3 train rows, 5 columns" in result.stdout
+    assert "n_rows: {train: 3}" in result.stdout
     assert "1 to 3, mean 2" in result.stdout
     assert "--target COLUMN" in result.stdout
     settings = ("--set", "categorical=one_hot", "--set", "missing=mean", "--set", "drop=[when, 0]")
     result = info(file, "--target", "y", *settings)
     assert result.exit_code == 0
-    assert "2 classes (no: 1, yes: 2)" in result.stdout
+    assert "train: {'no': 1, 'yes': 2}" in result.stdout
     assert "one_hot" in result.stdout
     assert "--target" not in result.stdout
 
