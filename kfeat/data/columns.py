@@ -14,7 +14,7 @@ from kfeat.saying import in_yaml
 if TYPE_CHECKING:
     from kfeat.data.reading import Reading
 
-Holds: TypeAlias = Literal["numbers", "words", "dates", "nothing"]
+Holds: TypeAlias = Literal["numbers", "words", "dates", "lists", "nothing"]
 MOST_LISTED = 12  # names, words or rows that a message lists
 LOOKED_AT = 1000  # words of a column that are checked for dates
 MOST_CODES = 20  # different words that may be codes such as 1, 2 and X, even if most are numbers
@@ -25,7 +25,7 @@ COMMA_NUMBER = re.compile(r"[+-]?\d+(,\d+)?")
 
 
 def holds(cells: Any) -> Holds:
-    """Return what the cells of a column are; raises DataError for lists, which Parquet can hold."""
+    """Return what the cells of a column are; "lists" are what has no hash, which Parquet can hold."""
     import pandas as pd
 
     present = cells.dropna()
@@ -35,26 +35,26 @@ def holds(cells: Any) -> Holds:
         return "numbers"
     try:
         some = pd.Series(present.unique()[:LOOKED_AT])
-    except TypeError:  # they have no hash
-        raise DataError(
-            f"column {cells.name}: expected numbers or words, got {present.iloc[0]!r:.60}; leave the column "
-            f"out with {drop([cells.name])}"
-        ) from None
+    except TypeError:
+        return "lists"
     return "dates" if as_dates(some).notna().mean() > 0.5 else "words"
 
 
 def kind_of(cells: Any, reading: "Reading") -> str:
     """Return how a column is coded: "number", "date", "one_hot", "ordinal" or, one-hot too, "levels".
 
-    Raises DataError for words where `categorical` is not set, and for a few words among numbers.
+    Raises DataError for words where `categorical` is not set, a few words among numbers, and lists.
     """
     declared = str(cells.name) in (reading.levels or {})
     found = "words" if declared else holds(cells)
+    out = f"leave the column out with {drop([cells.name])}"
+    if found == "lists":
+        cell = cells.dropna().iloc[0]
+        raise DataError(f"column {cells.name}: expected numbers or words, got {cell!r:.60}; {out}")
     if found != "words":
         return "date" if found == "dates" else "number"
     if declared and reading.categorical is not None:
         return "ordinal" if reading.categorical == "ordinal" else "levels"
-    out = f"leave the column out with {drop([cells.name])}"
     refuse_mistakes(cells, f"{out}, ")
     if reading.categorical is None:
         raise words_error(cells, f"set `categorical` to ordinal or one_hot if it holds words, or {out}")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kfeat.data.cache import Folder, cache_folder
-from kfeat.data.columns import UNNAMED, as_numbers, as_words, holds
+from kfeat.data.columns import UNNAMED, as_numbers, holds
 from kfeat.data.dataset import Raw
 from kfeat.data.files import check_regular, naming
 from kfeat.data.loading import load_files
@@ -94,41 +94,36 @@ def class_counts(raw: Raw, y: Any) -> dict[str, int]:
 def columns_of(frame: Any, target: str | None, dropped: Sequence[str]) -> Any:
     """Return a frame with a row for each column of a table: what it holds, and what it is for.
 
-    `role` is feature, target or dropped; `values` is the range of numbers, or the most frequent words. Raises
-    DataError for a column of lists or mappings, which Parquet can hold, unless it is dropped.
+    `role` is feature, target or dropped; `values` is the range of numbers, or the most frequent words.
     """
     import pandas as pd
 
     found = []
     for name, cells in frame.items():
         role = "target" if name == target else "dropped" if name in dropped else "feature"
-        present, n_distinct = cells.dropna(), 0
-        try:
-            kind = holds(cells)
-            n_distinct = int(present.nunique())
-            values = _values(present, kind)
-        except DataError:
-            if role != "dropped":
-                raise
-            kind, values = "words", ""
-        counts = {"n_missing": len(cells) - len(present), "n_distinct": n_distinct}
-        becomes = role if role != "feature" else ""
+        present, kind = cells.dropna(), holds(cells)
+        values = present.value_counts() if kind != "lists" else ()
         found.append(
-            {"name": name, "role": role, "holds": kind, **counts, "values": values, "becomes": becomes}
+            {
+                "name": name,
+                "role": role,
+                "holds": kind,
+                "n_missing": len(cells) - len(present),
+                "n_distinct": len(values),
+                "values": _values(as_numbers(present) if kind == "numbers" else values),
+                "becomes": "" if role == "feature" else role,
+            }
         )
     return pd.DataFrame(found)
 
 
-def _values(present: Any, kind: str) -> str:
+def _values(values: Any) -> str:
     """Return the range of numbers, or the most frequent words with their counts."""
-    if kind == "numbers":
-        finite = as_numbers(present)
-        finite = finite[np.isfinite(finite)]
+    if isinstance(values, np.ndarray):
+        finite = values[np.isfinite(values)]
         return f"{finite.min():g} to {finite.max():g}, mean {finite.mean():g}" if len(finite) else ""
-    counts = as_words(present).value_counts()
-    shown = [f"{plain(word)} ({n:,})" for word, n in counts.head(MOST_WORDS).items()]
-    more = f" and {len(counts) - MOST_WORDS:,} more" if len(counts) > MOST_WORDS else ""
-    return ", ".join(shown) + more
+    shown = [f"{plain(str(word))} ({n:,})" for word, n in dict(values[:MOST_WORDS]).items()]
+    return ", ".join(shown) + f" and {len(values) - MOST_WORDS:,} more" * (len(values) > MOST_WORDS)
 
 
 def useless(frame: Any, columns: Any, target: str | None) -> dict[str, str]:
@@ -144,8 +139,8 @@ def useless(frame: Any, columns: Any, target: str | None) -> dict[str, str]:
     for one in features.itertuples():
         if one.name.startswith(UNNAMED):
             found[one.name] = "no name, probably an index"
-        elif one.holds == "nothing":
-            found[one.name] = "no value"
+        elif one.holds in ("nothing", "lists"):
+            found[one.name] = "no value" if one.holds == "nothing" else "lists"
         elif one.holds == "words" and one.n_distinct > max(OWN_WORDS, len(frame) // 2):
             found[one.name] = "a different word in almost every row"
         elif one.n_distinct == 1 and not one.n_missing:

@@ -281,7 +281,9 @@ def test_new_looks_into_parquet_too() -> None:
     assert "categorical: one_hot" in text
     Path("cut.parquet").write_bytes(Path("own.parquet").read_bytes()[:300])
     frame.assign(many=[[1, 2]] * 40).to_parquet("lists.parquet")
-    lists = kfeat("data", "info", "lists.parquet")
+    assert kfeat("new", "lists.parquet", "--target", "y").exit_code == 0
+    assert "drop: [a, many]" in Path("lists.yaml").read_text()
+    lists = kfeat("data", "info", "lists.parquet", "--target", "y", "--set", "categorical=one_hot")
     assert lists.exit_code == 2
     assert "column many: expected numbers or words, got array([1, 2])" in lists.stderr
     cut = kfeat("data", "info", "cut.parquet")
