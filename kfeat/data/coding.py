@@ -68,6 +68,7 @@ class Coding:
         missing or unknown columns, and rows and columns of cells that cannot be coded.
         """
         import pandas as pd
+        from pandas.api.types import is_numeric_dtype
         from scipy.sparse import csr_array, issparse
 
         if not isinstance(X, pd.DataFrame) or not self.names:
@@ -81,8 +82,12 @@ class Coding:
                 X = pd.DataFrame(X.toarray() if issparse(X) else X, columns=self.names)
             found = [str(name) for name in X.columns]
             check_columns(found, self.names, beside={self.target, *self.dropped})
-            X = self.cells(X.set_axis(found, axis="columns"), start)
-            X = X if self.coder is None else self.coder.transform(X)
+            X = X.set_axis(found, axis="columns")[self.names]
+            # Numbers without gaps, the usual case, need no look at each column.
+            numbers = set(self.kinds.values()) == {"number"} and all(map(is_numeric_dtype, X.dtypes))
+            if not numbers or not np.isfinite(X.to_numpy(np.float64, na_value=np.nan)).all():
+                X = self.cells(X, start)
+                X = X if self.coder is None else self.coder.transform(X)
         if self.sparse:
             return csr_array(X, dtype=np.float64)
         return np.asarray(X.toarray() if issparse(X) else X, np.float64)
