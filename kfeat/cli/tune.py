@@ -42,9 +42,8 @@ def tune(
     from kfeat.experiments.engine import physical_cores
     from kfeat.experiments.load import load_experiment
     from kfeat.own.file import new_file
-    from kfeat.own.journal import Journal
     from kfeat.own.process import Assistant
-    from kfeat.own.search import Search
+    from kfeat.own.search import Journal, Search
     from kfeat.own.tuned import check_place, setup_of, tuned_config
     from kfeat.render.terminal import terminal_width
     from kfeat.render.tuning import sentences, terminal, tests, write_report
@@ -57,7 +56,7 @@ def tune(
     options.keeps("scored candidates are kept, and the same command continues")
     assistant = Assistant(threads or physical_cores(), **setup.bench(seed, access))
     try:
-        journal = Journal(folder, setup.identity)
+        journal = Journal(folder / f"{setup.identity}.jsonl")
         search = Search(assistant, journal, budget, seed, None if quiet else _say)
         found = search.run(setup.kernels, setup.maps)
     finally:

@@ -24,10 +24,9 @@ from kfeat.kernels.operands import canonical
 from kfeat.own.bench import Bench, enough_rows
 from kfeat.own.candidates import Candidate, model_of
 from kfeat.own.file import save_model
-from kfeat.own.journal import Journal
 from kfeat.own.new_config import DENSE_VALUES
 from kfeat.own.process import InProcess
-from kfeat.own.search import Found, Search
+from kfeat.own.search import Found, Journal, Search
 
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 CODED = Reading(categorical="one_hot", missing="mean")  # how the columns of a frame become numbers

@@ -4,25 +4,20 @@ Optuna's TPE draws exact methods for the first rung. Maps that approximate the b
 rungs above, and finally steps around the best candidate. `kfeat.own.halving` says which one goes up a rung.
 """
 
+import json
+import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from math import inf
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from kfeat.errors import ConfigError
+from kfeat.errors import ConfigError, StoreError
 from kfeat.experiments.plan import digest
-from kfeat.own.candidates import (
-    Candidate,
-    Facts,
-    Proposals,
-    maps_of,
-    neighbours,
-    own_candidates,
-    reflexes,
-)
+from kfeat.own.candidates import Candidate, Facts, Proposals, maps_of, neighbours, own_candidates, reflexes
 from kfeat.own.halving import TOO_LONG, Scored, Step, grown, leaders, near, next_up, rungs, winner
-from kfeat.own.journal import Journal, Row
 from kfeat.own.process import InProcess
 
 SEARCH = 0.7  # share of the budget after which no candidate begins; the rest trains the best on all rows
@@ -44,6 +39,34 @@ STEP = 10**0.5
 SURE = 0.8  # the largest share of the remaining time for the estimated time of a candidate
 MAP_SECONDS = 2.0  # about the time of the first map of a kernel
 PATIENCE = 86400.0  # seconds for reading the data
+Row = dict[str, Any]
+
+
+class Journal:
+    """The rows of one search by key, kept in a file, a JSON object per line; without a file in memory."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.rows: dict[str, Row] = {}
+        for line in path.read_bytes().splitlines() if path and path.exists() else []:
+            with suppress(ValueError):  # an incomplete line
+                row = json.loads(line)
+                self.rows[row["key"]] = row
+
+    def append(self, key: str, row: Row) -> Row:
+        """Keep a row under a key, in memory and on disk, and return it; raises StoreError."""
+        self.rows[key] = row = {"key": key, **row}
+        if self._path is None:
+            return row
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("ab") as file:  # the first sign ends an incomplete line
+                file.write(b"\n" + json.dumps(row, allow_nan=False).encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError(f"{self._path}: cannot be written ({error.strerror})") from None
+        return row
 
 
 @dataclass(frozen=True)

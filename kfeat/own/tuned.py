@@ -36,7 +36,7 @@ class Setup:
     kernels: list[Entry]
     maps: list[Entry]
     options: dict[str, Any]  # of the config's solver, which every candidate's solver has too
-    identity: str
+    identity: str  # of the search: its rows are in a file of this name
 
     def bench(self, seed: int, access: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of a `Bench`."""

@@ -1,5 +1,6 @@
 """A search finds a planted answer, goes on from what is kept, and keeps its budget."""
 
+import json
 from dataclasses import replace
 from math import inf
 from pathlib import Path
@@ -14,9 +15,8 @@ from kfeat.experiments.load import load_experiment
 from kfeat.own import search as module
 from kfeat.own.candidates import Candidate, Facts, Proposals, maps_of, neighbours
 from kfeat.own.halving import Scored, grown, next_up, rungs, winner
-from kfeat.own.journal import FILE, Journal
 from kfeat.own.process import Assistant
-from kfeat.own.search import Found, Search
+from kfeat.own.search import Found, Journal, Search
 from kfeat.own.tuned import Setup, setup_of
 from kfeat.render.tuning import ended, sentences
 from tests.own.asking import Direct, config
@@ -39,7 +39,8 @@ def small(folder: Path) -> Setup:
 
 
 def searched(setup: Setup, asked: Direct, folder: Path, budget: float = 1000.0) -> Found:
-    return Search(asked, Journal(folder, setup.identity), budget, 0).run(setup.kernels, setup.maps)
+    journal = Journal(folder / f"{setup.identity}.jsonl")
+    return Search(asked, journal, budget, 0).run(setup.kernels, setup.maps)
 
 
 def found(path: Path, folder: Path, most: int, patch: pytest.MonkeyPatch) -> tuple[Found, Direct]:
@@ -87,28 +88,22 @@ def test_a_second_call_goes_on_and_a_torn_line_does_not_matter(
     path, folder = config(tmp_path, "{name: linear}", *product(120)), tmp_path / "tune"
     first, asked = found(path, folder, 1, monkeypatch)
     assert asked.questions.count("score") == 4  # one reflex, its own, and two maps of the reflex
-    with (folder / FILE).open("ab") as file:
-        file.write(b'{"search": "cut')
+    (kept,) = folder.iterdir()
+    with kept.open("ab") as file:
+        file.write(b'{"key": "cut')
     second, asked = found(path, folder, 2, monkeypatch)
     assert 0 < asked.questions.count("score") < 4
     assert second.n_kept >= len(first.scored)
     assert {one.candidate.key for one in first.scored} < {one.candidate.key for one in second.scored}
     _, asked = found(path, folder, 2, monkeypatch)
-    lines = (folder / FILE).read_bytes().splitlines()
-    keys = [line.split(b'"key": ')[1][:18] for line in lines if line.endswith(b"}")]
+    keys = [json.loads(line)["key"] for line in kept.read_text().splitlines() if line.endswith("}")]
     assert len(keys) == len(set(keys))  # nothing is asked twice
 
 
-def test_rows_of_other_data_do_not_count(tmp_path: Path) -> None:
-    names = []
-    for n in (120, 130):
-        setup = setup_of(load_experiment(config(tmp_path, "{name: linear}", *product(n))), 0)
-        names.append(setup.identity)
-        journal = Journal(tmp_path / "tune", setup.identity)
-        assert journal.rows == {}
-        journal.append("facts", {"n": n})
-    assert len(set(names)) == 2
-    assert Journal(tmp_path / "tune", names[0]).rows["facts"]["n"] == 120
+def test_other_data_are_another_search(tmp_path: Path) -> None:
+    larger = load_experiment(config(tmp_path, "{name: linear}", *product(130)))
+    others = {setup_of(larger, seed).identity for seed in (0, 1)}
+    assert len(others | {small(tmp_path).identity}) == 3
 
 
 class Answering(Direct):
