@@ -62,7 +62,7 @@ def fit(
         warnings.catch_warnings(action="default", category=RuntimeWarning),
     ):
         warnings.showwarning = lambda message, *_: click.echo(plain(f"kfeat: {message}"), err=True)
-        model = train(trial, all_rows=all_rows, **access)
+        model = train(trial, **access)
     model.save(file)
     if not quiet:
         about = model.about_

@@ -102,15 +102,13 @@ def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
 
 def describe(model: KernelModel, path: Path) -> dict[str, Any]:
     """Return everything about a model as plain JSON: its training, data, labels, parts and sizes."""
-    coding, solver, about = model.coding_, model.solver_, model.about_
+    coding, solver = model.coding_, model.solver_
     kernel = getattr(model.map_ or solver, "kernel_", None)
     return {
         "file": path.name,
         "bytes": path.stat().st_size,
         "task": solver.task,
         "data": {
-            "fingerprint": about.get("fingerprint"),
-            "rows": about["n_train"],
             "columns": coding.names or coding.width,
             "features": model.preparation_.n_features,
             "target": coding.target,
@@ -128,5 +126,5 @@ def describe(model: KernelModel, path: Path) -> dict[str, Any]:
             "converged": bool(solver.converged_),
         },
         "probabilities": hasattr(model, "predict_proba"),
-        **{key: about.get(key) for key in ("scores", "n_test", "seconds", "trial", "environment", "config")},
+        **model.about_,
     }

@@ -57,7 +57,7 @@ def _choices(trials: Sequence[Trial]) -> list[str]:
     return list(found.values())
 
 
-def train(trial: Trial, *, all_rows: bool = False, **access: Any) -> KernelModel:
+def train(trial: Trial, **access: Any) -> KernelModel:
     """Return the model of a trial: with the same data, seeds and numbers as the row that `kfeat run` makes.
 
     Raises DataError for bad data, SolverError where the solver is for another task or does not finish.
@@ -83,19 +83,17 @@ def train(trial: Trial, *, all_rows: bool = False, **access: Any) -> KernelModel
     model.fit_prepared(data.preparation, data.X_train, data.y_train, data.label_names, features)
     seconds = perf_counter() - start
     scores = None
-    if held_out := not all_rows and protocol.split.kind != "all":  # whose test rows are the training rows
+    if held_out := protocol.split.kind != "all":  # whose test rows are the training rows
         scores = scores_of(data.task, model.predict_prepared(data.X_test), data.y_test)
     reading = Reading()
     if isinstance(trial.source, FileSource):  # later files are read likewise
         named = {"format": format_of(Path(trial.source.path), trial.source.reading)}
         reading = trial.source.reading.model_copy(update=named)
     model.about_ |= {
-        "task": data.task,
         "config": as_config(trial, f"A model of {dataset_name(trial.source)}"),
         "reading": reading.model_dump(exclude_none=True),
         "trial": trial.id,
         "fingerprint": data.fingerprint,
-        "verified": data.verified,
         "n_test": int(data.X_test.shape[0]) if held_out else 0,
         "scores": scores,
         "seconds": round(seconds, 4),

@@ -244,7 +244,7 @@ def test_info_tells_all() -> None:
     for word in (
         "columns: [age, city, income]",
         "Gaussian(gamma=",
-        told["data"]["fingerprint"],
+        told["fingerprint"],
         "scikit-learn",
     ):
         assert word in shown
