@@ -12,7 +12,7 @@ from kfeat.data.columns import listed
 from kfeat.data.dataset import Raw
 from kfeat.data.files import check_regular, naming
 from kfeat.data.formats.delimited import likely_delimiter, looks_like_data
-from kfeat.data.formats.tables import column_called, roles
+from kfeat.data.formats.tables import roles
 from kfeat.data.inspection import class_counts, columns_of, table_in, useless
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import ConfigError, DataError
@@ -62,8 +62,17 @@ def new_config(
     remarks: list[str] = []
     frame, reading = table_of(data, reading)
     if frame is not None:
-        target = _target(frame, reading.target if target is None else target, data)
-        found, remarks = _described(frame, reading, target, data)
+        names, named = list(frame.columns), reading.target if target is None else target
+        if named is None:
+            raise ConfigError(
+                f"{data}: no target: name the column with the labels with --target; the columns are "
+                f"{listed(names)}"
+            )
+        if named not in names and re.fullmatch(r"-?\d+", str(named)):
+            named = int(named)
+        with naming(data):
+            target, dropped = roles(names, reading.model_copy(update={"target": named}))
+        found, remarks = _described(frame, reading, target, dropped)
     first = {"path": str(data), "test": test, "target": target}
     given = first | reading.model_dump(exclude_none=True) | found | {"task": task}
     dataset = {key: value for key, value in given.items() if value is not None}
@@ -87,28 +96,16 @@ def table_of(path: Path, reading: Reading) -> tuple[Any, Reading]:
     return table_in(path, reading), reading
 
 
-def _target(frame: Any, target: Any, data: Path) -> str:
-    """Return the name of the target column, given by name or by number from 0 (-1: the last)."""
-    names = list(frame.columns)
-    if target is None:
-        raise ConfigError(
-            f"{data}: no target: name the column with the labels with --target; the columns are "
-            f"{listed(names)}"
-        )
-    numbered = target not in names and re.fullmatch(r"-?\d+", str(target))
-    with naming(data):
-        return column_called(int(target) if numbered else target, names, "a target")
-
-
-def _described(frame: Any, reading: Reading, target: str, data: Path) -> tuple[dict[str, Any], list[str]]:
+def _described(
+    frame: Any, reading: Reading, target: str | None, dropped: list[str]
+) -> tuple[dict[str, Any], list[str]]:
     """Return what a config's `dataset` says of a table, where the user's options come first, and comments."""
-    with naming(data):
-        columns = columns_of(frame, target, roles(list(frame.columns), reading)[1])
+    columns = columns_of(frame, target, dropped)
     left_out = useless(frame, columns, target)
     used = columns[(columns["role"] != "dropped") & ~columns["name"].isin(left_out)]
 
-    def place(name: str) -> str | int:
-        return int(name) if reading.header is False else name
+    def place(name: Any) -> str | int:
+        return int(name) if reading.header is False else str(name)
 
     found: dict[str, Any] = {"target": place(target)}
     remarks = []
