@@ -80,15 +80,12 @@ def next_up(
     """
     for best in (False, True):
         for n, above in reversed(list(pairwise(sizes))):
-            up = {one.candidate.key for one in scored if one.n == above}
+            up = {one.candidate for one in scored if one.n == above}
             for exact in (True, False):
-                able = [
-                    one
-                    for one in leaders(scored, n, exact)
-                    if one.candidate.key in up or fits(one, above, best)
-                ]
+                good = leaders(scored, n, exact)
+                able = [one for one in good if one.candidate in up or fits(one, above, best)]
                 for one in able[: 1 if best else None]:
-                    if one.candidate.key not in up:
+                    if one.candidate not in up:
                         return one.candidate, above, one
     return None
 

@@ -178,7 +178,7 @@ class Search:
             best = winner(scored)
             if best and best.score > top + GAIN:
                 top, stale = best.score, 0
-            waiting = [one for one in own if one.key not in {other.candidate.key for other in scored}]
+            waiting = [one for one in own if one not in {other.candidate for other in scored}]
             begun = new >= n_reflexes or monotonic() >= reflexes_end
             up = next_up(scored, sizes, self._fits) or self._next_map(scored, sizes, facts)
             if up is not None and begun:
@@ -212,11 +212,11 @@ class Search:
 
     def _next_step(self, best: Scored, scored: Sequence[Scored], facts: Facts) -> Step | None:
         """Return a candidate one step from the best that was not scored on the same rows."""
-        done = {one.candidate.key for one in scored if one.n == best.n}
+        done = {one.candidate for one in scored if one.n == best.n}
         for candidate in neighbours(best.candidate, facts):
             grows = max(candidate.size / (best.candidate.size or 1), 1.0) ** 2.3  # n D^2, and D^3 beside it
             since = replace(best, seconds=grows * best.seconds)
-            if candidate.key not in done and self._fits(since, best.n):
+            if candidate not in done and self._fits(since, best.n):
                 return candidate, best.n, since
         return None
 
