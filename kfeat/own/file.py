@@ -1,16 +1,13 @@
 """A model in one file: skops writes and reads it, and no code in it is run.
 
-The file is skops's zip archive, not compressed, with one more entry: `kfeat.json` has the version of the
-format and the version of kfeat.
+The file is skops's zip archive, not compressed; the facts about the training have the version of the format.
 """
 
-import json
 import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any
@@ -32,7 +29,6 @@ from kfeat.solvers import SOLVERS
 from kfeat.solvers.base import Subproblem
 from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
 
-ABOUT = "kfeat.json"
 VERSION = 3  # of the format, raised when older models would predict something else
 # Beside numbers, words, arrays and scikit-learn's estimators, a model may hold the registered kernels, maps
 # and solvers, and these. Anything else has to be added here.
@@ -53,17 +49,15 @@ def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
 
     if not hasattr(model, "solver_"):
         raise ModelError("expected a model that is fitted, got one that is not: call fit first")
-    content = BytesIO()
-    skops.dump(model, content, compression=zipfile.ZIP_STORED)
-    if foreign := set(skops.get_untrusted_types(data=content.getvalue())) - _trusted():
+    model.about_["format"] = VERSION
+    content = skops.dumps(model, compression=zipfile.ZIP_STORED)
+    if foreign := set(skops.get_untrusted_types(data=content)) - _trusted():
         raise ModelError(
             f"a model file cannot hold an object of {', '.join(sorted(foreign))}; it holds numbers, words, "
             "arrays, and kfeat's kernels, maps and solvers"
         )
-    with zipfile.ZipFile(content, "a", zipfile.ZIP_STORED) as archive:
-        archive.writestr(ABOUT, json.dumps({"version": VERSION, "kfeat": kfeat.__version__}))
     with new_file(Path(path), "the model") as file:
-        file.write(content.getbuffer())
+        file.write(content)
 
 
 def load_model(path: str | os.PathLike[str]) -> KernelModel:
@@ -93,7 +87,7 @@ def is_model(path: Path) -> bool:
     """Return whether a new model may replace a file: a model or an empty file."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return ABOUT in archive.namelist()
+            return "schema.json" in archive.namelist()
     except (OSError, zipfile.BadZipFile):
         return path.stat().st_size == 0
 
@@ -105,12 +99,11 @@ def _read(file: IO[bytes]) -> KernelModel:
     with zipfile.ZipFile(file) as archive:
         if any(one.compress_type for one in archive.infolist()):
             raise ModelError("its entries are packed, which is never so in a model file")
-        about: dict[str, Any] = json.loads(archive.read(ABOUT))
-    if about["version"] != VERSION:
-        raise ModelError(f"it is in version {about['version']} of the format, by kfeat {about['kfeat']}")
     model = skops.load(file, trusted=sorted(_trusted()))
     if not isinstance(model, KernelModel):
         raise ModelError(f"it holds a {type(model).__name__}, not a model")
+    if (version := model.about_.get("format")) != VERSION:
+        raise ModelError(f"it is in version {version} of the format, not {VERSION}")
     # A model whose parts are missing or do not match fails here, and not when it is used.
     model.outputs(np.zeros((1, model.preparation_.n_features)), ["predict"], coded=True)
     return model
