@@ -35,6 +35,7 @@ from kfeat.errors import DataError, DownloadError
 from kfeat.saying import say_once
 
 OWN_READER = 5  # raised when the user's own files are read in another way
+CODED = "columns"  # part of what determines arrays of tables: their notes name the columns
 
 
 def load(
@@ -219,13 +220,13 @@ def checked(name: str, form: Form, raw: Raw) -> Raw:
 
 def form_folder(name: str, form: Form, cache: Path) -> Path:
     """Return where the arrays of one form of a dataset are kept."""
-    determined_by = [form.reading.model_dump(mode="json", exclude_none=True), form.recipe, sorted(form.files)]
-    return arrays_folder(cache / name, "arrays", determined_by)
+    determined_by = [form.reading.as_set, form.recipe, sorted(form.files)]
+    return arrays_folder(cache / name, "arrays", determined_by + ([CODED] if form.reading.table else []))
 
 
 def own_folder(source: FileSource, cache: Path) -> Path:
     """Return where the arrays of the user's own files are kept."""
-    read = [source.files, source.reading.model_dump(mode="json", exclude_none=True), source.task, OWN_READER]
+    read = [source.files, source.reading.as_set, source.task, OWN_READER]
     return arrays_folder(cache / OWN, source.name, read)
 
 

@@ -1,7 +1,7 @@
 """How a file is read: its format and the options of that format, for registered and for user files."""
 
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Ge, Le, MinLen
 from pydantic import AfterValidator, model_validator
@@ -13,6 +13,7 @@ from kfeat.errors import DataError
 Format = Literal["svmlight", "idx", "csv", "tsv", "arff", "parquet", "mat", "npz"]
 ENDINGS = {f".{name}": name for name in get_args(Format)}
 ENDINGS |= {".svm": "svmlight", ".libsvm": "svmlight", ".pq": "parquet"}
+LATER = frozenset({"drop", "missing"})  # options that came after the first arrays were kept
 SHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 COLUMN_OPTIONS = frozenset({"target", "drop", "categorical", "levels", "missing"})
 TEXT_OPTIONS = COLUMN_OPTIONS | {"header", "delimiter", "columns"}
@@ -79,6 +80,17 @@ class Reading(Model):
     variables: Variables | None = None
     samples_in_columns: bool | None = None
     n_train: Annotated[int, Ge(1), Le(MOST_SIDE)] | None = None
+
+    @property
+    def as_set(self) -> dict[str, Any]:
+        """The options, without those of LATER that are not set: the key of arrays that were kept before."""
+        options = self.model_dump(mode="json")
+        return {name: value for name, value in options.items() if value is not None or name not in LATER}
+
+    @property
+    def table(self) -> bool:
+        """Whether the format given has named columns."""
+        return self.format is not None and OPTIONS[self.format] >= COLUMN_OPTIONS
 
     @model_validator(mode="after")
     def only_options_of_the_format(self) -> "Reading":
