@@ -29,10 +29,10 @@ kfeat() { "$PYTHON" -m kfeat "$@"; }
 kfeat new own.csv --target buys --out own.yaml
 grep "missing:" own.yaml # what becomes of the missing value is said there
 kfeat tune own.yaml --budget "$BUDGET" --out tuned.yaml
-kfeat fit tuned.yaml --model own.kfeat --probabilities
+kfeat fit tuned.yaml --model own.kfeat
 kfeat info own.kfeat
 kfeat score --model own.kfeat own.csv
-kfeat predict --model own.kfeat new.csv --probabilities --out predictions.csv
+kfeat predict --model own.kfeat new.csv --scores --out predictions.csv
 
 "$PYTHON" - <<'END'
 import numpy as np
@@ -43,7 +43,7 @@ import kfeat
 model = kfeat.load_model("own.kfeat")
 rows, written = pd.read_csv("new.csv"), pd.read_csv("predictions.csv")
 assert list(model.predict(rows)) == list(written["prediction"])
-np.testing.assert_allclose(model.predict_proba(rows), written.iloc[:, 1:], rtol=0, atol=1e-12)
+np.testing.assert_allclose(model.decision_function(rows), written.iloc[:, 1], rtol=0, atol=1e-12)
 assert model.about_["scores"]["accuracy"] > 0.8, model.about_["scores"]
 print("the first day went well")
 END

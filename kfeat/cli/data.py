@@ -155,16 +155,12 @@ def info(ctx: click.Context, name: str, target: str | None, settings: tuple[str,
 def _show_file(
     ctx: click.Context, path: str, target: str | None, settings: tuple[str, ...], form: str
 ) -> None:
-    from kfeat.cli.file_info import lines_of, report_of
+    from kfeat.cli.file_info import report_of, text_of
 
     report = report_of(path, target, settings)
-    if form == "json":
-        click.echo(report.model_dump_json(indent=1))
-    else:
-        for line in lines_of(report):
-            click.echo(line)
-    if report.problem:
-        click.echo(f"kfeat: {report.problem}", err=True)
+    click.echo(json.dumps(report, indent=1) if form == "json" else text_of(report))
+    if "problem" in report:
+        click.echo(f"kfeat: {report['problem']}", err=True)
         ctx.exit(2)
 
 

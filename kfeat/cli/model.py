@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kfeat.cli import options, selection
-from kfeat.saying import as_yaml, plain
+from kfeat.saying import as_yaml, plain, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-ALONE = "always the most frequent class"  # the accuracy of this prediction
 _FILE: Any = click.Path(path_type=Path)
 _model = click.option("--model", "file", type=_FILE, required=True, metavar="FILE",
                       help="The model's file, which `kfeat fit` writes.")  # fmt: skip
@@ -33,14 +32,12 @@ _threads = click.option(
 @click.option("--model", "file", type=_FILE, required=True, metavar="FILE", help="The file to write.")
 @selection.chooses_method
 @click.option("--all-rows", is_flag=True, help="Train on all rows, test rows included, without a score.")
-@click.option("--probabilities", is_flag=True,
-              help="Calibrate a classifier that has no probabilities, with five more fits.")  # fmt: skip
 @_threads
 @options.access
 @options.verbosity
 def fit(
     config: Path, file: Path, overrides: tuple[str, ...], maps: str | None, no_exact: bool, all_rows: bool,
-    probabilities: bool, threads: int, mirror: str | None, offline: bool, quiet: bool,
+    threads: int, mirror: str | None, offline: bool, quiet: bool,
 ) -> None:  # fmt: skip
     """Train the method of CONFIG, save it in a model file, and show the score on the test rows.
 
@@ -59,11 +56,20 @@ def fit(
     experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     trial = only_trial(experiment, all_rows, **access)
-    with _working_with(threads), _ended_by_ctrl_c(), _warnings_as_sentences():
-        model = train(trial, all_rows=all_rows, probabilities=probabilities, **access)
+    with (
+        _working_with(threads),
+        _ended_by_ctrl_c(),
+        warnings.catch_warnings(action="default", category=RuntimeWarning),
+    ):
+        warnings.showwarning = lambda message, *_: click.echo(plain(f"kfeat: {message}"), err=True)
+        model = train(trial, **access)
     model.save(file)
     if not quiet:
-        click.echo(plain(_trained(model.about_)))
+        about = model.about_
+        scores = "no test rows are left to score"
+        if about["scores"] is not None:
+            scores = f"{_scored(about['scores'])} on {about['n_test']:,} test rows"
+        click.echo(f"trained on {about['n_train']:,} rows in {about['seconds']:.2f} s; {scores}")
         click.echo(plain(f"model -> {file}"))
 
 
@@ -87,43 +93,14 @@ def _ended_by_ctrl_c() -> "Iterator[None]":
         signal.signal(signal.SIGINT, before)
 
 
-@contextmanager
-def _warnings_as_sentences() -> "Iterator[None]":
-    """Print the warnings of maps and solvers as sentences, without their place in the source."""
-    with warnings.catch_warnings(record=True, action="default") as met:
-        yield
-    about_data = [one for one in met if issubclass(one.category, RuntimeWarning | UserWarning)]
-    for message in dict.fromkeys(str(one.message) for one in about_data):
-        click.echo(plain(f"kfeat: {message}"), err=True)
-
-
-def _trained(about: "Mapping[str, Any]") -> str:
-    rows = f"trained on {about['n_train']:,} rows in {about['seconds']:.2f} s"
-    if about["scores"] is None:
-        return f"{rows}; no test rows are left to score"
-    return f"{rows}; {_scored(about['scores'])} on {about['n_test']:,} test rows"
-
-
 def _scored(scores: "Mapping[str, float]") -> str:
-    texts = _score_texts(scores)
-    alone = texts.pop(ALONE, None)
-    shown = ", ".join(f"{title} {text}" for title, text in texts.items())
-    return shown if alone is None else f"{shown} ({ALONE}: {alone})"
-
-
-def _score_texts(scores: "Mapping[str, Any]") -> dict[str, str]:
-    """Return the scores by title, as text."""
+    """Return the accuracy, or the errors of a regression, in words."""
     from kfeat.experiments.quantities import QUANTITIES
-    from kfeat.render.text import with_unit
 
-    found = {}
-    for name, value in scores.items():
-        alone = name == "most_frequent_class"
-        quantity = QUANTITIES.get("accuracy" if alone else name)
-        number = quantity.read({quantity.name: value}) if quantity else None
-        title = ALONE if alone else quantity.title if quantity else name
-        found[title] = with_unit(quantity, number) if quantity and number is not None else str(value)
-    return found
+    if "accuracy" in scores:
+        alone = f"always the most frequent class: {100 * scores['most_frequent_class']:.2f} %"
+        return f"accuracy {100 * scores['accuracy']:.2f} % ({alone})"
+    return ", ".join(f"{QUANTITIES[name].title} {value:.4g}" for name, value in scores.items())
 
 
 @click.command()
@@ -200,26 +177,11 @@ def info(file: Path, as_config: bool, form: str) -> None:
     if form == "json":
         click.echo(_json(found, indent=1))
         return
-    del found["config"]
-    if isinstance(found["scores"], dict):
-        found["scores"] = _score_texts(found["scores"])
-    for key, value in found.items():
-        for line in _lines(key, value):
-            click.echo(plain(line))
+    shown = {key: value for key, value in found.items() if value is not None and key != "config"}
+    click.echo(plain_lines(as_yaml(shown, default_flow_style=None).rstrip()))
 
 
 def _json(found: Any, indent: int | None = None) -> str:
     """Return JSON, with null for numbers that are not finite, since JSON has none."""
     finite = json.loads(json.dumps(found), parse_constant=lambda number: None)
     return json.dumps(finite, indent=indent)
-
-
-def _lines(key: str, value: Any, margin: str = "") -> list[str]:
-    """Return an entry as `key  value`, with a mapping's entries below it."""
-    title = f"{margin}{key.replace('_', ' ')}"
-    if isinstance(value, dict):
-        return [title, *(line for item in value.items() for line in _lines(*item, margin + "  "))]
-    if isinstance(value, list):
-        value = ", ".join(str(item) for item in value[:20]) + ", ..." * (len(value) > 20)
-        value = value or "none"
-    return [] if value is None else [f"{title:<20} {value}"]

@@ -41,46 +41,39 @@ def tune(
     """
     from kfeat.experiments.engine import physical_cores
     from kfeat.experiments.load import load_experiment
-    from kfeat.own.file import check_place as check_writable
     from kfeat.own.file import new_file
-    from kfeat.own.journal import Journal
     from kfeat.own.process import Assistant
-    from kfeat.own.search import Search
+    from kfeat.own.search import Journal, Search
     from kfeat.own.tuned import check_place, setup_of, tuned_config
     from kfeat.render.terminal import terminal_width
     from kfeat.render.tuning import sentences, terminal, tests, write_report
 
     place = out or config.with_name(f"{config.stem}_tuned.yaml")
     check_place(place)
-    check_writable(place, "the tuned config")
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     setup = setup_of(load_experiment(config, overrides), seed, **access)
     folder = runs / setup.experiment.name / "tune"
     options.keeps("scored candidates are kept, and the same command continues")
     assistant = Assistant(threads or physical_cores(), **setup.bench(seed, access))
     try:
-        with Journal(folder, setup.identity) as journal:
-            search = Search(assistant, journal, budget, seed, _ignore if quiet else _say)
-            found = search.run(setup.kernels, setup.maps)
+        journal = Journal(folder / f"{setup.identity}.jsonl")
+        search = Search(assistant, journal, budget, seed, None if quiet else _say)
+        found = search.run(setup.kernels, setup.maps)
     finally:
         assistant.end()
     summary = sentences(found)
     click.echo(terminal(found, terminal_width()))
-    if found.tests:
-        click.echo("\n" + tests(found, terminal_width()))
+    if tested := tests(found, terminal_width()):
+        click.echo(f"\n{tested}")
     click.echo("\n" + plain(" ".join(summary)))
     quickest = found.quickest if prefer == "speed" else None
-    text = tuned_config(setup, quickest.scored if quickest else found.best, summary)
+    text = tuned_config(setup, quickest or found.best, summary)
     with new_file(place, "the tuned config") as file:
         file.write(text.encode())
     write_report(found, f"{setup.experiment.title}: what was tried", folder)
     if found.n_kept and not quiet:
         click.echo(f"{found.n_kept} rows of earlier calls were used.")
     click.echo(plain(f"{place}: the best config; table and figure: {folder}/"))
-
-
-def _ignore(one: "Scored", best: "Scored") -> None:
-    """Say nothing."""
 
 
 def _say(one: "Scored", best: "Scored") -> None:

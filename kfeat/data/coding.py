@@ -12,9 +12,7 @@ from kfeat.data.columns import (
     as_dates,
     as_words,
     check_columns,
-    drop,
     finite_numbers,
-    is_day_first,
     kind_of,
     listed,
     refuse,
@@ -39,10 +37,9 @@ class Coding:
 
     `names` are the columns that become features, in order; empty where the format has none (svmlight, idx,
     mat, npz), where `width`, their number, is all that is known. `kinds` says how each is coded: `number`,
-    `date`, `one_hot`, `ordinal`, or one_hot by declared `levels`; `words` has the known words of a column,
-    and dates of the columns `day_first` begin with the day. `coder`, a ColumnTransformer, codes the cells; it
-    is None where all are numbers. It fills missing cells by `missing`; where that is None they are refused.
-    `decimal` is the decimal sign of numbers in text.
+    `date`, `one_hot`, `ordinal`, or one_hot by declared `levels`; `words` has the known words of a column.
+    `coder`, a ColumnTransformer, codes the cells; it is None where all are numbers. It fills missing cells by
+    `missing`; where that is None they are refused.
 
     `target` is the name of the column of labels, None where labels were no column; `label_names` are the
     words behind the labels 0, 1, ..., empty where labels are numbers. `dropped` columns and `n_dropped` rows
@@ -54,10 +51,8 @@ class Coding:
     names: list[str] = field(default_factory=list)
     kinds: dict[str, str] = field(default_factory=dict)
     words: dict[str, list[str]] = field(default_factory=dict)
-    day_first: list[str] = field(default_factory=list)
     coder: Any = None
     missing: str | None = None
-    decimal: str = "."
     target: str | None = None
     label_names: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -74,47 +69,31 @@ class Coding:
         """
         import pandas as pd
         from pandas.api.types import is_numeric_dtype
+        from scipy.sparse import csr_array, issparse
 
+        if not isinstance(X, pd.DataFrame) or not self.names:
+            X = array_of(X, self.width)
         if not self.names:
-            X = array_of(X.to_numpy() if isinstance(X, pd.DataFrame) else X, self.width)
             if X.dtype.kind not in "biuf":
                 raise DataError(f"columns: expected real numbers, got {X.dtype}")
             check_finite_matrix(X, "", start)
-            return self._in_form(X)
-        frame = self.frame(X)
-        if self.numbers == self.names and all(map(is_numeric_dtype, frame.dtypes)):
-            values = frame.to_numpy(np.float64, na_value=np.nan)  # the usual case, and quick
-            if np.isfinite(values).all():
-                return self._in_form(values)
-        cells = self.cells(frame, start)
-        return self._in_form(cells if self.coder is None else self.coder.transform(cells))
-
-    @property
-    def numbers(self) -> list[str]:
-        """The columns that are numbers."""
-        return [name for name, kind in self.kinds.items() if kind == "number"]
-
-    def _in_form(self, X: Any) -> Matrix:
-        from scipy.sparse import csr_array, issparse
-
+        else:
+            if not isinstance(X, pd.DataFrame):
+                X = pd.DataFrame(X.toarray() if issparse(X) else X, columns=self.names)
+            found = [str(name) for name in X.columns]
+            check_columns(found, self.names, beside={self.target, *self.dropped})
+            X = X.set_axis(found, axis="columns")[self.names]
+            # Numbers without gaps, the usual case, need no look at each column.
+            numbers = set(self.kinds.values()) == {"number"} and all(map(is_numeric_dtype, X.dtypes))
+            if not numbers or not np.isfinite(X.to_numpy(np.float64, na_value=np.nan)).all():
+                X = self.cells(X, start)
+                X = X if self.coder is None else self.coder.transform(X)
         if self.sparse:
             return csr_array(X, dtype=np.float64)
         return np.asarray(X.toarray() if issparse(X) else X, np.float64)
 
-    def frame(self, X: Any) -> Any:
-        """Return the columns that become features, in order, as a frame; raises DataError for wrong ones."""
-        import pandas as pd
-        from scipy.sparse import issparse
-
-        if not isinstance(X, pd.DataFrame):
-            X = array_of(X, self.width)
-            return pd.DataFrame(X.toarray() if issparse(X) else X, columns=self.names)
-        found = [str(name) for name in X.columns]
-        check_columns(found, self.names, beside={self.target, *self.dropped})
-        return X.set_axis(found, axis="columns")[self.names]
-
     def cells(self, frame: Any, start: int = 0) -> Any:
-        """Return a frame's cells as numbers, words and dates; missing cells stay missing, bad ones raise."""
+        """Return the cells of the coding's columns as numbers, words and dates; bad cells raise."""
         import pandas as pd
 
         return pd.DataFrame({name: self._cells_of(frame[name], start) for name in self.names})
@@ -125,9 +104,9 @@ class Coding:
         if self.missing is None:
             refuse(cells.isna(), cells, "a value", start, "a missing cell", NOT_LEARNT)
         if kind == "number":
-            return finite_numbers(cells, self.decimal, start)
+            return finite_numbers(cells, start)
         if kind == "date":
-            dates = as_dates(cells, name in self.day_first)
+            dates = as_dates(cells)
             if self.missing is None:
                 refuse(dates.isna(), cells, "a date", start)
             return dates
@@ -144,8 +123,6 @@ class Coding:
         """
         import pandas as pd
 
-        if self.target is None:
-            raise DataError("expected labels in a column, but in training they had a file of their own")
         frame = frame.set_axis([str(name) for name in frame.columns], axis="columns")
         if self.target not in frame:
             found = listed(list(frame.columns))
@@ -153,7 +130,7 @@ class Coding:
         cells = frame[self.target]
         refuse(cells.isna(), cells, "a value", start, "a missing cell", FILL_IN)
         if not self.label_names:
-            return self.typed_labels(finite_numbers(cells, self.decimal, start), start)
+            return self.typed_labels(finite_numbers(cells, start), start)
         codes = pd.Index(self.label_names).get_indexer(as_words(cells, self.label_names))
         refuse(codes < 0, cells, f"one of {listed(self.label_names)}", start)
         return np.asarray(codes, np.int64)
@@ -166,26 +143,21 @@ class Coding:
 
 def learn_coding(
     frame: Any, reading: Reading, *, task: Task = "classification", target: str | None = None,
-    label_names: tuple[str, ...] = (), dropped: tuple[str, ...] = (), strict: bool = False,
+    label_names: tuple[str, ...] = (), dropped: tuple[str, ...] = (),
 ) -> Coding:  # fmt: skip
     """Return how the columns of a pandas frame of training rows become features.
 
     Numbers stay as they are; missing ones become what `reading.missing` says. Words become features of 0 and
     1 (`one_hot`; words of fewer than 10 rows, or than a hundredth of all rows if that is less, share one
     feature with unknown words), or their positions (`ordinal`), among the declared `levels` of a column if
-    there are any. A date becomes year, month, weekday and the days since 1970-01-01. Raises
-    DataError for columns that cannot be coded, and where `strict`, for one without any value.
+    there are any. A date becomes year, month, weekday and the days since 1970-01-01. A column without any
+    value becomes 0. Raises DataError for columns that cannot be coded.
     """
     names, levels = [str(name) for name in frame.columns], reading.levels or {}
     check_columns(names, names, set())
     if not names:
         raise DataError("columns: expected some beside the labels, got 0 columns")
     frame = frame.set_axis(names, axis="columns")
-    if strict and (empty := [name for name in names if frame[name].isna().all()]):
-        raise DataError(
-            f"column {empty[0]}: expected a value in some training row, got missing cells only; leave the "
-            f"column out with {drop(empty[:1])}"
-        )
     kinds = {name: kind_of(frame[name], reading) for name in names}
     words = {
         name: levels[name] if name in levels else words_in(frame[name])
@@ -193,12 +165,11 @@ def learn_coding(
         if kind not in ("number", "date")
     }
     missing = None if reading.missing == "drop" else reading.missing
-    day_first = [name for name in names if kinds[name] == "date" and is_day_first(frame[name])]
     coding = Coding(
-        task, len(names), names, kinds, words, day_first=day_first, missing=missing,
-        decimal=reading.decimal or ".", target=target, label_names=label_names, dropped=dropped,
+        task, len(names), names, kinds, words,
+        missing=missing, target=target, label_names=label_names, dropped=dropped,
     )  # fmt: skip
-    if missing is not None or coding.numbers != names:
+    if missing is not None or set(kinds.values()) != {"number"}:
         coding.coder = column_transformer(coding, len(frame)).fit(coding.cells(frame))
         coding.sparse = coding.coder.sparse_output_
     return coding
@@ -211,8 +182,8 @@ def column_transformer(coding: Coding, n_rows: int) -> Any:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder
 
-    numbers, coders = set(coding.numbers), list[Any]()
-    for _, group in groupby(coding.names, lambda name: name not in numbers and name):
+    coders = list[Any]()
+    for _, group in groupby(coding.names, lambda name: coding.kinds[name] != "number" and name):
         run = list(group)
         kind, words = coding.kinds[run[0]], [np.array(coding.words.get(run[0], []), dtype=object)]
         strategy = coding.missing if kind in ("number", "date") else "most_frequent"

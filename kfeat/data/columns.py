@@ -14,23 +14,18 @@ from kfeat.saying import in_yaml
 if TYPE_CHECKING:
     from kfeat.data.reading import Reading
 
-Holds: TypeAlias = Literal["numbers", "words", "dates", "nothing"]
+Holds: TypeAlias = Literal["numbers", "words", "dates", "lists", "nothing"]
 MOST_LISTED = 12  # names, words or rows that a message lists
-LOOKED_AT = 1000  # words of a column that are checked for dates and for a decimal comma
+LOOKED_AT = 1000  # words of a column that are checked for dates
 MOST_CODES = 20  # different words that may be codes such as 1, 2 and X, even if most are numbers
 FEW_STRAYS = 5  # cells that may be mistakes; in a long column, a hundredth of the cells
 UNNAMED = "Unnamed: "  # what a column without a name is called, followed by its number
-_DAY = r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}/\d{1,2}/\d{2}"
-_MONTH = r"\d{1,2}[ -][A-Za-z]{3,9}[ -]\d{2,4}|[A-Za-z]{3,9} \d{1,2},? \d{4}"
-_TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AaPp][Mm])?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?"
-DATE = re.compile(rf"({_DAY}|{_MONTH})([T ]{_TIME})?")
-TWO_NUMBERS = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\b")  # the beginning of a date
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
-COMMA_NUMBER = re.compile(r"[+-]?\d+(,\d+([eE][+-]?\d+)?)?")
+DATE = r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?)?"  # of ISO 8601
+COMMA_NUMBER = re.compile(r"[+-]?\d+(,\d+)?")
 
 
 def holds(cells: Any) -> Holds:
-    """Return what the cells of a column are; raises DataError for lists, which Parquet can hold."""
+    """Return what the cells of a column are; "lists" are what has no hash, which Parquet can hold."""
     import pandas as pd
 
     present = cells.dropna()
@@ -39,76 +34,70 @@ def holds(cells: Any) -> Holds:
     if are_numbers(present):
         return "numbers"
     try:
-        some = present.unique()[:LOOKED_AT]
-    except TypeError:  # they have no hash
-        raise DataError(
-            f"column {cells.name}: expected numbers or words, got {present.iloc[0]!r:.60}; leave the column "
-            f"out with {drop([cells.name])}"
-        ) from None
-    return "dates" if 2 * as_dates(pd.Series(some)).notna().sum() > len(some) else "words"
+        some = pd.Series(present.unique()[:LOOKED_AT])
+    except TypeError:
+        return "lists"
+    return "dates" if as_dates(some).notna().mean() > 0.5 else "words"
 
 
 def kind_of(cells: Any, reading: "Reading") -> str:
     """Return how a column is coded: "number", "date", "one_hot", "ordinal" or, one-hot too, "levels".
 
-    Raises DataError for words where `categorical` is not set, and for a few words among numbers.
+    Raises DataError for words where `categorical` is not set, a few words among numbers, and lists.
     """
     declared = str(cells.name) in (reading.levels or {})
     found = "words" if declared else holds(cells)
+    out = f"leave the column out with {drop([cells.name])}"
+    if found == "lists":
+        cell = cells.dropna().iloc[0]
+        raise DataError(f"column {cells.name}: expected numbers or words, got {cell!r:.60}; {out}")
     if found != "words":
         return "date" if found == "dates" else "number"
     if declared and reading.categorical is not None:
         return "ordinal" if reading.categorical == "ordinal" else "levels"
-    out = f"leave the column out with {drop([cells.name])}"
+    refuse_mistakes(cells, f"{out}, ")
     if reading.categorical is None:
-        advice = f"set `categorical` to ordinal or one_hot if it holds words, or {out}"
-        raise words_error(cells, reading.decimal, advice)
-    refuse_strays(cells, reading.decimal, f"{out}, ")
+        raise words_error(cells, f"set `categorical` to ordinal or one_hot if it holds words, or {out}")
     return reading.categorical
 
 
 def label_words(cells: Any, reading: "Reading") -> tuple[str, ...]:
-    """Return the words behind the labels 0, 1, ..., declared or sorted; none where labels are numbers.
+    """Return the words behind the labels 0, 1, ..., declared or sorted; none where labels are no words.
 
-    Raises DataError for dates, and for a few words among numbers.
+    Raises DataError for a few words among numbers.
     """
     if levels := (reading.levels or {}).get(str(cells.name)):
         return tuple(levels)
-    found = holds(cells)
-    if found == "dates":
-        raise DataError(
-            f"column {cells.name}: expected numbers or words as labels, got dates such as "
-            f"'{cells.dropna().iloc[0]}'; replace the dates by numbers"
-        )
-    if found != "words":
+    if holds(cells) != "words":
         return ()
-    refuse_strays(cells, reading.decimal)
+    refuse_mistakes(cells)
     return tuple(words_in(cells))
 
 
-def refuse_strays(cells: Any, decimal: str | None, advice: str = "") -> None:
-    """Raise DataError where all but a few cells of a column are numbers: the others count as mistakes."""
-    n, of = int(no_numbers(cells, decimal).sum()), len(cells)
-    if cells.nunique() > MOST_CODES and n <= max(FEW_STRAYS, of // 100) and 2 * n < of:
+def refuse_mistakes(cells: Any, advice: str = "") -> None:
+    """Raise DataError for a column of numbers with a decimal comma, or of numbers and a few other cells."""
+    words = words_in(cells)
+    if all(map(COMMA_NUMBER.fullmatch, words)) and any("," in word for word in words):
+        raise words_error(cells, "write a decimal point, not a comma")
+    n, of = int(no_numbers(cells).sum()), len(cells)
+    if len(words) > MOST_CODES and n <= max(FEW_STRAYS, of // 100) and 2 * n < of:
         advice = f"correct it or leave it empty, {advice}or declare all words of the column with `levels`"
-        raise words_error(cells, decimal, advice)
+        raise words_error(cells, advice)
 
 
-def words_error(cells: Any, decimal: str | None, advice: str) -> DataError:
+def words_error(cells: Any, advice: str) -> DataError:
     """Return the error for words in a column of numbers, which names the first of them."""
-    words = no_numbers(cells, decimal)
+    words = no_numbers(cells)
     row, n = int(np.argmax(words)), int(cells.notna().sum() - words.sum())
     share = f" ({n} of {len(cells)} rows are numbers)" if n else ""
-    if decimal is None and comma_numbers(cells.dropna().map(str)[:LOOKED_AT]):
-        advice = "set `decimal: ','`"
     return DataError(
         f"row {row + 1}, column {cells.name}: expected numbers, got '{cells.iloc[row]}'{share}; {advice}"
     )
 
 
-def no_numbers(cells: Any, decimal: str | None) -> NDArray[np.bool_]:
+def no_numbers(cells: Any) -> NDArray[np.bool_]:
     """Return which cells that are not missing spell no number."""
-    return np.isnan(as_numbers(cells, decimal)) & cells.notna().to_numpy()
+    return np.isnan(as_numbers(cells)) & cells.notna().to_numpy()
 
 
 def are_numbers(cells: Any) -> bool:
@@ -120,43 +109,13 @@ def are_numbers(cells: Any) -> bool:
     return of_objects or types.is_numeric_dtype(cells)
 
 
-def as_numbers(cells: Any, decimal: str | None = None) -> NDArray[np.float64]:
-    """Return cells as numbers, NaN where a cell is missing or is not a number.
-
-    With a decimal comma, text with a point is not a number: 3.992 may be 3992.
-    """
+def as_numbers(cells: Any) -> NDArray[np.float64]:
+    """Return cells as numbers, NaN where a cell is missing or is not a number."""
     import pandas as pd
 
     if not pd.api.types.is_numeric_dtype(cells.dtype):
-        cells = cells.astype(object)
-        if decimal == ",":
-            cells = cells.map(lambda cell: with_point(cell) if isinstance(cell, str) else cell)
-        cells = pd.to_numeric(cells, errors="coerce")
+        cells = pd.to_numeric(cells.astype(object), errors="coerce")
     return np.array(cells.to_numpy(np.float64, na_value=np.nan))
-
-
-def with_point(word: str) -> str:
-    """Return a number with a decimal comma as one with a point; text with a point as no number."""
-    return "" if "." in word else word.replace(",", ".")
-
-
-def is_number(word: str, decimal: str | None = None) -> bool:
-    """Return whether a word spells a number."""
-    try:
-        float(with_point(word) if decimal == "," else word)
-    except ValueError:
-        return False
-    return True
-
-
-def comma_numbers(words: Iterable[str]) -> bool:
-    """Return whether all words are numbers, some with a comma that can only be the decimal sign.
-
-    The comma of 1,234 may separate thousands.
-    """
-    words = list(words)
-    with_comma = [word for word in words if "," in word]
-    return all(map(COMMA_NUMBER.fullmatch, words)) and not all(map(THOUSANDS.fullmatch, with_comma))
 
 
 def as_words(cells: Any, known: Iterable[str] = ()) -> Any:
@@ -180,31 +139,14 @@ def words_in(cells: Any) -> list[str]:
     return sorted(as_words(cells).dropna().unique())
 
 
-def as_dates(cells: Any, day_first: bool = False) -> Any:
-    """Return cells as points in time (UTC, without a zone), NaT where one is missing or no date.
-
-    Of two numbers with which a date begins, the first is the month unless `day_first`.
-    """
+def as_dates(cells: Any) -> Any:
+    """Return cells as points in time (UTC, without a zone), NaT where one is missing or no ISO date."""
     import pandas as pd
 
-    def date_of(cell: Any) -> str | None:
-        word = str(cell).strip()
-        if not DATE.fullmatch(word):
-            return None
-        return TWO_NUMBERS.sub(r"\3\2\1", word, count=1) if day_first and TWO_NUMBERS.match(word) else word
-
     if not pd.api.types.is_datetime64_any_dtype(cells):
-        cells = cells.astype(object).map(date_of, na_action="ignore")
-    return pd.to_datetime(cells, errors="coerce", format="mixed", utc=True).dt.tz_localize(None)
-
-
-def is_day_first(cells: Any) -> bool:
-    """Return whether dates begin with the day: by a number above 12, else by points between the numbers."""
-    found = [
-        match.groups() for word in cells.dropna().map(str).unique() if (match := TWO_NUMBERS.match(word))
-    ]
-    month_first = any(int(second) > 12 for _, _, second in found)
-    return not month_first and any(int(first) > 12 or sign == "." for first, sign, _ in found)
+        words = cells.astype("string").str.strip()
+        cells = words.where(words.str.fullmatch(DATE, na=False))
+    return pd.to_datetime(cells, errors="coerce", format="ISO8601", utc=True).dt.tz_localize(None)
 
 
 def refuse(bad: Any, cells: Any, expected: str, start: int = 0, got: str = "", advice: str = "") -> None:
@@ -216,11 +158,10 @@ def refuse(bad: Any, cells: Any, expected: str, start: int = 0, got: str = "", a
         raise DataError(f"{named}, column {cells.name}: expected {expected}, got {got}{advice}")
 
 
-def finite_numbers(cells: Any, decimal: str, start: int) -> NDArray[np.float64]:
+def finite_numbers(cells: Any, start: int) -> NDArray[np.float64]:
     """Return cells as numbers, NaN where one is missing; raises DataError for words and infinity."""
-    values = as_numbers(cells, decimal)
-    comma = "; the decimal sign is a comma, and a number has no points" if decimal == "," else ""
-    refuse(no_numbers(cells, decimal), cells, "a number", start, advice=comma)
+    values = as_numbers(cells)
+    refuse(no_numbers(cells), cells, "a number", start)
     refuse(np.isinf(values), cells, "a finite number", start)
     return values
 

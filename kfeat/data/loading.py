@@ -32,7 +32,7 @@ from kfeat.data.sources import FileSource, PinnedSource, Source, validated
 from kfeat.errors import DataError, DownloadError
 from kfeat.saying import say_once
 
-OWN_READER = 4  # raised when the user's own files are read in another way
+OWN_READER = 5  # raised when the user's own files are read in another way
 CODED = "columns"  # part of what determines arrays of tables: their notes name the columns
 
 

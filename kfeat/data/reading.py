@@ -11,23 +11,12 @@ from kfeat.data.models import MOST_SIDE, Model
 from kfeat.errors import DataError
 
 Format = Literal["svmlight", "idx", "csv", "tsv", "arff", "parquet", "mat", "npz"]
-ENDINGS = {
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".arff": "arff",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".mat": "mat",
-    ".npz": "npz",
-    ".idx": "idx",
-}
-LATER = frozenset({"drop", "missing", "decimal"})  # options that came after the first arrays were kept
+ENDINGS = {f".{name}": name for name in get_args(Format)}
+ENDINGS |= {".svm": "svmlight", ".libsvm": "svmlight", ".pq": "parquet"}
+LATER = frozenset({"drop", "missing"})  # options that came after the first arrays were kept
 SHEETS = (".xlsx", ".xls", ".ods", ".numbers")
 COLUMN_OPTIONS = frozenset({"target", "drop", "categorical", "levels", "missing"})
-TEXT_OPTIONS = COLUMN_OPTIONS | {"header", "delimiter", "decimal", "columns"}
+TEXT_OPTIONS = COLUMN_OPTIONS | {"header", "delimiter", "columns"}
 OPTIONS: dict[str, frozenset[str]] = {
     "svmlight": frozenset({"n_features"}),
     "idx": frozenset(),
@@ -63,10 +52,10 @@ class Reading(Model):
     csv, tsv, arff, parquet: `target`, the labels' column by name, or by number from 0 (-1: the last); `drop`,
     columns to leave out, named the same way; `categorical`, how columns of words are coded; `levels`, the
     words of a column in order (else sorted); `missing`, what to do about missing cells (see below). With
-    one_hot, rare words share a feature. Dates become year, month, weekday and the days since 1970-01-01.
+    one_hot, rare words share a feature. Dates such as 2020-01-31 or 2020-01-31 12:30 become year, month,
+    weekday and the days since 1970-01-01.
     csv, tsv: `header`, whether the first line names the columns; `columns`, their names where it does not;
-    `delimiter`, where it is not the format's own (`whitespace`: any run of blanks); `decimal`, the decimal
-    sign where it is a comma.
+    `delimiter`, where it is not the format's own (`whitespace`: any run of blanks).
     mat, npz: `variables`, the names of the arrays; mat: `samples_in_columns`.
     All: `n_train`, the number of a single file's first rows that train, while the others test.
 
@@ -88,7 +77,6 @@ class Reading(Model):
     header: bool | None = None
     columns: list[str] | None = None
     delimiter: Annotated[str, MinLen(1)] | None = None
-    decimal: Literal[".", ","] | None = None
     variables: Variables | None = None
     samples_in_columns: bool | None = None
     n_train: Annotated[int, Ge(1), Le(MOST_SIDE)] | None = None
@@ -124,13 +112,13 @@ def format_of(path: Path, reading: Reading) -> str:
     """Return the format given, or that of the file's ending; raises DataError when neither is known."""
     if reading.format is not None:
         return reading.format
-    endings = [ending for ending in path.suffixes if ending not in (".gz", ".bz2", ".xz")]
-    if not endings or endings[-1].lower() not in ENDINGS:
-        if endings and endings[-1].lower() in SHEETS:
-            raise DataError(f"{path}: spreadsheets cannot be read; save the sheet as `CSV UTF-8`")
+    endings = [one.lower() for one in path.suffixes if one not in (".gz", ".bz2", ".xz")]
+    name = ENDINGS.get(endings[-1]) if endings else None
+    if endings and endings[-1] in SHEETS:
+        raise DataError(f"{path}: spreadsheets cannot be read; save the sheet as `CSV UTF-8`")
+    if name is None:
         formats = ", ".join(get_args(Format))
         raise DataError(f"{path}: its ending does not tell the format; give `format`: {formats}")
-    name = ENDINGS[endings[-1].lower()]
     try:
         reading.check_options(name)
     except ValueError as error:

@@ -18,7 +18,6 @@ from kfeat.cholesky import cholesky
 from kfeat.data import load
 from kfeat.data.dataset import Dataset, Indices, Matrix
 from kfeat.data.protocol import Protocol
-from kfeat.data.sources import validated
 from kfeat.errors import DataError
 from kfeat.experiments.component import read_component
 from kfeat.kernels.base import squared_norms
@@ -56,8 +55,8 @@ class Bench:
     """
 
     def __init__(
-        self, data: Callable[[str], Dataset], seed: int, threads: int, options: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+        self, data: Callable[[str], Dataset], seed: int, threads: int, options: dict[str, Any] | None = None
+    ) -> None:
         self._under = cache(data)
         own = data("own")
         self._seed, self._threads = seed, threads
@@ -68,9 +67,8 @@ class Bench:
                 "some class, but all have fewer; `kfeat fit` needs no cross-validation"
             )
         self._options = dict(options or {})
-        if "class_weight" in self._options:
-            weights = weights_of_codes(self._options["class_weight"], own.label_names)
-            self._options["class_weight"] = weights
+        if weights := self._options.get("class_weight"):
+            self._options["class_weight"] = weights_of_codes(weights, own.label_names)
         self._order = spread_order(own.y_train, self._classes, seed)
 
     def ready(self) -> dict[str, Any]:
@@ -96,12 +94,15 @@ class Bench:
         data = self._under(candidate.scale)
         X, y, values = data.X_train[rows], data.y_train[rows], sorted(values)
         splits = self._splits(y)
-        if candidate.exact:
-            scores = self._exact_scores(candidate, X, y, values, splits)
+        kernel = read_component(candidate.kernel, "kernel").build().resolve(X, self._seed)
+        if candidate.map is None:
+            scores = self._exact_scores(kernel, candidate.kernel, X, y, values, splits)
         else:
             size = 4 * n * max(candidate.size, 1)
             check_memory(f"{candidate.size:,} features of {n:,} rows", 3 * size, "a smaller map")
-            Z = self._map(candidate, X).fit_transform(X)
+            component = read_component(candidate.map, "map")
+            feature_map = component.build(kernel=kernel, random_state=self._seed, n_jobs=1)  # BLAS has all
+            Z = feature_map.fit_transform(X)
             if candidate.loss == "squares":
                 scores = ridge_scores(Z, y, values, splits)
             else:
@@ -115,21 +116,13 @@ class Bench:
         start = perf_counter()
         model = model_of(candidate, value, self._options, self._seed)
         model.fit_prepared(data.preparation, data.X_train, data.y_train)
-        fitted = perf_counter()
-
-        def predicted(X: Matrix) -> NDArray[Any]:
-            return np.concatenate([model.solver_.predict(Z) for Z in model.blocks(X, scaled=True)])
-
+        train = perf_counter() - start
         measure = accuracy_score if self._classes else r2_score
-        found = float(measure(data.y_test, predicted(data.X_test)))
-        begun = perf_counter()
-        predicted(data.X_train[:TIMED_ROWS])
-        seconds = (perf_counter() - begun) * TIMED_ROWS / min(TIMED_ROWS, self._n)
-        return (
-            {"score": found, "train": fitted - start, "predict": seconds}
-            if np.isfinite(found)
-            else dict(NO_SCORE)
-        )
+        score = float(measure(data.y_test, model.predict_prepared(data.X_test)))
+        start = perf_counter()
+        model.predict_prepared(data.X_train[:TIMED_ROWS])
+        predict = (perf_counter() - start) * TIMED_ROWS / min(TIMED_ROWS, self._n)
+        return {"score": score, "train": train, "predict": predict} if np.isfinite(score) else dict(NO_SCORE)
 
     def _splits(self, y: NDArray[Any]) -> list[tuple[Indices, Indices]]:
         """Return the folds: five up to 1,000 rows, three for more, and one of them above 30,000 rows."""
@@ -139,14 +132,13 @@ class Bench:
         return list(cutter.split(np.zeros(n), y))[: 1 if n > 30_000 else folds]
 
     def _exact_scores(
-        self, candidate: Candidate, X: Matrix, y: NDArray[Any], values: Sequence[float], splits: Any
+        self, kernel: Any, entry: Entry, X: Matrix, y: NDArray[Any], values: Sequence[float], splits: Any
     ) -> NDArray[np.float64]:
-        """Return the scores of the exact method, (folds, values), from one Gram matrix."""
+        """Return the scores of the exact method, (folds, values), from one Gram matrix where rows are few."""
         n = len(y)
-        kernel = self._kernel(candidate.kernel, X)
         few = MOST_GRAM if X.shape[1] <= MANY_COLUMNS else 2 * MOST_GRAM
-        if self._classes and n > few and candidate.kernel["name"] in NATIVE:
-            K, given = X, {**candidate.kernel, "kernel": NATIVE[candidate.kernel["name"]]}
+        if self._classes and n > few and entry["name"] in NATIVE:
+            K, given = X, {**entry, "kernel": NATIVE[entry["name"]]}
             del given["name"]
         else:
             check_memory(f"the Gram matrix of {n:,} rows", 24 * n * n, "fewer rows")
@@ -154,33 +146,16 @@ class Bench:
         if not self._classes:
             return kernel_ridge_scores(K, y, values, splits)
         classifier = svm.SVC(**given, cache_size=1000, class_weight=self._options.get("class_weight"))
-        grid = {"C": list(values)}
+        grid = GridSearchCV(classifier, {"C": list(values)}, cv=splits, refit=False, error_score="raise")
         with parallel_config("threading", n_jobs=self._threads):
-            search = GridSearchCV(classifier, grid, cv=splits, refit=False, error_score="raise")
-            found = search.fit(K, y).cv_results_
+            found = grid.fit(K, y).cv_results_
         return np.array([found[f"split{fold}_test_score"] for fold in range(len(splits))])
 
-    def _kernel(self, entry: Entry, X: Matrix) -> Any:
-        return read_component(entry, "kernel").build().resolve(X, self._seed)
 
-    def _map(self, candidate: Candidate, X: Matrix) -> Any:
-        assert candidate.map is not None
-        kernel = self._kernel(candidate.kernel, X)
-        component = read_component(candidate.map, "map")
-        return component.build(kernel=kernel, random_state=self._seed, n_jobs=1)  # BLAS has all threads
-
-
-def under(
-    source: Any, protocol: Protocol, random_state: int, access: dict[str, Any]
-) -> Callable[[str], Dataset]:
-    """Return a function that loads a dataset under a protocol with a given scaling; "own": the protocol's."""
-
-    def data(scale: str) -> Dataset:
-        other = {} if scale == "own" else {"scale": scale}
-        changed = validated(Protocol, {**protocol.given(), **other}, "protocol")
-        return load(source, changed, random_state=random_state, **access)
-
-    return data
+def data_under(scale: str, source: Any, protocol: Protocol, **access: Any) -> Dataset:
+    """Return a dataset under a protocol with another scaling; "own": the protocol's."""
+    given = protocol.given() | ({} if scale == "own" else {"scale": scale})
+    return load(source, Protocol.model_validate(given), **access)
 
 
 def enough_rows(y: NDArray[Any], classes: bool) -> bool:
@@ -239,19 +214,18 @@ def newton_scores(
     Each fold starts from its last solution. Once two values in a row, the last above 1, are no better than an
     earlier one, the larger values are left out, since they cost the most.
     """
-    folds = [(Z[seen], y[seen], Z[held_out], y[held_out]) for seen, held_out in splits]
     factors = 8 * len(splits) * len(np.unique(y)) * Z.shape[1] ** 2
 
-    def path(X: Any, y: NDArray[Any]) -> Iterator[Newton]:
-        solver = Newton(loss=loss, eps=EPS, max_iter=STEPS, warm_start=True, **options)
+    def path(seen: Indices) -> Iterator[Newton]:
+        solver, X = Newton(loss=loss, eps=EPS, max_iter=STEPS, warm_start=True, **options), Z[seen]
         if factors <= MOST_KEPT:
-            return solver.path(X, y, values)
-        return (solver.set_params(C=C).fit(X, y) for C in values)
+            return solver.path(X, y[seen], values)
+        return (solver.set_params(C=C).fit(X, y[seen]) for C in values)
 
-    paths = [path(Z_seen, y_seen) for Z_seen, y_seen, _, _ in folds]
+    held_out = [(Z[rows], y[rows]) for _, rows in splits]
     columns: list[list[float]] = []
-    for C, *trained in zip(values, *paths, strict=True):
-        columns.append([one.score(*fold[2:]) for one, fold in zip(trained, folds, strict=True)])
+    for C, *trained in zip(values, *(path(seen) for seen, _ in splits), strict=True):
+        columns.append([one.score(*fold) for one, fold in zip(trained, held_out, strict=True)])
         means = np.mean(columns, axis=1)
         if C > ENOUGH and len(means) - 1 - int(means.argmax()) >= PATIENCE:
             break

@@ -24,11 +24,9 @@ from kfeat.kernels.operands import canonical
 from kfeat.own.bench import Bench, enough_rows
 from kfeat.own.candidates import Candidate, model_of
 from kfeat.own.file import save_model
-from kfeat.own.journal import Journal
-from kfeat.own.model import KernelModel
 from kfeat.own.new_config import DENSE_VALUES
 from kfeat.own.process import InProcess
-from kfeat.own.search import Found, Search
+from kfeat.own.search import Found, Journal, Search
 
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 CODED = Reading(categorical="one_hot", missing="mean")  # how the columns of a frame become numbers
@@ -65,12 +63,18 @@ class _KernelEstimator(BaseEstimator):
         if not regression:
             check_classification_targets(y)
             self.classes_, codes = np.unique(y, return_inverse=True)
+        # Without a search: a Gaussian kernel with C or alpha 1.
+        loss: Any = "squares" if regression else "squared_hinge"
+        candidate, value = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss), 1.0
         self.search_ = None
         if enough_rows(codes, not regression):
-            self.search_ = self._searched(X if coding is None else _dense(coding.matrix(X)), codes)
+            found = self._searched(X if coding is None else _dense(coding.matrix(X)), codes)
+            one = (found.quick if self.prefer == "speed" else None) or found.best
+            self.search_, candidate, value = found, one.candidate, one.value
+        model = model_of(candidate, value, {}, self.random_state).set_params(coding=coding)
         with warnings.catch_warnings():  # about redundant landmarks, which the search allows
             warnings.simplefilter("ignore", np.exceptions.RankWarning)
-            self.model_ = self._chosen(coding).fit(X, y)
+            self.model_ = model.fit(X, y)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -103,15 +107,6 @@ class _KernelEstimator(BaseEstimator):
 
         bench = Bench(data, self.random_state, self.n_jobs or physical_cores())
         return Search(InProcess(bench), Journal(None), self.budget, self.random_state).run()
-
-    def _chosen(self, coding: Any) -> KernelModel:
-        """Return the model that was found, or, without a search, a Gaussian kernel with C or alpha 1."""
-        loss: Any = "squares" if self._task == "regression" else "squared_hinge"
-        candidate, value = Candidate("zscore", {"name": "gaussian", "gamma": "median"}, None, loss), 1.0
-        if self.search_ is not None:
-            one = (self.search_.quick if self.prefer == "speed" else None) or self.search_.best
-            candidate, value = one.candidate, one.value
-        return model_of(candidate, value, {}, self.random_state).set_params(coding=coding)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,45 +1,35 @@
 """A model in one file: skops writes and reads it, and no code in it is run.
 
-The file is skops's zip archive, not compressed, with one more entry: `kfeat.json` has the version of the
-format and the version of kfeat.
+The file is skops's zip archive, not compressed; the facts about the training have the version of the format.
 """
 
-import json
-import logging
 import os
-import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from io import BytesIO
 from pathlib import Path
 from secrets import token_hex
 from typing import IO, Any
 
 import numpy as np
-from sklearn.exceptions import InconsistentVersionWarning
 
 import kfeat
 from kfeat.data import scaling
 from kfeat.data.coding import Coding, date_numbers
-from kfeat.data.files import LEAST_LIMIT, MOST_PACKED, check_regular
+from kfeat.data.files import check_regular
 from kfeat.data.preparation import Preparation
 from kfeat.errors import ModelError
 from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
 from kfeat.maps.truncated_maclaurin import TruncatedSeries
-from kfeat.memory import check_memory
 from kfeat.own.model import KernelModel
 from kfeat.saying import printable
 from kfeat.solvers import SOLVERS
 from kfeat.solvers.base import Subproblem
 from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
 
-log = logging.getLogger(__name__)
-
-ABOUT = "kfeat.json"
-VERSION = 2  # of the format; version 1 was one of kfeat's own
+VERSION = 3  # of the format, raised when older models would predict something else
 # Beside numbers, words, arrays and scikit-learn's estimators, a model may hold the registered kernels, maps
 # and solvers, and these. Anything else has to be added here.
 OTHERS = (
@@ -47,10 +37,7 @@ OTHERS = (
     *(scaling.DivideBy, scaling.UnitRows, scaling.GlobalNorm, scaling.OfNumbers),
     *(Subproblem, GivenKernel, NativeKernel, SupportVectors),
 )
-OF_LIBRARIES = (
-    *("numpy.dtype", "scipy.sparse._csr.csr_array"),
-    *("sklearn.calibration._CalibratedClassifier", "sklearn.calibration._SigmoidCalibration"),
-)
+OF_LIBRARIES = ("numpy.dtype", "scipy.sparse._csr.csr_array")
 
 
 def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
@@ -62,17 +49,15 @@ def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
 
     if not hasattr(model, "solver_"):
         raise ModelError("expected a model that is fitted, got one that is not: call fit first")
-    content = BytesIO()
-    skops.dump(model, content, compression=zipfile.ZIP_STORED)
-    if foreign := set(skops.get_untrusted_types(data=content.getvalue())) - _trusted():
+    model.about_["format"] = VERSION
+    content = skops.dumps(model, compression=zipfile.ZIP_STORED)
+    if foreign := set(skops.get_untrusted_types(data=content)) - _trusted():
         raise ModelError(
             f"a model file cannot hold an object of {', '.join(sorted(foreign))}; it holds numbers, words, "
             "arrays, and kfeat's kernels, maps and solvers"
         )
-    with zipfile.ZipFile(content, "a", zipfile.ZIP_STORED) as archive:
-        archive.writestr(ABOUT, json.dumps({"version": VERSION, "kfeat": kfeat.__version__}))
     with new_file(Path(path), "the model") as file:
-        file.write(content.getbuffer())
+        file.write(content)
 
 
 def load_model(path: str | os.PathLike[str]) -> KernelModel:
@@ -84,11 +69,9 @@ def load_model(path: str | os.PathLike[str]) -> KernelModel:
     """
     path = Path(path)
     check_regular(path)
-    size = path.stat().st_size
-    check_memory("the model", 2 * size, "close other programs, or use a larger machine", ModelError)
     try:
         with path.open("rb") as file:
-            return _read(file, size)
+            return _read(file)
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror or error})") from None
     # What skops, zipfile and NumPy raise on damaged content is open-ended.
@@ -104,44 +87,26 @@ def is_model(path: Path) -> bool:
     """Return whether a new model may replace a file: a model or an empty file."""
     try:
         with zipfile.ZipFile(path) as archive:
-            return ABOUT in archive.namelist()
+            return "schema.json" in archive.namelist()
     except (OSError, zipfile.BadZipFile):
         return path.stat().st_size == 0
 
 
-def _read(file: IO[bytes], size: int) -> KernelModel:
-    """Return the model in a file of `size` bytes; raises any exception for a wrong file."""
+def _read(file: IO[bytes]) -> KernelModel:
+    """Return the model in a file; raises any exception for a wrong file."""
     from skops import io as skops
 
     with zipfile.ZipFile(file) as archive:
-        _check_sizes(archive, size)
-        about: dict[str, Any] = json.loads(archive.read(ABOUT))
-    if about["version"] != VERSION:
-        raise ModelError(f"it is in version {about['version']} of the format, by kfeat {about['kfeat']}")
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", InconsistentVersionWarning)
-        model = skops.load(file, trusted=sorted(_trusted()))
-    if any(issubclass(one.category, InconsistentVersionWarning) for one in caught):
-        log.warning("%s: written with another scikit-learn; it may predict differently here", file.name)
+        if any(one.compress_type for one in archive.infolist()):
+            raise ModelError("its entries are packed, which is never so in a model file")
+    model = skops.load(file, trusted=sorted(_trusted()))
     if not isinstance(model, KernelModel):
         raise ModelError(f"it holds a {type(model).__name__}, not a model")
+    if (version := model.about_.get("format")) != VERSION:
+        raise ModelError(f"it is in version {version} of the format, not {VERSION}")
     # A model whose parts are missing or do not match fails here, and not when it is used.
     model.outputs(np.zeros((1, model.preparation_.n_features)), ["predict"], coded=True)
     return model
-
-
-def _check_sizes(archive: zipfile.ZipFile, size: int) -> None:
-    """Raise ModelError for entries that would take much more memory than the file has bytes."""
-    entries = archive.infolist()
-    if any(one.compress_type for one in entries):
-        raise ModelError("its entries are packed, which is never so in a model file")
-    unpacked = 0
-    for one in entries:
-        if one.filename.endswith(".npz"):  # a sparse matrix, which SciPy packs
-            with archive.open(one) as stream, zipfile.ZipFile(stream) as arrays:
-                unpacked += sum(array.file_size for array in arrays.infolist())
-    if unpacked > max(LEAST_LIMIT, MOST_PACKED * size):
-        raise ModelError(f"its arrays unpack to {unpacked:,} bytes, more than those of a model")
 
 
 @cache

@@ -57,12 +57,12 @@ def grown(one: Scored, n: int) -> float:
     return float((EXACT_GROWTH if one.candidate.exact else MAP_GROWTH) ** thrice)
 
 
-def rungs(n_train: int, rarest: int | None = None) -> list[int]:
+def rungs(n_train: int, rarest: int) -> list[int]:
     """Return how many training rows each rung has: all, a third of them, a ninth ..., at least 900.
 
-    With `rarest`, the number of rows of the rarest class, each rung but the last has a row of it per fold.
+    Each rung but the last has a row per fold of the rarest class, which has `rarest` training rows.
     """
-    least = max(SMALLEST, ceil((MOST_FOLDS + 1) * n_train / (rarest or n_train)))
+    least = max(SMALLEST, ceil((MOST_FOLDS + 1) * n_train / rarest))
     found = [n_train]
     while found[0] / ETA >= least:
         found.insert(0, found[0] // ETA)
@@ -80,15 +80,12 @@ def next_up(
     """
     for best in (False, True):
         for n, above in reversed(list(pairwise(sizes))):
-            up = {one.candidate.key for one in scored if one.n == above}
+            up = {one.candidate for one in scored if one.n == above}
             for exact in (True, False):
-                able = [
-                    one
-                    for one in leaders(scored, n, exact)
-                    if one.candidate.key in up or fits(one, above, best)
-                ]
+                good = leaders(scored, n, exact)
+                able = [one for one in good if one.candidate in up or fits(one, above, best)]
                 for one in able[: 1 if best else None]:
-                    if one.candidate.key not in up:
+                    if one.candidate not in up:
                         return one.candidate, above, one
     return None
 

@@ -24,17 +24,10 @@ from kfeat.maps import FeatureMap
 from kfeat.solvers import Newton
 from kfeat.solvers.base import Solver, available_when, classifies, with_codes
 
-FOLDS = 5  # of calibration
-
 
 def _solver(model: "KernelModel") -> Solver:
     """Return the fitted solver, or the one to fit; it decides which methods the model has."""
     return getattr(model, "solver_", None) or model.solver or Newton()
-
-
-def _has_probabilities(model: "KernelModel") -> bool:
-    solver = _solver(model)
-    return classifies(solver) and (model.probabilities or hasattr(solver, "predict_proba"))
 
 
 @dataclass(eq=False, repr=False)
@@ -59,15 +52,13 @@ class KernelModel(BaseEstimator):
         The precision of what the map and the solver are given.
     coding : Coding, optional
         How the columns of a file or a frame become numbers; None: they are numbers.
-    probabilities : bool, default False
-        Whether to calibrate a classifier that has no probabilities, at the cost of five more fits.
 
     Attributes
     ----------
     classes_ : ndarray
         The labels, for classifiers.
-    preparation_, map_, solver_, calibration_ : Preparation, FeatureMap or None, Solver, object or None
-        The fitted parts; the last is scikit-learn's calibrated classifier of the solver's input.
+    coding_, preparation_, map_, solver_ : Coding, Preparation, FeatureMap or None, Solver
+        The fitted parts.
     about_ : dict
         Facts about the training; `kfeat fit` adds the config, the data's fingerprint, scores and versions.
 
@@ -89,7 +80,6 @@ class KernelModel(BaseEstimator):
     constant_features: Literal["keep", "drop"] = "keep"
     dtype: Literal["float32", "float64"] = "float32"
     coding: Coding | None = None
-    probabilities: bool = False
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on raw rows X (n, d) and labels or targets y (n,).
@@ -119,21 +109,28 @@ class KernelModel(BaseEstimator):
         solver = with_codes(clone(self.solver or Newton()), label_names)
         feature_map = None if self.map is None else clone(self.map).fit(X)
         Z = X if feature_map is None else (features or type(feature_map).transform)(feature_map, X)
-        calibrates = self.probabilities and classifies(solver) and not hasattr(solver, "predict_proba")
-        calibration = _calibrated(solver, Z, y) if calibrates else None
-        solver = solver.fit(Z, y) if calibration is None else calibration.estimator
+        solver.fit(Z, y)
         # Set only now, so that a fit that fails does not damage an earlier one.
-        self.preparation_, self.map_ = preparation, feature_map
-        self.solver_, self.calibration_ = solver, calibration
+        self.preparation_, self.map_, self.solver_ = preparation, feature_map, solver
         self.__dict__.pop("classes_", None)  # of an earlier fit
         if classifies(solver):
             codes = solver.classes_
             self.classes_ = np.array([label_names[int(code)] for code in codes]) if label_names else codes
-        self.n_features_in_ = preparation.n_features if self.coding is None else self.coding.width
-        if self.coding is not None and self.coding.names:
-            self.feature_names_in_ = np.array(self.coding.names, dtype=object)
+        if self.coding is None:  # the columns are numbers, perhaps with names
+            names = [*map(str, getattr(self, "feature_names_in_", ()))]
+            kinds = dict.fromkeys(names, "number")
+            self.coding_ = Coding(solver.task, preparation.n_features, names, kinds)
+        else:
+            self.coding_ = self.coding
+            if self.coding.names:
+                self.feature_names_in_ = np.array(self.coding.names, dtype=object)
+        self.n_features_in_ = self.coding_.width
         self.about_: dict[str, Any] = {"n_train": len(y)}
         return self
+
+    def predict_prepared(self, X: Any) -> NDArray[Any]:
+        """Return the label, a code of words, or the value of each row that is scaled already."""
+        return np.concatenate([self.solver_.predict(Z) for Z in self.blocks(X, scaled=True)])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label, or the value, of each raw row."""
@@ -144,9 +141,9 @@ class KernelModel(BaseEstimator):
         """Return the decision values: (n,), positive for the last of two classes, or (n, classes)."""
         return self.outputs(X, ["decision_function"])["decision_function"]
 
-    @available_when(_has_probabilities)
+    @available_when(lambda self: hasattr(_solver(self), "predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the classes (n, classes): the solver's own, or calibrated ones."""
+        """Return the solver's probabilities of the classes (n, classes)."""
         return self.outputs(X, ["predict_proba"])["predict_proba"]
 
     def outputs(self, X: Any, methods: Sequence[str], coded: bool = False) -> dict[str, NDArray[Any]]:
@@ -157,17 +154,11 @@ class KernelModel(BaseEstimator):
         """
         check_is_fitted(self, "solver_")
         blocks = self.blocks(X if coded else self._raw(X, reset=False))
-        found = [[self._of(method, Z) for method in methods] for Z in blocks]
-        return dict(zip(methods, map(np.concatenate, zip(*found, strict=True)), strict=True))
-
-    def _of(self, method: str, Z: Any) -> NDArray[Any]:
-        """Return the result of a method for rows in the form of the solver's input."""
-        if method == "predict_proba" and self.calibration_ is not None:
-            return np.asarray(self.calibration_.predict_proba(Z))
-        found: NDArray[Any] = getattr(self.solver_, method)(Z)
-        if method != "predict" or not classifies(self.solver_):
-            return found
-        return self.classes_[np.searchsorted(self.solver_.classes_, found)]  # words in the place of codes
+        of_blocks = [[getattr(self.solver_, method)(Z) for method in methods] for Z in blocks]
+        found = dict(zip(methods, map(np.concatenate, zip(*of_blocks, strict=True)), strict=True))
+        if "predict" in found and classifies(self.solver_):  # words in the place of codes
+            found["predict"] = self.classes_[np.searchsorted(self.solver_.classes_, found["predict"])]
+        return found
 
     def score(self, X: Any, y: Any) -> float:
         """Return the accuracy (classification) or the coefficient of determination (regression)."""
@@ -182,8 +173,7 @@ class KernelModel(BaseEstimator):
         """
         if self.preparation_.positive is None:
             return np.asarray(y)
-        names = self.coding.label_names if self.coding else ()
-        codes = {name: code for code, name in enumerate(names)}
+        codes = {name: code for code, name in enumerate(self.coding_.label_names)}
         return self.preparation_.labels(np.array([codes.get(one, one) for one in np.asarray(y)]), start)
 
     def transform(self, X: Any) -> NDArray[Any]:
@@ -221,22 +211,3 @@ class KernelModel(BaseEstimator):
         tags.estimator_type = theirs.estimator_type
         tags.classifier_tags, tags.regressor_tags = theirs.classifier_tags, theirs.regressor_tags
         return tags
-
-
-def _calibrated(solver: Solver, Z: Any, y: NDArray[Any]) -> Any:
-    """Return scikit-learn's calibrated classifier (Platt 1999), whose `estimator` is the solver fitted to Z.
-
-    Raises ModelError for a class with fewer rows than the 5 stratified folds.
-    """
-    from sklearn.calibration import CalibratedClassifierCV  # here, since its import takes long
-    from sklearn.model_selection import StratifiedKFold
-
-    rarest = int(np.unique(y, return_counts=True)[1].min())
-    if rarest < FOLDS:
-        raise ModelError(
-            f"calibrating probabilities in {FOLDS} folds needs {FOLDS} training rows of each class, but one "
-            f"class has {rarest}: leave out the probabilities or the class"
-        )
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
-    fitted = CalibratedClassifierCV(solver, method="sigmoid", cv=folds, ensemble=False).fit(Z, y)
-    return fitted.calibrated_classifiers_[0]

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from kfeat.data.coding import Coding
 from kfeat.data.files import naming
 from kfeat.data.formats import Rows, read_rows
-from kfeat.data.reading import COLUMN_OPTIONS, OPTIONS, Reading, format_of
+from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError, ModelError
 from kfeat.own.model import KernelModel
-from kfeat.parameters import HANDED_IN, plain
+from kfeat.parameters import plain
 from kfeat.solvers import regression_errors
 from kfeat.solvers.base import classifies
 
@@ -30,13 +29,7 @@ def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
     reading = Reading.model_validate(model.about_.get("reading", {}))
     with suppress(DataError):  # of an ending that tells no format: the file is read as the training file was
         reading = reading if reading.format == format_of(path, Reading()) else Reading()
-    coding = model.coding
-    if coding is None:  # trained in Python: columns are matched by name where both have names
-        named = OPTIONS[format_of(path, reading)] >= COLUMN_OPTIONS
-        names = [*map(str, getattr(model, "feature_names_in_", ()))] if named else []
-        kinds = dict.fromkeys(names, "number")
-        coding = Coding(model.solver_.task, int(model.n_features_in_), names, kinds)
-    return read_rows(path, reading, coding, labels=labels)
+    return read_rows(path, reading, model.coding_, labels=labels)
 
 
 def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], out: IO[str]) -> int:
@@ -46,10 +39,9 @@ def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], ou
     """
     for method in methods:
         if not hasattr(model, method):
-            lacks = f"{type(model.solver_).__name__} has none; train with `kfeat fit --probabilities`"
-            only = "a regression predicts only values; leave the option out"
-            option = "scores" if method == "decision_function" else "probabilities"
-            raise ModelError(f"--{option}: {lacks if classifies(model.solver_) else only}")
+            lacks = f"{type(model.solver_).__name__} has no {TITLE[method]}; leave the option out"
+            logistic = ", or train `{name: newton, loss: logistic}`" if classifies(model.solver_) else ""
+            raise ModelError(f"{lacks}{logistic}")
     n = 0
     for rows in _rows_of(model, path, labels=False):
         outputs = model.outputs(rows.X, methods, coded=True)
@@ -79,7 +71,7 @@ def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
     found, y = [], []
     for rows in _rows_of(model, path, labels=True):
         if rows.y is None:
-            target = model.coding.target if model.coding else None
+            target = model.coding_.target
             what = "labels" if target is None else f"the column {target}"
             raise DataError(
                 f"{path}: expected {what} to compare predictions with, got none; `kfeat predict` needs none"
@@ -94,8 +86,8 @@ def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
     """Return a file's labels as the model predicts them; raises DataError for one that it does not know."""
     if not classifies(model.solver_):
         return y
-    if model.coding is not None and model.coding.label_names:
-        y = np.array(model.coding.label_names)[y]
+    if model.coding_.label_names:
+        y = np.array(model.coding_.label_names)[y]
     y = model.labels(y, start)
     if model.classes_.dtype.kind in "UO":
         y = y.astype(str)
@@ -110,43 +102,29 @@ def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
 
 def describe(model: KernelModel, path: Path) -> dict[str, Any]:
     """Return everything about a model as plain JSON: its training, data, labels, parts and sizes."""
-    coding, solver, about = model.coding, model.solver_, model.about_
+    coding, solver = model.coding_, model.solver_
     kernel = getattr(model.map_ or solver, "kernel_", None)
-    calibrated = "calibrated" if model.calibration_ is not None else None
-    own = "the solver's own" if hasattr(model, "predict_proba") else "none"
     return {
         "file": path.name,
         "bytes": path.stat().st_size,
         "task": solver.task,
         "data": {
-            "fingerprint": about.get("fingerprint"),
-            "rows": about["n_train"],
-            "columns": (coding.names if coding else None) or int(model.n_features_in_),
+            "columns": coding.names or coding.width,
             "features": model.preparation_.n_features,
-            "target": coding.target if coding else None,
+            "target": coding.target,
         },
         "labels": plain(model.classes_.tolist()) if classifies(solver) else None,
         "scale": model.scale,
-        "map": model.map_ and {**_part(model.map_), "columns": int(solver.n_features_in_)},
+        "map": repr(model.map_) if model.map_ else None,
         "kernel": f"{kernel!r}: {kernel.formula}" if kernel else "linear",
         "solver": {
-            **_part(solver),
+            "parameters": repr(solver),
+            **solver.learnt_parameters(),
+            "features": int(solver.n_features_in_),
             "finished_by": solver.finished_by_,
             "iterations": int(solver.n_iter_),
             "converged": bool(solver.converged_),
         },
-        "probabilities": calibrated or own,
-        **{key: about.get(key) for key in ("scores", "n_test", "seconds", "trial", "environment", "config")},
+        "probabilities": hasattr(model, "predict_proba"),
+        **model.about_,
     }
-
-
-def _part(estimator: Any) -> dict[str, Any]:
-    """Return the class of a map or solver, its parameters, and the values learnt for those left out."""
-    given = {key: value for key, value in estimator.get_params(deep=False).items() if key not in HANDED_IN}
-    shown = {
-        key: repr(value) if hasattr(value, "get_params") else plain(value)
-        for key, value in given.items()
-        if not hasattr(value, "shape")
-    }
-    learnt = estimator.learnt_parameters()
-    return {"name": type(estimator).__name__, **shown, **({"learnt": learnt} if learnt else {})}

@@ -16,6 +16,7 @@ from kfeat.errors import KfeatError
 from kfeat.experiments.worker import end_with_parent, interrupts_held_back, threads_capped
 
 Answer = dict[str, Any]
+READY: Answer = {"ready": True}  # what a process sends first, once its data are read
 
 
 class InProcess:
@@ -45,20 +46,17 @@ class Assistant(InProcess):
         """Return the answer of a method of the bench; None if there is none before the deadline.
 
         The bench has `limit` seconds for it; the start of its process and the reading of data do not count.
-        An answer with the key `failed` says why there is no number. Raises the KfeatError of data that
-        cannot be loaded.
+        An answer with the key `failed` says why there is no number.
         """
         if monotonic() >= deadline:
             return None
         try:
             if self._process is None:
                 self._start()
-                ready = self._received(deadline - monotonic())
-                if ready is None:
-                    return None
-                if isinstance(ready, KfeatError):
+                begun = self._received(deadline - monotonic())
+                if begun != READY:
                     self.end()
-                    raise ready
+                    return begun
             self._connection.send((method, question))
             return self._received(min(deadline - monotonic(), limit))
         except (EOFError, OSError):
@@ -90,19 +88,19 @@ class Assistant(InProcess):
 
 
 def _serve(connection: Connection, bench: dict[str, Any]) -> None:
-    from kfeat.own.bench import Bench, under
+    from kfeat.own.bench import Bench
 
     end_with_parent()
     logging.basicConfig(level=logging.ERROR)
     warnings.simplefilter("ignore")
     with threadpool_limits(bench["threads"]), suppress(EOFError):
         try:
-            at = Bench(under(**bench["data"]), bench["seed"], bench["threads"], bench["options"])
-        except KfeatError as error:
-            connection.send(error)
+            at = Bench(**bench)
+        except KfeatError as error:  # of data that cannot be loaded
+            connection.send({"failed": str(error)})
             return
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # hides messages of C libraries
-        connection.send("ready")
+        connection.send(READY)
         while True:
             method, question = connection.recv()
             connection.send(_answer(at, method, question))

@@ -4,25 +4,20 @@ Optuna's TPE draws exact methods for the first rung. Maps that approximate the b
 rungs above, and finally steps around the best candidate. `kfeat.own.halving` says which one goes up a rung.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from math import inf
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from kfeat.errors import ConfigError
+from kfeat.errors import ConfigError, StoreError
 from kfeat.experiments.plan import digest
-from kfeat.own.candidates import (
-    Candidate,
-    Facts,
-    Proposals,
-    maps_of,
-    neighbours,
-    own_candidates,
-    reflexes,
-)
+from kfeat.own.candidates import Candidate, Facts, Proposals, maps_of, neighbours, own_candidates, reflexes
 from kfeat.own.halving import TOO_LONG, Scored, Step, grown, leaders, near, next_up, rungs, winner
-from kfeat.own.journal import Journal, Row
 from kfeat.own.process import InProcess
 
 SEARCH = 0.7  # share of the budget after which no candidate begins; the rest trains the best on all rows
@@ -44,47 +39,74 @@ STEP = 10**0.5
 SURE = 0.8  # the largest share of the remaining time for the estimated time of a candidate
 MAP_SECONDS = 2.0  # about the time of the first map of a kernel
 PATIENCE = 86400.0  # seconds for reading the data
+Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Tested:
-    """A candidate trained on all training rows: its score on the test rows, and seconds.
+class Journal:
+    """The rows of one search by key, kept in a file, a JSON object per line; without a file in memory."""
 
-    `train` is the time of training, `predict` that of predicting 1,000 rows.
-    """
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.rows: dict[str, Row] = {}
+        for line in path.read_bytes().splitlines() if path and path.exists() else []:
+            with suppress(ValueError):  # an incomplete line
+                row = json.loads(line)
+                self.rows[row["key"]] = row
 
-    scored: Scored
-    score: float
-    train: float
-    predict: float
+    def append(self, key: str, row: Row) -> Row:
+        """Keep a row under a key, in memory and on disk, and return it; raises StoreError."""
+        self.rows[key] = row = {"key": key, **row}
+        if self._path is None:
+            return row
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("ab") as file:  # the first sign ends an incomplete line
+                file.write(b"\n" + json.dumps(row, allow_nan=False).encode())
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise StoreError(f"{self._path}: cannot be written ({error.strerror})") from None
+        return row
 
 
 @dataclass(frozen=True)
 class Found:
-    """The result of a search.
+    """The result of a search: its candidates, the winner, and what was trained on all training rows.
 
-    `best` is the winner, `before` the best of the config's own candidates on as many rows. `quick` is the map
-    with the fewest features within half a point of the best on its rows, `exact` the best exact method on the
-    largest rung it reached. `tests` has what was trained on all training rows, the winner first. `own` has
-    the keys of the config's own candidates.
+    `own` are the config's own candidates. `tests` has for each candidate that was trained on all training
+    rows the `score` on the test rows, the seconds to `train` and to `predict` 1,000 rows, or why it `failed`.
     """
 
     facts: Facts
     scored: Sequence[Scored]
     best: Scored
-    before: Scored | None
-    quick: Scored | None
-    exact: Scored | None
-    tests: Sequence[Tested]
-    n_kept: int  # rows of earlier calls
-    failed: str | None  # why the winner has no score on the test rows, where it was tried
-    own: frozenset[str] = frozenset()
+    own: Sequence[Candidate] = ()
+    tests: Mapping[Scored, Row] = field(default_factory=dict)
+    n_kept: int = 0  # rows of earlier calls
 
     @property
-    def quickest(self) -> Tested | None:
+    def before(self) -> Scored | None:
+        """The best of the config's own candidates on as many rows as the best."""
+        return winner(one for one in self.scored if one.n >= self.best.n and one.candidate in self.own)
+
+    @property
+    def exact(self) -> Scored | None:
+        """The best exact method on the largest rung that one reached."""
+        return winner(one for one in self.scored if one.candidate.exact)
+
+    @property
+    def quick(self) -> Scored | None:
+        """The map with the fewest features within half a point of the best on its rows."""
+        maps = [one for one in self.scored if not one.candidate.exact and near(one, self.best)]
+        rows = [one for one in maps if one.n >= self.best.n]
+        return min(rows, key=lambda one: (one.candidate.size, -one.score), default=None)
+
+    @property
+    def quickest(self) -> Scored | None:
         """The tested candidate that predicts fastest of those within half a point of the best."""
-        good = [one for one in self.tests if one.scored.n >= self.best.n and near(one.scored, self.best)]
-        return min(good, key=lambda one: one.predict, default=None)
+        rows = {one: row for one, row in self.tests.items() if "score" in row and one.n >= self.best.n}
+        good = [one for one in rows if near(one, self.best)]
+        return min(good, key=lambda one: rows[one]["predict"], default=None)
 
 
 class Search:
@@ -92,7 +114,7 @@ class Search:
 
     def __init__(
         self, asked: InProcess, journal: Journal, budget: float, seed: int,
-        say: Callable[[Scored, Scored], None] = lambda one, best: None,
+        say: Callable[[Scored, Scored], None] | None = None,
     ) -> None:  # fmt: skip
         self._asked, self._journal, self._seed, self._say = asked, journal, seed, say
         self._longest = ONE_CANDIDATE * budget
@@ -115,25 +137,14 @@ class Search:
         for one in own[:1]:
             if not any(other.candidate == one and other.n >= best.n for other in self._scored()):
                 self._score(one, best.n)
-        scored = self._scored()
-        here = [one for one in scored if one.n >= best.n and not one.reason]
-        before = winner(one for one in here if one.candidate in own)
-        maps_near = (one for one in here if not one.candidate.exact and near(one, best))
-        quick = min(maps_near, key=lambda one: (one.candidate.size, -one.score), default=None)
-        exact = winner(one for one in scored if one.candidate.exact)
-        if facts.n_test:  # where the last candidate was ended, a new process starts, again without a limit
-            ended = monotonic()
-            self._asked.ask("ready", ended + PATIENCE)
-            self._end += monotonic() - ended
-        answers = [
-            self._test(one, facts.n_train)
-            for one in dict.fromkeys((best, quick, exact))
-            if one and facts.n_test
-        ]
-        tests = [one for one in answers if isinstance(one, Tested)]
-        failed = next((one for one in answers[:1] if isinstance(one, str)), None)
-        keys = frozenset(one.key for one in own)
-        return Found(facts, scored, best, before, quick, exact, tests, n_kept, failed, keys)
+        found = Found(facts, self._scored(), best, own, n_kept=n_kept)
+        if not facts.n_test:
+            return found
+        ended = monotonic()  # where the last candidate was ended, a new process starts, again without a limit
+        self._asked.ask("ready", ended + PATIENCE)
+        self._end += monotonic() - ended
+        chosen = [one for one in dict.fromkeys((best, found.quick, found.exact)) if one]
+        return replace(found, tests={one: self._test(one, facts.n_train) for one in chosen})
 
     def _winner(self, facts: Facts) -> Scored:
         """Return the best, or one that can most likely be trained on all rows in the budget left.
@@ -153,8 +164,7 @@ class Search:
         if scored and not any(one.took_too_long for one in scored):
             raise ConfigError(f"no candidate could be scored: {reasons}")
         raise ConfigError(
-            f"the budget of {self._budget:g} s ended before one candidate was scored"
-            f"{f' ({reasons})' if reasons else ''}; give a longer --budget"
+            f"the budget of {self._budget:g} s ended before one candidate was scored; give a longer --budget"
         )
 
     def _candidates(self, own: Sequence[Candidate], facts: Facts, sizes: Sequence[int]) -> None:
@@ -168,7 +178,7 @@ class Search:
             best = winner(scored)
             if best and best.score > top + GAIN:
                 top, stale = best.score, 0
-            waiting = [one for one in own if one.key not in {other.candidate.key for other in scored}]
+            waiting = [one for one in own if one not in {other.candidate for other in scored}]
             begun = new >= n_reflexes or monotonic() >= reflexes_end
             up = next_up(scored, sizes, self._fits) or self._next_map(scored, sizes, facts)
             if up is not None and begun:
@@ -202,11 +212,11 @@ class Search:
 
     def _next_step(self, best: Scored, scored: Sequence[Scored], facts: Facts) -> Step | None:
         """Return a candidate one step from the best that was not scored on the same rows."""
-        done = {one.candidate.key for one in scored if one.n == best.n}
+        done = {one.candidate for one in scored if one.n == best.n}
         for candidate in neighbours(best.candidate, facts):
             grows = max(candidate.size / (best.candidate.size or 1), 1.0) ** 2.3  # n D^2, and D^3 beside it
             since = replace(best, seconds=grows * best.seconds)
-            if candidate.key not in done and self._fits(since, best.n):
+            if candidate not in done and self._fits(since, best.n):
                 return candidate, best.n, since
         return None
 
@@ -232,7 +242,7 @@ class Search:
             answer = {"failed": f"{TOO_LONG} {self._longest:.3g} s", "limit": self._longest}
         about = {"candidate": asdict(candidate), "n": n, "values": len(values)}
         row = self._journal.append(_key(candidate, n), about | {"seconds": monotonic() - began} | answer)
-        if best := winner(self._scored()):
+        if self._say and (best := winner(self._scored())):
             self._say(_of_row(row), best)
         return row
 
@@ -241,20 +251,16 @@ class Search:
         rows = [row for row in self._journal.rows.values() if "candidate" in row]
         return [_of_row(row) for row in rows if row.get("limit", inf) >= self._longest]
 
-    def _test(self, one: Scored, n_train: int) -> Tested | str | None:
-        """Return a candidate's result on the test rows, perhaps of an earlier call, or why there is none."""
+    def _test(self, one: Scored, n_train: int) -> Row:
+        """Return a candidate's result on the test rows, perhaps of an earlier call; nothing without time."""
         key = digest(["test", one.candidate.key, one.value])[:16]
         row = self._journal.rows.get(key)
-        if row is None or "failed" in row:
-            if one.seconds * grown(one, n_train) > 2 * self._budget:
-                return None
-            answer = self._asked.ask("test", self._end, candidate=one.candidate, value=one.value)
-            if answer is None:
-                return None
-            row = self._journal.append(key, {"test": True, **answer})
-        if "failed" in row:
-            return str(row["failed"])
-        return Tested(one, row["score"], row["train"], row["predict"])
+        if row is not None and "failed" not in row:
+            return row
+        if one.seconds * grown(one, n_train) > 2 * self._budget:
+            return {}
+        answer = self._asked.ask("test", self._end, candidate=one.candidate, value=one.value)
+        return {} if answer is None else self._journal.append(key, {"test": True, **answer})
 
 
 def _of_row(row: Row) -> Scored:

@@ -6,15 +6,15 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-import numpy as np
+import pandas as pd
 
 from kfeat.batches import ArrayBatches, MappedBatches, stored
-from kfeat.data import FileSource, PinnedSource, Source, load
+from kfeat.data import FileSource, load
 from kfeat.data.cache import cache_folder
+from kfeat.data.columns import listed
 from kfeat.data.protocol import All
 from kfeat.data.reading import Reading, format_of
-from kfeat.data.registry import entry
-from kfeat.errors import ConfigError, ModelError, SolverError
+from kfeat.errors import ConfigError, SolverError
 from kfeat.experiments.component import Component, each
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.machine import environment
@@ -22,8 +22,6 @@ from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.experiments.run import planned
 from kfeat.own.model import KernelModel
 from kfeat.own.predicting import scores_of
-
-SHOWN = 6  # values of one key in a message
 
 
 def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) -> Trial:
@@ -50,20 +48,19 @@ def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) ->
 
 def _choices(trials: Sequence[Trial]) -> list[str]:
     """Return the keys in which trials differ, each with its values."""
-    flats = [trial.describe() for trial in trials]
+    frame = pd.DataFrame([trial.describe() for trial in trials], dtype=object)
     found: dict[str, str] = {}
-    for key in dict.fromkeys(key for flat in flats for key in flat):
-        values = list(dict.fromkeys(str(flat[key]) for flat in flats if key in flat))
-        if len(values) > 1 and key.split(".")[0] not in found:  # else its components differ themselves
-            found[key] = f"{key}: {', '.join(values[:SHOWN])}{', ...' * (len(values) > SHOWN)}"
+    for key in map(str, frame):
+        kinds = list(dict.fromkeys(map(str, frame[key].dropna())))
+        if len(kinds) > 1 and key.split(".")[0] not in found:  # else its components differ themselves
+            found[key] = f"{key}: {listed(kinds)}"
     return list(found.values())
 
 
-def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, **access: Any) -> KernelModel:
+def train(trial: Trial, **access: Any) -> KernelModel:
     """Return the model of a trial: with the same data, seeds and numbers as the row that `kfeat run` makes.
 
-    Raises DataError for bad data, SolverError where the solver is for another task or does not finish,
-    ModelError where probabilities are not possible.
+    Raises DataError for bad data, SolverError where the solver is for another task or does not finish.
     """
     assert trial.solver is not None
     out_of_core, protocol = trial.memory == "out_of_core", trial.protocol
@@ -73,9 +70,6 @@ def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, 
     solver = trial.solver.build(kernel=kernel, random_state=trial.seeds["solver"])
     if solver.task != data.task:
         raise SolverError(f"{trial.solver.name} is for {solver.task}, the data for {data.task}")
-    if probabilities and (data.task == "regression" or out_of_core):
-        why = "a regression has none" if data.task == "regression" else "they need all features in memory"
-        raise ModelError(f"--probabilities: {why}; leave the option out")
     model = KernelModel(
         map=None if trial.map is None else trial.map.build(kernel=kernel, random_state=trial.seeds["map"]),
         solver=solver,
@@ -83,23 +77,23 @@ def train(trial: Trial, *, all_rows: bool = False, probabilities: bool = False, 
         constant_features=protocol.constant_features,
         dtype=protocol.dtype,
         coding=data.coding,
-        probabilities=probabilities,
     )
     start = perf_counter()
     features = (lambda of, X: _in_batches(of, X, solver.out_of_core)) if out_of_core else None
     model.fit_prepared(data.preparation, data.X_train, data.y_train, data.label_names, features)
     seconds = perf_counter() - start
     scores = None
-    if held_out := not all_rows and protocol.split.kind != "all":  # whose test rows are the training rows
-        found = [model.solver_.predict(Z) for Z in model.blocks(data.X_test, scaled=True)]
-        scores = scores_of(data.task, np.concatenate(found), data.y_test)
+    if held_out := protocol.split.kind != "all":  # whose test rows are the training rows
+        scores = scores_of(data.task, model.predict_prepared(data.X_test), data.y_test)
+    reading = Reading()
+    if isinstance(trial.source, FileSource):  # later files are read likewise
+        named = {"format": format_of(Path(trial.source.path), trial.source.reading)}
+        reading = trial.source.reading.model_copy(update=named)
     model.about_ |= {
-        "task": data.task,
         "config": as_config(trial, f"A model of {dataset_name(trial.source)}"),
-        "reading": _reading_of(trial.source).model_dump(exclude_none=True),
+        "reading": reading.model_dump(exclude_none=True),
         "trial": trial.id,
         "fingerprint": data.fingerprint,
-        "verified": data.verified,
         "n_test": int(data.X_test.shape[0]) if held_out else 0,
         "scores": scores,
         "seconds": round(seconds, 4),
@@ -115,18 +109,6 @@ def _in_batches(feature_map: Any, X: Any, how: str) -> Any:
         return batches
     Z = stored(batches, cache_folder())
     return ArrayBatches(Z) if how == "passes" else Z
-
-
-def _reading_of(source: Source) -> Reading:
-    """Return how the files of a dataset are read, with the format named; without files, the defaults."""
-    if isinstance(source, FileSource):
-        reading, path = source.reading, source.path
-    else:
-        forms = entry(dataset_name(source)).forms if isinstance(source, str | PinnedSource) else ()
-        if not forms:  # bundled or generated data
-            return Reading()
-        reading, path = forms[0].reading, forms[0].files["train"].path
-    return reading.model_copy(update={"format": format_of(Path(path), reading)})
 
 
 def as_config(trial: Trial, title: str, repeats: int = 1) -> dict[str, Any]:

@@ -1,17 +1,19 @@
 """The setup of a search from a config, and a config from the result of the search."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from kfeat.data import Protocol, load_raw
 from kfeat.data.protocol import Validation, drawn
 from kfeat.errors import ConfigError
-from kfeat.experiments.component import Component, read_component
+from kfeat.experiments.component import read_component
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.names import experiment_name
 from kfeat.experiments.plan import Trial, digest
+from kfeat.own import file
+from kfeat.own.bench import data_under
 from kfeat.own.candidates import Entry, solver_of
 from kfeat.own.halving import Scored
 from kfeat.own.training import as_config
@@ -34,13 +36,13 @@ class Setup:
     kernels: list[Entry]
     maps: list[Entry]
     options: dict[str, Any]  # of the config's solver, which every candidate's solver has too
-    identity: str
+    identity: str  # of the search: its rows are in a file of this name
 
     def bench(self, seed: int, access: dict[str, Any]) -> dict[str, Any]:
         """Return the arguments of a `Bench`."""
-        source, protocol = self.trial.source, self.trial.protocol
-        data = {"source": source, "protocol": protocol, "random_state": self.trial.seeds["data"]}
-        return {"data": {**data, "access": access}, "seed": seed, "options": self.options}
+        given = {"source": self.trial.source, "protocol": self.trial.protocol, **access}
+        data = partial(data_under, random_state=self.trial.seeds["data"], **given)
+        return {"data": data, "seed": seed, "options": self.options}
 
 
 def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
@@ -54,7 +56,7 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
         if len(found) != 1:
             raise ConfigError(
                 f"{experiment.path}: expected one {kind} to tune for, got {len(found)}; choose one, as in "
-                f"--set {kind}=..., or write a config with one"
+                f"--set {kind}=..."
             )
     source, protocol = experiment.datasets[0], protocols[0]
     if protocol.split.kind == "all":
@@ -65,33 +67,16 @@ def setup_of(experiment: Experiment, seed: int, **access: Any) -> Setup:
     here = experiment.settings[0]
     raw = load_raw(source, **access)
     trial = Trial(source, raw.fingerprint, protocol, here.kernels[0], None, None, 0, experiment.seed)
-    options = _options(here.mapped_solvers, raw.task)
-    identity = [
-        raw.fingerprint,
-        raw.task,
-        protocol.model_dump_json(),
-        trial.seeds["data"],
-        seed,
-        str(options),
-    ]
-    return Setup(
-        experiment, trial,
-        kernels=[one.draws() for one in here.kernels],
-        maps=[one.draws() for one in here.maps],
-        options=options,
-        identity=digest([VERSION, *identity])[:16],
-    )  # fmt: skip
-
-
-def _options(solvers: Sequence[Component], task: str) -> dict[str, Any]:
-    """Return what a search keeps of a classifier's parameters: the weights of classes and the bias."""
-    if task == "regression" or not solvers:
-        return {}
-    return {key: solvers[0].given[key] for key in KEPT if key in solvers[0].given}
+    given = here.mapped_solvers[0].given if here.mapped_solvers and raw.task == "classification" else {}
+    options = {key: given[key] for key in KEPT if key in given}
+    data = [raw.fingerprint, raw.task, protocol.model_dump_json(), trial.seeds["data"]]
+    kernels, maps = ([one.draws() for one in entries] for entries in (here.kernels, here.maps))
+    identity = digest([VERSION, *data, seed, str(options)])[:16]
+    return Setup(experiment, trial, kernels, maps, options, identity)
 
 
 def check_place(path: Path) -> None:
-    """Raise ConfigError for a path that cannot be a config, or has one that no search wrote."""
+    """Raise an error for a path that cannot be a config, has one that no search wrote, or takes no file."""
     experiment_name(path.resolve())
     try:
         begins = path.read_text(encoding="utf-8") if path.exists() else MARK
@@ -99,6 +84,7 @@ def check_place(path: Path) -> None:
         begins = ""
     if not begins.startswith(MARK):
         raise ConfigError(f"{path} exists, and `kfeat tune` did not write it; give another name with --out")
+    file.check_place(path, "the tuned config")
 
 
 def tuned_config(setup: Setup, one: Scored, sentences: list[str]) -> str:

@@ -122,14 +122,13 @@ def test_what_cannot_be_is_one_sentence(words: list[str], said: str) -> None:
     assert not Path("data.yaml").exists()
 
 
-def test_a_config_is_not_replaced_unless_forced() -> None:
+def test_a_config_is_not_replaced() -> None:
     people(60)
     Path("people.yaml").write_text("mine")
     refused = kfeat("new", "people.csv", "--target", "income")
     assert refused.exit_code == 2
-    assert "--force" in refused.stderr
+    assert "people.yaml exists" in refused.stderr
     assert Path("people.yaml").read_text() == "mine"
-    assert kfeat("new", "people.csv", "--target", "income", "--force").exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -192,16 +191,16 @@ def test_a_split_that_each_repeat_draws_is_fixed_in_the_tuned_config(monkeypatch
     assert not tuned.random
 
 
-def test_new_reads_decimal_commas_dates_gaps_and_empty_columns() -> None:
+def test_new_reads_dates_gaps_and_empty_columns() -> None:
     """What a person's spreadsheet holds is found out, and the config runs."""
-    rows = [f"{i},5;2024-01-{1 + i % 28:02};;{'' if i % 7 == 0 else i % 3};{i % 2}" for i in range(60)]
-    Path("own.csv").write_text("price;when;empty;rooms;y\n" + "\n".join([*rows, "1,5;2024-01-01;;2;"]) + "\n")
+    rows = [f"{i}.5;2024-01-{1 + i % 28:02};;{'' if i % 7 == 0 else i % 3};{i % 2}" for i in range(60)]
+    Path("own.csv").write_text("price;when;empty;rooms;y\n" + "\n".join([*rows, "1.5;2024-01-01;;2;"]) + "\n")
     done = kfeat("new", "own.csv", "--target", "y")
     assert done.exit_code == 0, done.output
     assert kfeat("new", "own.csv", "--target", "y", "--set", "drop=[rooms]", "--out", "o.yaml").exit_code == 0
     assert "drop: [empty, rooms]" in Path("o.yaml").read_text()
     text = Path("own.yaml").read_text()
-    assert "decimal: ','" in text
+    assert "delimiter: ;" in text
     assert "drop: [empty]" in text
     assert "missing: mean" in text
     assert "categorical" not in text
@@ -237,16 +236,19 @@ def test_new_leaves_out_what_counts_rows_is_constant_or_a_copy() -> None:
         ("t,t2,y", lambda i: (i, i, i % 2), [], ["t2"]),
         (",x,y", lambda i: (i, i, i % 2), [], ["Unnamed: 0"]),
         ("id,leak,b,y", lambda i: (i, i % 2, i % 5, i % 2), [], ["id", "leak"]),
+        ("0,no,b: c,d,y", lambda i: (7, 8, 9, i * i, i % 2), [], ["0", "no", "b: c"]),
+        ("gaps,name,b,y", lambda i: (2 * i, f"p{i}", i * i, i % 2), [], ["name"]),
     ],
 )
 def test_new_keeps_one_of_each_and_the_time_where_it_is_all_there_is(
-    header: str, line: Callable[[int], tuple[int, ...]], more: list[str], dropped: list[str]
+    header: str, line: Callable[[int], tuple[int | str, ...]], more: list[str], dropped: list[str]
 ) -> None:
     lines = [header, *(",".join(map(str, line(i))) for i in range(60))]
     Path("c.csv").write_text("\n".join(lines) + "\n")
     made = kfeat("new", "c.csv", "--target", "y", *more)
     assert made.exit_code == 0, made.output
     assert f"drop: {in_yaml(dropped)}" in Path("c.yaml").read_text()
+    assert kfeat("data", "info", "c.csv", "--target", "y", "--set", f"drop={in_yaml(dropped)}").exit_code == 0
 
 
 def test_new_takes_what_is_said_of_a_file_and_finds_blanks_and_lines_without_a_header() -> None:
@@ -258,10 +260,10 @@ def test_new_takes_what_is_said_of_a_file_and_finds_blanks_and_lines_without_a_h
     assert "target: 2" in text
     assert "header: false" in text
     assert "delimiter: whitespace" in text
-    said = kfeat("new", "iris.csv", "--set", "target=2", "--set", "drop=[1]", "--force")
+    said = kfeat("new", "iris.csv", "--set", "target=2", "--set", "drop=[1]", "--out", "i.yaml")
     assert said.exit_code == 0, said.output
-    assert "drop: [1]" in Path("iris.yaml").read_text()
-    wrong = kfeat("new", "iris.csv", "--target", "2", "--set", "delimitr=;", "--force")
+    assert "drop: [1]" in Path("i.yaml").read_text()
+    wrong = kfeat("new", "iris.csv", "--target", "2", "--set", "delimitr=;")
     assert wrong.exit_code == 2
     assert "delimitr" in wrong.stderr
 
@@ -279,7 +281,9 @@ def test_new_looks_into_parquet_too() -> None:
     assert "categorical: one_hot" in text
     Path("cut.parquet").write_bytes(Path("own.parquet").read_bytes()[:300])
     frame.assign(many=[[1, 2]] * 40).to_parquet("lists.parquet")
-    lists = kfeat("data", "info", "lists.parquet")
+    assert kfeat("new", "lists.parquet", "--target", "y").exit_code == 0
+    assert "drop: [a, many]" in Path("lists.yaml").read_text()
+    lists = kfeat("data", "info", "lists.parquet", "--target", "y", "--set", "categorical=one_hot")
     assert lists.exit_code == 2
     assert "column many: expected numbers or words, got array([1, 2])" in lists.stderr
     cut = kfeat("data", "info", "cut.parquet")
@@ -313,14 +317,6 @@ def test_nothing_that_is_read_is_replaced() -> None:
         assert refused.exit_code == 2
         assert "is an input file" in refused.stderr
     assert (Path("own.yaml").read_text(), Path("own.csv").read_text()) == (config, data)
-
-
-def test_probabilities_of_a_rare_class_are_refused_with_a_sentence() -> None:
-    Path("own.csv").write_text("a,b,y\n" + "".join(f"{i},{i % 7},{int(i < 3)}\n" for i in range(60)))
-    assert kfeat("new", "own.csv", "--target", "y").exit_code == 0
-    refused = kfeat("fit", "own.yaml", "--model", "m", "--probabilities")
-    assert refused.exit_code == 2
-    assert "needs 5 training rows of each class" in refused.stderr
 
 
 def test_weights_of_classes_are_named_by_the_words_of_the_labels() -> None:

@@ -86,10 +86,9 @@ def test_only_training_rows_are_learnt_from(tmp_path: Path) -> None:
     assert [raw.parts[part].X.tolist() for part in raw.parts] == [[[1]], [[3], [100]]]
 
 
-def test_a_column_of_gaps_alone_is_refused_or_dropped(tmp_path: Path) -> None:
+def test_a_column_of_gaps_alone_is_0_or_dropped(tmp_path: Path) -> None:
     text = "a,b,y\n1,,0\n2,,1\n"
-    with pytest.raises(DataError, match=r"column b: .* missing cells only; .* `drop: \[b\]`"):
-        loaded(tmp_path, text, missing="mean")
+    assert loaded(tmp_path, text, missing="mean").parts["train"].X.tolist() == [[1, 0], [2, 0]]
     assert loaded(tmp_path, text, drop=["b"]).parts["train"].X.tolist() == [[1], [2]]
     assert loaded(tmp_path, text, drop=[1]).parts["train"].X.tolist() == [[1], [2]]
 

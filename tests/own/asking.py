@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.own.bench import Bench, under
+from kfeat.own.bench import Bench
 from kfeat.own.process import InProcess
 
 
@@ -14,7 +14,7 @@ class Direct(InProcess):
     """Answers as `kfeat.own.process.Assistant` does, in this process; keeps the questions."""
 
     def __init__(self, threads: int = 1, *, data: Any, **bench: Any) -> None:
-        super().__init__(Bench(under(**data), threads=threads, **bench))
+        super().__init__(Bench(data, threads=threads, **bench))
         self.questions: list[str] = []
 
     def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any] | None:

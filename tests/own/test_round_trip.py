@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import StratifiedKFold
 
 import kfeat
 from kfeat.errors import ModelError
@@ -110,24 +108,11 @@ def test_what_else_a_model_may_hold(model: KernelModel, tmp_path: Path) -> None:
 
 def test_labels_that_are_words_come_back(tmp_path: Path) -> None:
     words = np.array(["red", "green", "blue"])[LABELS]
-    model = KernelModel(solver=Liblinear(), probabilities=True).fit(X, words)
+    model = KernelModel(solver=Liblinear()).fit(X, words)
     loaded = same_after_a_round_trip(model, tmp_path)
     assert loaded.classes_.tolist() == ["blue", "green", "red"]
     assert loaded.score(X, words) > 0.7
     assert set(loaded.predict(X)) <= set(words)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_calibrated_probabilities_are_those_of_scikit_learn(n_classes: int, tmp_path: Path) -> None:
-    y = np.minimum(LABELS, n_classes - 1)
-    model = KernelModel(solver=Libsvm(Gaussian(1.0)), dtype="float64", probabilities=True).fit(X, y)
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    theirs = CalibratedClassifierCV(Libsvm(Gaussian(1.0)), cv=folds, ensemble=False).fit(X, y)
-    np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-12)
-    loaded = same_after_a_round_trip(model, tmp_path)
-    plain = KernelModel(solver=Libsvm(Gaussian(1.0)), dtype="float64").fit(X, y)
-    np.testing.assert_array_equal(loaded.decision_function(X), plain.decision_function(X))
-    assert not hasattr(plain, "predict_proba")
 
 
 class Foreign(Ridge):

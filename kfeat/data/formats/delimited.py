@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.data.coding import Coding
-from kfeat.data.columns import UNNAMED, are_numbers, is_number, listed, repeated
+from kfeat.data.columns import UNNAMED, are_numbers, listed, no_numbers, repeated
 from kfeat.data.files import naming, open_content
 from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError
@@ -126,7 +126,6 @@ class Text:
             content,
             names=range(len(self.names)),
             dtype={i: "str" for i, name in enumerate(self.names) if name in words},
-            decimal=self.reading.decimal or ".",
             na_values={i: MISSING.difference(levels.get(name, ())) for i, name in enumerate(self.names)},
             **options,
         )
@@ -228,6 +227,8 @@ class Text:
 
 def looks_like_data(frame: Any) -> bool:
     """Return whether the names look like a row of data: each column of numbers has a number as its name."""
+    import pandas as pd
+
     numeric = [name for i, name in enumerate(frame.columns) if are_numbers(frame.iloc[:, i])]
     above = [name for name in numeric if name not in MISSING and not name.startswith(UNNAMED)]
-    return bool(above) and all(map(is_number, above))
+    return bool(above) and not no_numbers(pd.Series(above)).any()

@@ -41,7 +41,7 @@ def read(files: Mapping[str, Path], reading: Reading) -> Contents:
         X, y = used["train"]
         coding = learn_coding(
             X.drop(columns=dropped), reading, task="regression", target=str(y.name),
-            label_names=label_words(y, reading), dropped=tuple(dropped), strict=True,
+            label_names=label_words(y, reading), dropped=tuple(dropped),
         )  # fmt: skip
     test = files.get("test", path)
     with naming(test):

@@ -42,7 +42,7 @@ def _marks(axes: Any, found: Found, factor: float) -> list[Any]:
         colour, marker = styles[_method(one)]
         axes.plot([one.seconds], [factor * one.score], color=colour, marker=marker, alpha=0.7)
     handles = [Line2D([], [], linestyle="", color=c, marker=m, label=name) for name, (c, m) in styles.items()]
-    quick = found.quickest.scored if found.quickest else found.best
+    quick = found.quickest or found.best
     for one, size, label in ((found.best, 9, "the most accurate"), (quick, 13, "the quickest to predict")):
         ring: dict[str, Any] = {
             "marker": "o",
