@@ -525,7 +525,7 @@ def test_a_trial_that_configs_share_runs_once_whichever_is_named_first(write: Wr
     assert len(rows("b")) == 5
     assert len(rows("a")) == 2
     assert "a: 7 trials, 5 done before, 2 to run" in ran.stderr
-    assert re.search(r"^b: \[5/5\] exact, libsvm, repeat 0: ", ran.stderr, re.MULTILINE)
+    assert re.search(r"^b: \[5/5\] exact, LIBSVM, repeat 0: ", ran.stderr, re.MULTILINE)
     forced = kfeat("run", "configs", "--maps", "tensor_sketch", "--no-exact", "--force")
     assert forced.exit_code == 0, forced.output
     assert [line for line in forced.stderr.splitlines() if "to run" in line] == [
