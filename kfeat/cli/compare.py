@@ -31,39 +31,26 @@ def compare(
     If both are folders of many experiments, such as results and runs, trials with the same id are compared,
     and the equal scores are counted by experiment and solver.
     """
-    from kfeat.analysis.two_runs import two_runs
-    from kfeat.render.comparison import render_two_runs
-    from kfeat.render.terminal import terminal_width
-
-    if all(map(_has_many, (run_a, run_b))):
-        ctx.exit(_compare_many(run_a, run_b) and int(fail_on_difference))
-    found = two_runs(*(_rows(path, out, results) for path in (run_a, run_b)))
-    click.echo(render_two_runs(found, terminal_width()))
-    ctx.exit(int(fail_on_difference and found.differ))
-
-
-def _has_many(path: Path) -> bool:
-    """Return whether a folder has no rows of its own, but holds folders that do."""
-    from kfeat.experiments.store import ROWS, folders_with_rows
-
-    return path.is_dir() and not (path / ROWS).exists() and bool(folders_with_rows(path))
-
-
-def _compare_many(a: Path, b: Path) -> bool:
-    """Compare the same trials of two folders; return whether a score differs or only one folder has it."""
     import kfeat.experiments.measures  # noqa: F401 (they declare quantities)
-    from kfeat.analysis.same_trials import same_trials
-    from kfeat.render.comparison import render_same_trials
+    from kfeat.analysis.compare import same_trials, two_runs
+    from kfeat.experiments.store import ROWS, folders_with_rows
+    from kfeat.render.comparison import render_same_trials, render_two_runs
     from kfeat.render.terminal import terminal_width
 
-    found = same_trials(a, b)
-    click.echo(render_same_trials(found, terminal_width()))
-    return any(one.equal < one.both or one.only_a or one.only_b for one in found)
+    runs = (run_a, run_b)
+    if all(one.is_dir() and not (one / ROWS).exists() and folders_with_rows(one) for one in runs):
+        trials = same_trials(run_a, run_b)
+        click.echo(render_same_trials(trials, terminal_width()))
+        differ = bool((trials["equal"] < trials["both"]).any() or trials[["only_a", "only_b"]].any(axis=None))
+    else:
+        cells = two_runs(*(_rows(path, out, results) for path in runs))
+        click.echo(render_two_runs(cells, terminal_width()))
+        differ = cells.differ
+    ctx.exit(int(fail_on_difference and differ))
 
 
 def _rows(path: Path, out: Path, results: Path) -> "list[Row]":
     """Return the rows of a folder or of a config; raises StoreError where there are none."""
-    import kfeat.experiments.measures  # noqa: F401 (they declare quantities)
     from kfeat.analysis.judgement import own_or_published_rows
     from kfeat.experiments.load import load_experiment
     from kfeat.experiments.store import ROWS, read_rows
