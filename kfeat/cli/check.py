@@ -18,7 +18,7 @@ Access = dict[str, Any]
 
 
 @click.command()
-@selection.selects_experiments_or_all
+@selection.takes_experiments(data=True, or_all=True)
 @options.out
 @options.results
 @click.option(

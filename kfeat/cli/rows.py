@@ -32,7 +32,7 @@ def rows() -> None:
 
 
 @rows.command()
-@selection.shows_experiments
+@selection.takes_experiments()
 @options.out
 @options.results
 @click.option("--where", "conditions", multiple=True, metavar="KEY=VALUE",

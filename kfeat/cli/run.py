@@ -26,7 +26,7 @@ Access = dict[str, Any]
 
 
 @click.command()
-@selection.selects_experiments
+@selection.takes_experiments(data=True)
 @options.out
 @options.results
 @options.chooses_engine
