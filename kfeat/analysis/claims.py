@@ -164,7 +164,7 @@ class ClaimVerdict:
     def ours(self) -> str:
         """Return our number: that of the decisive case, with the range and the counts if there are more."""
         lacking = [case for case in self.cases if case.number is None]
-        why = lacking[0].lack(self.claim.of) if lacking else ""
+        why = lacking[0].lack() if lacking else ""
         lack = f"{len(lacking)} of {len(self.cases)} missing: {why}" if lacking else ""
         case = self.decisive
         if case is None or case.number is None:

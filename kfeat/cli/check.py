@@ -63,17 +63,14 @@ def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool
     """Show the verdicts on each experiment's rows, or on the published ones; return whether all pass."""
     from kfeat.analysis.judgement import judge_experiments
     from kfeat.render.terminal import terminal_width
-    from kfeat.render.verdicts import published_scoreboard, scoreboard
+    from kfeat.render.verdicts import scoreboard
 
     passed, width = True, terminal_width()
     for one, judgement in zip(experiments, judge_experiments(experiments, out, results), strict=True):
         good = judgement.has_rows and judgement.passes
         if not (quiet and good):
-            if judgement.place == str(results) and judgement.has_rows:
-                shown = published_scoreboard(judgement, out / one.name, results, width)
-            else:
-                shown = scoreboard(judgement, out / one.name, published=judgement.has_published, width=width)
-            click.echo(shown)
+            published = results if judgement.place == str(results) else None
+            click.echo(scoreboard(judgement, out / one.name, width, published))
         passed &= good
     return passed
 
@@ -109,7 +106,7 @@ def _rerun(
     from kfeat.experiments.store import read_rows
     from kfeat.experiments.worker import WorkerOptions
     from kfeat.render.terminal import terminal_width
-    from kfeat.render.verdicts import rerun_scoreboard
+    from kfeat.render.verdicts import scoreboard
 
     published = {name: read_rows(results / name) for name in plans}
     candidates = {
@@ -135,14 +132,14 @@ def _rerun(
         for one in experiments
     }
     tests = number_compared(cells.values(), published.values())
-    judgements = []
+    passed = True
     for one in experiments:
-        compared = comparisons(cells[one.name], published[one.name], tests)
-        judgements.append(Judgement(one, cells[one.name], [], compared, []))
-    for judgement in judgements:
-        if judgement.cells:
-            click.echo(rerun_scoreboard(judgement, terminal_width()))
-    return all(judgement.passes for judgement in judgements)
+        if cells[one.name]:
+            compared = comparisons(cells[one.name], published[one.name], tests)
+            judgement = Judgement(one, cells[one.name], [], compared, [], has_published=True)
+            click.echo(scoreboard(judgement, results, terminal_width()))
+            passed &= judgement.passes
+    return passed
 
 
 def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Trial]":

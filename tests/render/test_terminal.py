@@ -47,7 +47,7 @@ def test_a_report_fits_with_every_number_of_it(
     assert set(NUMBERS.findall(whole)) == set(NUMBERS.findall(narrow))
     judgement = judge_experiment(experiment, cells, {})
     for text in (
-        scoreboard(judgement, Path("runs"), published=False, width=width),
+        scoreboard(judgement, Path("runs"), width=width),
         terminal([judgement], width),
     ):
         assert width_of(text) <= width
@@ -60,7 +60,7 @@ def test_the_reports_of_the_papers_fit_80_columns(name: str) -> None:
     cells = summarise(experiment, trials, {t.id: fake_row(t, 0.9 + t.repeat / 100) for t in trials})
     assert width_of(render(experiment, cells, "terminal", 80)) <= 80
     judgement = judge_experiment(experiment, cells, {})
-    assert width_of(scoreboard(judgement, Path("runs"), published=False, width=80)) <= 80
+    assert width_of(scoreboard(judgement, Path("runs"), width=80)) <= 80
 
 
 def test_verdicts_have_colours_on_a_terminal_that_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,7 +44,7 @@ def shown(
     experiment: Experiment, cells: Sequence[Cell], published: Mapping[str, Row] | None = None
 ) -> tuple[str, Judgement]:
     judgement = judge_experiment(experiment, cells, published or {})
-    return scoreboard(judgement, experiment.path, published=bool(published)), judgement
+    return scoreboard(judgement, experiment.path), judgement
 
 
 def printing(experiment: Experiment, numbers: list[ReportedNumber]) -> Experiment:
@@ -177,7 +177,7 @@ def test_a_printed_test_time_has_columns_of_its_own(experiment: Experiment, make
     assert (exact[10:13], exact[14]) == (["0.5 secs", "1", "0.8 s"], "alike")
     assert sketch[10:] == ["1.0 secs", "2", "–", "–", "–"]
     assert "| 0.8 s " in verdicts_markdown(after)
-    assert scoreboard(after, experiment.path, published=False).count("0.8 s ") == 1
+    assert scoreboard(after, experiment.path).count("0.8 s ") == 1
 
 
 def reported(experiment: Experiment, trials: list[Trial], rows: dict[str, Row], folder: Path) -> str:
@@ -191,7 +191,7 @@ def reported(experiment: Experiment, trials: list[Trial], rows: dict[str, Row], 
         claiming, cells, {key: row | {"predictions": "other"} for key, row in rows.items()}
     )
     terminal([judgement], 80)
-    return render(claiming, cells, "terminal") + scoreboard(judgement, folder, published=True)
+    return render(claiming, cells, "terminal") + scoreboard(judgement, folder)
 
 
 @pytest.mark.parametrize(
