@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.claims import ClaimVerdict
-from kfeat.analysis.judgement import Judgement, judge_experiments, plan_from_folders
+from kfeat.analysis.judgement import Judgement, judge_experiments, rows_at_hand
 from kfeat.analysis.numbers import NumberVerdict
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.row import Row
@@ -63,7 +63,7 @@ def explain(prefix: str, experiments: Sequence[Experiment], out: Path, results: 
     has such an id, or several have.
     """
     rows = [found for root in (out, results) for found in _rows(root, prefix)]
-    plans = [(one, {trial.id for trial in plan_from_folders(one, out, results)}) for one in experiments]
+    plans = [(one, {trial.id for trial in rows_at_hand(one, out, results)[0]}) for one in experiments]
     ids = {row["id"] for _, row in rows}.union(*(plan for _, plan in plans))
     where = f"{out}, {results} and the configs"
     (identity,) = ids_beginning([prefix], ids, where)

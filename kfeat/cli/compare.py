@@ -51,7 +51,7 @@ def compare(
 
 def _rows(path: Path, out: Path, results: Path) -> "list[Row]":
     """Return the rows of a folder or of a config; raises StoreError where there are none."""
-    from kfeat.analysis.judgement import own_or_published_rows
+    from kfeat.analysis.judgement import rows_at_hand
     from kfeat.experiments.load import load_experiment
     from kfeat.experiments.store import ROWS, read_rows
 
@@ -61,8 +61,8 @@ def _rows(path: Path, out: Path, results: Path) -> "list[Row]":
         raise StoreError(f"{path}: no such folder of rows, and no such config")
     else:
         experiment = load_experiment(path)
-        rows, place = own_or_published_rows(experiment, out, results)
-        place = place / experiment.name
+        trials, found, place = rows_at_hand(experiment, out, results)
+        rows, place = [found[trial.id] for trial in trials if trial.id in found], place / experiment.name
     if not any(row["status"] == "done" for row in rows):
         raise StoreError(f"{place}: no rows; name a folder with a {ROWS}, or a config that has been run")
     return rows

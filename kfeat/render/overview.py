@@ -72,7 +72,7 @@ def papers(judgements: Sequence[Judgement], results: Path) -> str:
     lines = []
     for page in sorted(results.glob("*/README.md")):
         part = [one for one in judgements if one.experiment.name.startswith(f"{page.parent.name}/")]
-        counts = {tally.what: tally.counts for tally in tallies(part)}
+        counts = tallies(part)
         if PRINTED in counts or OF_PAPERS[0] in counts:
             title, finding, *_ = opening(page.read_text(encoding="utf-8"))
             shares = [_agreeing(counts.get(kind, {})) for kind in (PRINTED, OF_PAPERS[0])]
@@ -161,10 +161,8 @@ def _details(judgement: Judgement, width: int | None) -> str:
 
 def tally_lines(judgements: Sequence[Judgement]) -> list[str]:
     """Return a line per tally, such as `printed numbers: 54: 14 within the error; ...`."""
-    return [
-        f"{tally.what}: {tally.total}: " + "; ".join(f"{n} {verdict}" for verdict, n in tally.counts.items())
-        for tally in tallies(judgements)
-    ]
+    found = tallies(judgements)
+    return [f"{what}: {sum(counts.values())}: {_counted(counts)}" for what, counts in found.items()]
 
 
 def largest_differences(judgements: Sequence[Judgement], count: int = 3) -> list[str]:
