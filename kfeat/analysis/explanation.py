@@ -3,13 +3,9 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
-from kfeat.analysis.cells import Cell
-from kfeat.analysis.claims import ClaimVerdict
 from kfeat.analysis.judgement import Judgement, judge_experiments, rows_at_hand
-from kfeat.analysis.numbers import NumberVerdict
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.row import Row
 from kfeat.experiments.selectors import ids_beginning
@@ -17,43 +13,12 @@ from kfeat.experiments.store import ROWS, folders_with_rows, read_rows, worth
 
 
 @dataclass(frozen=True)
-class Use:
-    """A config that plans the trial: its verdicts, and the cell that contains the trial."""
-
-    identity: str
-    judgement: Judgement
-
-    @cached_property
-    def cell(self) -> Cell:
-        """Return the cell that contains the trial."""
-        return next(cell for cell in self.judgement.cells if self._holds(cell))
-
-    @property
-    def numbers(self) -> list[NumberVerdict]:
-        """Return the printed numbers with which the cell is compared."""
-        return [item for item in self.judgement.numbers if any(map(self._holds, item.cells))]
-
-    @property
-    def claims(self) -> list[tuple[int, ClaimVerdict]]:
-        """Return the claims that use the cell, with their numbers in the config's list."""
-        numbered = enumerate(self.judgement.claims, start=1)
-        return [
-            (i, item)
-            for i, item in numbered
-            if any(self._holds(cell) for case in item.cases for cell in case.cells)
-        ]
-
-    def _holds(self, cell: Cell) -> bool:
-        return any(trial.id == self.identity for trial in cell.trials)
-
-
-@dataclass(frozen=True)
 class Explanation:
-    """A trial: its rows with their folders, the row that counts first, and the configs that use it."""
+    """A trial: its rows with their folders, the row that counts first, and the verdicts of the configs."""
 
     identity: str
     rows: Sequence[tuple[Path, Row]]
-    uses: Sequence[Use]
+    judgements: Sequence[Judgement]
 
 
 def explain(prefix: str, experiments: Sequence[Experiment], out: Path, results: Path) -> Explanation:
@@ -71,7 +36,7 @@ def explain(prefix: str, experiments: Sequence[Experiment], out: Path, results: 
         (one for one in rows if one[1]["id"] == identity), key=lambda one: worth(one[1]), reverse=True
     )
     judgements = judge_experiments([one for one, plan in plans if identity in plan], out, results)
-    return Explanation(identity, own, [Use(identity, judgement) for judgement in judgements])
+    return Explanation(identity, own, judgements)
 
 
 def _rows(root: Path, prefix: str) -> list[tuple[Path, Row]]:
