@@ -16,6 +16,7 @@ from kfeat.analysis.cells import Cell
 from kfeat.analysis.certainty import error_of, paired, resolution
 from kfeat.analysis.names import SIZE, cell_name, place, place_and_size
 from kfeat.analysis.statistics import (
+    KNOWN,
     LEVEL,
     Interval,
     Summary,
@@ -110,7 +111,8 @@ class Case:
             return None
         if claim.ratio:
             return ratio_interval(means[0], errors[0], means[1], errors[1], level)
-        number, half = means[0] - sum(means[1:]), welch_half_width(*errors, level=level)
+        other = errors[1] if len(errors) > 1 else KNOWN
+        number, half = means[0] - sum(means[1:]), welch_half_width(errors[0], other, level)
         return number - half, number + half
 
     def lack(self) -> str:

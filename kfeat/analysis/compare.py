@@ -23,7 +23,7 @@ import numpy as np
 import pandas as pd
 
 from kfeat.analysis.certainty import time_error
-from kfeat.analysis.statistics import LEVEL, Interval, Summary, ratio_interval, welch_half_width
+from kfeat.analysis.statistics import KNOWN, LEVEL, Interval, Summary, ratio_interval, welch_half_width
 from kfeat.errors import StoreError
 from kfeat.experiments.plan import drawn
 from kfeat.experiments.quantities import QUANTITIES, Quantity, score_of
@@ -160,7 +160,7 @@ def _difference(
         change, unchanged, interval = samples[0].mean - sum(one.mean for one in samples[1:]), 0.0, None
         errors = [one.error for one in samples if one.error is not None]
         if len(errors) == len(samples):
-            half = welch_half_width(*errors, level=level)
+            half = welch_half_width(errors[0], errors[1] if len(errors) > 1 else KNOWN, level)
             interval = change - half, change + half
     differs = None if interval is None else not interval[0] <= unchanged <= interval[1]
     same = {row["id"] for row in pair[0]} == {row["id"] for row in pair[1]}

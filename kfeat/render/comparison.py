@@ -67,11 +67,11 @@ def render_same_trials(found: pd.DataFrame, width: int | None) -> str:
     """Return a line for each experiment and solver of `same_trials`, and their sums."""
     lines = [
         [
-            one.experiment, one.solver, f"{one.both:,}", f"{one.equal:,}" if one.both else MISSING,
-            _change(one.score, one.change), MISSING if isnan(one.time) else factor(one.time),
-            f"{one.only_a:,}", f"{one.only_b:,}",
+            one["experiment"], one["solver"], f"{one['both']:,}", f"{one['equal']:,}" if one["both"] else MISSING,
+            _change(one["score"], one["change"]), MISSING if isnan(one["time"]) else factor(one["time"]),
+            f"{one['only_a']:,}", f"{one['only_b']:,}",
         ]
-        for one in found.itertuples()
+        for one in found.to_dict("records")
     ]  # fmt: skip
     body = table(HEADERS, lines, width, text=(0, 1), right=(2, 3, 4, 5, 6, 7), keys=2)
     legend = [paragraph(line, "", width) for line in LEGEND]
