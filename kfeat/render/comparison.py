@@ -67,7 +67,8 @@ def render_same_trials(found: pd.DataFrame, width: int | None) -> str:
     """Return a line for each experiment and solver of `same_trials`, and their sums."""
     lines = [
         [
-            one["experiment"], one["solver"], f"{one['both']:,}", f"{one['equal']:,}" if one["both"] else MISSING,
+            one["experiment"], one["solver"], f"{one['both']:,}",
+            f"{one['equal']:,}" if one["both"] else MISSING,
             _change(one["score"], one["change"]), MISSING if isnan(one["time"]) else factor(one["time"]),
             f"{one['only_a']:,}", f"{one['only_b']:,}",
         ]

@@ -27,9 +27,8 @@ claims:
 
 
 @pytest.fixture
-def configs(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def configs(write: Write, tmp_path: Path) -> Path:
     """configs/a.yaml, b.yaml (a's trials and a claim) and gisette.yaml in an empty folder."""
-    monkeypatch.chdir(tmp_path)
     text = write().read_text()
     folder = tmp_path / "configs"
     folder.mkdir()
