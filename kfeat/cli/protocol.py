@@ -109,7 +109,7 @@ def _search(
     details = logging.getLogger("kfeat").isEnabledFor(logging.INFO)
     click.echo(render_ranking(search, found, "terminal", details, terminal_width()))
     click.echo(f"ranking: {folder}/")
-    failures = {row["id"]: row for item in found for cell in item.cells for row in cell.failed}
+    failures = {row["id"]: row for cell in found["cell"] for row in cell.failed}
     for key, row in failures.items():
         if key not in observing.reported:
             click.echo(plain(f"kfeat: trial {key} failed: {row['reason']}"), err=True)
