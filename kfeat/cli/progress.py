@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from statistics import fmean
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import click
@@ -102,9 +101,7 @@ class Quiet:
         """Begin to show the run."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End what shows the run."""
 
     def downloads(self) -> "Progress | None":

@@ -5,7 +5,6 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
-from types import TracebackType
 
 from kfeat.errors import StoreError
 
@@ -36,9 +35,7 @@ class Replacing:
                 raise StoreError(f"{folder}: cannot be written ({error.strerror})") from None
         return self._folders[folder]
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         """Put the new files into their places, unless the block failed; remove the folders for them.
 
         Raises StoreError in the place of an OSError, which names the file, or the folder that was written
