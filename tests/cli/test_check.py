@@ -123,15 +123,6 @@ def test_a_claim_that_fails_unexplained_turns_the_check_red(configs: Path) -> No
         assert "no claim a#wet" in unknown.stderr
 
 
-def test_a_claim_about_nothing_stops_the_run_before_it_begins(configs: Path) -> None:
-    path = configs / "b.yaml"
-    path.write_text(path.read_text().replace("value: {map: tensor_sketch}", "value: {map: nystrom}"))
-    result = kfeat("run", path)
-    assert result.exit_code == 2
-    assert "no planned cell has map: 'nystrom'" in result.stderr
-    assert not Path("runs").exists()
-
-
 @pytest.mark.parametrize("text", ["", "configs --details"])
 def test_what_makes_no_sense_is_refused(configs: Path, text: str) -> None:
     assert kfeat("check", *text.split()).exit_code == 2

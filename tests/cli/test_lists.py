@@ -79,11 +79,6 @@ def test_texts_that_look_like_numbers_stay_texts(write: Write) -> None:
     assert load_experiment(path).settings[0].maps[0].label == "1e-3"
     values = {"a": "1e5", "b": 1e5, "c": "-2.E+3", "d": "1e"}
     assert in_yaml(values) == "{a: '1e5', b: 100000.0, c: '-2.E+3', d: 1e}"
-    Path("own.csv").write_text("a,1e5\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
-    assert kfeat("new", "own.csv", "--target", "1e5", "--out", "own.yaml").exit_code == 0
-    assert kfeat("fit", "own.yaml", "--model", "own.kfeat").exit_code == 0
-    Path("model.yaml").write_text(kfeat("info", "own.kfeat", "--config").stdout)
-    assert kfeat("plan", "model.yaml").exit_code == 0
 
 
 def test_configs_that_are_hidden_are_passed_over_and_both_endings_count(write: Write) -> None:
