@@ -102,7 +102,7 @@ class Case:
         if claim.of == "spread" and claim.ratio:
             a, b = (cell.score for cell in self.cells)
             return spread_ratio_interval(a, b, level) if a and b else None
-        if len(self.cells) == 2 and (pairs := paired(*self.cells, claim.of)):
+        if len(self.cells) == 2 and (pairs := paired(self.cells[0], self.cells[1], claim.of)):
             tie = 0.0 if _predict_alike(*self.cells) else resolution(quantity, self.cells[0].rows)
             return _of_pairs(pairs, bool(claim.ratio), level, tie)
         means = [mean for cell in self.cells if (mean := cell.mean(claim.of)) is not None]

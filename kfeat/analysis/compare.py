@@ -16,6 +16,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
 from typing import Any
 
@@ -185,14 +186,14 @@ def same_trials(a: Path, b: Path) -> pd.DataFrame:
     scores = [one.name for one in QUANTITIES.values() if one.score]
     old, new = ours.loc[shared, scores], theirs.loc[shared, scores]
     changes = (new - old).mask(np.isclose(new, old, rtol=EQUAL, atol=TINY, equal_nan=True), 0.0)
-    ratios = np.log(theirs["seconds"] / ours["seconds"])
+    ratios = (theirs["seconds"] / ours["seconds"]).map(log)
     lines = []
     for (experiment, solver), members in ours.combine_first(theirs).groupby(["experiment", "solver"]):
         own = changes.loc[members.index.intersection(shared)]
         line = {"experiment": experiment, "solver": solver, "both": len(own), "equal": 0}
         line |= {"equal": int((own == 0).all(axis=1).sum()), "score": None, "change": None}
         for name in [name for name in scores if (own[name] != 0).any()][:1]:
-            line |= {"score": name, "change": own[name].loc[own[name].abs().fillna(np.inf).idxmax()]}
+            line |= {"score": name, "change": own[name].iloc[own[name].abs().fillna(np.inf).argmax()]}
         line["time"] = np.exp(ratios.reindex(members.index).mean())
         only = {"only_a": members.index.isin(theirs.index), "only_b": members.index.isin(ours.index)}
         lines.append(line | {key: int((~there).sum()) for key, there in only.items()})

@@ -1,6 +1,5 @@
 """The `kfeat protocol` command: every switch of an experiment, and a search over those that are open."""
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,8 +105,7 @@ def _search(
     found = ranked(search, rows)
     folder = out / search.experiment.name / FOLDER
     write_ranking(search, found, folder)
-    details = logging.getLogger("kfeat").isEnabledFor(logging.INFO)
-    click.echo(render_ranking(search, found, "terminal", details, terminal_width()))
+    click.echo(render_ranking(search, found, "terminal", terminal_width()))
     click.echo(f"ranking: {folder}/")
     failures = {row["id"]: row for cell in found["cell"] for row in cell.failed}
     for key, row in failures.items():

@@ -172,19 +172,16 @@ def render_plan(search: Search, rows: Mapping[str, Row], width: int | None = Non
     return "\n".join([plain(search.experiment.title), "", shown, "", *said, ""])
 
 
-def render_ranking(
-    search: Search, found: pd.DataFrame, style: str, details: bool = False, width: int | None = None
-) -> str:
-    """Return the ranking as text; `style` is `terminal` or `markdown`, `details` adds every difference."""
-    sheets = _sheets(search, found)[: 3 if details or style == "markdown" else 1]
-    title, said = search.experiment.title, _notes(search, found)
+def render_ranking(search: Search, found: pd.DataFrame, style: str, width: int | None = None) -> str:
+    """Return the ranking for the `terminal`, or in `markdown` with every difference."""
+    sheets, title, said = _sheets(search, found), search.experiment.title, _notes(search, found)
     if style == "markdown":
         parts = [markdown_table(heads, body) for heads, *body in sheets]
         listed = "".join(f"- {markdown(note)}\n" for note in said)
         return "\n\n".join([f"# {markdown(title)}: the settings tried", *parts, listed])
-    parts = [table(heads, body, width, range(len(heads))) for heads, *body in sheets]
+    heads, *body = sheets[0]
     notes = "\n".join(_wrapped(note, width=width) for note in said)
-    return "\n\n".join([plain(title), *parts, notes])
+    return "\n\n".join([plain(title), table(heads, body, width, range(len(heads))), notes])
 
 
 def _sheets(search: Search, found: pd.DataFrame) -> list[list[list[str]]]:
