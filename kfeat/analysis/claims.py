@@ -58,7 +58,7 @@ class ClaimVerdict:
     cases: Sequence[Case]
     cited: Sequence[Cited] = field(default=())
 
-    @property
+    @cached_property
     def known(self) -> list[Case]:
         """Return the cases that have a number, least favourable first: failing, then open, then holding."""
 
@@ -66,11 +66,6 @@ class ClaimVerdict:
             return (False, None, True).index(self._stands(case)), self._margin(case)
 
         return sorted((case for case in self.cases if case.number is not None), key=favour)
-
-    @property
-    def holding(self) -> list[Case]:
-        """Return the cases in which the direction holds."""
-        return [case for case in self.known if self._stands(case) is True]
 
     @property
     def undecided(self) -> list[Case]:
@@ -116,7 +111,7 @@ class ClaimVerdict:
         if self.claim.cases == "all":
             if any(self._stands(case, self._level) is False for case in self.known):
                 return "fails"
-            settled = complete and len(self.holding) == len(self.cases)
+            settled = complete and all(self._stands(case) for case in self.known)
         else:
             if complete and all(self._stands(case) is False for case in self.known):
                 return "fails"
@@ -177,7 +172,9 @@ class ClaimVerdict:
         if len(self.cases) > 1:
             which = "least" if self.claim.cases == "all" else "most"
             text = f"{self._counts}; {which} favourable: {case.name}: {text}"
-            text += f"; all: {self._range(case)}" if len(self.known) > 1 else ""
+            if len(self.known) > 1:
+                numbers = [one.number for one in self.known if one.number is not None]
+                text += f"; all: {self._text(min(numbers), case)} to {self._text(max(numbers), case)}"
         return f"{text}; {lack}" if lack else text
 
     @property
@@ -196,10 +193,6 @@ class ClaimVerdict:
         if claim.printed or low is None or high is None:
             return claim.printed or (f"> {low:g}" if high is None else f"< {high:g}")
         return f"{low:g} to {high:g}"
-
-    def _range(self, like: Case) -> str:
-        numbers = [case.number for case in self.known if case.number is not None]
-        return f"{self._text(min(numbers), like)} to {self._text(max(numbers), like)}"
 
     def _text(self, number: float, case: Case) -> str:
         """Return the number with its unit: a factor, an exponent, a score, seconds or features."""
