@@ -80,12 +80,9 @@ def test_the_files_hold_every_number(
     found = ranked(search, rows)
     lines = list(csv.DictReader(render_csv(search, found).splitlines()))
     assert len(lines) == 3 * 2
-    assert (lines[0]["rank"], lines[0]["protocol.scale"], lines[0]["difference"]) == (
-        "1",
-        "unit_rows",
-        "-2.0",
-    )
-    assert (lines[5]["present"], lines[5]["mean"], lines[5]["distance"]) == ("True", "70.0", "10.0")
+    first, last = lines[0], lines[5]
+    assert (first["rank"], first["protocol.scale"], first["difference"]) == ("1", "unit_rows", "-2.0")
+    assert (last["present"], last["mean"], last["distance"]) == ("True", "70.0", "10.0")
     write_ranking(search, found, tmp_path / "out")
     assert "| 3 (present) |" in (tmp_path / "out" / "ranking.md").read_text()
     assert (tmp_path / "out" / "ranking.csv").read_text() == render_csv(search, found)

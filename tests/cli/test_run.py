@@ -543,16 +543,6 @@ def test_each_table_is_shown_once_its_experiment_has_ended_though_others_run(wri
     assert (again.exit_code, again.stdout.count("tables and figure: ")) == (0, 2)
 
 
-def test_one_config_that_cannot_run_is_named_and_the_others_run(write: Write) -> None:
-    write()
-    Path("elsewhere.yaml").write_text(re.sub("(?m)^dataset:.*$", "dataset: gisette", write().read_text()))
-    options = ["--no-exact", "--repeats", "1", "--offline", "--mirror", "nowhere", "--jobs", "2"]
-    ran = kfeat("run", "elsewhere.yaml", "small.yaml", *options)
-    assert ran.exit_code == 2
-    assert re.search("^kfeat: elsewhere.yaml: gisette.* could not be fetched", ran.stderr, re.MULTILINE)
-    assert len(rows()) == 2
-
-
 def test_two_configs_of_one_name_both_run(write: Write) -> None:
     """Outside a folder configs/ the name is the file's alone, and neither may be left out."""
     for folder, degree in (("a", 2), ("b", 3)):

@@ -356,13 +356,6 @@ def test_methods_of_several_settings_have_axes_each(drawn: Drawn) -> None:
     assert figure.axes[1].get_xlim() == figure.axes[-1].get_xlim() == (0.2, 2)
 
 
-def test_a_setting_of_methods_without_numbers_says_so(load: Load) -> None:
-    experiment = load(METHODS)
-    states = (cells_of(experiment), cells_of(experiment, timed=False), cells_of(experiment, nothing))
-    cells = [states[line // 3 % 3][line] for line in range(len(states[0]))]  # three methods a setting
-    assert words(figure_of(experiment, cells)) == [[], [], [], [], ["no rows yet"], ["no rows yet"], [], []]
-
-
 def test_reports_of_measures(load: Load, tmp_path: Path) -> None:
     """A hundred cells: tables by setting, no empty columns, files of a sane size."""
     experiment = load(
