@@ -106,7 +106,7 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
     their tables; the printed numbers and claims that use this cell, with verdicts; its scores, seconds,
     parameters, learnt values, machine and commit; and the command that runs exactly this trial.
     """
-    from kfeat.analysis.explanation import explain as explained
+    from kfeat.analysis.records import explain as explained
     from kfeat.experiments.load import load_experiment
     from kfeat.render.rows import render_explanation
     from kfeat.render.terminal import terminal_width
