@@ -33,6 +33,13 @@ def run(trial: Trial, threads: int = 1, alone: bool = True) -> Row:
     return run_trial(trial, threads=threads, alone=alone, mirror=None, offline=True)
 
 
+def cells_with(experiment: Experiment, row: Callable[[Trial], Row | None]) -> list[Cell]:
+    """Return the experiment's cells with the rows that `row` makes of its trials."""
+    trials = plan(experiment, {source: str(source) for source in experiment.datasets})
+    rows = {trial.id: found for trial in trials if (found := row(trial)) is not None}
+    return summarise(experiment, trials, rows)
+
+
 def fake_row(trial: Trial, accuracy: float, **more: Any) -> Row:
     """A row with this accuracy on 1,000 test rows."""
     phases = (

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain
 from statistics import mean
 from typing import Literal
 
@@ -271,6 +270,5 @@ def without_folds(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def _together(group: Sequence[Cell]) -> Cell:
-    parts = zip(*((cell.trials, cell.rows, cell.failed, cell.stopped) for cell in group), strict=True)
-    trials, rows, failed, stopped = (list(chain.from_iterable(part)) for part in parts)
-    return Cell(trials, rows, failed, stopped)
+    rows = {row["id"]: row for cell in group for row in cell.all_rows}
+    return Cell.of_trials([trial for cell in group for trial in cell.trials], rows)

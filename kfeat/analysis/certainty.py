@@ -19,20 +19,29 @@ def error_of(cell: Cell, name: str = SCORE) -> Error | None:
     """Return the standard error of a cell's quantity and its degrees of freedom; None if it is not known.
 
     A number that is not random has no error, such as the score of the exact kernel SVM on a given split; but
-    memory, for example, varies from run to run. For fewer than three timed runs, the standard deviation is
-    the larger of their own and LONG_TIME or SHORT_TIME times the mean. A single random score has no known
-    error.
+    memory, for example, varies from run to run. A single random score has no known error.
     """
     found = cell.of(name)
     if found is None:
         return None
     quantity = cell.named(name)
-    if quantity.timed and found.n < FEW:
-        taken = LONG_TIME if found.mean >= 1 or quantity.unit != "s" else SHORT_TIME
-        return max(taken * found.mean, found.sd or 0.0) / sqrt(found.n), inf
-    if quantity.timed or quantity.measured:
+    if quantity.timed:
+        return time_error(found, quantity.unit)
+    if quantity.measured:
         return found.error
     return error_with_ties(found, quantity, cell.rows) if cell.drawn else KNOWN
+
+
+def time_error(found: Summary, unit: str = "s") -> Error:
+    """Return the standard error of a mean time.
+
+    For fewer than three runs, the standard deviation is the larger of their own and LONG_TIME or SHORT_TIME
+    times the mean.
+    """
+    if found.error is not None and found.n >= FEW:
+        return found.error
+    taken = LONG_TIME if found.mean >= 1 or unit != "s" else SHORT_TIME
+    return max(taken * found.mean, found.sd or 0.0) / sqrt(found.n), inf
 
 
 def error_with_ties(found: Summary, quantity: Quantity, rows: Sequence[Row]) -> Error | None:

@@ -7,7 +7,7 @@ each value is a case.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, cached_property
 from itertools import product
 from math import exp, log, sqrt
 from statistics import fmean
@@ -36,36 +36,103 @@ from kfeat.experiments.selectors import matches
 _SETTING = ("dataset", "protocol", "kernel")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
-    """One number of a claim, None if a cell that it needs has none.
+    """One number of a claim: of one cell, of two that are compared, or of those along which it grows.
 
-    `naming` returns its name; `interval_at` its interval at a level of confidence, or None if its error is
-    not known.
+    `planned` are all cells of the experiment, among which its name is unambiguous. `one_of_several` says that
+    the claim lists methods, which the name then has.
     """
 
-    naming: Callable[[], str]
+    claim: Claim
     cells: Sequence[Cell]
-    number: float | None
-    interval_at: Callable[[float], Interval | None] = lambda level: None
+    planned: Sequence[Cell]
+    one_of_several: bool = False
 
     @cached_property
     def name(self) -> str:
         """Return the place and the size of its cells; few cases are named, and names take time."""
-        return self.naming()
+        if self.one_of_several:
+            return " against ".join(cell_name(cell, self.planned) for cell in self.cells)
+        if self.claim.growth is not None:
+            return "" if self.claim.across else place(self.cells[0], self.planned)
+        # The name of a comparison with the exact kernel SVM of the same setting has only the map's part.
+        alone = len({cell.setting for cell in self.cells}) == 1
+        named = [cell for cell in self.cells if cell.trial.map or not alone] or self.cells[:1]
+        return " against ".join(dict.fromkeys(place_and_size(cell, self.planned) for cell in named))
+
+    @cached_property
+    def number(self) -> float | None:
+        """Return the mean, the difference or ratio of two, or the exponent; None if a cell lacks its own."""
+        if self.claim.growth is not None:
+            found = self._growth(LEVEL)
+            return found and found[0]
+        means = [cell.mean(self.claim.of) for cell in self.cells]
+        known = [mean for mean in means if mean is not None]
+        if len(known) < len(means):
+            return None
+        if self.claim.ratio:
+            # A quantity of exactly 0 is a time too short for the clock; there is no ratio to it.
+            return known[0] / known[1] if known[1] else None
+        return known[0] - sum(known[1:]) - self._less
+
+    @property
+    def _less(self) -> float:
+        return self.claim.minus[0] if self.claim.minus else 0.0
+
+    def _growth(self, level: float) -> tuple[float, Interval | None] | None:
+        places = [_coordinate(self.claim.against, cell) for cell in self.cells]
+        if None in places:
+            return None
+        points = [(float(x), cell.mean(self.claim.of)) for x, cell in zip(places, self.cells, strict=True)]
+        return growth_exponent(points, level, [error_of(cell, self.claim.of) for cell in self.cells])
 
     @property
     def interval(self) -> Interval | None:
         """Return the 95 % interval."""
         return self.interval_at(LEVEL)
 
-    def lack(self, of: str) -> str:
-        """Return why there is no number of this quantity."""
+    @cached_property
+    def interval_at(self) -> Callable[[float], Interval | None]:
+        """Return the function from a level of confidence to the interval, None if the error is not known."""
+        return cache(self._interval)
+
+    def _interval(self, level: float) -> Interval | None:
+        """Return the interval of one mean, or of a difference or a ratio of two; for spreads the F interval.
+
+        The interval of a share uses the draws of all repeats.
+        """
+        claim, quantity = self.claim, self.cells[0].named(self.claim.of)
+        if claim.growth is not None:
+            found = self._growth(level)
+            return found and found[1]
+        if len(self.cells) == 1 and quantity.draws:
+            share = _of_share(quantity, self.cells[0].rows, level)
+            return share and (share[0] - self._less, share[1] - self._less)
+        if claim.of == "spread" and claim.ratio:
+            a, b = (cell.score for cell in self.cells)
+            return spread_ratio_interval(a, b, level) if a and b else None
+        if len(self.cells) == 2 and (pairs := paired(self.cells[0], self.cells[1], claim.of)):
+            tie = 0.0 if _predict_alike(*self.cells) else resolution(quantity, self.cells[0].rows)
+            return _of_pairs(pairs, bool(claim.ratio), level, tie)
+        means = [mean for cell in self.cells if (mean := cell.mean(claim.of)) is not None]
+        errors = [error for cell in self.cells if (error := error_of(cell, claim.of)) is not None]
+        if len(errors) < len(self.cells) or len(means) < len(self.cells):
+            return None
+        if claim.ratio:
+            return ratio_interval(means[0], errors[0], means[1], errors[1], level)
+        other = errors[1] if len(errors) > 1 else KNOWN
+        number = means[0] - sum(means[1:]) - self._less
+        half = welch_half_width(errors[0], other, level)
+        return number - half, number + half
+
+    def lack(self) -> str:
+        """Return why there is no number."""
         if without := [cell for cell in self.cells if not cell.rows]:
             return "stopped at the time limit" if all(cell.stopped for cell in without) else "no rows"
-        if of == "spread":
+        if self.claim.of == "spread":
             return "no two runs"
-        timed = self.cells and self.cells[0].named(of).timed
+        timed = self.cells and self.cells[0].named(self.claim.of).timed
         if timed and any(cell.stopped for cell in self.cells):
             return "stopped at the time limit"
         return "no times that count" if timed else "rows without this quantity"
@@ -88,8 +155,8 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
     form = _growths if claim.growth is not None else _values if claim.value is not None else _pairs
     each = _each(claim)
     found = [case for group in groups.values() for one in each for case in form(one, group, cells)]
-    if len(each) > 1:  # their places and sizes may be the same
-        found = [replace(case, naming=partial(_full_name, case.cells, cells)) for case in found]
+    if len(each) > 1:
+        found = [replace(case, one_of_several=True) for case in found]
     if not found:
         raise _wrong(claim, "no planned cells give a case of it")
     return found
@@ -123,10 +190,6 @@ def _each(claim: Claim) -> list[Claim]:
     return found
 
 
-def _full_name(of: Sequence[Cell], cells: Sequence[Cell]) -> str:
-    return " against ".join(cell_name(cell, cells) for cell in of)
-
-
 def _wrong(claim: Claim, problem: str) -> ConfigError:
     return ConfigError(f"claims: '{claim.text}' ({claim.where}): {problem}")
 
@@ -149,8 +212,15 @@ def _concerns(selector: Mapping[str, Any], cell: Cell) -> bool:
     return matches(binding, cell.trial)
 
 
-def _select(selector: Mapping[str, Any], group: Sequence[Cell]) -> list[Cell]:
-    return [cell for cell in group if matches(selector, cell.trial)]
+def _select(
+    selector: Mapping[str, Any], claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]
+) -> list[Cell]:
+    """Return the cells of a group that a selector matches; raises ConfigError for several with `across`."""
+    found = [cell for cell in group if matches(selector, cell.trial)]
+    if claim.across and len(found) > 1:
+        names = "', '".join(cell_name(cell, cells) for cell in found)
+        raise _wrong(claim, f"ambiguous: with `across` a selector matches one cell, this one '{names}'")
+    return found
 
 
 def _by(key: str, claim: Claim, found: Sequence[Cell], cells: Sequence[Cell]) -> dict[Any, Cell]:
@@ -174,37 +244,14 @@ def _coordinate(key: str, cell: Cell) -> Any:
 
 def _values(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
     assert claim.value is not None
-    found = _select(claim.value, group)
-    _only_one_across(claim, found, cells)
-    less = claim.minus[0] if claim.minus else 0.0
-    return [
-        Case(
-            partial(place_and_size, cell, cells),
-            [cell],
-            None if (mean := cell.mean(claim.of)) is None else mean - less,
-            cache(partial(_interval_less, claim, cell, less)),
-        )
-        for cell in _by(SIZE, claim, found, cells).values()
-    ]
-
-
-def _interval_less(claim: Claim, cell: Cell, less: float, level: float) -> Interval | None:
-    interval = _interval(claim, [cell], level)
-    return interval and (interval[0] - less, interval[1] - less)
-
-
-def _only_one_across(claim: Claim, found: Sequence[Cell], cells: Sequence[Cell]) -> None:
-    if claim.across and len(found) > 1:
-        names = "', '".join(cell_name(cell, cells) for cell in found)
-        raise _wrong(claim, f"ambiguous: with `across` a selector matches one cell, this one '{names}'")
+    found = _select(claim.value, claim, group, cells)
+    return [Case(claim, [cell], cells) for cell in _by(SIZE, claim, found, cells).values()]
 
 
 def _pairs(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
     """Pair both sides by size; an exact kernel SVM, or a single given size, is paired with every size."""
     selectors = claim.difference or claim.ratio or []
-    sides = [_select(selector, group) for selector in selectors]
-    for side in sides:
-        _only_one_across(claim, side, cells)
+    sides = [_select(selector, claim, group, cells) for selector in selectors]
     a, b = (_by(SIZE, claim, side, cells) for side in sides)
     single = [
         len(side) == 1 and (None in side or SIZE in selector)
@@ -214,49 +261,23 @@ def _pairs(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[C
         pairs = list(product(a.values(), b.values()))
     else:
         pairs = [(a[size], b[size]) for size in a if size in b]
-    return [_pair(claim, one, other, cells) for one, other in pairs]
+    for one, other in pairs:
+        if one is other:
+            raise _wrong(claim, f"compares '{cell_name(one, cells)}' with itself; name what differs")
+    return [Case(claim, pair, cells) for pair in pairs]
 
 
-def _pair(claim: Claim, a: Cell, b: Cell, cells: Sequence[Cell]) -> Case:
-    if a is b:
-        raise _wrong(claim, f"compares '{cell_name(a, cells)}' with itself; name what differs")
-    of_a, of_b = a.mean(claim.of), b.mean(claim.of)
-    number = None
-    if of_a is not None and of_b is not None:
-        # A quantity of exactly 0 is a time too short for the clock; there is no ratio to it.
-        number = of_a - of_b if claim.difference else of_a / of_b if of_b else None
-
-    def name() -> str:
-        # The name of a comparison with the exact kernel SVM of the same setting has only the map's part.
-        named = [cell for cell in (a, b) if cell.trial.map or a.setting != b.setting] or [a]
-        return " against ".join(dict.fromkeys(place_and_size(cell, cells) for cell in named))
-
-    return Case(name, [a, b], number, cache(partial(_interval, claim, [a, b])))
-
-
-def _interval(claim: Claim, side: Sequence[Cell], level: float) -> Interval | None:
-    """Return the interval of one mean, or of a difference or a ratio of two; for spreads the F interval.
-
-    The interval of a share uses the draws of all repeats.
-    """
-    if len(side) == 1 and side[0].named(claim.of).draws:
-        return _of_share(side[0].named(claim.of), side[0].rows, level)
-    found, errors = [cell.of(claim.of) for cell in side], [error_of(cell, claim.of) for cell in side]
-    if claim.of == "spread" and claim.ratio:
-        a, b = (cell.score for cell in side)
-        return spread_ratio_interval(a, b, level) if a and b else None
-    if len(side) == 2 and (pairs := paired(side[0], side[1], claim.of)):
-        tie = 0.0 if _predict_alike(*side) else resolution(side[0].named(claim.of), side[0].rows)
-        return _of_pairs(pairs, bool(claim.ratio), level, tie)
-    means = [one.mean for one in found if one is not None]
-    known = [error for error in errors if error is not None]
-    if len(known) < len(side) or len(means) < len(side):
-        return None
-    if claim.ratio:
-        return ratio_interval(means[0], known[0], means[1], known[1], level)
-    other = known[1] if len(known) > 1 else KNOWN
-    number, half = means[0] - sum(means[1:]), welch_half_width(known[0], other, level)
-    return number - half, number + half
+def _growths(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
+    """Return the exponent over the group's cells, if at least two are planned."""
+    found = [cell for cell in group if matches(claim.growth or {}, cell.trial)]
+    if claim.against != "n_features":
+        found = [cell for cell in found if _coordinate(claim.against, cell) is not None]
+    if len(found) < 2:
+        return []
+    by_value = _by(claim.against, claim, found, cells)
+    if wrong := [x for x in by_value if isinstance(x, bool) or not isinstance(x, int | float) or x <= 0]:
+        raise _wrong(claim, f"against {claim.against}: expected positive numbers, got {wrong[0]!r}")
+    return [Case(claim, found, cells)]
 
 
 def _of_share(share: Quantity, rows: Sequence[Row], level: float) -> Interval | None:
@@ -291,32 +312,3 @@ def _of_pairs(
     deviation = found.sd or (tie / min(a, b) if ratio else tie)
     half = welch_half_width((deviation / sqrt(found.n), found.n - 1), level=level)
     return (a / b * exp(-half), a / b * exp(half)) if ratio else (a - b - half, a - b + half)
-
-
-def _growths(claim: Claim, group: Sequence[Cell], cells: Sequence[Cell]) -> list[Case]:
-    """Return the exponent over the group's cells, if at least two are planned."""
-    assert claim.growth is not None
-    found = _select(claim.growth, group)
-    if claim.against != "n_features":
-        found = [cell for cell in found if _coordinate(claim.against, cell) is not None]
-    if len(found) < 2:
-        return []
-    by_value = _by(claim.against, claim, found, cells)
-    if wrong := [x for x in by_value if isinstance(x, bool) or not isinstance(x, int | float) or x <= 0]:
-        raise _wrong(claim, f"against {claim.against}: expected positive numbers, got {wrong[0]!r}")
-    points = [(float(x), cell.mean(claim.of)) for x, cell in by_value.items()]
-    errors = [error_of(cell, claim.of) for cell in by_value.values()]
-
-    def name() -> str:
-        return "" if claim.across else place(found[0], cells)
-
-    fitted = growth_exponent(points) if len(points) == len(found) else None
-    if fitted is None:
-        return [Case(name, found, None)]
-
-    @cache
-    def interval_at(level: float) -> Interval | None:
-        again = growth_exponent(points, level, errors)
-        return again[1] if again else None
-
-    return [Case(name, found, fitted[0], interval_at)]

@@ -58,7 +58,7 @@ class ClaimVerdict:
     cases: Sequence[Case]
     cited: Sequence[Cited] = field(default=())
 
-    @property
+    @cached_property
     def known(self) -> list[Case]:
         """Return the cases that have a number, least favourable first: failing, then open, then holding."""
 
@@ -66,11 +66,6 @@ class ClaimVerdict:
             return (False, None, True).index(self._stands(case)), self._margin(case)
 
         return sorted((case for case in self.cases if case.number is not None), key=favour)
-
-    @property
-    def holding(self) -> list[Case]:
-        """Return the cases in which the direction holds."""
-        return [case for case in self.known if self._stands(case) is True]
 
     @property
     def undecided(self) -> list[Case]:
@@ -116,7 +111,7 @@ class ClaimVerdict:
         if self.claim.cases == "all":
             if any(self._stands(case, self._level) is False for case in self.known):
                 return "fails"
-            settled = complete and len(self.holding) == len(self.cases)
+            settled = complete and all(self._stands(case) for case in self.known)
         else:
             if complete and all(self._stands(case) is False for case in self.known):
                 return "fails"
@@ -164,7 +159,7 @@ class ClaimVerdict:
     def ours(self) -> str:
         """Return our number: that of the decisive case, with the range and the counts if there are more."""
         lacking = [case for case in self.cases if case.number is None]
-        why = lacking[0].lack(self.claim.of) if lacking else ""
+        why = lacking[0].lack() if lacking else ""
         lack = f"{len(lacking)} of {len(self.cases)} missing: {why}" if lacking else ""
         case = self.decisive
         if case is None or case.number is None:
@@ -177,7 +172,9 @@ class ClaimVerdict:
         if len(self.cases) > 1:
             which = "least" if self.claim.cases == "all" else "most"
             text = f"{self._counts}; {which} favourable: {case.name}: {text}"
-            text += f"; all: {self._range(case)}" if len(self.known) > 1 else ""
+            if len(self.known) > 1:
+                numbers = [one.number for one in self.known if one.number is not None]
+                text += f"; all: {self._text(min(numbers), case)} to {self._text(max(numbers), case)}"
         return f"{text}; {lack}" if lack else text
 
     @property
@@ -197,10 +194,6 @@ class ClaimVerdict:
             return claim.printed
         bounds = f"> {low:g}" if high is None else f"< {high:g}" if low is None else f"{low:g} to {high:g}"
         return f"{', '.join(f'{x:g}' for x in claim.minus)}; {bounds}" if claim.minus else bounds
-
-    def _range(self, like: Case) -> str:
-        numbers = [case.number for case in self.known if case.number is not None]
-        return f"{self._text(min(numbers), like)} to {self._text(max(numbers), like)}"
 
     def _text(self, number: float, case: Case) -> str:
         """Return the number with its unit: a factor, an exponent, a score, seconds or features."""

@@ -24,9 +24,16 @@ from kfeat.experiments.row import Row
 from kfeat.experiments.run import neighbour_path, plan_from_rows, rows_of
 from kfeat.experiments.store import read_rows
 
+Rows = Mapping[str, Row]  # by their ids
 CELLS = ("same", "regressed")
 CLAIMS = claims.VERDICTS
 UNEXPLAINED = (numbers.UNEXPLAINED, claims.UNEXPLAINED)
+
+
+def counted(verdicts: Sequence[str], found: Iterable[str]) -> dict[str, int]:
+    """Return how often each verdict is found, in the order of `verdicts`, without zeros."""
+    tally = Counter(found)
+    return {verdict: tally[verdict] for verdict in verdicts if tally[verdict]}
 
 
 @dataclass(frozen=True)
@@ -85,11 +92,6 @@ class Judgement:
 
     def counts(self) -> dict[str, dict[str, int]]:
         """Return how many numbers, claims and cells have each verdict, the best first, without zeros."""
-
-        def counted(verdicts: Sequence[str], found: Iterable[str]) -> dict[str, int]:
-            tally = Counter(found)
-            return {verdict: tally[verdict] for verdict in verdicts if tally[verdict]}
-
         return {
             "numbers": counted(numbers.MEANS, (item.verdict for item in self.numbers)),
             "claims": counted(CLAIMS, (one.verdict for one in self.claims if one.claim.kind != "own")),
@@ -219,13 +221,11 @@ def judge_experiments(experiments: Sequence[Experiment], out: Path, results: Pat
     """Return the verdicts on each experiment by its rows below `out`, or else the published rows."""
     cells, published, places = [], [], []
     for one in experiments:
-        own, theirs = rows_of(one, out), read_rows(results / one.name)
-        trials = plan_from_rows(one, [*theirs.values(), *own.values()])
-        mine = any_has_row(trials, own)
-        cells.append(summarise(one, trials, own if mine else theirs))
+        trials, rows, place = rows_at_hand(one, out, results)
+        cells.append(summarise(one, trials, rows))
         # Published rows are not compared with themselves.
-        published.append(theirs if mine else {})
-        places.append(str(out if mine else results))
+        published.append(read_rows(results / one.name) if place == out else {})
+        places.append(str(place))
     known = {
         one.path.resolve(): (one, here)
         for one, here in zip(experiments, cells, strict=True)
@@ -238,24 +238,16 @@ def judge_experiments(experiments: Sequence[Experiment], out: Path, results: Pat
     ]
 
 
-def own_or_published_rows(experiment: Experiment, out: Path, results: Path) -> tuple[list[Row], Path]:
-    """Return the rows of the experiment's trials in the order of its plan, and their folder.
+def rows_at_hand(experiment: Experiment, out: Path, results: Path) -> tuple[list[Trial], Rows, Path]:
+    """Return the trials, and the rows below `out`, or the published ones if no trial has a row there.
 
-    These are the rows below `out`, or the published ones if no trial has a row below `out`.
+    The third value is the folder of the rows. The hash of data that is not pinned is taken from the rows.
     """
-    trials = plan_from_folders(experiment, out, results)
-    rows, place = rows_of(experiment, out), out
-    if not any_has_row(trials, rows):
-        rows, place = read_rows(results / experiment.name), results
-    return [rows[trial.id] for trial in trials if trial.id in rows], place
+    own, theirs = rows_of(experiment, out), read_rows(results / experiment.name)
+    trials = plan_from_rows(experiment, [*theirs.values(), *own.values()])
+    return (trials, own, out) if any_has_row(trials, own) else (trials, theirs, results)
 
 
-def plan_from_folders(experiment: Experiment, out: Path, results: Path) -> list[Trial]:
-    """Return the trials; the hash of data that is not pinned is taken from the rows."""
-    rows = [*read_rows(results / experiment.name).values(), *rows_of(experiment, out).values()]
-    return plan_from_rows(experiment, rows)
-
-
-def any_has_row(trials: Sequence[Trial], rows: Mapping[str, Row]) -> bool:
+def any_has_row(trials: Sequence[Trial], rows: Rows) -> bool:
     """Return whether any of the trials has a row."""
     return any(trial.id in rows for trial in trials)

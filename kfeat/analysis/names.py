@@ -136,11 +136,9 @@ def method_names(cells: Sequence[Cell]) -> dict[int, str]:
 
 def component(item: Component, others: Sequence[Component], hidden: str | None = None) -> str:
     """Return a component's label, or its name, and the parameters in which its namesakes here differ."""
-    if item.label:
-        namesakes = [other for other in others if other.label == item.label]
-        return _with_differences(item, namesakes, [item.label], hidden)
-    namesakes = [other for other in others if other.name == item.name]
-    return _with_differences(item, namesakes, [_name(item)], hidden)
+    kind = "label" if item.label else "name"
+    namesakes = [other for other in others if getattr(other, kind) == getattr(item, kind)]
+    return _with_differences(item, namesakes, [item.label or _name(item)], hidden)
 
 
 def _name(item: Component) -> str:

@@ -6,6 +6,7 @@ by (n - 1) / n for many copies, so the price is m n * n / (n - 1) runs. Some ver
 error is that of the paper's own few runs, or where a growth is no power law, more runs do not help.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -110,11 +111,8 @@ def _smallest(is_settled: Callable[[int], bool]) -> int | None:
         high *= 2
         if high > MOST:
             return None
-    low = high // 2
-    while high - low > 1:
-        middle = ceil((low + high) / 2)
-        low, high = (low, middle) if is_settled(middle) else (middle, high)
-    return high
+    between = range(high // 2 + 1, high)
+    return between.start + bisect_left(between, True, key=is_settled)
 
 
 def _with_runs(cell: Cell, factor: int) -> Cell:

@@ -1,12 +1,11 @@
 """Tallies over several experiments: printed numbers, each counted once, and claims by their kind."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Sequence
 
 from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.judgement import CLAIMS, Judgement
+from kfeat.analysis.judgement import CLAIMS, Judgement, counted
 from kfeat.analysis.numbers import CERTAINTY, DEVIATIONS, MEANS, MISSING, TIMES, WITHIN_ERROR, NumberVerdict
 
 KINDS = {
@@ -27,59 +26,40 @@ SHORT: dict[str, dict[str, str]] = {
 PRINTED, OF_PAPERS = "printed numbers", (KINDS["paper"], KINDS["stand_in"])
 
 
-@dataclass(frozen=True)
-class Tally:
-    """How many of a kind have each verdict, without zeros."""
-
-    what: str
-    counts: dict[str, int]
-
-    @property
-    def total(self) -> int:
-        """Return the total number."""
-        return sum(self.counts.values())
-
-    @classmethod
-    def of(cls, what: str, verdicts: Sequence[str], found: Iterable[str]) -> "Tally":
-        """Return the tally of the verdicts found, in the order of `verdicts`."""
-        counted = Counter(found)
-        return cls(what, {verdict: counted[verdict] for verdict in verdicts if counted[verdict]})
-
-
-def tallies(judgements: Sequence[Judgement]) -> list[Tally]:
-    """Return the tallies that are not empty.
+def tallies(judgements: Sequence[Judgement]) -> dict[str, dict[str, int]]:
+    """Return how many of each kind have each verdict, without zeros, for the kinds that there are.
 
     A printed number counts once, even if several configs have it. Printed numbers that are lost count as
     missing, and planned cells without rows are counted.
     """
-    numbers = list(_each_once(judgements))
-    cells = {(item.number.mean, id(item)): (item, cell) for item in numbers for cell in item.cells[:1]}
-    times = [one for item, cell in cells.values() for one in item.times(cell).values()]
-    deviations = [item.deviation(cell) for item, cell in cells.values()]
+    printed = list(_each_once(judgements))
+    cells = [(item, item.cells[0]) for item in printed if item.cells]
+    times = [one.verdict for item, cell in cells for one in item.times(cell).values()]
+    deviations = [one.verdict for item, cell in cells if (one := item.deviation(cell))]
     lost = {
         (one.experiment.reported.source, text)
         for one in judgements
         if one.experiment.reported
         for text in one.experiment.reported.lost
     }
-    certain = (item.certainty for item in numbers if item.verdict == WITHIN_ERROR)
-    found = [
-        Tally.of(PRINTED, MEANS, (item.verdict for item in numbers)),
-        Tally.of("printed numbers within the error, by their intervals", CERTAINTY, certain),
-        Tally.of("printed standard deviations", DEVIATIONS, (one.verdict for one in deviations if one)),
-        Tally.of("printed times", TIMES, (one.verdict for one in times)),
-        Tally.of("printed, but lost in the copies that there are", (MISSING,), [MISSING for _ in lost]),
-    ]
+    certain = [item.certainty for item in printed if item.verdict == WITHIN_ERROR]
+    found = {
+        PRINTED: counted(MEANS, (item.verdict for item in printed)),
+        "printed numbers within the error, by their intervals": counted(CERTAINTY, certain),
+        "printed standard deviations": counted(DEVIATIONS, deviations),
+        "printed times": counted(TIMES, times),
+        "printed, but lost in the copies that there are": counted((MISSING,), [MISSING for _ in lost]),
+    }
     for kind, what in KINDS.items():
         judged = (item for one in judgements for item in one.claims if item.claim.kind == kind)
-        found.append(Tally.of(what, CLAIMS, (item.verdict for item in judged)))
+        found[what] = counted(CLAIMS, (item.verdict for item in judged))
     planned: dict[str, Cell] = {}
     for cell in (cell for one in judgements for cell in one.cells):
         if cell.rows or cell.trial.cell not in planned:
             planned[cell.trial.cell] = cell
     states = ("with rows" if cell.rows else "without rows" for cell in planned.values())
-    found.append(Tally.of("cells planned", ("with rows", "without rows"), states))
-    return [tally for tally in found if tally.total]
+    found["cells planned"] = counted(("with rows", "without rows"), states)
+    return {what: counts for what, counts in found.items() if counts}
 
 
 def in_short(judgements: Sequence[Judgement]) -> list[str]:
@@ -87,7 +67,7 @@ def in_short(judgements: Sequence[Judgement]) -> list[str]:
 
     If a paper prints and claims nothing, one line has the verdicts on kfeat's own claims.
     """
-    found = {tally.what: tally.counts for tally in tallies(judgements)}
+    found = tallies(judgements)
     kinds = {PRINTED: Counter(found.get(PRINTED, {})), "claims": Counter[str]()}
     for what in OF_PAPERS:
         kinds["claims"].update(found.get(what, {}))

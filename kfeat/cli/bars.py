@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from math import ceil
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console, Group
@@ -52,12 +51,9 @@ class Bars(Quiet):
         self._live.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Remove the bars."""
         self._live.stop()
-        super().__exit__(kind, error, trace)
 
     def downloads(self) -> Progress:
         """Return the display to which downloads add a bar for each file."""

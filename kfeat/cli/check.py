@@ -18,7 +18,7 @@ Access = dict[str, Any]
 
 
 @click.command()
-@selection.selects_experiments_or_all
+@selection.takes_experiments(data=True, or_all=True)
 @options.out
 @options.results
 @click.option(
@@ -47,13 +47,17 @@ def check(
     """
     if details and not every:
         raise click.UsageError("--details works only with --all; without --all the details are always shown")
-    if rerun_budget is not None:
-        from kfeat.analysis.judgement import plan_from_folders
+    from kfeat.analysis.judgement import judge_experiments
 
-        plans = {one.name: plan_from_folders(one, out, results) for one in experiments}
-        passed = _rerun(experiments, plans, access, results, rerun_budget, quiet)
+    if rerun_budget is not None:
+        passed = _rerun(experiments, access, out, results, rerun_budget, quiet)
     elif every:
-        passed = _overview(experiments, out, results, details)
+        from kfeat.render.overview import passes, terminal
+        from kfeat.render.terminal import terminal_width
+
+        judgements = judge_experiments(experiments, out, results)
+        click.echo(terminal(judgements, terminal_width(), details), nl=False)
+        passed = passes(judgements)
     else:
         passed = _each(experiments, out, results, quiet)
     ctx.exit(0 if passed else 1)
@@ -63,36 +67,21 @@ def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool
     """Show the verdicts on each experiment's rows, or on the published ones; return whether all pass."""
     from kfeat.analysis.judgement import judge_experiments
     from kfeat.render.terminal import terminal_width
-    from kfeat.render.verdicts import published_scoreboard, scoreboard
+    from kfeat.render.verdicts import scoreboard
 
     passed, width = True, terminal_width()
     for one, judgement in zip(experiments, judge_experiments(experiments, out, results), strict=True):
         good = judgement.has_rows and judgement.passes
         if not (quiet and good):
-            if judgement.place == str(results) and judgement.has_rows:
-                shown = published_scoreboard(judgement, out / one.name, results, width)
-            else:
-                shown = scoreboard(judgement, out / one.name, published=judgement.has_published, width=width)
-            click.echo(shown)
+            published = results if judgement.place == str(results) else None
+            click.echo(scoreboard(judgement, out / one.name, width, published))
         passed &= good
     return passed
 
 
-def _overview(experiments: "list[Experiment]", out: Path, results: Path, details: bool) -> bool:
-    """Show one line per experiment and what differs, and return whether all pass."""
-    from kfeat.analysis.judgement import judge_experiments
-    from kfeat.render.overview import passes, terminal
-    from kfeat.render.terminal import terminal_width
-
-    judgements = judge_experiments(experiments, out, results)
-    click.echo(terminal(judgements, terminal_width(), details), nl=False)
-    return passes(judgements)
-
-
 def _rerun(
-    experiments: "list[Experiment]", plans: "dict[str, list[Trial]]", access: Access, results: Path,
-    budget: str, quiet: bool,
-) -> bool:  # fmt: skip
+    experiments: "list[Experiment]", access: Access, out: Path, results: Path, budget: str, quiet: bool
+) -> bool:
     """Run published trials again in a temporary folder, compare the rows, and return whether all agree.
 
     A trial that several experiments share runs once and is compared with the published row of each.
@@ -102,47 +91,44 @@ def _rerun(
 
     from kfeat.analysis.cells import summarise
     from kfeat.analysis.comparisons import comparisons, number_compared
-    from kfeat.analysis.judgement import Judgement
+    from kfeat.analysis.judgement import Judgement, rows_at_hand
     from kfeat.cli.progress import observer
     from kfeat.experiments.engine import Local
     from kfeat.experiments.run import run_trials
     from kfeat.experiments.store import read_rows
     from kfeat.experiments.worker import WorkerOptions
     from kfeat.render.terminal import terminal_width
-    from kfeat.render.verdicts import rerun_scoreboard
+    from kfeat.render.verdicts import scoreboard
 
-    published = {name: read_rows(results / name) for name in plans}
+    published = {one.name: read_rows(results / one.name) for one in experiments}
     candidates = {
-        name: [
+        one.name: [
             (trial, row)
-            for trial in trials
-            if (row := published[name].get(trial.id, {})).get("status") == "done"
+            for trial in rows_at_hand(one, out, results)[0]
+            if (row := published[one.name].get(trial.id, {})).get("status") == "done"
         ]
-        for name, trials in plans.items()
+        for one in experiments
     }
     chosen = {trial.id: trial for trial in choose(chain(*candidates.values()), options.seconds_of(budget))}
     if not chosen:
         click.echo(f"no published trial fits into {budget}; `kfeat publish` makes some")
         return False
-    with (
-        TemporaryDirectory() as folder,
-        Local(WorkerOptions(**access)) as engine,
-        observer(quiet) as observing,
-    ):
+    engine = Local(WorkerOptions(**access))
+    with TemporaryDirectory() as folder, engine, observer(quiet) as observing:
         rows = run_trials(list(chosen.values()), Path(folder), engine, observing)
     cells = {
         one.name: summarise(one, [t for t, _ in candidates[one.name] if t.id in chosen], rows)
         for one in experiments
     }
     tests = number_compared(cells.values(), published.values())
-    judgements = []
+    passed = True
     for one in experiments:
-        compared = comparisons(cells[one.name], published[one.name], tests)
-        judgements.append(Judgement(one, cells[one.name], [], compared, []))
-    for judgement in judgements:
-        if judgement.cells:
-            click.echo(rerun_scoreboard(judgement, terminal_width()))
-    return all(judgement.passes for judgement in judgements)
+        if cells[one.name]:
+            compared = comparisons(cells[one.name], published[one.name], tests)
+            judgement = Judgement(one, cells[one.name], [], compared, [], has_published=True)
+            click.echo(scoreboard(judgement, results, terminal_width()))
+            passed &= judgement.passes
+    return passed
 
 
 def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Trial]":
@@ -151,6 +137,8 @@ def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Tr
     One trial per cell is taken, since repeats test the same code. The pairs of dataset and map take turns,
     the fastest trial of each first, so that a small budget covers as many pairs as possible.
     """
+    from itertools import chain, zip_longest
+
     from kfeat.experiments.estimates import wall_seconds
 
     groups: dict[tuple[str, str], dict[str, tuple[float, Trial]]] = {}
@@ -161,11 +149,8 @@ def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Tr
             group[trial.cell] = (cost, trial)
     queues = [sorted(group.values(), key=lambda pair: pair[0]) for group in groups.values()]
     chosen: list[Trial] = []
-    while any(queues):
-        for queue in queues:
-            if queue:
-                cost, trial = queue.pop(0)
-                if cost <= budget:
-                    budget -= cost
-                    chosen.append(trial)
+    for cost, trial in filter(None, chain.from_iterable(zip_longest(*queues))):
+        if cost <= budget:
+            budget -= cost
+            chosen.append(trial)
     return chosen

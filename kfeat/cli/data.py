@@ -86,19 +86,17 @@ def fetch(
     from kfeat.data import fetch as fetch_one
 
     with ExitStack() as showing:
-        progress = showing.enter_context(_progress()) if sys.stderr.isatty() and not quiet else None
+        progress = None
+        if sys.stderr.isatty() and not quiet:
+            from kfeat.cli.bars import downloads
+
+            progress = showing.enter_context(downloads())
 
         def act(name: str) -> str:
             status = fetch_one(name, mirror=mirror, offline=offline, progress=progress)
             return f"{'verified' if status.verified else 'unverified'}, {_size(status.n_bytes)}"
 
         _each(ctx, _chosen(names, every), act)
-
-
-def _progress() -> Any:
-    from kfeat.cli.bars import downloads
-
-    return downloads()
 
 
 @data.command()

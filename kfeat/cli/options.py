@@ -3,7 +3,6 @@
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial, wraps
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -151,7 +150,7 @@ jobs = click.option(
     "count.",
 )
 
-_engine = options(
+engine = options(
     jobs,
     click.option("--engine", "name", type=click.Choice(["local", "dask"]), default="local",
                  show_default=True, help="Where trials run: in processes here, or on Dask workers."),
@@ -160,30 +159,6 @@ _engine = options(
     click.option("--exclusive", is_flag=True,
                  help="Run one trial at a time on each machine with Dask workers, so that times count."),
 )  # fmt: skip
-
-
-def chooses_engine(command: Command) -> Command:
-    """Give a command the options of engines; it receives `engine`, which opens the chosen one."""
-
-    @_engine
-    @wraps(command)
-    def with_engine(
-        *given: Any, name: str, jobs: int, scheduler: str | None, exclusive: bool, **others: Any
-    ) -> Any:
-        from kfeat.experiments.engine import opened_engine
-
-        if name == "local" and (scheduler or exclusive):
-            raise click.UsageError("--scheduler and --exclusive belong to --engine dask; add it")
-        if scheduler and others.get("memory") is not None:
-            raise click.UsageError("--memory is for this machine; workers of --scheduler use what is free")
-        source = click.get_current_context().get_parameter_source("jobs")
-        if scheduler and source is click.core.ParameterSource.COMMANDLINE:
-            raise click.UsageError("the workers of --scheduler decide how many trials run; leave --jobs out")
-        return command(*given, engine=partial(opened_engine, name, jobs, scheduler, exclusive), **others)
-
-    return with_engine
-
-
 _FOLDER: Any = {"type": click.Path(path_type=Path), "show_default": True}
 out = click.option(
     "--out", default=Path("runs"), help="The folder of your rows, with a folder for each config.", **_FOLDER

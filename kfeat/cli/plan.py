@@ -21,7 +21,7 @@ Access = dict[str, Any]
 
 
 @click.command()
-@selection.selects_experiments
+@selection.takes_experiments(data=True)
 @options.out
 @options.results
 @options.memory

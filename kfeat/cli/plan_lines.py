@@ -8,8 +8,7 @@ from rich.filesize import decimal
 
 from kfeat.experiments.estimates import Estimate
 from kfeat.experiments.load import Experiment
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.row import counts_as_timed
 from kfeat.experiments.run import plan_from_rows, rows_of
 from kfeat.render.text import MISSING, time
 from kfeat.saying import plain
@@ -51,27 +50,14 @@ def missing_lines(experiments: Sequence[Experiment], out: Path) -> Iterator[str]
         trials = plan_from_rows(experiment, rows.values())
         lacking = [trial for trial in trials if rows.get(trial.id, {}).get("status") != "done"]
         planned, absent = planned + len(trials), absent + len(lacking)
-        parts = [*_reasons(lacking, rows), *_untimed(trials, rows)]
+        ended = (rows.get(trial.id) for trial in lacking)
+        reasons = Counter(f"{row['status']} ({row['reason']})" if row else "without a row" for row in ended)
+        parts = [f"{n} trial{'s' * (n != 1)} {reason}" for reason, n in reasons.most_common()]
+        with_rows = {trial.cell for trial in trials if trial.id in rows}
+        timed = {trial.cell for trial in trials if trial.id in rows and counts_as_timed(rows[trial.id])}
+        if untimed := len(with_rows - timed):
+            parts.append(f"no time that counts for {untimed} of {len(with_rows)} methods")
         if parts:
             yield plain(f"missing: {experiment.path}: {'; '.join(parts)}")
     are = f"{absent:,} {'is' if absent == 1 else 'are'} missing" if absent else "nothing is missing"
     yield f"{planned:,} trials planned, {planned - absent:,} done, {are}"
-
-
-def _reasons(lacking: Sequence[Trial], rows: dict[str, Row]) -> Iterator[str]:
-    """Yield how many trials have no row, and how many ended in each way."""
-    found = Counter(_reason(rows.get(trial.id)) for trial in lacking)
-    for reason, number in found.most_common():
-        yield f"{number} {'trial' if number == 1 else 'trials'} {reason}"
-
-
-def _reason(row: Row | None) -> str:
-    return "without a row" if row is None else f"{row['status']} ({row['reason']})"
-
-
-def _untimed(trials: Sequence[Trial], rows: dict[str, Row]) -> Iterator[str]:
-    """Yield how many of the cells with rows have no time that counts, if there are any."""
-    with_rows = {trial.cell for trial in trials if trial.id in rows}
-    timed = {trial.cell for trial in trials if trial.id in rows and counts_as_timed(rows[trial.id])}
-    if number := len(with_rows - timed):
-        yield f"no time that counts for {number} of {len(with_rows)} methods"

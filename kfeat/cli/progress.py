@@ -4,19 +4,18 @@ The time that a run has left is estimated from its trials, and corrected by thos
 """
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from statistics import fmean
 from time import monotonic
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import click
 
-from kfeat.data import Source
-from kfeat.experiments.component import in_words
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.names import cell_names
 from kfeat.experiments.estimates import wall_seconds
-from kfeat.experiments.plan import Trial, dataset_name
+from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.schedule import Event
 from kfeat.render.text import time
@@ -102,9 +101,7 @@ class Quiet:
         """Begin to show the run."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End what shows the run."""
 
     def downloads(self) -> "Progress | None":
@@ -165,64 +162,10 @@ def observer(quiet: bool, several: bool = False) -> Quiet:
 
 
 def names(trials: Sequence[Trial]) -> dict[str, str]:
-    """Return a short name for each trial by id.
-
-    It has the data, the kernel and the switches of the protocol only where they differ in the plan.
-    """
-    cells = {trial.cell: trial for trial in trials}  # one name for all repeats, which is faster
-    protocols = _protocols(list(cells.values()))
-    data = _data(dict.fromkeys(trial.source for trial in cells.values()))
-    settings = {
-        cell: (data[trial.source], text, trial.kernel.formula)
-        for (cell, trial), text in zip(cells.items(), protocols, strict=True)
-    }
-    shown = [i for i in range(3) if len({setting[i] for setting in settings.values()}) > 1]
-    lines = {
-        cell: plain(", ".join([*(setting[i] for i in shown if setting[i]), _method(cells[cell])]))
-        for cell, setting in settings.items()
-    }
-    return {trial.id: f"{lines[trial.cell]}, repeat {trial.repeat}" for trial in trials}
-
-
-def _data(sources: Iterable[Source]) -> dict[Source, str]:
-    """Return each dataset's name, with the options in which it differs from others of the same name."""
-    options = {one: {} if isinstance(one, str) else one.model_dump(mode="json") for one in sources}
-    namesakes: dict[str, list[dict[str, Any]]] = {}
-    for source, keys in options.items():
-        namesakes.setdefault(dataset_name(source), []).append(keys)
-    found = {}
-    for source, keys in options.items():
-        others = namesakes[dataset_name(source)]
-        given = {key: value for key, value in keys.items() if value is not None}
-        apart = [key for key, value in given.items() if any(other.get(key) != value for other in others)]
-        found[source] = " ".join([dataset_name(source), *(f"{key}={keys[key]}" for key in apart)])
-    return found
-
-
-def _protocols(trials: Sequence[Trial]) -> list[str]:
-    """Return for each trial the switches of its protocol in which trials on the same data differ."""
-    protocols = [trial.protocol.model_dump(mode="json") for trial in trials]
-    values: dict[tuple[str, str], set[str]] = {}
-    for trial, switches in zip(trials, protocols, strict=True):
-        for key, value in switches.items():
-            values.setdefault((trial.data_key, key), set()).add(str(value))
-    return [
-        " ".join(
-            f"{key}={_text(value)}" for key, value in switches.items() if len(values[trial.data_key, key]) > 1
-        )
-        for trial, switches in zip(trials, protocols, strict=True)
-    ]
-
-
-def _text(value: object) -> str:
-    """Return a switch's value as short text, a mapping without its missing values."""
-    if not isinstance(value, dict):
-        return str(value)
-    return "(" + " ".join(f"{key}={each}" for key, each in value.items() if each is not None) + ")"
-
-
-def _method(trial: Trial) -> str:
-    return ", ".join(in_words(item) if item else "exact" for item in trial.components.values())
+    """Return a short name for each trial by id: the name of its cell, as in tables, and its repeat."""
+    cells = {trial.cell: Cell.of_trials([trial], {}) for trial in trials}
+    named = cell_names(list(cells.values()))
+    return {trial.id: f"{named[id(cells[trial.cell])]}, repeat {trial.repeat}" for trial in trials}
 
 
 def outcome(row: Row) -> str:

@@ -1,6 +1,5 @@
 """The `kfeat protocol` command: every switch of an experiment, and a search over those that are open."""
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ from kfeat.errors import ConfigError
 from kfeat.saying import plain
 
 if TYPE_CHECKING:
-    from kfeat.experiments.load import Experiment
     from kfeat.experiments.search import Search
     from kfeat.experiments.worker import WorkerOptions
 
@@ -53,41 +51,29 @@ def protocol(
         named = ", ".join(f"--{name.replace('_', '-')}" for name in given)
         raise ConfigError(f"{named}: only a search uses this; add --search")
     from kfeat.experiments.load import load_experiment
+    from kfeat.experiments.run import fingerprints
+    from kfeat.experiments.search import search_rows, search_space
     from kfeat.experiments.worker import WorkerOptions
-    from kfeat.render.protocol import render_switches
+    from kfeat.render.protocol import render_plan, render_switches
     from kfeat.render.terminal import terminal_width
 
-    files = selection.config_files(configs)
+    files, width = selection.config_files(configs), terminal_width()
     experiments = [load_experiment(file, overrides) for file in files]
     if not search:
-        click.echo("\n\n".join(render_switches(experiment, terminal_width()) for experiment in experiments))
+        click.echo("\n\n".join(render_switches(experiment, width) for experiment in experiments))
+        return
+    # All of them before the first trial, so that no error appears only after hours.
+    searched = [load_experiment(file, overrides, repeats=repeats, exact=False) for file in files]
+    spaces = [search_space(one, fingerprints(one, mirror=mirror, offline=offline)) for one in searched]
+    if dry_run:
+        for space in spaces:
+            click.echo(render_plan(space, search_rows(space.experiment, out), width))
         return
     how = WorkerOptions(debug=bool(ctx.meta.get("kfeat.debug")), mirror=mirror, offline=offline)
-    # All of them before the first trial, so that no error appears only after hours.
-    spaces = [_space(load_experiment(file, overrides, repeats=repeats, exact=False), how) for file in files]
-    if dry_run:
-        _show(spaces, out)
-        return
     where = results if publish else None
     options.keeps("finished trials are kept, and the same command continues")
     failed = [_search(space, out, where, how, jobs, quiet) for space in spaces]
     ctx.exit(int(any(failed)))
-
-
-def _space(experiment: "Experiment", how: "WorkerOptions") -> "Search":
-    from kfeat.experiments.run import fingerprints
-    from kfeat.experiments.search import search_space
-
-    return search_space(experiment, fingerprints(experiment, mirror=how.mirror, offline=how.offline))
-
-
-def _show(spaces: "list[Search]", out: Path) -> None:
-    from kfeat.experiments.search import search_rows
-    from kfeat.render.protocol import render_plan
-    from kfeat.render.terminal import terminal_width
-
-    for space in spaces:
-        click.echo(render_plan(space, search_rows(space.experiment, out), terminal_width()))
 
 
 def _search(
@@ -106,10 +92,9 @@ def _search(
     found = ranked(search, rows)
     folder = out / search.experiment.name / FOLDER
     write_ranking(search, found, folder)
-    details = logging.getLogger("kfeat").isEnabledFor(logging.INFO)
-    click.echo(render_ranking(search, found, "terminal", details, terminal_width()))
+    click.echo(render_ranking(search, found, "terminal", terminal_width()))
     click.echo(f"ranking: {folder}/")
-    failures = {row["id"]: row for item in found for cell in item.cells for row in cell.failed}
+    failures = {row["id"]: row for cell in found["cell"] for row in cell.failed}
     for key, row in failures.items():
         if key not in observing.reported:
             click.echo(plain(f"kfeat: trial {key} failed: {row['reason']}"), err=True)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 import click
 
 from kfeat.cli import options, selection
-from kfeat.errors import StoreError
+from kfeat.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from kfeat.experiments.load import Experiment
 
 
 @click.command()
-@selection.shows_experiments
+@selection.takes_experiments()
 @options.out
 def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
     """Draw the tables and figures of CONFIGS again from existing rows; run nothing.
@@ -36,7 +36,7 @@ def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
 
 
 @click.command()
-@selection.selects_whole_experiments
+@selection.takes_experiments(changes=False)
 @options.out
 @options.results
 @click.option("--partial", is_flag=True, help="Publish what is done, even if trials are missing.")
@@ -48,6 +48,14 @@ def publish(experiments: "list[Experiment]", quiet: bool, out: Path, results: Pa
     from kfeat.experiments.run import plan_from_rows, rows_of
     from kfeat.render.files import publish as copy
 
+    paths: dict[str, Path] = {}
+    for one in experiments:
+        other = paths.setdefault(one.name, one.path)
+        if other.resolve() != one.path.resolve():
+            raise ConfigError(
+                f"{one.path} and {other} have the same name, {one.name}, and would share a folder of rows; "
+                "rename one"
+            )
     plans = [(one, plan_from_rows(one, rows_of(one, out).values())) for one in experiments]
     for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
         click.echo(f"{number} rows -> {results / experiment.name}/")

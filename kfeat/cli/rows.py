@@ -32,7 +32,7 @@ def rows() -> None:
 
 
 @rows.command()
-@selection.shows_experiments
+@selection.takes_experiments()
 @options.out
 @options.results
 @click.option("--where", "conditions", multiple=True, metavar="KEY=VALUE",
@@ -51,7 +51,7 @@ def show(
     share is shown once. Rows of trials that a config does not plan are left out; give --set and the other
     options with which they were run to include them.
     """
-    from kfeat.analysis.judgement import own_or_published_rows
+    from kfeat.analysis.judgement import rows_at_hand
     from kfeat.analysis.records import record
     from kfeat.experiments.selectors import chosen
     from kfeat.experiments.store import worth
@@ -60,7 +60,8 @@ def show(
 
     found: dict[str, Any] = {}
     for one in experiments:
-        its_rows, place = own_or_published_rows(one, out, results)
+        trials, rows, place = rows_at_hand(one, out, results)
+        its_rows = [rows[trial.id] for trial in trials if trial.id in rows]
         if its_rows and place == results and not quiet:
             click.echo(f"kfeat: {one.name}: the published rows of {results}", err=True)
         for row in its_rows:
@@ -105,7 +106,7 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
     their tables; the printed numbers and claims that use this cell, with verdicts; its scores, seconds,
     parameters, learnt values, machine and commit; and the command that runs exactly this trial.
     """
-    from kfeat.analysis.explanation import explain as explained
+    from kfeat.analysis.records import explain as explained
     from kfeat.experiments.load import load_experiment
     from kfeat.render.rows import render_explanation
     from kfeat.render.terminal import terminal_width

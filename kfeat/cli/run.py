@@ -14,8 +14,7 @@ from kfeat.errors import DataError, DownloadError, EngineError, KfeatError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
 
     from kfeat.cli.progress import Quiet
     from kfeat.experiments.engine import Engine
@@ -26,10 +25,10 @@ Access = dict[str, Any]
 
 
 @click.command()
-@selection.selects_experiments
+@selection.takes_experiments(data=True)
 @options.out
 @options.results
-@options.chooses_engine
+@options.engine
 @options.memory
 @click.option(
     "--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Threads per trial."
@@ -52,18 +51,25 @@ Access = dict[str, Any]
 @click.pass_context
 def run(
     ctx: click.Context, experiments: "list[Experiment]", access: Access, quiet: bool, out: Path,
-    results: Path, engine: "Callable[..., AbstractContextManager[Engine]]", memory: int | None, threads: int,
-    force: bool, retime: bool, timed_runs: int | None, time_limit: float | None, prefixes: tuple[str, ...],
-    dry_run: bool,
+    results: Path, name: str, jobs: int, scheduler: str | None, exclusive: bool, memory: int | None,
+    threads: int, force: bool, retime: bool, timed_runs: int | None, time_limit: float | None,
+    prefixes: tuple[str, ...], dry_run: bool,
 ) -> None:  # fmt: skip
     """Run the trials of CONFIGS that are not done yet; write rows, tables and figures.
 
     You can stop it at any time: finished trials are kept, and the same command continues from there.
     """
     from kfeat.cli.progress import observer
+    from kfeat.experiments.engine import opened_engine
     from kfeat.experiments.run import dependencies_first
     from kfeat.experiments.worker import WorkerOptions
 
+    if name == "local" and (scheduler or exclusive):
+        raise click.UsageError("--scheduler and --exclusive belong to --engine dask; add it")
+    if scheduler and memory is not None:
+        raise click.UsageError("--memory is for this machine; workers of --scheduler use what is free")
+    if scheduler and ctx.get_parameter_source("jobs") is click.core.ParameterSource.COMMANDLINE:
+        raise click.UsageError("the workers of --scheduler decide how many trials run; leave --jobs out")
     if bool(timed_runs) + retime + force > 1:
         raise click.UsageError("--timed-runs N, --retime and --force exclude each other; keep one")
     again: Again = timed_runs or ("everything" if force else "untimed" if retime else "nothing")
@@ -79,7 +85,7 @@ def run(
     how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)
     next_run = "but --force starts again" if force else "and the same command continues"
     options.keeps(f"finished trials are kept, {next_run}")
-    with engine(how) as ready:
+    with opened_engine(name, jobs, scheduler, exclusive, how) as ready:
         if (retime or timed_runs) and not ready.alone:
             raise click.UsageError("times count only where trials run one at a time: leave --jobs out, or "
                                    "add --exclusive to --engine dask")  # fmt: skip

@@ -3,15 +3,12 @@
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from kfeat.cli.options import Command, access, options, verbosity
 from kfeat.errors import ConfigError
-
-if TYPE_CHECKING:
-    from kfeat.experiments.load import Experiment
 
 
 def _configs(required: bool) -> Callable[[Command], Command]:
@@ -41,96 +38,47 @@ _changes = options(
     _maps,
     _no_exact,
 )  # fmt: skip
+_all = click.option(
+    "--all", "every", is_flag=True, help="Show the scoreboard of CONFIGS, by default configs/."
+)
 chooses_method = options(overrides, _maps, _no_exact)
 
 
-def selects_experiments(command: Command) -> Command:
-    """Give a command CONFIGS, options that change them and those of data; it gets `experiments` and `access`.
+def takes_experiments(
+    *, changes: bool = True, data: bool = False, or_all: bool = False
+) -> Callable[[Command], Command]:
+    """Return a decorator that gives a command CONFIGS, and with them the list `experiments`.
 
-    A folder stands for all configs below it. `access` has the mirror and whether the network is forbidden.
+    A folder stands for all configs below it. With `changes` there are options that change the experiments.
+    With `data` there are those of data, and the command gets `access`: the mirror, and whether the network is
+    forbidden. With `or_all` there is --all, which the command gets as `every`, and CONFIGS are configs/ by
+    default.
     """
-    return shows_experiments(_with_access(command))
 
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def with_experiments(
+            configs: tuple[Path, ...], overrides: tuple[str, ...] = (), repeats: int | None = None,
+            maps: str | None = None, no_exact: bool = False, **others: Any,
+        ) -> Any:  # fmt: skip
+            from kfeat.experiments.load import load_experiment
 
-def shows_experiments(command: Command) -> Command:
-    """Give a command that reads no data CONFIGS and the options that change them, as `experiments`."""
-    return _configs(required=True)(_with_experiments(command))
+            if not configs and not others["every"]:
+                raise click.UsageError("Missing argument 'CONFIGS...'; --all takes those in configs/")
+            if data:
+                others["access"] = {name: others.pop(name) for name in ("mirror", "offline")}
+            experiments = [
+                load_experiment(file, overrides, repeats=repeats, maps=map_names(maps), exact=not no_exact)
+                for file in config_files(configs or (Path("configs"),))
+            ]
+            return command(experiments, **others)
 
+        given = [_configs(required=not or_all)]
+        given += [_all] if or_all else []
+        given += [_changes] if changes else []
+        return options(*given, verbosity, *([access] if data else []))(with_experiments)
 
-def selects_whole_experiments(command: Command) -> Command:
-    """Give a command CONFIGS, without options that change them; it receives the list `experiments`."""
-
-    @_configs(required=True)
-    @verbosity
-    @wraps(command)
-    def with_experiments(configs: tuple[Path, ...], **others: Any) -> Any:
-        from kfeat.experiments.load import load_experiment
-
-        experiments = [load_experiment(file) for file in config_files(configs)]
-        _refuse_namesakes(experiments)
-        return command(experiments, **others)
-
-    return with_experiments
-
-
-def selects_experiments_or_all(command: Command) -> Command:
-    """Like `selects_experiments`, and --all as `every`; with it CONFIGS are configs/ by default."""
-    inner = _with_experiments(_with_access(command))
-
-    @_configs(required=False)
-    @click.option("--all", "every", is_flag=True, help="Show the scoreboard of CONFIGS, by default configs/.")
-    @wraps(inner)
-    def with_all(configs: tuple[Path, ...], every: bool, **others: Any) -> Any:
-        if not configs and not every:
-            raise click.UsageError("Missing argument 'CONFIGS...'; --all takes those in configs/")
-        return inner(configs=configs or (Path("configs"),), every=every, **others)
-
-    return with_all
-
-
-def _with_access(command: Command) -> Command:
-    @access
-    @wraps(command)
-    def with_access(*given: Any, mirror: str | None, offline: bool, **others: Any) -> Any:
-        return command(*given, access={"mirror": mirror, "offline": offline}, **others)
-
-    return with_access
-
-
-def _with_experiments(command: Command) -> Command:
-    @_changes
-    @verbosity
-    @wraps(command)
-    def with_experiments(
-        configs: tuple[Path, ...],
-        overrides: tuple[str, ...],
-        repeats: int | None,
-        maps: str | None,
-        no_exact: bool,
-        **others: Any,
-    ) -> Any:
-        from kfeat.experiments.load import load_experiment
-
-        names = map_names(maps)
-        experiments = [
-            load_experiment(file, overrides, repeats=repeats, maps=names, exact=not no_exact)
-            for file in config_files(configs)
-        ]
-        return command(experiments, **others)
-
-    return with_experiments
-
-
-def _refuse_namesakes(experiments: "Iterable[Experiment]") -> None:
-    """Raise ConfigError for two files of one name, whose rows and reports would lie in one folder."""
-    paths: dict[str, Path] = {}
-    for one in experiments:
-        other = paths.setdefault(one.name, one.path)
-        if other.resolve() != one.path.resolve():
-            raise ConfigError(
-                f"{one.path} and {other} have the same name, {one.name}, and would share a folder of rows; "
-                "rename one"
-            )
+    return decorate
 
 
 def map_names(maps: str | None) -> list[str] | None:

@@ -1,11 +1,12 @@
 """Two runs side by side, and the same trials of two folders: tables for the terminal."""
 
-from collections.abc import Sequence
 from itertools import groupby
 from math import isnan
 
-from kfeat.analysis.same_trials import SameTrials
-from kfeat.analysis.two_runs import Difference, TwoRuns
+import pandas as pd
+
+from kfeat.analysis.compare import Difference, TwoRuns
+from kfeat.experiments.quantities import QUANTITIES
 from kfeat.render.terminal import paragraph, table
 from kfeat.render.text import MISSING, factor, time
 from kfeat.saying import plain
@@ -62,13 +63,20 @@ def _numbers(one: Difference) -> list[str]:
     return [quantity.text(one.a.mean, one.a.sd), quantity.text(one.b.mean, one.b.sd), change, ends]
 
 
-def render_same_trials(found: Sequence[SameTrials], width: int | None) -> str:
-    """Return a line for each experiment and solver, and their sums."""
-    lines = [_trials_line(one) for one in found]
+def render_same_trials(found: pd.DataFrame, width: int | None) -> str:
+    """Return a line for each experiment and solver of `same_trials`, and their sums."""
+    lines = [
+        [
+            one["experiment"], one["solver"], f"{one['both']:,}",
+            f"{one['equal']:,}" if one["both"] else MISSING,
+            _change(one["score"], one["change"]), MISSING if isnan(one["time"]) else factor(one["time"]),
+            f"{one['only_a']:,}", f"{one['only_b']:,}",
+        ]
+        for one in found.to_dict("records")
+    ]  # fmt: skip
     body = table(HEADERS, lines, width, text=(0, 1), right=(2, 3, 4, 5, 6, 7), keys=2)
     legend = [paragraph(line, "", width) for line in LEGEND]
-    names = ("both", "equal", "only_a", "only_b")
-    both, equal, only_a, only_b = (sum(getattr(one, name) for one in found) for name in names)
+    both, equal, only_a, only_b = found[["both", "equal", "only_a", "only_b"]].sum()
     sums = (
         f"trials in both: {both:,}, with the same score: {equal:,}, with another: {both - equal:,}; "
         f"only in A: {only_a:,}, only in B: {only_b:,}"
@@ -76,19 +84,13 @@ def render_same_trials(found: Sequence[SameTrials], width: int | None) -> str:
     return "\n".join([body, "", *legend, "", paragraph(sums, "", width)])
 
 
-def _trials_line(one: SameTrials) -> list[str]:
-    equal = f"{one.equal:,}" if one.both else MISSING
-    only = (f"{number:,}" for number in (one.only_a, one.only_b))
-    return [one.experiment, one.solver, f"{one.both:,}", equal, _change(one), factor(one.time), *only]
-
-
-def _change(one: SameTrials) -> str:
-    if one.greatest is None:
+def _change(score: str | None, change: float) -> str:
+    """Return a change of a score with its unit, to one digit where the digits of tables do not show it."""
+    if not score:
         return MISSING
-    if one.score is None or isnan(one.greatest):
+    if isnan(change):
         return "no score in one"
-    unit = "points" if one.score.unit == "%" else one.score.unit
-    text = one.score.change(one.greatest)
-    if not float(text):  # the change is too small for the digits that tables print
-        text = f"{one.greatest:+.1g}"
-    return f"{text} {unit}".rstrip()
+    quantity = QUANTITIES[score]
+    text = quantity.change(change)
+    shown = text if float(text) else f"{change:+.1g}"
+    return f"{shown} {'points' if quantity.unit == '%' else quantity.unit}".rstrip()

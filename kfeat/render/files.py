@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from time import time_ns
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.judgement import Evidence, judge_experiment
@@ -77,15 +76,9 @@ def texts(
 
 
 def is_current(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> bool:
-    """Tell whether the report below `folder` is whole, shows these cells, and is younger than the config.
-
-    One that is younger than the clock says nothing of that: the clock was set back since it was drawn.
-    """
+    """Tell whether the report below `folder` is whole, shows these cells, and is younger than the config."""
     try:
-        drawn = [(folder / name).stat().st_mtime_ns for name in FILES]
-        if max(drawn) > time_ns():
-            return False
-        oldest = min(drawn)
+        oldest = min((folder / name).stat().st_mtime_ns for name in FILES)
         shown = {name: (folder / name).read_text(encoding="utf-8") for name in TEXTS}
         return oldest >= experiment.path.stat().st_mtime_ns and shown == texts(experiment, cells, folder)
     except (OSError, UnicodeDecodeError):

@@ -224,7 +224,8 @@ def mirror_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
             titles = " and of ".join(map(_title, column.quantities(layout.show)))
             lines.append(f"{column.title}: ratio of {titles}; in brackets its 95 % interval.")
         if not any(chosen[i].cell for chosen in choices.values()):
-            lines.append(f"{column.title}: nothing of this plan ({_words(column.cell)}).")
+            selector = ", ".join(f"{key}: {value}" for key, value in column.cell.items())
+            lines.append(f"{column.title}: nothing of this plan ({selector}).")
         if unknown := [name for name in column.printed if name not in choices]:
             lines.append(
                 f"{column.title}: the paper's number for {', '.join(unknown)} has no line in this plan."
@@ -234,7 +235,3 @@ def mirror_notes(layout: TableLayout, cells: Sequence[Cell]) -> list[str]:
 
 def _title(name: str) -> str:
     return name if name == SCORE else quantity_named(name).title
-
-
-def _words(selector: Mapping[str, Any]) -> str:
-    return ", ".join(f"{key}: {value}" for key, value in selector.items())

@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kfeat.analysis import numbers as number_verdicts
 from kfeat.analysis.judgement import UNEXPLAINED, Difference, Judgement
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.tallies import OF_PAPERS, PRINTED, SHORT, in_short, tallies
@@ -72,7 +71,7 @@ def papers(judgements: Sequence[Judgement], results: Path) -> str:
     lines = []
     for page in sorted(results.glob("*/README.md")):
         part = [one for one in judgements if one.experiment.name.startswith(f"{page.parent.name}/")]
-        counts = {tally.what: tally.counts for tally in tallies(part)}
+        counts = tallies(part)
         if PRINTED in counts or OF_PAPERS[0] in counts:
             title, finding, *_ = opening(page.read_text(encoding="utf-8"))
             shares = [_agreeing(counts.get(kind, {})) for kind in (PRINTED, OF_PAPERS[0])]
@@ -161,10 +160,8 @@ def _details(judgement: Judgement, width: int | None) -> str:
 
 def tally_lines(judgements: Sequence[Judgement]) -> list[str]:
     """Return a line per tally, such as `printed numbers: 54: 14 within the error; ...`."""
-    return [
-        f"{tally.what}: {tally.total}: " + "; ".join(f"{n} {verdict}" for verdict, n in tally.counts.items())
-        for tally in tallies(judgements)
-    ]
+    found = tallies(judgements)
+    return [f"{what}: {sum(counts.values())}: {_counted(counts)}" for what, counts in found.items()]
 
 
 def largest_differences(judgements: Sequence[Judgement], count: int = 3) -> list[str]:
@@ -173,18 +170,12 @@ def largest_differences(judgements: Sequence[Judgement], count: int = 3) -> list
     for judgement in judgements:
         for item in judgement.numbers:
             for one in item.reproductions:
-                text = f"{item.number.where}, {_sides(item, one, judgement)}; {item.of(one)}"
-                found[one.cell.trial.cell, item.number.mean] = (abs(one.difference), text)
+                number, quantity = item.number, one.quantity
+                sides = f"ours {quantity.text(one.ours.mean, one.ours.sd)}, "
+                sides += f"paper {quantity.text(number.mean, number.sd)}"
+                text = f"{number.where}, {cell_name(one.cell, judgement.cells)}: {sides}; {item.of(one)}"
+                found[one.cell.trial.cell, number.mean] = (abs(one.difference), text)
     return [text for _, text in sorted(found.values(), reverse=True)[:count]]
-
-
-def _sides(
-    item: number_verdicts.NumberVerdict, one: number_verdicts.Reproduction, judgement: Judgement
-) -> str:
-    """Return a cell's name, our mean and the printed one."""
-    ours = one.quantity.text(one.ours.mean, one.ours.sd)
-    theirs = one.quantity.text(item.number.mean, item.number.sd)
-    return f"{cell_name(one.cell, judgement.cells)}: ours {ours}, paper {theirs}"
 
 
 def bullets(lines: Iterable[str]) -> str:

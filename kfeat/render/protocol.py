@@ -4,12 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import isnan
 from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+import pandas as pd
+
 from kfeat.analysis.names import method
-from kfeat.analysis.ranking import Ranked
 from kfeat.errors import StoreError
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import Trial
@@ -170,39 +172,41 @@ def render_plan(search: Search, rows: Mapping[str, Row], width: int | None = Non
     return "\n".join([plain(search.experiment.title), "", shown, "", *said, ""])
 
 
-def render_ranking(
-    search: Search, found: Sequence[Ranked], style: str, details: bool = False, width: int | None = None
-) -> str:
-    """Return the ranking as text; `style` is `terminal` or `markdown`, `details` adds every difference."""
-    sheets = _sheets(search, found)[: 3 if details or style == "markdown" else 1]
-    title, said = search.experiment.title, _notes(search, found)
+def render_ranking(search: Search, found: pd.DataFrame, style: str, width: int | None = None) -> str:
+    """Return the ranking for the `terminal`, or in `markdown` with every difference."""
+    sheets, title, said = _sheets(search, found), search.experiment.title, _notes(search, found)
     if style == "markdown":
         parts = [markdown_table(heads, body) for heads, *body in sheets]
         listed = "".join(f"- {markdown(note)}\n" for note in said)
         return "\n\n".join([f"# {markdown(title)}: the settings tried", *parts, listed])
-    parts = [table(heads, body, width, range(len(heads))) for heads, *body in sheets]
+    heads, *body = sheets[0]
     notes = "\n".join(_wrapped(note, width=width) for note in said)
-    return "\n\n".join([plain(title), *parts, notes])
+    return "\n\n".join([plain(title), table(heads, body, width, range(len(heads))), notes])
 
 
-def _sheets(search: Search, found: Sequence[Ranked]) -> list[list[list[str]]]:
+def _sheets(search: Search, found: pd.DataFrame) -> list[list[list[str]]]:
     """Return the ranking, each combination's differences, and the numbers that these speak of."""
-    called, cells = _names(found), _present(found).cells
-    ranks = [_marked(MISSING if item.rank is None else item.rank, item.combination) for item in found]
+    called = _names(found)
     ranking = [["rank", *search.switches, "score", "furthest off"]]
-    differences = [["ours - paper", *(f"({i + 1})" for i in range(len(cells)))]]
-    for rank, item in zip(ranks, found, strict=True):
+    differences = [["ours - paper", *(f"({i + 1})" for i in range(len(called)))]]
+    for _, lines in found.groupby("number", sort=False):
+        combination, rank, score = lines.iloc[0][["combination", "rank", "score"]]
         changes = [
-            MISSING if change is None else cell.named(SCORE).change(change)
-            for cell, change in zip(item.cells, item.differences, strict=True)
+            MISSING if isnan(change) else cell.named(SCORE).change(change)
+            for cell, change in zip(lines["cell"], lines["difference"], strict=True)
         ]
-        furthest = MISSING if item.worst is None else f"{called[item.worst]}: {changes[item.worst]}"
-        score = MISSING if item.score is None else f"{item.score:.2f}"
-        ranking.append([rank, *_values(search, item.combination), score, furthest])
-        differences.append([rank, *changes])
+        furthest = MISSING
+        if lines["distance"].notna().any():
+            worst = int(lines["distance"].argmax())
+            furthest = f"{called[worst]}: {changes[worst]}"
+        marked = _marked(MISSING if isnan(rank) else int(rank), combination)
+        shown = MISSING if isnan(score) else f"{score:.2f}"
+        ranking.append([marked, *_values(search, combination), shown, furthest])
+        differences.append([marked, *changes])
+    cells = zip(called, _present(found)["cell"], search.numbers, strict=True)
     numbers = [
         [f"({i})", name, cell.named(SCORE).text(number.mean, number.sd), number.where]
-        for i, (name, cell, number) in enumerate(zip(called, cells, search.numbers, strict=True), start=1)
+        for i, (name, cell, number) in enumerate(cells, start=1)
     ]
     return [ranking, differences, [["", "printed number", "paper", "where"], *numbers]]
 
@@ -219,13 +223,14 @@ def _values(search: Search, combination: Combination) -> list[str]:
     ]
 
 
-def _present(found: Sequence[Ranked]) -> Ranked:
-    return next(item for item in found if not item.combination.turned)
+def _present(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the lines of the setting that the config has."""
+    return found[[not combination.turned for combination in found["combination"]]]
 
 
-def _names(found: Sequence[Ranked]) -> list[str]:
+def _names(found: pd.DataFrame) -> list[str]:
     """Return what the cells of the printed numbers are called, by the present setting."""
-    cells = _present(found).cells
+    cells = list(_present(found)["cell"])
     data = [cell.trial.describe()["dataset"] for cell in cells]
     kernels = [cell.trial.kernel.formula for cell in cells]
     varying = [names for names in (data, kernels) if len({*names}) > 1]
@@ -233,26 +238,26 @@ def _names(found: Sequence[Ranked]) -> list[str]:
     return list(map(", ".join, parts))
 
 
-def _notes(search: Search, found: Sequence[Ranked]) -> Iterator[str]:
-    best, here, reported = found[0], _present(found), search.experiment.reported
+def _notes(search: Search, found: pd.DataFrame) -> Iterator[str]:
+    best, here, reported = found.iloc[0], _present(found).iloc[0], search.experiment.reported
     assert reported is not None
-    repeats = " or ".join(sorted({str(len(cell.trials)) for item in found for cell in item.cells}))
+    repeats = " or ".join(sorted({str(len(cell.trials)) for cell in found["cell"]}))
     yield f"{_tried(search)} Repeats of each map: {repeats}."
     own = ", or the slack of its own," if any(number.slack for number in reported.numbers) else ","
     yield (
         f"score: the mean over the printed numbers of |ours - paper| / max({reported.slack:g}{own} 2 sd), "
         "with sd as the paper prints it. furthest off: the number with the largest such ratio."
     )
-    if here.score is not None and best.score is not None:
+    if not isnan(here["score"]):
         yield (
-            f"present: the setting that the config has. Its rank is {here.rank} of {len(found)}, its score "
-            f"{here.score:.2f}; the best is {best.score:.2f}."
+            f"present: the setting that the config has. Its rank is {here['rank']:.0f} of "
+            f"{len(search.combinations)}, its score {here['score']:.2f}; the best is {best['score']:.2f}."
         )
     yield (
         "The lowest of many scores is partly luck: a choice made here is to be held against configs that had "
         "no part in it."
     )
-    if any(item.rank is None for item in found):
+    if found["rank"].isna().any():
         yield f"{MISSING}: a trial failed or is missing; without all of its trials nothing is ranked."
 
 
@@ -268,40 +273,37 @@ def _counted(number: int, noun: str, plural: str = "s") -> str:
     return f"{number} {noun}{'' if number == 1 else plural}"
 
 
-def render_csv(search: Search, found: Sequence[Ranked]) -> str:
+def render_csv(search: Search, found: pd.DataFrame) -> str:
     """Return every number of the ranking at full precision, one line per combination and printed number."""
-    called = _names(found)
+    printed = list(zip(_names(found), search.numbers, strict=True)) * len(search.combinations)
     return csv_table(
         [
             {
-                "rank": item.rank,
-                "present": not item.combination.turned,
-                **dict(zip(search.switches, _values(search, item.combination), strict=True)),
-                "score": _rounded(item.score),
+                "rank": None if isnan(line["rank"]) else int(line["rank"]),
+                "present": not line["combination"].turned,
+                **dict(zip(search.switches, _values(search, line["combination"]), strict=True)),
+                "score": _rounded(line["score"]),
                 "number": name,
                 "where": number.where,
                 "paper_mean": number.mean,
                 "paper_sd": number.sd,
-                "mean": cell.score and _rounded(cell.score.mean),
-                "sd": cell.score and _rounded(cell.score.sd),
-                "runs": len(cell.rows),
-                "difference": _rounded(difference),
-                "distance": _rounded(distance),
-                "cell": cell.trial.cell,
+                "mean": line["cell"].score and _rounded(line["cell"].score.mean),
+                "sd": line["cell"].score and _rounded(line["cell"].score.sd),
+                "runs": len(line["cell"].rows),
+                "difference": _rounded(line["difference"]),
+                "distance": _rounded(line["distance"]),
+                "cell": line["cell"].trial.cell,
             }
-            for item in found
-            for name, number, cell, difference, distance in zip(
-                called, search.numbers, item.cells, item.differences, item.distances, strict=True
-            )
+            for line, (name, number) in zip(found.to_dict("records"), printed, strict=True)
         ]
     )
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 6)
+    return None if value is None or isnan(value) else round(value, 6)
 
 
-def write_ranking(search: Search, found: Sequence[Ranked], folder: Path, rows: Iterable[Row] = ()) -> None:
+def write_ranking(search: Search, found: pd.DataFrame, folder: Path, rows: Iterable[Row] = ()) -> None:
     """Write ranking.md and ranking.csv below `folder`, and the rows if there are any; all or nothing."""
     with Replacing() as replacing:
         new = replacing.beside(folder)
@@ -311,7 +313,7 @@ def write_ranking(search: Search, found: Sequence[Ranked], folder: Path, rows: I
         (new / "ranking.csv").write_text(render_csv(search, found), encoding="utf-8")
 
 
-def publish_search(search: Search, found: Sequence[Ranked], rows: Mapping[str, Row], results: Path) -> int:
+def publish_search(search: Search, found: pd.DataFrame, rows: Mapping[str, Row], results: Path) -> int:
     """Copy the search's rows and its ranking to results/, and return the number of rows.
 
     Raises StoreError if a trial has no row of status `done`.

@@ -1,11 +1,10 @@
-"""Replacing files of several folders together: all of them are new afterwards, or all as they were."""
+"""Replacing files of several folders together, once all of the new ones are written."""
 
 import os
 import shutil
-from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
-from types import TracebackType
 
 from kfeat.errors import StoreError
 
@@ -13,8 +12,8 @@ from kfeat.errors import StoreError
 class Replacing:
     """New files, written beside the old ones, which take their places when the `with` block ends.
 
-    They do so folder by folder in the order of their names. An error in the block, or on the way, leaves
-    every old file as it was. A process that is killed on the way leaves whole files, some old and some new.
+    They do so folder by folder in the order of their names. An error in the block leaves every old file as it
+    was. A process that is killed on the way leaves whole files, some old and some new.
     """
 
     def __enter__(self) -> "Replacing":
@@ -36,56 +35,24 @@ class Replacing:
                 raise StoreError(f"{folder}: cannot be written ({error.strerror})") from None
         return self._folders[folder]
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Put the new files into their places, unless the block failed; take the folders for them away.
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        """Put the new files into their places, unless the block failed; remove the folders for them.
 
-        Raises StoreError in the place of an OSError, which names the folder that was written last.
+        Raises StoreError in the place of an OSError, which names the file, or the folder that was written
+        last.
         """
-        done = False
         try:
             if kind is None:
-                self._replace()
-                done = True
+                for folder, new in self._folders.items():
+                    for path in sorted(new.iterdir()):
+                        os.replace(path, folder / path.name)
             elif isinstance(error, OSError):
                 raise StoreError(f"{[*self._folders][-1]}: cannot be written ({error.strerror})") from None
         except OSError as problem:
-            raise StoreError(f"{problem.filename}: cannot be written ({problem.strerror})") from None
+            raise StoreError(f"{problem.filename2}: cannot be written ({problem.strerror})") from None
         finally:
             for new in self._folders.values():
                 shutil.rmtree(new, ignore_errors=True)
-            if not done:
-                _remove_empty(self._made)
-
-    def _replace(self) -> None:
-        pairs = [
-            (path, folder / path.name)
-            for folder, new in self._folders.items()
-            for path in sorted(new.iterdir())
-        ]
-        backups: dict[Path, Path] = {}
-        for new, place in pairs:
-            if place.exists():
-                backups[place] = new.with_name(f".old-{place.name}")
-                shutil.copy2(place, backups[place])
-        taken: list[Path] = []
-        try:
-            for new, place in pairs:
-                os.replace(new, place)
-                taken.append(place)
-        except OSError:
-            for place in taken:
-                if place in backups:
-                    os.replace(backups[place], place)
-                else:
-                    place.unlink()
-            raise
-
-
-def _remove_empty(folders: Sequence[Path]) -> None:
-    for folder in folders:
-        try:
-            folder.rmdir()
-        except OSError:  # it is not empty: somebody else has written there
-            return
+            for folder in self._made:
+                with suppress(OSError):  # unless it holds files
+                    folder.rmdir()

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kfeat.analysis.cells import PHASES
-from kfeat.analysis.explanation import Explanation, Use
+from kfeat.analysis.cells import PHASES, Cell
+from kfeat.analysis.judgement import Judgement
 from kfeat.analysis.names import cell_name
-from kfeat.analysis.records import Record, column, columns, frame
+from kfeat.analysis.records import Explanation, Record, column, columns, frame
 from kfeat.experiments.machine import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, SCORE
 from kfeat.experiments.row import Row, counts_as_timed
@@ -97,7 +97,8 @@ def _text(key: str, one: Record) -> str:
 def render_explanation(found: Explanation, out: Path, width: int | None = None) -> str:
     """Return the explanation; `out` is the folder of your own rows, `width` the columns of a terminal."""
     parts = [_head(found)]
-    parts += ["\n".join(_of_use(use, width)) for use in found.uses] or [paragraph(NO_CONFIG, "", width)]
+    uses = ["\n".join(_use(found.identity, one, width)) for one in found.judgements]
+    parts += uses or [paragraph(NO_CONFIG, "", width)]
     if found.rows:
         row = found.rows[0][1]
         parts += [_section(title, lines) for title, lines in row_sections(row).items() if lines]
@@ -108,10 +109,10 @@ def render_explanation(found: Explanation, out: Path, width: int | None = None) 
 
 def run_command(found: Explanation, out: Path) -> str | None:
     """Return the command that runs the trial, again where there is a row of yours; None without a config."""
-    if not found.uses:
+    if not found.judgements:
         return None
     holders = {folder for folder, _ in found.rows}
-    experiments = [use.judgement.experiment for use in found.uses]
+    experiments = [one.experiment for one in found.judgements]
     home = [one for one in experiments if any(folder.match(f"*/{one.name}") for folder in holders)]
     words = ["kfeat", "run", str((home or experiments)[0].path), "--only", found.identity]
     if any(folder.is_relative_to(out) for folder in holders):
@@ -172,25 +173,32 @@ def _section(title: str, lines: Mapping[str, str]) -> str:
     return "\n".join([title, *(plain(f"  {key:<{longest}}  {value}") for key, value in lines.items())])
 
 
-def _of_use(use: Use, width: int | None) -> Iterator[str]:
-    """Yield the config, the cell, and the printed numbers and claims that rest on it."""
-    judgement, cell, quantity = use.judgement, use.cell, use.cell.named(SCORE)
-    experiment = judgement.experiment
+def _use(identity: str, judgement: Judgement, width: int | None) -> Iterator[str]:
+    """Yield the config, the cell of the trial, and the printed numbers and claims that rest on it."""
+
+    def holds(cell: Cell) -> bool:
+        return any(trial.id == identity for trial in cell.trials)
+
+    experiment, cell = judgement.experiment, next(filter(holds, judgement.cells))
+    quantity = cell.named(SCORE)
     yield plain(f"{experiment.path}: {experiment.title}")
     table = Path(judgement.place) / experiment.name / "table.md"
     said = [f"cell '{cell_name(cell, judgement.cells)}' of {table}"]
     if cell.score:
         score = with_unit(quantity, cell.score.mean, cell.score.sd)
         said[0] += f": {quantity.title} {score} over {len(cell.rows)} of {len(cell.trials)} runs"
-    for item in use.numbers:
+    for item in judgement.numbers:
+        if not any(map(holds, item.cells)):
+            continue
         quantity, ours = cell.named(item.number.of), cell.of(item.number.of)
         theirs = quantity.text(item.number.mean, item.number.sd)
         shown = quantity.text(ours.mean, ours.sd) if ours else MISSING
         numbers = f"{quantity.title} {theirs}, ours {shown}: {item.verdict}"
         said.append(f"printed number, {item.number.where}: {numbers}")
-    for i, judged in use.claims:
-        value = f" ({judged.ours})" if judged.ours else ""
-        said.append(f"claim {i}, {judged.claim.where}: {judged.claim.text}: {judged.verdict}{value}")
+    for i, judged in enumerate(judgement.claims, start=1):
+        if any(holds(cell) for case in judged.cases for cell in case.cells):
+            value = f" ({judged.ours})" if judged.ours else ""
+            said.append(f"claim {i}, {judged.claim.where}: {judged.claim.text}: {judged.verdict}{value}")
     yield from (paragraph(text, "  ", width) for text in said)
-    if not use.numbers and not use.claims:
+    if len(said) == 1:
         yield "  no printed number and no claim rests on it"

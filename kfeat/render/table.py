@@ -119,7 +119,7 @@ def _record(
     cell: Cell, name: str, cells: Sequence[Cell], peers: Sequence[Cell], kinds: Sequence[Quantity],
     spread: bool,
 ) -> dict[str, str]:  # fmt: skip
-    exact, ours, theirs = exact_of(cell, peers), cell.score, cell.reported
+    exact, ours, theirs, live = exact_of(cell, peers), cell.score, cell.reported, cell.mean("live")
     quantity = cell.named(SCORE) if cell.rows else kinds[0]
     score, times = MISSING, theirs.times if theirs else {}
     if ours:
@@ -138,7 +138,7 @@ def _record(
         **seconds,
         "speed-up": text.marked(ratio(exact, cell, "fit").number, text.factor),
         **{one.title: times.get(name, MISSING) for name, one in PRINTED_TIMES.items()},
-        "live features": text.count(cell.mean("live")),
+        "live features": MISSING if live is None else f"{live:.0f}",
         "runs": f"{len(cell.rows)}/{len(cell.trials)}{timed}",
     }
 

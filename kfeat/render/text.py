@@ -67,11 +67,6 @@ def factor(value: float | None) -> str:
     return f"{value:.0f}×" if value >= 100 else f"{value:.3g}×"
 
 
-def count(value: float | None) -> str:
-    """Return a mean number of things without decimals."""
-    return MISSING if value is None else f"{value:.0f}"
-
-
 def alone(cell: Cell, name: str) -> str:
     """Return a cell's quantity with its unit, for a table whose columns do not name it."""
     quantity = cell.named(name)

@@ -1,6 +1,6 @@
 """The verdicts on one experiment: on its printed numbers, its claims, and against its published rows."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -56,39 +56,27 @@ def verdicts_markdown(judgement: Judgement) -> str:
     return sections
 
 
-def scoreboard(judgement: Judgement, folder: Path, *, published: bool, width: int | None = None) -> str:
+def scoreboard(
+    judgement: Judgement, folder: Path, width: int | None = None, results: Path | None = None
+) -> str:
     """Return the verdicts on one experiment: on numbers, claims and published cells, and what is missing.
 
-    A terminal has `width` characters a line.
+    `results` is the folder of its rows where they are the published ones, since `folder` has none. A terminal
+    has `width` characters a line.
     """
     experiment = judgement.experiment
     if not judgement.has_rows:
         return plain(f"{experiment.title}: no rows in {folder}; `kfeat run {experiment.path}` makes them")
-    nothing = ["", "against the published rows: none are published"]
-    missing = (cell for cell in judgement.cells if not cell.rows and not cell.failed)
-    lines = [
-        *(plain(experiment.title), *_terminal(judgement, width)),
-        *(_against_published(judgement, width) if published else nothing),
-        *_lacking(judgement, missing, width),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def published_scoreboard(judgement: Judgement, folder: Path, results: Path, width: int | None = None) -> str:
-    """Return the verdicts on the published rows, where there are none of one's own in `folder`."""
-    said = (
-        f"no rows in {folder}: these are the published ones of {results}; "
-        f"`kfeat run {judgement.experiment.path}` makes your own"
-    )
-    missing = (cell for cell in judgement.cells if not cell.all_rows)
-    lines = [plain(judgement.experiment.title), paragraph(said, "", width), *_terminal(judgement, width)]
-    return "\n".join([*lines, *_lacking(judgement, missing, width)]) + "\n"
-
-
-def rerun_scoreboard(judgement: Judgement, width: int | None = None) -> str:
-    """Return how trials that were run again compare with their published rows."""
-    lines = [plain(judgement.experiment.title), *_against_published(judgement, width)]
-    return "\n".join([*lines, *_lacking(judgement, (), width)]) + "\n"
+    lines = [plain(experiment.title)]
+    if results is not None:
+        said = f"no rows in {folder}: these are the published ones of {results}; "
+        lines.append(paragraph(f"{said}`kfeat run {experiment.path}` makes your own", "", width))
+    lines += _terminal(judgement, width)
+    if judgement.has_published:
+        lines += _against_published(judgement, width)
+    elif results is None:
+        lines += ["", "against the published rows: none are published"]
+    return "\n".join([*lines, *_lacking(judgement, width)]) + "\n"
 
 
 def _terminal(judgement: Judgement, width: int | None) -> list[str]:
@@ -121,12 +109,13 @@ def _most(width: int | None) -> int:
     return min(LONGEST, width or LONGEST)
 
 
-def _lacking(judgement: Judgement, missing: Iterable[Cell], width: int | None) -> list[str]:
+def _lacking(judgement: Judgement, width: int | None) -> list[str]:
     """Return which trials failed, and which cells are missing."""
     said = [f"failed: trial {row['id']}: {row['reason']}" for row in judgement.failed]
-    for cell in missing:
-        why = f", stopped: {cell.stopped[0]['reason']}" if cell.stopped else ""
-        said.append(f"missing: {cell_name(cell, judgement.cells)}{why}")
+    for cell in judgement.cells:
+        if not cell.rows and not cell.failed:
+            why = f", stopped: {cell.stopped[0]['reason']}" if cell.stopped else ""
+            said.append(f"missing: {cell_name(cell, judgement.cells)}{why}")
     return [paragraph(one, "", width) for one in said]
 
 

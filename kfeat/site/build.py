@@ -36,15 +36,12 @@ def build(experiments: Sequence[Experiment], results: Path, out: Path) -> list[P
     texts = dict(_texts(front.papers(judgements, results)))
     texts[MADE] = "".join(f"{name}\n" for name in sorted(texts))
     before = (out / MADE).read_text(encoding="utf-8").splitlines() if (out / MADE).is_file() else []
-    try:
-        with Replacing() as replacing:
-            new = replacing.beside(out)
-            for name, text in texts.items():
-                (new / name).write_text(text, encoding="utf-8")
-        for name in {Path(line).name for line in before} - texts.keys():  # of what is no longer there
-            (out / name).unlink(missing_ok=True)
-    except OSError as error:
-        raise StoreError(f"{out}: cannot be written ({error.strerror})") from None
+    with Replacing() as replacing:
+        new = replacing.beside(out)
+        for name, text in texts.items():
+            (new / name).write_text(text, encoding="utf-8")
+    for name in {Path(line).name for line in before} - texts.keys():  # of what is no longer there
+        (out / name).unlink(missing_ok=True)
     return [out / name for name in texts]
 
 

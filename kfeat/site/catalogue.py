@@ -6,7 +6,7 @@ from typing import Any
 
 from kfeat.analysis.cells import Cell, best_of, by_setting
 from kfeat.analysis.judgement import Judgement
-from kfeat.analysis.names import method
+from kfeat.analysis.names import method, size
 from kfeat.data.registry import registry
 from kfeat.experiments.load import EXACT
 from kfeat.experiments.plan import dataset_name
@@ -81,17 +81,13 @@ def _map(cell: Cell) -> str:
     return cell.trial.map.name if cell.trial.map else EXACT
 
 
-def _size(cell: Cell) -> Any:
-    return cell.trial.map.parameters.get("n_components") if cell.trial.map else None
-
-
 def _ranks(judgement: Judgement) -> Iterator[tuple[str, list[Text]]]:
     """Yield the place of each map of a survey's config among those of the same size, by its score."""
     for peers in by_setting(judgement.cells):
         by_size: dict[object, list[Cell]] = {}
         for cell in peers:
             if cell.trial.map and cell.score and cell.named(SCORE).better:
-                by_size.setdefault(_size(cell), []).append(cell)
+                by_size.setdefault(size(cell), []).append(cell)
         for cells in by_size.values():
             best = best_of(cells)
             if best is None or len(cells) < 2:
@@ -105,7 +101,7 @@ def _ranks(judgement: Judgement) -> Iterator[tuple[str, list[Text]]]:
                     [
                         Text(data, links.dataset(data)),
                         Text(cell.trial.kernel.formula),
-                        Text(str(_size(cell))),
+                        Text(str(size(cell))),
                         Text(method(cell, order, "n_components")),
                         Text(f"{place} of {len(order)}", tone="good" if place == 1 else ""),
                         Text(text.alone(cell, SCORE), links.rows(judgement.experiment, cell)),
@@ -123,12 +119,12 @@ def _best(judgement: Judgement, name: str) -> Iterator[list[Text]]:
         for kind in dict.fromkeys(map(_map, peers)):
             if (best := best_of([cell for cell in peers if _map(cell) == kind])) is None:
                 continue
-            size = _size(best)
+            number = size(best)
             score = f"{best.named(SCORE).title} {text.alone(best, SCORE)}"
             yield [
                 Text(best.trial.kernel.formula),
                 Text(method(best, peers, "n_components")),
-                Text(text.MISSING if size is None else str(size)),
+                Text(text.MISSING if number is None else str(number)),
                 Text(score, links.rows(judgement.experiment, best)),
                 Text(text.alone(best, "fit")),
                 Text(f"{len(best.rows)}/{len(best.trials)}"),

@@ -16,7 +16,7 @@ from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell, by_setting, exact_of
 from kfeat.analysis.judgement import Judgement
 from kfeat.analysis.names import cell_names
-from kfeat.analysis.tallies import KINDS, OF_PAPERS, PRINTED, Tally, in_short, tallies
+from kfeat.analysis.tallies import KINDS, OF_PAPERS, PRINTED, in_short, tallies
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
@@ -97,9 +97,9 @@ class Paper:
         return in_short(self.judgements)
 
     @cached_property
-    def tallies(self) -> dict[str, Tally]:
+    def tallies(self) -> dict[str, dict[str, int]]:
         """Return how many of each kind have each verdict."""
-        return {tally.what: tally for tally in tallies(self.judgements)}
+        return tallies(self.judgements)
 
 
 def papers(judgements: Sequence[Judgement], results: Path) -> list[Paper]:
@@ -139,7 +139,7 @@ def scoreboard(found: Sequence[Paper]) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = []
     for paper in found:
         for what, kinds in _LINES.items():
-            tallied = [paper.tallies[kind].counts for kind in kinds if kind in paper.tallies]
+            tallied = [paper.tallies.get(kind, {}) for kind in kinds]
             counts = [sum(one.get(name, 0) for one in tallied for name in names) for *_, names in COLUMNS]
             if sum(counts):
                 first = not lines or lines[-1]["paper"] is not paper

@@ -67,51 +67,52 @@ def _mirrored(judgement: Judgement) -> dict[str, Any]:
 
 
 class _Notes:
-    """Gathers what a config says of its verdicts, each once, and numbers it."""
+    """Gathers what a config says of its verdicts, each once, by the anchors of the notes."""
 
-    def __init__(self, judgement: Judgement, kind: str, known: Collection[str]) -> None:
-        self._known = known
+    def __init__(self, judgement: Judgement, kind: str) -> None:
         self._start = f"{links.anchor(judgement.experiment.name)}.{kind}"
-        self._found: dict[tuple[str, tuple[Cited, ...]], dict[str, Any]] = {}
+        self._found: dict[tuple[str, tuple[Cited, ...]], str] = {}
 
     def of(self, said: Explained, cited: Sequence[Cited], verdict: str) -> str:
         """Return the anchor of what is said of a verdict; empty where nothing is."""
+        if said.explanation and not cited:
+            return self.add(f"{said.explanation.rstrip()} It cites no evidence, so nothing is explained.")
         if said.explanation:
-            words = said.explanation
-            if not cited:
-                words = f"{words.rstrip()} It cites no evidence, so nothing is explained."
-        elif said.unexplained and verdict in UNEXPLAINED:
-            words = f"Not explained: {said.unexplained}"
-        else:
-            return ""
-        return self.add(words, tuple(cited))
+            return self.add(said.explanation, cited)
+        if said.unexplained and verdict in UNEXPLAINED:
+            return self.add(f"Not explained: {said.unexplained}", cited)
+        return ""
 
-    def add(self, words: str, cited: tuple[Cited, ...] = ()) -> str:
+    def add(self, words: str, cited: Sequence[Cited] = ()) -> str:
         """Return the anchor of a note, which is made where there is none like it."""
-        key = words, cited
-        if key not in self._found:
-            anchor = f"{self._start}{len(self._found) + 1}"
-            self._found[key] = {"anchor": anchor, "words": words, "cited": list(map(self._evidence, cited))}
-        return str(self._found[key]["anchor"])
+        return self._found.setdefault((words, tuple(cited)), f"{self._start}{len(self._found) + 1}")
 
-    def _evidence(self, one: Cited) -> Text:
-        href = links.claim(*one.citation) if one.citation.experiment in self._known else ""
-        return Text(f"{one.citation} ({one.verdict})", href)
-
-    @property
-    def all(self) -> list[dict[str, Any]]:
-        """Return the notes in their order."""
-        return list(self._found.values())
+    def all(self, known: Collection[str]) -> list[dict[str, Any]]:
+        """Return the notes in their order; cited claims of the configs `known` by name are linked."""
+        return [
+            {
+                "anchor": anchor,
+                "words": words,
+                "cited": [
+                    Text(
+                        f"{one.citation} ({one.verdict})",
+                        links.claim(*one.citation) if one.citation.experiment in known else "",
+                    )
+                    for one in cited
+                ],
+            }
+            for (words, cited), anchor in self._found.items()
+        ]
 
 
 def _numbers(judgement: Judgement, known: Collection[str]) -> dict[str, Any]:
-    notes = _Notes(judgement, "n", known)
+    notes = _Notes(judgement, "n")
     lines: list[list[Text | str]] = []
     for item, cell, (name, ours, *others, verdict, where) in number_entries(judgement):
         why = "" if verdict in AGREE else notes.of(item.number, item.cited, verdict)
         href = links.rows(judgement.experiment, cell) if cell.all_rows else ""
         lines.append([name, Text(ours, href), *others, _verdict(verdict, why), where])
-    return _part(table("Printed numbers", NUMBER_HEADERS, lines), notes.all, number_rules(judgement))
+    return _part(table("Printed numbers", NUMBER_HEADERS, lines), notes.all(known), number_rules(judgement))
 
 
 def _beside(judgement: Judgement) -> dict[str, Any]:
@@ -120,7 +121,7 @@ def _beside(judgement: Judgement) -> dict[str, Any]:
 
 
 def _claims(judgement: Judgement, known: Collection[str]) -> dict[str, Any]:
-    notes = _Notes(judgement, "c", known)
+    notes = _Notes(judgement, "c")
     lines: list[list[Text | str]] = []
     for i, (item, line) in enumerate(zip(judgement.claims, claim_lines(judgement), strict=True), start=1):
         claim, (said, *others, verdict) = item.claim, line
@@ -131,7 +132,7 @@ def _claims(judgement: Judgement, known: Collection[str]) -> dict[str, Any]:
             why = why or anchor
         place = links.anchor(judgement.experiment.name, claim.id or f"claim-{i}")
         lines.append([Text(said, anchor=place), *others, _verdict(verdict, why)])
-    return _part(table("Claims", CLAIM_HEADERS, lines), notes.all)
+    return _part(table("Claims", CLAIM_HEADERS, lines), notes.all(known))
 
 
 def _verdict(verdict: str, why: str) -> Text:

@@ -8,9 +8,7 @@ from pydantic import ValidationError
 from scipy.stats import f, t, ttest_ind_from_stats
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.numbers import (
-    EXPLAINED,
     KNOWN_WELL,
     OPEN,
     TOO_WIDE,
@@ -22,7 +20,7 @@ from kfeat.analysis.numbers import (
     Reproduction,
     reproduction,
 )
-from kfeat.experiments.paper import Citation, Reported, ReportedNumber, seconds_printed
+from kfeat.experiments.paper import Reported, ReportedNumber, seconds_printed
 
 Make = Callable[..., list[Cell]]
 
@@ -102,11 +100,11 @@ def test_a_difference_within_the_slack_has_two_tiers_and_one_beyond_it_may_be_ch
     assert verdict(0.8319, 0.8320, 0.8321) == UNEXPLAINED
 
 
-def number_verdict(cells: list[Cell], cited: list[Cited], **keys: object) -> NumberVerdict:
+def number_verdict(cells: list[Cell], **keys: object) -> NumberVerdict:
     number = ReportedNumber.model_validate({"for": {}, "mean": 85.0, "where": "Table 1", **keys})
     sketch = [cell for cell in cells if cell.rows and cell.trial.map]
     found = (reproduction(cell, number, Reported(source="A Paper", runs=5)) for cell in sketch)
-    return NumberVerdict(number, sketch, [one for one in found if one], cited, 5)
+    return NumberVerdict(number, sketch, [one for one in found if one], [], 5)
 
 
 def beside(found: NumberVerdict, what: str) -> PrintedRatio:
@@ -117,32 +115,21 @@ def beside(found: NumberVerdict, what: str) -> PrintedRatio:
     return ratio
 
 
-def test_an_explanation_needs_evidence_that_is_reproduced(make_cells: Make) -> None:
-    cells = make_cells([0.75, 0.751], exact=None)
-    citation = Citation("other", "wet")
-    rain = {"explanation": "Rain.", "evidence": ["other#wet"]}
-    assert number_verdict(cells, [], explanation="Rain.").verdict == UNEXPLAINED
-    assert number_verdict(cells, [Cited(citation, REPRODUCED)], **rain).verdict == EXPLAINED
-    assert number_verdict(cells, [Cited(citation, "open")], **rain).verdict == UNEXPLAINED
-    both = [Cited(citation, REPRODUCED), Cited(citation, "missing")]
-    assert number_verdict(cells, both, **rain).verdict == UNEXPLAINED
-
-
 def test_a_deviation_is_alike_where_the_f_interval_of_the_ratio_has_1_inside(make_cells: Make) -> None:
     def ratio(spread: float, **keys: object) -> tuple[float, str]:
         scores = [0.85 + spread * i for i in (-1, 0, 1)]
-        found = beside(number_verdict(make_cells(scores), [], **{"sd": 0.5, **keys}), "deviation")
+        found = beside(number_verdict(make_cells(scores), **{"sd": 0.5, **keys}), "deviation")
         return found.number, found.verdict
 
     assert ratio(0.005) == (pytest.approx(1), "alike")
     assert ratio(0.05) == (pytest.approx(10), "wider")
     assert ratio(0.0002, runs=30) == (pytest.approx(0.04), "narrower")
-    none_printed = number_verdict(make_cells([0.85]), [])
+    none_printed = number_verdict(make_cells([0.85]))
     assert none_printed.deviation(none_printed.cells[0]) is None
 
 
 def test_the_interval_of_a_deviation_is_fishers_widened_by_rounding(make_cells: Make) -> None:
-    found = beside(number_verdict(make_cells([0.845, 0.85, 0.855]), [], sd=0.25), "deviation")
+    found = beside(number_verdict(make_cells([0.845, 0.85, 0.855]), sd=0.25), "deviation")
     assert found.interval == pytest.approx((
         2 / f.ppf(0.975, 2, 4) ** 0.5 * 0.25 / 0.255,
         2 / f.ppf(0.025, 2, 4) ** 0.5 * 0.25 / 0.245,
@@ -153,7 +140,7 @@ def test_times_are_alike_within_a_factor_of_two(make_cells: Make) -> None:
     def verdict(time: str, seconds: float, timed: bool = True) -> str:
         phases = {"train": {"cpu": seconds, "wall": seconds}}
         cells = make_cells([0.85], seconds=phases, timed=timed)
-        return beside(number_verdict(cells, [], time=time), "fit").verdict
+        return beside(number_verdict(cells, time=time), "fit").verdict
 
     found = [verdict("1.6 mins", seconds) for seconds in (47, 49, 191, 193)]
     assert found == ["quicker", "alike", "alike", "slower"]
@@ -164,16 +151,16 @@ def test_times_are_alike_within_a_factor_of_two(make_cells: Make) -> None:
 def test_a_printed_test_time_is_compared_with_mapping_and_predicting_the_test_rows(make_cells: Make) -> None:
     names = ("map_fit", "map_train", "train", "map_test", "predict")
     phases = {name: {"cpu": 2.0**i, "wall": 2.0**i} for i, name in enumerate(names)}
-    found = number_verdict(make_cells([0.85] * 2, seconds=phases), [], time="3.5 s", test_time="60 s")
+    found = number_verdict(make_cells([0.85] * 2, seconds=phases), time="3.5 s", test_time="60 s")
     assert {name: one.number for name, one in found.times(found.cells[0]).items()} == {
         "fit": pytest.approx((1 + 2 + 4) / 3.5),
         "test": pytest.approx((8 + 16) / 60),
     }
     assert beside(found, "test").verdict == "quicker"
-    alone = number_verdict(make_cells([0.85]), [], test_time="< 1 sec")
+    alone = number_verdict(make_cells([0.85]), test_time="< 1 sec")
     assert [*alone.times(alone.cells[0])] == ["test"]
     assert beside(alone, "test").verdict == "alike"
-    none_printed = number_verdict(make_cells([0.85]), [])
+    none_printed = number_verdict(make_cells([0.85]))
     assert none_printed.times(none_printed.cells[0]) == {}
 
 

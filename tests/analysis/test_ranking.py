@@ -47,29 +47,30 @@ def test_the_score_is_the_mean_of_the_differences_in_slacks_or_two_sd(
     search: Search, plant: Callable[..., dict[str, Row]]
 ) -> None:
     found = ranked(search, plant())
-    assert [item.combination.turned.get("protocol.scale") for item in found] == ["unit_rows", "zscore", None]
-    assert [item.rank for item in found] == [1, 2, 3]
+    scales = [combination.turned.get("protocol.scale") for combination in found["combination"]]
+    assert scales == ["unit_rows"] * 2 + ["zscore"] * 2 + [None] * 2
+    assert list(found["rank"]) == [1, 1, 2, 2, 3, 3]
     # max(1, 2 sd) is 2 for the first number and 1, not 0.2, for the second.
-    assert [item.distances for item in found] == [
-        pytest.approx([2 / 2, 1 / 1]), pytest.approx([5 / 2, 0]), pytest.approx([1 / 2, 10 / 1]),
-    ]  # fmt: skip
-    assert [item.score for item in found] == pytest.approx([1.0, 1.25, 5.25])
-    assert [item.worst for item in found] == [0, 0, 1]
+    assert list(found["distance"]) == pytest.approx([2 / 2, 1 / 1, 5 / 2, 0, 1 / 2, 10 / 1])
+    assert list(found["score"])[::2] == pytest.approx([1.0, 1.25, 5.25])
+    table = render_ranking(search, found, "terminal").splitlines()
+    assert [line.split()[-1] for line in table[4:7]] == ["-2.00", "+5.00", "-10.00"]  # the furthest off
 
 
 def test_equal_scores_share_a_rank_and_missing_rows_leave_without(
     search: Search, plant: Callable[..., dict[str, Row]]
 ) -> None:
     rows = plant(SCALES | {"zscore": SCALES["unit_rows"]})
-    assert [item.rank for item in ranked(search, rows)] == [1, 1, 3]
+    assert list(ranked(search, rows)["rank"]) == [1, 1, 1, 1, 3, 3]
     lost = search.combinations[1].cells[0][1].id
     rows[lost] = {**rows[lost], "status": "failed", "reason": "planted"}
     found = ranked(search, rows)
-    assert [(item.combination.number, item.rank) for item in found] == [(3, 1), (1, 2), (2, None)]
-    assert found[-1].score is None
+    assert list(found["number"])[::2] == [3, 1, 2]
+    assert list(found["rank"])[:4] == [1, 1, 2, 2]
+    assert found[["rank", "score"]].iloc[4:].isna().all(axis=None)
     text = render_ranking(search, found, "terminal")
     assert "without all of its trials nothing is ranked" in text
-    assert len(found[-1].cells[0].failed) == 1
+    assert len(found["cell"].iloc[4].failed) == 1
 
 
 def test_the_files_hold_every_number(
@@ -79,12 +80,9 @@ def test_the_files_hold_every_number(
     found = ranked(search, rows)
     lines = list(csv.DictReader(render_csv(search, found).splitlines()))
     assert len(lines) == 3 * 2
-    assert (lines[0]["rank"], lines[0]["protocol.scale"], lines[0]["difference"]) == (
-        "1",
-        "unit_rows",
-        "-2.0",
-    )
-    assert (lines[5]["present"], lines[5]["mean"], lines[5]["distance"]) == ("True", "70.0", "10.0")
+    first, last = lines[0], lines[5]
+    assert (first["rank"], first["protocol.scale"], first["difference"]) == ("1", "unit_rows", "-2.0")
+    assert (last["present"], last["mean"], last["distance"]) == ("True", "70.0", "10.0")
     write_ranking(search, found, tmp_path / "out")
     assert "| 3 (present) |" in (tmp_path / "out" / "ranking.md").read_text()
     assert (tmp_path / "out" / "ranking.csv").read_text() == render_csv(search, found)

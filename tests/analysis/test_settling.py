@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
-from kfeat.analysis.cells import summarise
+from kfeat.analysis.cells import Cell
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.settling import MOST, Price, prices
 from kfeat.experiments.load import Experiment, load_experiment
 from kfeat.experiments.paper import Claim
-from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
 from kfeat.render.settling import terminal
-from tests.cells import fake_row
+from tests.cells import cells_with, fake_row
 
-MakeRows = Callable[..., dict[str, Row]]
+Make = Callable[..., list[Cell]]
 
 
-def priced(experiment: Experiment, trials: list[Trial], rows: dict[str, Row]) -> list[Price]:
-    """The prices of the small experiment with these rows."""
-    return prices([judge_experiment(experiment, summarise(experiment, trials, rows), {})])
+def priced(experiment: Experiment, cells: list[Cell]) -> list[Price]:
+    """The prices of the small experiment with these cells."""
+    return prices([judge_experiment(experiment, cells, {})])
 
 
 def claim_on_sketches(above: float) -> Claim:
@@ -41,7 +41,7 @@ def claiming(experiment: Experiment, above: float) -> Experiment:
 
 @pytest.mark.parametrize("distance", [0.3, 0.8, 1.0])
 def test_an_open_claim_needs_the_runs_that_students_interval_says(
-    experiment: Experiment, trials: list[Trial], make_rows: MakeRows, distance: float
+    experiment: Experiment, make_cells: Make, distance: float
 ) -> None:
     scores = np.array([0.83, 0.84, 0.85, 0.86, 0.87])
     mean, n = 85.0, len(scores)
@@ -50,34 +50,28 @@ def test_an_open_claim_needs_the_runs_that_students_interval_says(
         return float(t.ppf(0.975, runs - 1) * 100 * scores.std(ddof=1) / np.sqrt(runs))
 
     least = next(runs for runs in range(2, 10_000) if half(runs) < distance)
-    (price,) = priced(claiming(experiment, mean - distance), trials, make_rows(scores))
+    (price,) = priced(claiming(experiment, mean - distance), make_cells(scores, exact=None))
     assert price.runs == n
     assert price.needed is not None
     assert least <= price.needed <= least + n * n / (n - 1) + 1  # it is sought in multiples of n runs
     assert price.seconds == pytest.approx((price.needed - n) * 5 * 0.6)  # five phases of 0.6 s a run
 
 
-def test_what_is_decided_has_no_price(
-    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
-) -> None:
-    assert not priced(claiming(experiment, 80.0), trials, make_rows([0.83, 0.84, 0.85]))
+def test_what_is_decided_has_no_price(experiment: Experiment, make_cells: Make) -> None:
+    assert not priced(claiming(experiment, 80.0), make_cells([0.83, 0.84, 0.85], exact=None))
     assert terminal([]) == "nothing is open"
 
 
-def test_the_error_of_the_papers_own_runs_has_no_price(
-    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
-) -> None:
+def test_the_error_of_the_papers_own_runs_has_no_price(experiment: Experiment, make_cells: Make) -> None:
     """It prints 85.0 ± 0.5 over five runs, so its mean is known to 0.6: ours, 84.5, may be off by 1.1."""
-    (price,) = priced(experiment, trials, make_rows([0.825, 0.835, 0.845, 0.855, 0.865]))
+    (price,) = priced(experiment, make_cells([0.825, 0.835, 0.845, 0.855, 0.865], exact=None))
     assert (price.verdict, price.needed) == ("too wide to tell", None)
     shown = terminal([price])
     assert f"1 would stay as they are with {MOST} times the runs" in shown
 
 
-def test_a_single_run_says_nothing_of_its_spread(
-    experiment: Experiment, trials: list[Trial], make_rows: MakeRows
-) -> None:
-    (price,) = priced(claiming(experiment, 84.0), trials, make_rows([0.85]))
+def test_a_single_run_says_nothing_of_its_spread(experiment: Experiment, make_cells: Make) -> None:
+    (price,) = priced(claiming(experiment, 84.0), make_cells([0.85], exact=None))
     assert (price.runs, price.needed, price.first) == (1, 3, True)
     assert "3 (first)" in terminal([price])
 
@@ -95,29 +89,25 @@ def test_a_case_that_fails_but_not_at_the_level_of_several_has_a_price(write: Ca
     path = write(**{"n_components: 64}\n  - {name: random": "n_components: [32, 64]}\n  - {name: random"})
     experiment = load_experiment(path, repeats=3)
     assert experiment.reported is None
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    rows = {}
-    for trial in trials:
-        if trial.map and trial.map.name == "tensor_sketch":
-            middle = 0.86 if trial.map.parameters["n_components"] == 32 else 0.847
-            rows[trial.id] = fake_row(trial, middle + 0.001 * (trial.repeat - 1))
+
+    def row(trial: Trial) -> Row | None:
+        if not trial.map or trial.map.name != "tensor_sketch":
+            return None
+        middle = 0.86 if trial.map.parameters["n_components"] == 32 else 0.847
+        return fake_row(trial, middle + 0.001 * (trial.repeat - 1))
+
     experiment.claims[:] = [claim_on_sketches(85.0)]
-    (price,) = priced(experiment, trials, rows)
+    (price,) = priced(experiment, cells_with(experiment, row))
     assert (price.runs, price.needed) == (3, 9)
 
 
 def test_runs_on_the_same_splits_stay_in_pairs(write: Callable[..., Path]) -> None:
     """The maps differ by 0, 0.5 and 1 points on splits that differ by 8: pairs tell, runs do not."""
     experiment = load_experiment(write(**{", seed: 0}}": "}}"}), repeats=3)
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    less = {"tensor_sketch": (0.0, 0.0, 0.0), "random_maclaurin": (0.005, 0.0, 0.01)}
-    rows = {
-        trial.id: fake_row(trial, (0.80, 0.84, 0.88)[trial.repeat] - less[trial.map.name][trial.repeat])
-        for trial in trials
-        if trial.map
-    }
+    scores = {"tensor_sketch": (0.80, 0.84, 0.88), "random_maclaurin": (0.795, 0.84, 0.87)}
+    cells = cells_with(experiment, lambda t: fake_row(t, scores[t.map.name][t.repeat]) if t.map else None)
     about = {"text": "It is ahead", "where": "Section 1", "above": 0}
     sides = [{"map": "tensor_sketch"}, {"map": "random_maclaurin"}]
     experiment.claims[:] = [Claim.model_validate(about | {"difference": sides})]
-    (price,) = priced(experiment, trials, rows)
+    (price,) = priced(experiment, cells)
     assert (price.runs, price.needed) == (3, 9)

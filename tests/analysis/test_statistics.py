@@ -8,32 +8,23 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.cells import Cell
 from kfeat.analysis.certainty import LONG_TIME, SHORT_TIME, error_of, paired
 from kfeat.analysis.claims import claim_verdicts
 from kfeat.analysis.statistics import (
     KNOWN,
+    Interval,
     Summary,
     growth_exponent,
     ratio_interval,
     share_interval,
-    welch_half_width,
 )
 from kfeat.experiments.load import load_experiment
-from kfeat.experiments.plan import plan
-from tests.cells import fake_row
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row
+from tests.cells import cells_with, fake_row
 
 Make = Callable[..., list[Cell]]
-
-
-def test_welchs_interval_covers_at_its_level() -> None:
-    rng = np.random.default_rng(0)
-    misses = 0
-    for _ in range(4000):
-        a, b = rng.normal(0, 1, 5), rng.normal(0, 3, 4)
-        half = welch_half_width((a.std(ddof=1) / 5**0.5, 4), (b.std(ddof=1) / 2, 3))
-        misses += abs(a.mean() - b.mean()) > half
-    assert 0.035 < misses / 4000 < 0.065  # 0.05, Welch being approximate; sd of the count is 0.0034
 
 
 def test_a_share_of_draws_has_the_interval_of_all_of_them(tmp_path: Path) -> None:
@@ -51,16 +42,16 @@ claims: [{text: Few fail, where: A, of: failure_rate, value: {map: random_fourie
 """
     )
     experiment = load_experiment(path)
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    intervals = []
-    for shares in ((0.0, 0.0, 0.0), (0.01, 0.0, 0.01)):
-        rows = {
-            trial.id: {**fake_row(trial, 0.5), "failure_rate": share, "largest_error": 1.0}
-            for trial, share in zip(trials, shares, strict=True)
-        }
-        (found,) = claim_verdicts(experiment, summarise(experiment, trials, rows))
-        intervals.append(found.cases[0].interval)
-    assert intervals == [pytest.approx((0.0, 1.222), abs=1e-3), pytest.approx((0.081, 2.387), abs=1e-3)]
+
+    def interval(*shares: float) -> Interval | None:
+        cells = cells_with(experiment, lambda trial: failing(trial, shares[trial.repeat]))
+        return claim_verdicts(experiment, cells)[0].cases[0].interval
+
+    def failing(trial: Trial, share: float) -> Row:
+        return fake_row(trial, 0.5, failure_rate=share, largest_error=1.0)
+
+    assert interval(0.0, 0.0, 0.0) == pytest.approx((0.0, 1.222), abs=1e-3)
+    assert interval(0.01, 0.0, 0.01) == pytest.approx((0.081, 2.387), abs=1e-3)
 
 
 def test_the_interval_of_a_ratio_covers_at_its_level() -> None:
@@ -132,13 +123,12 @@ def test_cells_that_share_their_draws_are_paired(write: Callable[..., Path]) -> 
     path.write_text(
         text.replace("mapped: ", "mapped: [{name: newton, C: 2}, ", 1).replace("C: 1}", "C: 1}]", 1)
     )
-    experiment = load_experiment(path)
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    rows = {}
-    for trial in trials:
+
+    def row(trial: Trial) -> Row:
         draw = (trial.seeds["map"] % 1000) / 1e4  # what a draw does to every solver alike
-        rows[trial.id] = fake_row(trial, 0.8 + draw + 0.01 * (trial.describe()["solver.C"] == 2))
-    one, other, *rest = [cell for cell in summarise(experiment, trials, rows) if cell.trial.map]
+        return fake_row(trial, 0.8 + draw + 0.01 * (trial.describe()["solver.C"] == 2))
+
+    one, other, *rest = [cell for cell in cells_with(load_experiment(path), row) if cell.trial.map]
     pairs = paired(one, other)
     assert pairs is not None
     assert [abs(a - b) for a, b in pairs] == pytest.approx([1.0] * 3)

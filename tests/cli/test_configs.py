@@ -13,11 +13,6 @@ from tests.cli.test_run import kfeat
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
 def test_they_are_listed_with_their_titles() -> None:
     lines = kfeat("configs").output.splitlines()
     names = [line.split()[0] for line in lines]

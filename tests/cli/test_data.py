@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from kfeat.cli import main
+from tests.cli.test_run import kfeat
 
 
 def data(*arguments: str) -> Result:
-    return CliRunner().invoke(main, ["data", *arguments])
+    return kfeat("data", *arguments)
 
 
 @pytest.fixture(autouse=True)

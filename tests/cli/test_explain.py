@@ -17,9 +17,8 @@ Write = Callable[..., Path]
 
 
 @pytest.fixture
-def small(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def small(write: Write) -> Path:
     """The small config with printed numbers and claims, in the current folder."""
-    monkeypatch.chdir(tmp_path)
     path = write()
     path.write_text(path.read_text() + NUMBERS)
     return path

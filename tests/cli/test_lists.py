@@ -73,25 +73,14 @@ def test_the_schema_is_json() -> None:
     assert json.loads(kfeat("schema").stdout)["$schema"].endswith("2020-12/schema")
 
 
-def test_texts_that_look_like_numbers_stay_texts(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_texts_that_look_like_numbers_stay_texts(write: Write) -> None:
     path = write(**{"{name: tensor_sketch,": "{name: tensor_sketch, label: '1e-3',"})
     assert load_experiment(path).settings[0].maps[0].label == "1e-3"
     values = {"a": "1e5", "b": 1e5, "c": "-2.E+3", "d": "1e"}
     assert in_yaml(values) == "{a: '1e5', b: 100000.0, c: '-2.E+3', d: 1e}"
-    Path("own.csv").write_text("a,1e5\n" + "".join(f"{i},{i % 2}\n" for i in range(40)))
-    assert kfeat("new", "own.csv", "--target", "1e5", "--out", "own.yaml").exit_code == 0
-    assert kfeat("fit", "own.yaml", "--model", "own.kfeat").exit_code == 0
-    Path("model.yaml").write_text(kfeat("info", "own.kfeat", "--config").stdout)
-    assert kfeat("plan", "model.yaml").exit_code == 0
 
 
-def test_configs_that_are_hidden_are_passed_over_and_both_endings_count(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_configs_that_are_hidden_are_passed_over_and_both_endings_count(write: Write) -> None:
     text = write().read_text()
     for place in ("c/a.yaml", "c/b.yml", "c/_shared.yaml", "c/.checkpoints/a-copy.yaml", "c/.#a.yaml"):
         Path(place).parent.mkdir(parents=True, exist_ok=True)

@@ -3,21 +3,15 @@
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
-from kfeat.cli import main
 from kfeat.experiments.store import read_rows
+from tests.cli.test_run import kfeat
 from tests.switches import SWITCHED
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _config() -> None:
     Path("switched.yaml").write_text(SWITCHED)
-
-
-def kfeat(*arguments: str) -> Result:
-    return CliRunner().invoke(main, list(arguments))
 
 
 SEARCH = ("protocol", "switched.yaml", "--search", "--set", "switches.0.alternatives=[unit_rows]",

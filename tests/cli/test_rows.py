@@ -19,9 +19,8 @@ Write = Callable[..., Path]
 
 
 @pytest.fixture
-def small(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def small(write: Write) -> Path:
     """The small config in the current folder, and a row for each of its five trials."""
-    monkeypatch.chdir(tmp_path)
     path = write()
     trials = planned(path)
     rows = [fake_row(trial, 0.5 + i / 10, learnt={"solver": {"eps": 0.1}}) for i, trial in enumerate(trials)]
@@ -111,10 +110,7 @@ def test_failed_and_stopped_trials_have_lines_too(small: Path) -> None:
     assert "accuracy" not in lines[0]
 
 
-def test_rows_of_several_machines_are_merged_the_better_of_two(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_rows_of_several_machines_are_merged_the_better_of_two() -> None:
     write_rows(Path("one/paper/table"), [row("a", "failed"), row("b", timed=False), row("c", accuracy=0.1)])
     write_rows(Path("two/paper/table"), [row("a"), row("d", "stopped")])
     write_rows(Path("two/other"), [row("e")])
@@ -139,10 +135,7 @@ def test_rows_of_several_machines_are_merged_the_better_of_two(
     assert Path("all/other", ROWS).read_bytes() == before
 
 
-def test_a_merge_that_cannot_be_is_refused_before_anything_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_merge_that_cannot_be_is_refused_before_anything_is_written() -> None:
     write_rows(Path("one/a"), [row("a")])
     write_rows(Path("one/b"), [row("b", accuracy="high")])
     wrong = kfeat("rows", "merge", "one", "--into", "all")
@@ -164,10 +157,9 @@ def test_a_merge_that_cannot_be_is_refused_before_anything_is_written(
     assert Path("all/a/trials.jsonl").is_file()
 
 
-def test_a_merge_that_the_disk_does_not_take_leaves_the_rows_as_they_were(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_merge_that_the_disk_does_not_take_leaves_the_rows(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     write_rows(Path("one/a"), [row("x"), row("y")])
     write_rows(Path("all/a"), [row("a")])
     before = Path("all/a", ROWS).read_bytes()

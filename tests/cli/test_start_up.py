@@ -5,8 +5,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from kfeat.cli.postponed import POSTPONED
 from kfeat.experiments.store import write_rows
 from tests.cells import fake_row, planned
@@ -37,10 +35,7 @@ print(sorted(loaded(names)))
 """
 
 
-def test_a_finished_run_and_a_check_load_nothing_that_they_do_not_use(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_finished_run_and_a_check_load_nothing_that_they_do_not_use(write: Write) -> None:
     path = write()
     path.write_text(f"{path.read_text()}figure: {{kind: curves}}\n")
     write_rows(Path("runs/small"), [fake_row(trial, 0.5 + i / 10) for i, trial in enumerate(planned(path))])

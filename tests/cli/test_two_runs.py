@@ -19,8 +19,7 @@ Write = Callable[..., Path]
 
 
 @pytest.fixture
-def small(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def small(write: Write) -> Path:
     return write()
 
 

@@ -81,7 +81,7 @@ def test_the_terminal_is_not_told_what_to_do(evil: Experiment, nasty: list[Cell]
     for width in (None, 60):
         for text in (
             render(evil, nasty, "terminal", width),
-            scoreboard(judge_experiment(evil, nasty, {}), tmp_path, published=False, width=width),
+            scoreboard(judge_experiment(evil, nasty, {}), tmp_path, width=width),
         ):
             assert "evil" in text
             assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)

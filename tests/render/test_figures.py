@@ -9,17 +9,17 @@ import pytest
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 
-from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.cells import Cell
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.render.figures.figure import DIGITS, draw, figure_of
 from kfeat.render.figures.printed import check_figure
 from kfeat.render.figures.style import RC, logarithmic
 from kfeat.render.files import FIGURES, FILES, write_report
 from kfeat.render.table import records, render
-from tests.cells import fake_row
+from tests.cells import cells_with, fake_row
 
 KERNELS = """\
 title: Two datasets
@@ -177,8 +177,7 @@ def measured(trial: Trial, timed: bool, slow: float) -> Row:
 
 
 def cells_of(experiment: Experiment, keep: Keep = bool, timed: bool = True, slow: float = 1.0) -> list[Cell]:
-    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
-    return summarise(experiment, trials, {t.id: measured(t, timed, slow) for t in trials if keep(t)})
+    return cells_with(experiment, lambda trial: measured(trial, timed, slow) if keep(trial) else None)
 
 
 def nothing(trial: Trial) -> bool:
@@ -355,13 +354,6 @@ def test_methods_of_several_settings_have_axes_each(drawn: Drawn) -> None:
         "mean ± standard deviation, 5 runs", "hollow: one run or no random draw",
     ]  # fmt: skip
     assert figure.axes[1].get_xlim() == figure.axes[-1].get_xlim() == (0.2, 2)
-
-
-def test_a_setting_of_methods_without_numbers_says_so(load: Load) -> None:
-    experiment = load(METHODS)
-    states = (cells_of(experiment), cells_of(experiment, timed=False), cells_of(experiment, nothing))
-    cells = [states[line // 3 % 3][line] for line in range(len(states[0]))]  # three methods a setting
-    assert words(figure_of(experiment, cells)) == [[], [], [], [], ["no rows yet"], ["no rows yet"], [], []]
 
 
 def test_reports_of_measures(load: Load, tmp_path: Path) -> None:
@@ -543,10 +535,8 @@ def test_ratios_of_a_table(drawn: Drawn, load: Load) -> None:
 
 
 def test_trials_that_were_stopped_are_drawn_at_their_limit(load: Load) -> None:
-    experiment = load(H01, repeats=1)
-    (trial,) = plan(experiment, dict.fromkeys(experiment.datasets, "0"))
-    stopped = fake_row(trial, 0.9) | {"status": "stopped", "reason": "limit", "limit_s": 60.0}
-    figure = figure_of(experiment, summarise(experiment, [trial], {trial.id: stopped}))
+    experiment, end = load(H01, repeats=1), {"status": "stopped", "reason": "limit", "limit_s": 60.0}
+    figure = figure_of(experiment, cells_with(experiment, lambda trial: fake_row(trial, 0.9) | end))
     assert words(figure) == [["stopped at the time limit"], []]
     (mark,) = lines_of(figure.axes[1], ">")
     assert mark.get_xdata()[0] == 60

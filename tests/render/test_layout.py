@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from kfeat.analysis.cells import Cell, Shown, summarise
+from kfeat.analysis.cells import Shown
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.render.layout import mirror, mirror_notes
 from kfeat.render.table import render, render_csv
 from kfeat.render.text import factor, shown, time
-from tests.cells import fake_row
+from tests.cells import cells_with, fake_row
 
 TABLE = """
 table:
@@ -101,19 +101,14 @@ def timed(trial: Trial, score: float, seconds: Mapping[str, float]) -> Row:
     return fake_row(trial, score, seconds={key: {"cpu": s, "wall": s} for key, s in seconds.items()})
 
 
-def cells_of(experiment: Experiment, make: Callable[[Trial], Row | None] = row) -> list[Cell]:
-    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
-    return summarise(experiment, trials, {t.id: made for t in trials if (made := make(t)) is not None})
-
-
 def lines_of(experiment: Experiment, make: Callable[[Trial], Row | None] = row) -> list[Any]:
     assert experiment.table
-    return list(mirror(experiment.table, cells_of(experiment, make)).lines)
+    return list(mirror(experiment.table, cells_with(experiment, make)).lines)
 
 
 def said_of(experiment: Experiment, make: Callable[[Trial], Row | None] = row) -> list[str]:
     assert experiment.table
-    return mirror_notes(experiment.table, cells_of(experiment, make))
+    return mirror_notes(experiment.table, cells_with(experiment, make))
 
 
 def nothing(trial: Trial) -> None:
@@ -122,7 +117,7 @@ def nothing(trial: Trial) -> None:
 
 def test_a_table_as_the_paper_prints_it(two_kernels: Load) -> None:
     experiment = two_kernels()
-    cells = cells_of(experiment)
+    cells = cells_with(experiment, row)
     text = render(experiment, cells, "markdown")
     assert text.startswith("""\
 # Digits, small
@@ -146,7 +141,7 @@ def test_a_table_as_the_paper_prints_it(two_kernels: Load) -> None:
 
 def test_latex_has_spanning_headers_and_mathematics(two_kernels: Load) -> None:
     experiment = two_kernels()
-    text = render(experiment, cells_of(experiment), "latex")
+    text = render(experiment, cells_with(experiment, row), "latex")
     lines = [" ".join(line.split()) for line in text.splitlines() if not line.startswith("%")]
     assert lines[:12] == [
         r"\begin{tabular}{lrrrrr}",
@@ -235,7 +230,7 @@ table:
         return row(t) | (end if kind == (t.map.name if t.map else "exact") else {})
 
     assert [line[1:] for line in lines_of(experiment, stopped)[:2]] == lines
-    text = render(experiment, cells_of(experiment, stopped), "markdown")
+    text = render(experiment, cells_with(experiment, stopped), "markdown")
     assert text.count("too long") == (2 if kind == "exact" else 4)  # of two kernels; the sketch's two solvers
     assert "- after >: the time limit" in text
     mark = "" if timed else "~"
@@ -263,7 +258,7 @@ def test_a_column_selects_one_cell_and_words_are_for_ratios(two_kernels: Load) -
         match=r"`for` of the column 'TS \+ Newton' should select one cell of digits, <x, y>\^2, and "
         r"selects 2: 'Tensor Sketch, LIBLINEAR' and 'Tensor Sketch, Newton'; they differ in solver, ",
     ):
-        render(experiment, cells_of(experiment), "terminal")
+        render(experiment, cells_with(experiment, row), "terminal")
     with pytest.raises(ConfigError, match="`printed` is for a column with `over`"):
         two_kernels(TABLE.replace("{map: exact}}", "{map: exact}, printed: {x: 2×}}"))
 
@@ -314,7 +309,7 @@ def test_accuracy_both_times_both_speed_ups_and_d_stand_beside_the_papers(tmp_pa
     ]  # fmt: skip
     said = "RF speed-up: ratio of CPU time of mapping and training and of CPU time of mapping and predicting"
     assert any(note.startswith(said) for note in said_of(experiment, kar_row))
-    header = render_csv(experiment, cells_of(experiment, kar_row)).splitlines()[0]
+    header = render_csv(experiment, cells_with(experiment, kar_row)).splitlines()[0]
     assert '"ratio: RF speed-up, fit"' in header
     assert '"ratio: RF speed-up, test"' in header
 

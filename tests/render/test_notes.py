@@ -6,11 +6,11 @@ from kfeat.analysis.certainty import error_of
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.statistics import KNOWN, Summary
 from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.render.notes import cautions, closing_line, notes
 from kfeat.render.table import records
-from tests.cells import fake_row
+from tests.cells import cells_with, fake_row
 
 MACHINE = {"processor": "Abacus", "cores": 2, "system": "Linux", "python": "3.11.7"}
 
@@ -25,11 +25,8 @@ def test_one_line_per_machine_names_every_version_of_kfeat(
     experiment: Experiment, trials: list[Trial]
 ) -> None:
     environments = [made_by("b1"), made_by("a0"), made_by("b1"), made_by(None), made_by("a0", "2.47.0")]
-    rows = [
-        fake_row(trial, 0.8, environment=environment)
-        for trial, environment in zip(trials, environments, strict=False)
-    ]
-    cells = summarise(experiment, trials, {row["id"]: row for row in rows})
+    made = {t.id: fake_row(t, 0.8, environment=one) for t, one in zip(trials, environments, strict=False)}
+    cells = summarise(experiment, trials, made)
     assert [line for line in notes(experiment, cells) if line.startswith("run on")] == [
         "run on: Abacus, 2 cores, Linux, Python 3.11.7, liblinear-official 2.47.0; kfeat a0.",
         "run on: Abacus, 2 cores, Linux, Python 3.11.7, liblinear-official 2.50.0; kfeat 0.1.0, a0, b1.",
@@ -37,18 +34,19 @@ def test_one_line_per_machine_names_every_version_of_kfeat(
 
 
 def test_a_table_with_times_of_two_machines_says_which_are_whose(
-    experiment: Experiment, trials: list[Trial]
+    experiment: Experiment,
 ) -> None:
     """A speed-up of one machine over another is not passed over in silence."""
 
     def said(machines: list[str], **more: object) -> list[str]:
         """What is said where the i-th trial of each cell, and of the exact machine, ran on these."""
-        rows = [
-            fake_row(trial, 0.8, environment=made_by("a0") | {"processor": machine}, **more)
-            for trial in trials
-            if (machine := machines[trial.repeat if trial.map else -1])
-        ]
-        found = cautions(experiment, summarise(experiment, trials, {row["id"]: row for row in rows}))
+
+        def row(trial: Trial) -> Row | None:
+            machine = machines[trial.repeat if trial.map else -1]
+            environment = made_by("a0") | {"processor": machine}
+            return fake_row(trial, 0.8, environment=environment, **more) if machine else None
+
+        found = cautions(experiment, cells_with(experiment, row))
         return [line for line in found if "machine" in line and "busy" not in line]
 
     assert said(["Abacus"] * 6) == []
@@ -82,10 +80,11 @@ def test_equal_repeats_of_an_exact_machine_are_one_score_and_several_times(
     write: Callable[..., Path],
 ) -> None:
     experiment = load_experiment(write(), ["exact_repeats=3"])
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    seconds = {trial.id: {"train": {"cpu": 1.0 + trial.repeat, "wall": 9.0}} for trial in trials}
-    rows = {trial.id: fake_row(trial, 0.7939, seconds=seconds[trial.id]) for trial in trials}
-    exact, sketch, _ = cells = summarise(experiment, trials, rows)
+
+    def row(trial: Trial) -> Row:
+        return fake_row(trial, 0.7939, seconds={"train": {"cpu": 1.0 + trial.repeat, "wall": 9.0}})
+
+    exact, sketch, _ = cells = cells_with(experiment, row)
     assert exact.score == Summary(79.39, None, 1)
     assert exact.of("train") == Summary(2.0, 1.0, 3)
     assert error_of(exact) == KNOWN
@@ -131,9 +130,7 @@ def test_the_best_map_is_compared_with_the_exact_svm(make_cells: Make) -> None:
 
 def test_repeats_without_a_draw_that_disagree_are_told(write: Callable[..., Path]) -> None:
     experiment = load_experiment(write(), ["exact_repeats=2"])
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    rows = {trial.id: fake_row(trial, 0.7 + 0.0625 * trial.repeat) for trial in trials}
-    cells = summarise(experiment, trials, rows)
+    cells = cells_with(experiment, lambda trial: fake_row(trial, 0.7 + 0.0625 * trial.repeat))
     assert records(experiment, cells)[0]["accuracy (%)"] == "73.12"
     assert [line for line in cautions(experiment, cells) if "draw nothing" in line] == [
         "exact, LIBSVM: its runs draw nothing and should score the same, but have 70 and 76.25. The table "

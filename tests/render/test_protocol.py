@@ -37,21 +37,19 @@ def test_values_that_differ_name_where_they_hold(tmp_path: Path) -> None:
     path = tmp_path / "switched.yaml"
     path.write_text(text)
     found = {line.key: line.value for line in lines(load_experiment(path))}
-    assert (
-        found.items()
-        >= {
-            "protocol.scale": "digits: {divide: 16}; adult: none",
-            "protocol.split": "{kind: sample, n_train: 300, n_test: 200, seed: 0}",
-            "map.degree_law": "digits: geometric; adult: truncated, proportional",
-            "solver.max_iter": "newton: 300; libsvm: null",
-            "solver.C": "1",
-            "kernel.coef0": "0, 1",
-            # A key with a component's name leaves the others to the key without.
-            "solver.libsvm.eps": "0.001",
-            "solver.eps": "liblinear: null; newton: 0.01",
-            "solver.solver_type": "liblinear: 1; libsvm: 0",
-        }.items()
-    )
+    expected = {
+        "protocol.scale": "digits: {divide: 16}; adult: none",
+        "protocol.split": "{kind: sample, n_train: 300, n_test: 200, seed: 0}",
+        "map.degree_law": "digits: geometric; adult: truncated, proportional",
+        "solver.max_iter": "newton: 300; libsvm: null",
+        "solver.C": "1",
+        "kernel.coef0": "0, 1",
+        # A key with a component's name leaves the others to the key without.
+        "solver.libsvm.eps": "0.001",
+        "solver.eps": "liblinear: null; newton: 0.01",
+        "solver.solver_type": "liblinear: 1; libsvm: 0",
+    }
+    assert {key: found[key] for key in expected} == expected
 
 
 def test_the_text_fits_a_terminal_of_100_columns(switched: Experiment) -> None:

@@ -5,7 +5,6 @@ import io
 from collections.abc import Callable, Sequence
 from math import exp, sqrt
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,14 +12,14 @@ from kfeat.analysis.cells import Cell, fold_means, summarise
 from kfeat.analysis.certainty import LONG_TIME
 from kfeat.errors import ConfigError
 from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.experiments.plan import Trial, plan
+from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.render.figures.figure import figure_of
 from kfeat.render.layout import mirror
 from kfeat.render.notes import notes
 from kfeat.render.table import records, render, render_csv
 from kfeat.render.text import MISSING
-from tests.cells import REPORTED, fake_row
+from tests.cells import REPORTED, cells_with, fake_row
 
 Make = Callable[..., list[Cell]]
 MakeRows = Callable[..., dict[str, Row]]
@@ -51,10 +50,9 @@ def values(record: dict[str, str], *keys: str) -> list[str]:
     return [record[key] for key in keys]
 
 
-def load(path: Path, more: str = "", **choices: Any) -> tuple[Experiment, list[Trial]]:
+def load(path: Path, more: str) -> Experiment:
     path.write_text(path.read_text() + more)
-    experiment = load_experiment(path, **choices)
-    return experiment, plan(experiment, dict.fromkeys(experiment.datasets, "f"))
+    return load_experiment(path)
 
 
 def test_ours_stands_beside_the_papers(experiment: Experiment, make_cells: Make) -> None:
@@ -64,13 +62,8 @@ def test_ours_stands_beside_the_papers(experiment: Experiment, make_cells: Make)
     assert values(exact, *keys) == ["exact, LIBSVM", "90.00", "90.00", "+0.00"]
     assert values(sketch, *keys) == ["Tensor Sketch", "85.00 ± 1.41", "85.00 ± 0.50", "+0.00"]
     # The exact kernel SVM trains in 0.5 s, map + train take 1.5 s.
-    assert values(sketch, "map", "train", "test", "speed-up", "runs") == [
-        "1.0",
-        "0.500",
-        "1.0",
-        "0.333×¹",
-        "2/5",
-    ]
+    shown = values(sketch, "map", "train", "test", "speed-up", "runs")
+    assert shown == ["1.0", "0.500", "1.0", "0.333×¹", "2/5"]
     assert values(maclaurin, "accuracy (%)", "paper") == [MISSING, MISSING]
     exact, sketch, maclaurin = csv_of(experiment, cells)
     numbers = values(sketch, "mean", "map_cpu_seconds", "speed_up")
@@ -84,22 +77,15 @@ def test_ours_stands_beside_the_papers(experiment: Experiment, make_cells: Make)
 def test_times_of_a_busy_machine_are_shown_and_marked(experiment: Experiment, make_cells: Make) -> None:
     cells = make_cells([0.84, 0.86], timed=False)
     keys = ("accuracy (%)", "map", "train", "test", "speed-up")
-    assert values(records(experiment, cells)[1], *keys) == [
-        "85.00 ± 1.41",
-        "~1.0",
-        "~0.500",
-        "~1.0",
-        "~0.333×",
-    ]
+    shown = values(records(experiment, cells)[1], *keys)
+    assert shown == ["85.00 ± 1.41", "~1.0", "~0.500", "~1.0", "~0.333×"]
     reason = "~: a time of a busy machine"
     for style in ("markdown", "terminal"):
         assert render(experiment, cells, style).count(reason) == 1
         assert reason not in render(experiment, make_cells([0.84, 0.86]), style)
     assert r"$\sim$0.500" in render(experiment, cells, "latex")
-    assert values(csv_of(experiment, cells)[1], "train_cpu_seconds", "busy") == [
-        "0.5",
-        "map train test speed-up",
-    ]
+    busy = values(csv_of(experiment, cells)[1], "train_cpu_seconds", "busy")
+    assert busy == ["0.5", "map train test speed-up"]
     assert "busy" not in render_csv(experiment, make_cells([0.84, 0.86]))
 
 
@@ -147,7 +133,7 @@ def test_two_printed_numbers_for_one_cell_are_an_error(write: Write) -> None:
     number = "{for: {map: tensor_sketch}, mean: 1.0, where: Table 1}"
     loaded = load(write(), f"reported: {{source: x, runs: 1, numbers: [{number}, {number}]}}\n")
     with pytest.raises(ConfigError, match="same cell"):
-        summarise(*loaded, {})
+        cells_with(loaded, lambda trial: None)
 
 
 def test_the_share_of_mapping_and_the_spread_of_a_score(make_cells: Make) -> None:
@@ -162,8 +148,8 @@ def test_a_printed_test_time_has_a_column_only_where_there_is_one(
 ) -> None:
     assert "paper's test time" not in records(experiment, make_cells([0.84]))[0]
     assert "paper_test_time" not in render_csv(experiment, make_cells([0.84]))
-    both, trials = load(write(), REPORTED.replace("1 hour", "1 hour, test_time: 3.37s"))
-    cells = summarise(both, trials, {one.id: fake_row(one, 0.84) for one in trials})
+    both = load(write(), REPORTED.replace("1 hour", "1 hour, test_time: 3.37s"))
+    cells = cells_with(both, lambda trial: fake_row(trial, 0.84))
     found = [values(one, "paper's time", "paper's test time") for one in records(both, cells)]
     assert found == [["1 hour", "3.37s"], ["–", "–"], ["–", "–"]]
     assert values(csv_of(both, cells)[0], "paper_time", "paper_test_time") == ["1 hour", "3.37s"]
@@ -190,20 +176,21 @@ def test_what_a_solver_that_did_not_converge_gave_is_marked(
 @pytest.fixture
 def three(write: Write) -> Experiment:
     """The small experiment with a table of times and ratios, three repeats of every method."""
-    return load(write(**{"repeats: 2": "repeats: 3\nexact_repeats: 3"}), TABLE)[0]
+    return load(write(**{"repeats: 2": "repeats: 3\nexact_repeats: 3"}), TABLE)
 
 
 def cells_of(experiment: Experiment, exact: Sequence[float], sketch: Sequence[float]) -> list[Cell]:
     """Cells whose runs train so long, Random Maclaurin's 8 s; a negative time is one of a busy machine."""
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
     seconds = {"exact": exact, "tensor_sketch": sketch, "random_maclaurin": [8.0] * 3}
-    rows = {}
-    for trial in trials:
+
+    def row(trial: Trial) -> Row | None:
         times = seconds[trial.map.name if trial.map else "exact"]
-        if trial.repeat < len(times):
-            train = {"cpu": abs(times[trial.repeat]), "wall": 99.0}
-            rows[trial.id] = fake_row(trial, 0.9, seconds={"train": train}, timed=times[trial.repeat] > 0)
-    return summarise(experiment, trials, rows)
+        if trial.repeat >= len(times):
+            return None
+        train = {"cpu": abs(times[trial.repeat]), "wall": 99.0}
+        return fake_row(trial, 0.9, seconds={"train": train}, timed=times[trial.repeat] > 0)
+
+    return cells_with(experiment, row)
 
 
 def seconds_of(experiment: Experiment, cells: Sequence[Cell]) -> Sequence[str]:
@@ -265,14 +252,12 @@ def folds(write: Write) -> Experiment:
 
 def fold_cells(experiment: Experiment, planned: int = 3) -> list[Cell]:
     """Tensor Sketch has 60, 70 and 80 % on the folds, the exact kernel SVM ten more."""
-    trials = plan(experiment, dict.fromkeys(experiment.datasets, "f"))
-    fold = {trial.id: trial.describe()["protocol.split"]["fold"] for trial in trials}
-    rows = {
-        trial.id: fake_row(trial, 0.6 + 0.1 * fold[trial.id] + 0.1 * (trial.map is None))
-        for trial in trials
-        if fold[trial.id] < planned
-    }
-    return summarise(experiment, trials, rows)
+
+    def row(trial: Trial) -> Row | None:
+        fold = trial.describe()["protocol.split"]["fold"]
+        return fake_row(trial, 0.6 + 0.1 * fold + 0.1 * (trial.map is None)) if fold < planned else None
+
+    return cells_with(experiment, row)
 
 
 def test_a_mean_over_the_folds_of_each_method(folds: Experiment) -> None:

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.analysis.cells import Cell, summarise
+from kfeat.analysis.cells import Cell
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.experiments.load import Experiment, load_experiment
-from kfeat.experiments.plan import plan
 from kfeat.render.overview import terminal
 from kfeat.render.table import render
 from kfeat.render.terminal import table
 from kfeat.render.verdicts import scoreboard
-from tests.cells import fake_row
+from tests.cells import cells_with, fake_row
 
 WIDTHS = (60, 80, 120)
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -47,7 +46,7 @@ def test_a_report_fits_with_every_number_of_it(
     assert set(NUMBERS.findall(whole)) == set(NUMBERS.findall(narrow))
     judgement = judge_experiment(experiment, cells, {})
     for text in (
-        scoreboard(judgement, Path("runs"), published=False, width=width),
+        scoreboard(judgement, Path("runs"), width=width),
         terminal([judgement], width),
     ):
         assert width_of(text) <= width
@@ -56,11 +55,10 @@ def test_a_report_fits_with_every_number_of_it(
 @pytest.mark.parametrize("name", ["table1_adult", "table2", "figure3"])
 def test_the_reports_of_the_papers_fit_80_columns(name: str) -> None:
     experiment = load_experiment(CONFIGS / f"pham_pagh_2013/{name}.yaml")
-    trials = plan(experiment, {source: str(i) for i, source in enumerate(experiment.datasets)})
-    cells = summarise(experiment, trials, {t.id: fake_row(t, 0.9 + t.repeat / 100) for t in trials})
+    cells = cells_with(experiment, lambda trial: fake_row(trial, 0.9 + trial.repeat / 100))
     assert width_of(render(experiment, cells, "terminal", 80)) <= 80
     judgement = judge_experiment(experiment, cells, {})
-    assert width_of(scoreboard(judgement, Path("runs"), published=False, width=80)) <= 80
+    assert width_of(scoreboard(judgement, Path("runs"), width=80)) <= 80
 
 
 def test_verdicts_have_colours_on_a_terminal_that_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,27 +1,42 @@
-"""What `kfeat plan` says with --missing and --to-settle."""
+"""What `kfeat plan` says: of time and memory, with --missing and with --to-settle."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from kfeat.cli import main
 from kfeat.experiments.load import load_experiment
 from kfeat.experiments.run import planned
 from kfeat.experiments.store import Store
 from kfeat.experiments.trial import run_trial
+from tests.cli.test_run import kfeat
 
 Write = Callable[..., Path]
 
 
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_plan_says_what_each_trial_will_take_and_all_of_them(write: Write) -> None:
+    path = write()
+    shown = kfeat("plan", path).stdout.splitlines()
+    each = [re.fullmatch(r"\w{16}  to run  +[\d.]+ secs +[\d.]+ MB  \S.*", line) for line in shown[1:-1]]
+    assert len(each) == 5
+    assert all(each)
+    assert re.fullmatch(
+        r"estimated: [\d.]+ secs of CPU time in all, [\d.]+ secs of it pending; "
+        r"[\d.]+ MB of memory for the largest trial, 1.\d GB for all at once",
+        shown[-1],
+    )
+
+
+@pytest.mark.parametrize("size", ["0", "8X", "-1G", "G", "1e3", "8 GB x"])
+def test_a_size_that_is_none_is_refused(write: Write, size: str) -> None:
+    refused = kfeat("run", write(), f"--memory={size}")
+    assert refused.exit_code == 2
+    assert "expected a size above 0 such as 800M or 12G" in refused.stderr
 
 
 def missing(path: Path) -> list[str]:
-    result = CliRunner().invoke(main, ["plan", str(path), "--missing"])
+    result = kfeat("plan", path, "--missing")
     assert result.exit_code == 0, result.output
     return result.stdout.replace(f"missing: {path}: ", "").splitlines()
 
@@ -47,5 +62,5 @@ def test_it_tells_what_has_no_row_what_failed_what_was_stopped_and_what_was_not_
 
 
 def test_what_would_settle_open_verdicts_is_shown_in_the_place_of_trials(write: Write) -> None:
-    result = CliRunner().invoke(main, ["plan", str(write()), "--to-settle"])
+    result = kfeat("plan", write(), "--to-settle")
     assert (result.exit_code, result.stdout) == (0, "nothing is open\n")
