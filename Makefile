@@ -54,7 +54,7 @@ reproduce-fast: $(READY)  ## a subset in under ten minutes, and its verdicts
 	$(BIN)/kfeat check $(FAST_TABLES) --no-exact --repeats 1
 
 # What the papers print: their tables and figures, and the slides. REPEATS=1 draws each map once and ends exact
-# machines after ten minutes, with a bound in the place of their time: 4.8 hours of CPU time by `kfeat plan`.
+# machines after ten minutes, with a bound in the place of their time: 2.4 hours on two cores (results/reproduce_all.md).
 PAPERS := $(sort $(wildcard configs/*/figure*.yaml configs/*/table*.yaml configs/bellet_2020/[!_]*.yaml))
 OWN := $(filter-out $(PAPERS),$(sort $(shell find configs -name '[!_]*.yaml')))
 LIMITS := $(if $(REPEATS),--repeats $(REPEATS) --time-limit 10m,--time-limit 1h)
