@@ -85,6 +85,15 @@ def refuse_mistakes(cells: Any, advice: str = "") -> None:
         raise words_error(cells, advice)
 
 
+def has_mistakes(cells: Any) -> bool:
+    """Return whether `refuse_mistakes` refuses a column."""
+    try:
+        refuse_mistakes(cells)
+    except DataError:
+        return True
+    return False
+
+
 def words_error(cells: Any, advice: str) -> DataError:
     """Return the error for words in a column of numbers, which names the first of them."""
     words = no_numbers(cells)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from kfeat.data.cache import Folder, cache_folder
-from kfeat.data.columns import UNNAMED, as_numbers, holds
+from kfeat.data.columns import UNNAMED, as_numbers, has_mistakes, holds
 from kfeat.data.dataset import Raw
 from kfeat.data.files import check_regular, naming
 from kfeat.data.loading import load_files
@@ -142,7 +142,8 @@ def useless(frame: Any, columns: Any, target: str | None) -> dict[str, str]:
         elif one.holds in ("nothing", "lists"):
             found[one.name] = "no value" if one.holds == "nothing" else "lists"
         elif one.holds == "words" and one.n_distinct > max(OWN_WORDS, len(frame) // 2):
-            found[one.name] = "a different word in almost every row"
+            if not has_mistakes(frame[one.name]):  # numbers with a few slips are worth a message
+                found[one.name] = "a different word in almost every row"
         elif one.n_distinct == 1 and not one.n_missing:
             found[one.name] = "one value in all rows"
         elif (first := seen.setdefault(cells_of(one.name), one.name)) != one.name:

@@ -122,6 +122,19 @@ def test_what_cannot_be_is_one_sentence(words: list[str], said: str) -> None:
     assert not Path("data.yaml").exists()
 
 
+@pytest.mark.parametrize(("cell", "said"), [("{i},25", "decimal point, not a comma"), ("{i}.25", "'7O'")])
+def test_slips_in_a_column_of_numbers_are_named_and_not_left_out_with_it(cell: str, said: str) -> None:
+    cells = [cell.format(i=i) for i in range(100)]
+    if "." in cell:
+        cells[6] = "7O"
+    lines = [f"{each};{i % 2}\n" for i, each in enumerate(cells)]
+    Path("slips.csv").write_text("a;y\n" + "".join(lines))
+    found = kfeat("new", "slips.csv", "--target", "y")
+    assert found.exit_code == 2, found.output
+    assert said in found.stderr
+    assert "column a" in found.stderr
+
+
 def test_a_config_is_not_replaced() -> None:
     people(60)
     Path("people.yaml").write_text("mine")
