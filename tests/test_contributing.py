@@ -105,7 +105,7 @@ def first_row(experiment: Experiment) -> Row:
 @pytest.mark.parametrize("part", REGISTRIES)
 def test_a_new_class_has_the_defaults_that_the_page_enters(part: str, recipe: Recipe) -> None:
     recipe(f"A {part}")
-    entered = yaml.safe_load(blocks(f"A {part}", "yaml")["kfeat/experiments/defaults.yaml"])
+    entered = yaml.safe_load(blocks(f"A {part}", "yaml")["tests/experiments/defaults.yaml"])
     ((name, versions),) = entered[part].items()
     cls = REGISTRIES[part][name]
     fields = parameter_model(cls).model_fields

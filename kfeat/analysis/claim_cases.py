@@ -155,6 +155,8 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
     form = _growths if claim.growth is not None else _values if claim.value is not None else _pairs
     each = _each(claim)
     found = [case for group in groups.values() for one in each for case in form(one, group, cells)]
+    if claim.minus and len({id(case.claim) for case in found}) < len(each):
+        raise _wrong(claim, "no planned cell for one of the numbers of minus")
     if len(each) > 1:
         found = [replace(case, one_of_several=True) for case in found]
     if not found:

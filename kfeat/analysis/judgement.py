@@ -221,7 +221,7 @@ def judge_experiments(experiments: Sequence[Experiment], out: Path, results: Pat
     """Return the verdicts on each experiment by its rows below `out`, or else the published rows."""
     cells, published, places = [], [], []
     for one in experiments:
-        trials, rows, place = rows_at_hand(one, out, results)
+        trials, rows, place = own_or_published(one, out, results)
         cells.append(summarise(one, trials, rows))
         # Published rows are not compared with themselves.
         published.append(read_rows(results / one.name) if place == out else {})
@@ -238,7 +238,7 @@ def judge_experiments(experiments: Sequence[Experiment], out: Path, results: Pat
     ]
 
 
-def rows_at_hand(experiment: Experiment, out: Path, results: Path) -> tuple[list[Trial], Rows, Path]:
+def own_or_published(experiment: Experiment, out: Path, results: Path) -> tuple[list[Trial], Rows, Path]:
     """Return the trials, and the rows below `out`, or the published ones if no trial has a row there.
 
     The third value is the folder of the rows. The hash of data that is not pinned is taken from the rows.

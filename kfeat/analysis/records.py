@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kfeat.analysis.judgement import Judgement, judge_experiments, rows_at_hand
+from kfeat.analysis.judgement import Judgement, judge_experiments, own_or_published
 from kfeat.experiments.load import Experiment
 from kfeat.experiments.machine import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, Quantity
@@ -111,7 +111,7 @@ def explain(prefix: str, experiments: Sequence[Experiment], out: Path, results: 
     has such an id, or several have.
     """
     rows = [found for root in (out, results) for found in _rows(root, prefix)]
-    plans = [(one, {trial.id for trial in rows_at_hand(one, out, results)[0]}) for one in experiments]
+    plans = [(one, {trial.id for trial in own_or_published(one, out, results)[0]}) for one in experiments]
     ids = {row["id"] for _, row in rows}.union(*(plan for _, plan in plans))
     where = f"{out}, {results} and the configs"
     (identity,) = ids_beginning([prefix], ids, where)

@@ -91,7 +91,7 @@ def _rerun(
 
     from kfeat.analysis.cells import summarise
     from kfeat.analysis.comparisons import comparisons, number_compared
-    from kfeat.analysis.judgement import Judgement, rows_at_hand
+    from kfeat.analysis.judgement import Judgement, own_or_published
     from kfeat.cli.progress import observer
     from kfeat.experiments.engine import Local
     from kfeat.experiments.run import run_trials
@@ -104,7 +104,7 @@ def _rerun(
     candidates = {
         one.name: [
             (trial, row)
-            for trial in rows_at_hand(one, out, results)[0]
+            for trial in own_or_published(one, out, results)[0]
             if (row := published[one.name].get(trial.id, {})).get("status") == "done"
         ]
         for one in experiments

@@ -51,7 +51,7 @@ def show(
     share is shown once. Rows of trials that a config does not plan are left out; give --set and the other
     options with which they were run to include them.
     """
-    from kfeat.analysis.judgement import rows_at_hand
+    from kfeat.analysis.judgement import own_or_published
     from kfeat.analysis.records import record
     from kfeat.experiments.selectors import chosen
     from kfeat.experiments.store import worth
@@ -60,7 +60,7 @@ def show(
 
     found: dict[str, Any] = {}
     for one in experiments:
-        trials, rows, place = rows_at_hand(one, out, results)
+        trials, rows, place = own_or_published(one, out, results)
         its_rows = [rows[trial.id] for trial in trials if trial.id in rows]
         if its_rows and place == results and not quiet:
             click.echo(f"kfeat: {one.name}: the published rows of {results}", err=True)

@@ -40,10 +40,6 @@ class Generator(Model):
             raise ValueError(f"expected n * d to be {MOST_VALUES:,} at most")
         return self
 
-    def points(self, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the n x d numbers, all at once."""
-        raise NotImplementedError
-
     def labels(self, X: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Return the signs of <w, x - mean> for one random direction w, which a linear model can learn."""
         centred = X - X.mean(axis=0)

@@ -98,6 +98,14 @@ def test_each_listed_value_is_a_case_with_its_own_printed_number(grid: Experimen
     assert far.paper == "80, 87, 88, 85, 86, 87; < 0.5"
     with pytest.raises(ConfigError, match="minus has 2 numbers for 6 cases"):
         one(grid, cells, value=both, minus=[1, 2], below=0)
+    with pytest.raises(ConfigError, match="no planned cell for one of the numbers"):
+        one(
+            grid,
+            cells,
+            value={"map": ["tensor_sketch", "exact"], "map.n_components": 64},
+            minus=[86, 90],
+            below=1,
+        )
 
 
 def test_a_list_that_both_sides_have_is_one(grid: Experiment) -> None:

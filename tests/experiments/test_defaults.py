@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from kfeat.data import Protocol
-from kfeat.experiments import component
 from kfeat.experiments.component import Component
 from kfeat.experiments.measures import MEASURES
 from kfeat.experiments.quantities import PARTS
@@ -19,7 +18,7 @@ from kfeat.solvers import SOLVERS
 REGISTRIES: dict[str, dict[str, Any]] = {
     "kernel": KERNELS, "map": MAPS, "solver": SOLVERS, "measure": MEASURES,
 }  # fmt: skip
-DEFAULTS = yaml.safe_load(Path(component.__file__).with_name("defaults.yaml").read_text())
+DEFAULTS = yaml.safe_load(Path(__file__).with_name("defaults.yaml").read_text())
 CLASSES = [(part, name, cls) for part, registry in REGISTRIES.items() for name, cls in registry.items()]
 
 
