@@ -95,20 +95,23 @@ class Case:
     @cached_property
     def interval_at(self) -> Callable[[float], Interval | None]:
         """Return the function from a level of confidence to the interval, None if the error is not known."""
-        return cache(self._interval)
+        return cache(self._interval_less)
+
+    def _interval_less(self, level: float) -> Interval | None:
+        found = self._interval(level)
+        return found and (found[0] - self._less, found[1] - self._less)
 
     def _interval(self, level: float) -> Interval | None:
-        """Return the interval of one mean, or of a difference or a ratio of two; for spreads the F interval.
+        """Return the interval before `minus`: of one mean, or of a difference or a ratio of two.
 
-        The interval of a share uses the draws of all repeats.
+        That of spreads is the F interval. That of a share uses the draws of all repeats.
         """
         claim, quantity = self.claim, self.cells[0].named(self.claim.of)
         if claim.growth is not None:
             found = self._growth(level)
             return found and found[1]
         if len(self.cells) == 1 and quantity.draws:
-            share = _of_share(quantity, self.cells[0].rows, level)
-            return share and (share[0] - self._less, share[1] - self._less)
+            return _of_share(quantity, self.cells[0].rows, level)
         if claim.of == "spread" and claim.ratio:
             a, b = (cell.score for cell in self.cells)
             return spread_ratio_interval(a, b, level) if a and b else None
@@ -122,8 +125,7 @@ class Case:
         if claim.ratio:
             return ratio_interval(means[0], errors[0], means[1], errors[1], level)
         other = errors[1] if len(errors) > 1 else KNOWN
-        number = means[0] - sum(means[1:]) - self._less
-        half = welch_half_width(errors[0], other, level)
+        number, half = means[0] - sum(means[1:]), welch_half_width(errors[0], other, level)
         return number - half, number + half
 
     def lack(self) -> str:
