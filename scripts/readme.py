@@ -11,8 +11,8 @@ The blocks, each up to `<!-- end -->`:
 - `<!-- prices -->`: what is open, and how many further runs would decide it;
 - `<!-- tallies FOLDER -->`, `<!-- largest FOLDER -->`: the verdicts on the configs of a folder counted, and
   the printed numbers that ours are farthest from;
-- `<!-- table NAME -->`: the first table of results/NAME/table.md, with what it says of times from different
-  machines; `<!-- short NAME -->`: its columns of `SHORT` only;
+- `<!-- table NAME -->`: the first table of results/NAME.md or results/NAME/table.md, with what it says of
+  times from different machines; `<!-- short NAME -->`: its columns of `SHORT` only;
 - `<!-- printed NAME -->`: the table of a config without rows: what the paper prints;
 - `<!-- verdicts NAME -->`: the verdicts of a config counted;
 - `<!-- closing NAME -->`: the line that ends a run of a config;
@@ -120,7 +120,9 @@ def _block(match: re.Match[str]) -> str:
     elif kind == "short":
         content = _short((RESULTS / name / "table.md").read_text(encoding="utf-8"))
     else:
-        content = _first_table((RESULTS / name / "table.md").read_text(encoding="utf-8"))
+        page = RESULTS / f"{name}.md"
+        page = page if page.exists() else RESULTS / name / "table.md"
+        content = _first_table(page.read_text(encoding="utf-8"))
     return f"<!-- {match[1]}{match[2] or ''} -->\n{content}\n<!-- end -->"
 
 

@@ -22,8 +22,9 @@ MAY_IMPORT = {
     "solvers": {*FOUNDATION, "cholesky", "kernels"},
     "data": FOUNDATION,
     "experiments": {*FOUNDATION, "kernels", "diagnostics", "maps", "solvers", "data"},
-    "own": {*FOUNDATION, "cholesky", "kernels", "maps", "solvers", "data", "experiments"},
     "analysis": {"errors", "saying", "experiments"},
+    "survey": {"kernels", "diagnostics", "experiments", "analysis"},
+    "own": {*FOUNDATION, "cholesky", "kernels", "maps", "solvers", "data", "experiments", "survey"},
     "render": {"errors", "saying", "experiments", "own", "analysis"},
     "site": {"errors", "saying", "experiments", "analysis", "render", "maps", "data"},
     "cli": {
@@ -39,6 +40,7 @@ MAY_IMPORT = {
         "solvers",
         "data",
         "own",
+        "survey",
     },
     "__main__": {"cli"},
     "__init__": {"own"},

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from kfeat.cli import options
+from kfeat.cli.advise import advise
 from kfeat.cli.check import check
 from kfeat.cli.compare import compare
 from kfeat.cli.data import data
@@ -35,7 +36,7 @@ from kfeat.saying import plain_lines
 COMMANDS: dict[str, tuple[click.Command, ...]] = {
     "Experiments": (plan, run, report, check, publish),
     "Results": (rows, explain, compare, protocol, site),
-    "Your own data": (new, tune, fit, predict, score, info),
+    "Your own data": (advise, new, tune, fit, predict, score, info),
     "Reference": (configs, data, maps, kernels, solvers, schema),
 }
 

@@ -27,6 +27,7 @@ from kfeat.own.candidates import Candidate, Entry, Facts, model_of, rounded
 from kfeat.solvers import Newton
 from kfeat.solvers.base import weights_of_codes
 from kfeat.solvers.ridge import Moments, ridge_path, sum_of
+from kfeat.survey.advice import Traits
 
 # For Newton's method while candidates are compared; the final training may take more steps.
 EPS, STEPS = 1e-2, 100
@@ -85,7 +86,8 @@ class Bench:
                 gammas[scale] = scales
         rarest = int(np.unique(own.y_train, return_counts=True)[1].min()) if self._classes else self._n
         n, d = own.X_train.shape
-        return Facts(own.task, n, own.X_test.shape[0], d, rarest, gammas)
+        traits = Traits.of(own.X_train, self._under("none").X_train, own.task)
+        return Facts(own.task, n, own.X_test.shape[0], d, rarest, gammas, traits)
 
     def score(self, candidate: Candidate, n: int, values: Sequence[float]) -> dict[str, Any]:
         """Return a candidate's scores on the folds at the best of these values of C (or alpha)."""

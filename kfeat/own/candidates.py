@@ -16,6 +16,8 @@ from kfeat.experiments.component import read_component
 from kfeat.experiments.plan import digest
 from kfeat.maps import maps_for
 from kfeat.own.model import KernelModel
+from kfeat.survey.advice import Traits, advise
+from kfeat.survey.table import described, published
 
 Entry = dict[str, Any]
 Loss = Literal["squared_hinge", "logistic", "squares"]
@@ -70,6 +72,7 @@ class Facts:
     n_features: int
     rarest: int  # training rows of the rarest class; all of them in a regression
     gammas: dict[str, dict[str, float]]  # by scaling, by kernel
+    traits: Traits | None = None  # by which the survey gives advice
 
     @property
     def loss(self) -> Loss:
@@ -155,6 +158,19 @@ class Proposals:
     def tell(self, trial: Any, score: float | None) -> None:
         """Report the candidate's score, if it has one."""
         self._study.tell(trial, score, state=self._failed if score is None else None)
+
+
+def advised(facts: Facts, budget: float) -> list[Candidate]:
+    """Return the method that the survey advises within a budget of CPU seconds, on the data as scaled."""
+    found = facts.traits and advise(facts.traits, budget, published(), described())
+    if not found:
+        return []
+    name, _, degree = found.kernel.partition(" ")
+    gamma = facts.gammas["own"].get(name)
+    if gamma is None:
+        return []
+    shape = {"degree": int(degree), "coef0": 1} if degree else {}
+    return [Candidate("own", {"name": name, "gamma": gamma, **shape}, found.entry, facts.loss)]
 
 
 def maps_of(exact: Candidate, facts: Facts, n: int) -> list[Candidate]:

@@ -56,8 +56,16 @@ def new_config(
     Raises ConfigError where no target is named, the target has a single class or almost only different words,
     and DataError where the file cannot be read.
     """
-    check_regular(data)
     experiment_name(path.resolve())  # refuses a name that no folder of rows can have
+    raw, dataset, remarks = described_file(data, target=target, test=test, task=task, reading=reading)
+    return config_text(raw, dataset, path, remarks)
+
+
+def described_file(
+    data: Path, *, target: str | None, test: str | None, task: Any, reading: Reading
+) -> tuple[Raw, dict[str, Any], list[str]]:
+    """Return a file's rows, what a config's `dataset` says of it, and comments; raises as `new_config`."""
+    check_regular(data)
     found: dict[str, Any] = {}
     remarks: list[str] = []
     frame, reading = table_of(data, reading)
@@ -78,7 +86,7 @@ def new_config(
     dataset = {key: value for key, value in given.items() if value is not None}
     raw = load_raw(dataset)
     check_target(raw, target, task)
-    return config_text(raw, dataset, path, remarks)
+    return raw, dataset, remarks
 
 
 def table_of(path: Path, reading: Reading) -> tuple[Any, Reading]:
@@ -144,16 +152,8 @@ def config_text(raw: Raw, dataset: Mapping[str, Any], path: Path, remarks: list[
     """Return a config for `kfeat run`, with the reason above each choice."""
     n, d = len(raw.y), raw.n_features
     n_train = len(raw.parts["train"].y) if "test" in raw.parts else int(TRAIN * n)
-    words = "categorical" in dataset
-    sparse = raw.sparse and not (words and n * d <= DENSE_VALUES)
-    scale, why = (
-        ("unit_rows", "every row gets length 1, which keeps sparse data sparse")
-        if sparse
-        else ("zscore_numbers", "columns get mean 0 and variance 1, except those of 0 and 1")
-        if words
-        else ("zscore", "every column gets mean 0 and variance 1, so that no column dominates")
-    )
-    split: Any = "official" if "test" in raw.parts else {"kind": "fraction", "train": TRAIN, "seed": 0}
+    (scale, why), split = scaling_of(raw, dataset), split_of(raw)
+    sparse = scale == "unit_rows"
     chosen, mapped, exact = _solvers(raw, n_train)
     return TEMPLATE.format(
         name=plain(raw.name), n=n, d=d, s="s" * (d != 1), task=plain(_task(raw)), path=path, why=why,
@@ -164,6 +164,21 @@ def config_text(raw: Raw, dataset: Mapping[str, Any], path: Path, remarks: list[
         size=int(np.clip(n_train // 4 // 50 * 50, 50, 1000)),
         chosen=chosen, mapped=mapped, exact=exact,
     )  # fmt: skip
+
+
+def split_of(raw: Raw) -> Any:
+    """Return the split by files, or four fifths of the rows where the data have no test file."""
+    return "official" if "test" in raw.parts else {"kind": "fraction", "train": TRAIN, "seed": 0}
+
+
+def scaling_of(raw: Raw, dataset: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the first scaling to try, and its reason; `dataset` is the config's description of the rows."""
+    words = "categorical" in dataset
+    if raw.sparse and not (words and len(raw.y) * raw.n_features <= DENSE_VALUES):
+        return "unit_rows", "every row gets length 1, which keeps sparse data sparse"
+    if words:
+        return "zscore_numbers", "columns get mean 0 and variance 1, except those of 0 and 1"
+    return "zscore", "every column gets mean 0 and variance 1, so that no column dominates"
 
 
 def _gamma(raw: Raw) -> str:

@@ -1,7 +1,8 @@
 """A search within a budget of wall time: candidates on growing subsamples, then the test rows, once.
 
-Optuna's TPE draws exact methods for the first rung. Maps that approximate the best of them are tried on the
-rungs above, and finally steps around the best candidate. `kfeat.own.halving` says which one goes up a rung.
+The survey's advice and the config's own methods come first. Optuna's TPE draws exact methods for the first
+rung. Maps that approximate the best of them are tried on the rungs above, and finally steps around the best
+candidate. `kfeat.own.halving` says which one goes up a rung.
 """
 
 import json
@@ -16,7 +17,16 @@ from typing import Any
 
 from kfeat.errors import ConfigError, StoreError
 from kfeat.experiments.plan import digest
-from kfeat.own.candidates import Candidate, Facts, Proposals, maps_of, neighbours, own_candidates, reflexes
+from kfeat.own.candidates import (
+    Candidate,
+    Facts,
+    Proposals,
+    advised,
+    maps_of,
+    neighbours,
+    own_candidates,
+    reflexes,
+)
 from kfeat.own.halving import TOO_LONG, Scored, Step, grown, leaders, near, next_up, rungs, winner
 from kfeat.own.process import InProcess
 
@@ -132,7 +142,8 @@ class Search:
         self._end = start + max(self._budget - CLOSING, 0.9 * self._budget)
         sizes = rungs(facts.n_train, facts.rarest)
         own = own_candidates(kernels, maps, facts.loss, MOST_OWN)
-        self._candidates(own, facts, sizes)
+        first = advised(facts, (1 - SEARCH) * self._budget)  # what remains for training the best
+        self._candidates([*first, *own], facts, sizes)
         best = self._winner(facts)
         for one in own[:1]:
             if not any(other.candidate == one and other.n >= best.n for other in self._scored()):
@@ -167,7 +178,7 @@ class Search:
             f"the budget of {self._budget:g} s ended before one candidate was scored; give a longer --budget"
         )
 
-    def _candidates(self, own: Sequence[Candidate], facts: Facts, sizes: Sequence[int]) -> None:
+    def _candidates(self, first: Sequence[Candidate], facts: Facts, sizes: Sequence[int]) -> None:
         """Score candidates until time is over or nothing gets better, first those that may go up a rung."""
         proposals = Proposals(facts, self._seed)
         n_reflexes = min(len(reflexes(facts)) + len(reflexes(facts, "own")), MOST)
@@ -178,7 +189,7 @@ class Search:
             best = winner(scored)
             if best and best.score > top + GAIN:
                 top, stale = best.score, 0
-            waiting = [one for one in own if one not in {other.candidate for other in scored}]
+            waiting = [one for one in first if one not in {other.candidate for other in scored}]
             begun = new >= n_reflexes or monotonic() >= reflexes_end
             up = next_up(scored, sizes, self._fits) or self._next_map(scored, sizes, facts)
             if up is not None and begun:

@@ -44,7 +44,8 @@ def terminal(judgements: Sequence[Judgement], width: int | None = None, details:
 def markdown(judgements: Sequence[Judgement], results: Path) -> str:
     """Return the scoreboard for a Markdown file beside `results`, each line linked to its published table.
 
-    A column, and its part of the legend, is left out where it says nothing or the same of all.
+    A column is left out where it says nothing or the same of all, and a config without a printed number, a
+    claim and a search.
     """
     lines = []
     for item in judgements:
@@ -52,7 +53,7 @@ def markdown(judgements: Sequence[Judgement], results: Path) -> str:
         ranking, published = folder / "search/ranking.md", folder / "table.md"
         if not item.has_rows and ranking.exists():
             lines.append([f"[{name}]({ranking.as_posix()}), a search", *["–"] * (len(HEADERS) - 1)])
-        else:
+        elif item.experiment.reported or item.experiment.claims:
             lines.append(_line(item, f"[{name}]({published.as_posix()})" if published.exists() else name))
     nothing = {"–", "no rows"}
     with_rows = [line for line in lines if "no rows" not in line and {*line[1:]} - nothing]

@@ -87,12 +87,12 @@ def test_a_second_call_goes_on_and_a_torn_line_does_not_matter(
 ) -> None:
     path, folder = config(tmp_path, "{name: linear}", *product(120)), tmp_path / "tune"
     first, asked = found(path, folder, 1, monkeypatch)
-    assert asked.questions.count("score") == 4  # one reflex, its own, and two maps of the reflex
+    assert asked.questions.count("score") == 5  # one reflex, the advised, its own, two maps of the reflex
     (kept,) = folder.iterdir()
     with kept.open("ab") as file:
         file.write(b'{"key": "cut')
     second, asked = found(path, folder, 2, monkeypatch)
-    assert 0 < asked.questions.count("score") < 4
+    assert 0 < asked.questions.count("score") < 5
     assert second.n_kept >= len(first.scored)
     assert {one.candidate.key for one in first.scored} < {one.candidate.key for one in second.scored}
     _, asked = found(path, folder, 2, monkeypatch)
