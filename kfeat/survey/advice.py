@@ -27,7 +27,7 @@ from kfeat.survey.table import CELL, EXACT, METHOD, VARIANTS
 # These two were chosen by the regret on eight of the ten data sets; MNIST and gisette_mnist came later.
 FAR = 0.3  # the least weight of a data set: traits tell little, so that all count
 MOST = 20.0  # points: a larger loss counts as this, since such a method is out of the question anyway
-EMPTY_MB = 230.0  # of a process that has done nothing; the rest grows with the rows
+EMPTY_MB = 230.0  # of a process that has done nothing
 SAMPLE = 1000  # rows from which the spectrum is learnt
 BUDGETS = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)  # seconds, of mapping and training the survey's rows
 ADVICE = "advise"
@@ -121,7 +121,7 @@ def advise(
     best = found.nsmallest(1, "loss").to_dict("records")[0]  # as Python's own numbers
     shares = weights(traits, described)
     first = (shares / shares.sum()).sort_values(ascending=False).head(3)
-    evidence = {str(name): float(share) for name, share in first.items()}
+    evidence = {str(name): float(share) for name, share in first.items() if share > 0}
     return Advice(
         **{str(name): best[name] for name in (*CELL[1:], "loss", "seconds", "memory_mb")}, evidence=evidence
     )
@@ -140,7 +140,10 @@ def expected(traits: Traits, cells: pd.DataFrame, described: pd.DataFrame) -> pd
     known["weight"] = known["dataset"].map(shares)
     grown = np.where(known["map"] == EXACT, 2.0, 1.0)
     known["log_seconds"] = np.log(known["seconds"].clip(lower=1e-3)) + grown * np.log(traits.n / known["n"])
-    known["memory_mb"] = EMPTY_MB + (known["memory_mb"] - EMPTY_MB).clip(lower=0) * traits.n / known["n"]
+    # Features of further rows, in single precision; an exact method's memory grows with their square.
+    more = known["memory_mb"] + 4e-6 * known["n_components"] * (traits.n - known["n"])
+    squared = (known["memory_mb"] - EMPTY_MB) * (traits.n / known["n"]) ** 2
+    known["memory_mb"] = np.where(known["map"] == EXACT, EMPTY_MB + squared, more).clip(EMPTY_MB)
     columns = ["loss", "log_seconds", "memory_mb"]
     weighted = known[columns].mul(known["weight"], axis=0).join(known[[*CELL[1:], "weight"]])
     sums = weighted.groupby(CELL[1:]).agg({**dict.fromkeys([*columns, "weight"], "sum")})

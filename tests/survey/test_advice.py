@@ -73,6 +73,13 @@ def test_seconds_grow_with_the_rows_and_quadratically_for_the_exact_method() -> 
     assert growth["gaussian", "orf", "", 64] == pytest.approx(4)
 
 
+def test_memory_grows_by_the_features_of_more_rows() -> None:
+    """500 MB at 10,000 rows, of which an empty process has 230."""
+    large = expected(traits(12, 6.0, 40_000), planted(), ABOUT).set_index(CELL[1:])["memory_mb"]
+    assert large["gaussian", "orf", "", 1024] == pytest.approx(500 + 30_000 * 1024 * 4e-6)
+    assert large["gaussian", EXACT, "", 0] == pytest.approx(230 + 270 * 16)
+
+
 def test_only_the_allowed_kernels_are_advised() -> None:
     other = planted().assign(kernel="laplacian")
     other["score"] -= 20
