@@ -16,14 +16,18 @@ from kfeat.render import text
 from kfeat.site import links
 from kfeat.site.tables import Text, table
 
-SURVEY = "survey/"
+SURVEY, CHOICES = "survey/", "survey/tuning_"  # the choices of gamma and C compare no maps
 SURVEY_HEADERS = ("data set", "kernel", "D", "as", "place", "score", "best", "its score")
 BEST_HEADERS = ("kernel", "method", "D", "score", "map and train", "runs", "config")
 
 
 def maps(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
     """Return of each map what its class says, its facts, its places in the survey and its configs."""
-    survey = [one for one in judgements if one.experiment.name.startswith(SURVEY)]
+    survey = [
+        one
+        for one in judgements
+        if one.experiment.name.startswith(SURVEY) and not one.experiment.name.startswith(CHOICES)
+    ]
     ranks = [line for one in survey for line in _ranks(one)]
     return [
         {
@@ -87,7 +91,7 @@ def _ranks(judgement: Judgement) -> Iterator[tuple[str, list[Text]]]:
         by_size: dict[object, list[Cell]] = {}
         for cell in peers:
             if cell.trial.map and cell.score and cell.named(SCORE).better:
-                by_size.setdefault(size(cell), []).append(cell)
+                by_size.setdefault((size(cell), cell.named(SCORE).name), []).append(cell)
         for cells in by_size.values():
             best = best_of(cells)
             if best is None or len(cells) < 2:

@@ -203,7 +203,7 @@ def test_the_whole_site_is_small_and_its_links_resolve(
         tmp_path / "pages",
     )
     assert time.process_time() - start < 60  # 20 s on an idle machine
-    assert sum(path.stat().st_size for path in written) < 5e6
+    assert sum(path.stat().st_size for path in written) < 8e6  # of 25,000 rows
     assert assert_links_resolve(tmp_path / "pages") > 2000
 
 
