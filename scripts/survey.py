@@ -280,14 +280,12 @@ def figure(of: pd.DataFrame, path: Path) -> None:
     names = sorted({method_name(one) for _, one in found[METHOD].drop_duplicates().iterrows()})
     for ax, kernel in zip(axes.flat, KERNELS, strict=True):
         here = found[found["kernel"] == kernel]
-        ends = []
         for (name, variant), line in here.groupby(METHOD[1:]):
             words = f"{name} {variant}".strip()
             at = names.index(words)
             ax.plot(
                 line["budget"], line["mean"], color=colours[at % 20], ls="-" if at < 20 else "--", label=words
             )
-            ends.append((float(line["mean"].iloc[-1]), words))
         exact = of[(of["map"] == EXACT) & (of["kernel"] == kernel)]["seconds"].mean()
         ax.axvline(exact, color="black", lw=0.8, ls=":")
         ax.axhline(0, color="black", lw=0.8)
@@ -302,7 +300,7 @@ def figure(of: pd.DataFrame, path: Path) -> None:
 def texts(lines: pd.DataFrame, described: pd.DataFrame) -> dict[Path, str]:
     """Return the files with text that the survey writes, from its trials and the traits of its data sets."""
     of = cells(lines)
-    regret = regrets(of[of["kernel"].isin(KERNELS)], described, rules())
+    regret = regrets(of, described, rules())
     spectrum, rank, p = spectrum_table(of)
     scored = lines["score"].notna()
     page = Template(Path(__file__).with_name("survey_answers.md").read_text(encoding="utf-8"))

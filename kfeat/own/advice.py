@@ -34,7 +34,7 @@ def traits_of(source: Any, raw: Raw, rows: int | None = None, **access: Any) -> 
 def sentences(name: str, traits: Traits, budget: float, found: Advice) -> list[str]:
     """Return the advice, what to expect of it, its evidence, and how good such advice was."""
     regression = traits.task == "regression"
-    points = "points of 100 R²" if regression else "points of accuracy"
+    points = "points of R² (in per cent)" if regression else "points of accuracy"
     if found.exact:
         method = "exact kernel ridge regression" if regression else "the exact SVM (LIBSVM)"
     else:

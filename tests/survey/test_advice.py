@@ -80,6 +80,11 @@ def test_memory_grows_by_the_features_of_more_rows() -> None:
     assert large["gaussian", EXACT, "", 0] == pytest.approx(230 + 270 * 16)
 
 
+def test_no_more_landmarks_than_rows_are_advised() -> None:
+    sizes = expected(traits(12, 6.0, 500), planted(), ABOUT).groupby("map")["n_components"].max()
+    assert sizes.to_dict() == {"exact": 0, "nystrom": 64, "orf": 1024}
+
+
 def test_only_the_allowed_kernels_are_advised() -> None:
     other = planted().assign(kernel="laplacian")
     other["score"] -= 20
