@@ -172,11 +172,11 @@ def regrets(cells: pd.DataFrame, described: pd.DataFrame, rules: pd.DataFrame) -
     for name in described.index:
         own = cells[(cells["dataset"] == name) & cells["seconds"].notna()]
         # Of the methods that were not run on this data set the regret is not known.
-        others = cells[cells["dataset"] != name].merge(own[CELL[1:]], on=CELL[1:])
+        comparable = cells.merge(own[CELL[1:]], on=CELL[1:])
         for budget in BUDGETS:
             best = own.loc[own["seconds"] <= budget, "score"].max()
             traits = Traits(*described.loc[name])
-            advice = advise(traits, budget, others, described.drop(index=name))
+            advice = advise(traits, budget, comparable, described.drop(index=name))
             chosen = {} if advice is None else {ADVICE: _result(own, advice)}
             here = rules[rules["dataset"] == name]
             chosen |= {one["rule"]: (one["score"], one["seconds"]) for one in here.to_dict("records")}

@@ -22,6 +22,7 @@ from kfeat.experiments.store import read_rows, write_rows
 from kfeat.experiments.trial import header
 from kfeat.site import links
 from kfeat.site.build import build
+from kfeat.site.catalogue import maps
 from kfeat.site.links import slug
 from kfeat.site.papers import papers
 from kfeat.site.scripts import script
@@ -179,6 +180,16 @@ def test_it_keeps_off_folders_of_others_and_removes_its_own_old_pages(tmp_path: 
     assert (tmp_path / "pages" / "CNAME").is_file()
     assert not (tmp_path / "pages" / "rows-quickstart.js").exists()
     assert_links_resolve(tmp_path / "pages")
+
+
+def test_a_map_is_ranked_among_the_same_size_and_score() -> None:
+    """Of 16 methods each size has a rank by accuracy and one by kernel error, never one of both."""
+    experiment = load_experiment(ROOT / "configs/survey/adult_gaussian.yaml")
+    (judgement,) = judge_experiments([experiment], ROOT / "nothing", ROOT / "results")
+    (fastfood,) = (one for one in maps([judgement]) if one["name"] == "fastfood")
+    ranks = [[str(cell.text) for cell in line] for line in fastfood["survey"].lines]
+    assert sorted(line[2] for line in ranks) == sorted(2 * ["16", "64", "256", "1024", "4096"])
+    assert {line[4].partition(" of ")[2] for line in ranks} == {"16", "12"}  # Nystrom ends below 4,096
 
 
 def test_the_command_says_what_it_wrote_and_what_it_lacks(tmp_path: Path) -> None:
