@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_array
 
 from kfeat.errors import ParameterError
-from kfeat.kernels.operands import canonical, generator
+from kfeat.kernels.base import canonical, generator
 
 CONFIDENCE = 0.95
 

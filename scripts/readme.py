@@ -31,10 +31,9 @@ from tempfile import TemporaryDirectory
 
 from tabulate import tabulate
 
-from kfeat.analysis.judgement import Judgement, judge_experiments
+from kfeat.analysis.judgement import Judgement, in_short, judge_experiments
 from kfeat.analysis.settling import prices
-from kfeat.analysis.tallies import in_short
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
 from kfeat.maps import MAPS, kernels_of
 from kfeat.render import settling

@@ -22,11 +22,22 @@ from scipy.stats import spearmanr
 from tabulate import tabulate
 
 from kfeat.data import load_raw
-from kfeat.own.advice import RULES, traits_of
+from kfeat.own.new_config import RULES, traits_of
 from kfeat.survey.advice import ADVICE, BUDGETS, method_name, regrets
-from kfeat.survey.answers import crossover, curves, equal_time, front, improvement, interval, profiles
-from kfeat.survey.court import court
-from kfeat.survey.table import EXACT, METHOD, cells, trials
+from kfeat.survey.answers import (
+    EXACT,
+    METHOD,
+    cells,
+    court,
+    crossover,
+    curves,
+    equal_time,
+    front,
+    improvement,
+    interval,
+    profiles,
+    trials,
+)
 
 CONFIGS, RESULTS, SHIPPED = Path("configs/survey"), Path("results/survey"), Path("kfeat/survey")
 KERNELS = ("gaussian", "laplacian", "polynomial 2", "polynomial 4")

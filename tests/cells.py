@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kfeat.analysis.cells import Cell, summarise
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row
 from kfeat.experiments.run import planned as plan_on_data

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.linalg import LinAlgError, cho_solve
 
-from kfeat.cholesky import cholesky
+from kfeat.solvers.newton_system import cholesky
 
 
 @pytest.mark.parametrize("block", [1, 7, 16, 40, 64])

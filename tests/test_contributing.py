@@ -16,9 +16,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.data import fingerprint, load
-from kfeat.data.registry import Entry, registry
+from kfeat.data.sources import Entry, registry
 from kfeat.experiments.component import Component
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.measures import MEASURES
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.quantities import QUANTITIES

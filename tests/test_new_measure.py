@@ -9,7 +9,7 @@ import pytest
 from kfeat.analysis.cells import summarise
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.errors import ConfigError
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.measures import MEASURES, Measure, register
 from kfeat.experiments.plan import plan
 from kfeat.experiments.quantities import QUANTITIES, Quantity, at

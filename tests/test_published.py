@@ -8,7 +8,7 @@ import pytest
 
 from kfeat.analysis.claims import MISSING, REPRODUCED
 from kfeat.analysis.judgement import Judgement, judge_experiments
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.render.files import texts
 
 ROOT = Path(__file__).parents[1]

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from kfeat import memory
 from kfeat.errors import DataError, KfeatError, ParameterError, SolverError
 from kfeat.kernels import KERNELS, Gaussian, Laplacian, Linear, Polynomial, Sum
-from kfeat.kernels.operands import generator
+from kfeat.kernels.base import generator
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
 from kfeat.solvers import SOLVERS, DualDescent, Liblinear, Libsvm, NewtonCV, RidgeCV
 from tests.solvers.problems import features, labels

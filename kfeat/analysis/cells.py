@@ -8,7 +8,7 @@ from typing import Literal
 
 from kfeat.analysis.statistics import Summary
 from kfeat.experiments.clock import TEST_PHASES
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import ReportedNumber, reported_numbers
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.quantities import QUANTITIES, SCORE, Quantity, quantity_named, score_of

@@ -20,7 +20,7 @@ from kfeat.analysis.cells import Cell
 from kfeat.analysis.claim_cases import Case, cases
 from kfeat.analysis.statistics import LEVEL
 from kfeat.errors import ConfigError
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Citation, Claim, Explained
 
 REPRODUCED = "reproduced"

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kfeat.analysis.judgement import Judgement, judge_experiments, own_or_published
-from kfeat.experiments.load import Experiment
-from kfeat.experiments.machine import MACHINE
+from kfeat.experiments.clock import MACHINE
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import QUANTITIES, Quantity
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.selectors import flat, ids_beginning, learnt

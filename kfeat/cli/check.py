@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options, selection
+from kfeat.cli import options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kfeat.experiments.load import Experiment
+    from kfeat.experiments.config import Experiment
     from kfeat.experiments.plan import Trial
     from kfeat.experiments.row import Row
 
@@ -18,7 +18,7 @@ Access = dict[str, Any]
 
 
 @click.command()
-@selection.takes_experiments(data=True, or_all=True)
+@options.takes_experiments(data=True, or_all=True)
 @options.out
 @options.results
 @click.option(
@@ -93,8 +93,8 @@ def _rerun(
     from kfeat.analysis.comparisons import comparisons, number_compared
     from kfeat.analysis.judgement import Judgement, own_or_published
     from kfeat.cli.progress import observer
-    from kfeat.experiments.engine import Local
     from kfeat.experiments.run import run_trials
+    from kfeat.experiments.schedule import Local
     from kfeat.experiments.store import read_rows
     from kfeat.experiments.worker import WorkerOptions
     from kfeat.render.terminal import terminal_width

@@ -30,7 +30,7 @@ _all = click.option("--all", "every", is_flag=True, help="Every dataset.")
 
 
 def _chosen(names: tuple[str, ...], every: bool) -> list[str]:
-    from kfeat.data.registry import registry
+    from kfeat.data.sources import registry
 
     if every == bool(names):
         raise ConfigError("name the datasets, or give --all; `kfeat data list` shows the names")
@@ -136,7 +136,7 @@ def info(ctx: click.Context, name: str, target: str | None, settings: tuple[str,
     if the file cannot be read as it is.
     """
     from kfeat.data import describe
-    from kfeat.data.registry import registry
+    from kfeat.data.sources import registry
 
     if name not in registry() and (os.path.exists(name) or "." in name or os.sep in name):
         _show_file(ctx, name, target, settings, form)

@@ -24,7 +24,7 @@ def report_of(path: str, target: str | None, options: Sequence[str]) -> dict[str
 def said_of_reading(options: Sequence[str]) -> dict[str, Any]:
     """Return the KEY=VALUE options for reading a file as a mapping, with values in YAML."""
     from kfeat.errors import ConfigError
-    from kfeat.experiments.yaml_file import parse
+    from kfeat.experiments.yaml import parse
 
     found = {}
     for option in options:

@@ -1,4 +1,8 @@
-"""The `kfeat` command: its subcommands, and how it handles errors and signals.
+"""The `kfeat` command: its subcommands, slow imports on first use, errors and signals.
+
+scikit-learn imports pandas and scipy.stats with any of its classes, and every kernel, map and solver is one.
+Commands that compute nothing, such as a second `kfeat run`, would spend half of their time on these imports.
+Workers import everything at the start, so that no import falls into a measured time.
 
 Slow imports are inside the commands, so that `kfeat --help` is fast.
 """
@@ -6,32 +10,72 @@ Slow imports are inside the commands, so that `kfeat --help` is fast.
 import atexit
 import gc
 import logging
+import os
 import signal
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from types import FrameType
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
+from types import FrameType, ModuleType
 from typing import Any
 
 import click
 
 from kfeat.cli import options
-from kfeat.cli.advise import advise
 from kfeat.cli.check import check
 from kfeat.cli.compare import compare
 from kfeat.cli.data import data
 from kfeat.cli.model import fit, info, predict, score
-from kfeat.cli.new import new
+from kfeat.cli.own_data import advise, new, tune
 from kfeat.cli.plan import plan
-from kfeat.cli.postponed import postpone
-from kfeat.cli.protocol import protocol
-from kfeat.cli.reference import configs, kernels, maps, schema, solvers
-from kfeat.cli.report import publish, report, site
+from kfeat.cli.reference import configs, kernels, maps, protocol, schema, solvers
 from kfeat.cli.rows import explain, rows
-from kfeat.cli.run import run
-from kfeat.cli.tune import tune
+from kfeat.cli.run import publish, report, run, site
 from kfeat.errors import KfeatError
 from kfeat.saying import plain_lines
+
+# Such a module has to be imported as a whole: `from sklearn import svm` does not load it, `svm.SVC` does.
+POSTPONED = frozenset(
+    {
+        "asyncio",
+        "numpy.f2py",
+        "numpy.polynomial",
+        "numpy.testing",
+        "pandas",
+        "scipy.fft",
+        "scipy.optimize",
+        "scipy.special",
+        "scipy.stats",
+        "sklearn.cluster",
+        "sklearn.metrics",
+        "sklearn.model_selection",
+        "sklearn.svm",
+    }
+)
+
+
+class _Finder:
+    """Finds the modules above as Python does, and has LazyLoader load them on first use."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return how the module is loaded; None for all others, which Python then finds itself."""
+        spec = PathFinder.find_spec(name, path, target) if name in POSTPONED else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
+
+
+def postpone() -> None:
+    """Postpone the modules that this process has not imported yet; a second call changes nothing."""
+    # Pydantic would read the metadata of every installed package to find plugins, and kfeat needs none.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+    if _Finder not in sys.meta_path:
+        sys.meta_path.insert(0, _Finder)
+
 
 COMMANDS: dict[str, tuple[click.Command, ...]] = {
     "Experiments": (plan, run, report, check, publish),

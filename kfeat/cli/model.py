@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options, selection
+from kfeat.cli import options
 from kfeat.saying import as_yaml, plain, plain_lines
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _threads = click.option(
 @click.command()
 @click.argument("config", type=_FILE)
 @click.option("--model", "file", type=_FILE, required=True, metavar="FILE", help="The file to write.")
-@selection.chooses_method
+@options.chooses_method
 @click.option("--all-rows", is_flag=True, help="Train on all rows, test rows included, without a score.")
 @_threads
 @options.access
@@ -45,14 +45,14 @@ def fit(
     The model is the one that `kfeat run` trains in the first repeat.
     """
     from kfeat.errors import ModelError
-    from kfeat.experiments.load import load_experiment
+    from kfeat.experiments.config import load_experiment
     from kfeat.own.file import check_place, is_model
     from kfeat.own.training import only_trial, train
 
     check_place(file, "the model")
     if file.is_file() and not is_model(file):
         raise ModelError(f"{file}: exists and is not a model; give another name with --model")
-    names = selection.map_names(maps)
+    names = options.map_names(maps)
     experiment = load_experiment(config, overrides, maps=names, exact=not no_exact)
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     trial = only_trial(experiment, all_rows, **access)
@@ -122,7 +122,7 @@ def predict(
     from kfeat.errors import ModelError
     from kfeat.own import load_model
     from kfeat.own.file import new_file
-    from kfeat.own.predicting import write_predictions
+    from kfeat.own.model import write_predictions
 
     chosen = {"predict": True, "decision_function": scores, "predict_proba": probabilities}
     methods = [method for method, included in chosen.items() if included]
@@ -150,7 +150,7 @@ def predict(
 def score(file: Path, data: Path, form: str, threads: int, quiet: bool) -> None:
     """Compare predictions with the labels in the file DATA; show the accuracy or the regression errors."""
     from kfeat.own import load_model
-    from kfeat.own.predicting import score_file
+    from kfeat.own.model import score_file
 
     with _working_with(threads):
         scores, n = score_file(load_model(file), data)
@@ -165,7 +165,7 @@ def info(file: Path, as_config: bool, form: str) -> None:
     """Show everything about the model in FILE: config, data, map, kernel, solver, sizes, scores, versions."""
     from kfeat.errors import ModelError
     from kfeat.own import load_model
-    from kfeat.own.predicting import describe
+    from kfeat.own.model import describe
 
     model = load_model(file)
     if as_config:

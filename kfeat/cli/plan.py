@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options, selection
+from kfeat.cli import options
 from kfeat.errors import DataError, DownloadError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from kfeat.experiments.config import Experiment
     from kfeat.experiments.estimates import Estimate
-    from kfeat.experiments.load import Experiment
     from kfeat.experiments.plan import Again
 
 Access = dict[str, Any]
 
 
 @click.command()
-@selection.takes_experiments(data=True)
+@options.takes_experiments(data=True)
 @options.out
 @options.results
 @options.memory

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options, selection
+from kfeat.cli import options
 from kfeat.errors import ConfigError, StoreError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
-    from kfeat.experiments.load import Experiment
+    from kfeat.experiments.config import Experiment
 
 
 class _Rows(options.Group):
@@ -32,7 +32,7 @@ def rows() -> None:
 
 
 @rows.command()
-@selection.takes_experiments()
+@options.takes_experiments()
 @options.out
 @options.results
 @click.option("--where", "conditions", multiple=True, metavar="KEY=VALUE",
@@ -68,7 +68,7 @@ def show(
             if row["id"] not in found or worth(row) > worth(found[row["id"]]):
                 found[row["id"]] = row
     if not found:
-        names = selection.listed(experiments)
+        names = options.listed(experiments)
         raise StoreError(f"no rows of {names} in {out} and {results}; `kfeat run` makes them")
     records = chosen([record(row) for row in found.values()], conditions)
     click.echo(render_rows(records, form, terminal_width()), nl=False)
@@ -107,7 +107,7 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
     parameters, learnt values, machine and commit; and the command that runs exactly this trial.
     """
     from kfeat.analysis.records import explain as explained
-    from kfeat.experiments.load import load_experiment
+    from kfeat.experiments.config import load_experiment
     from kfeat.render.rows import render_explanation
     from kfeat.render.terminal import terminal_width
 
@@ -115,7 +115,7 @@ def explain(identity: str, configs: tuple[Path, ...], out: Path, results: Path, 
         raise ConfigError("expected the beginning of a trial's id; `kfeat plan` and `kfeat rows` show ids")
     paths = configs or tuple(path for path in (Path("configs"),) if path.is_dir())
     experiments = []
-    for file in selection.config_files(paths):
+    for file in options.config_files(paths):
         try:
             experiments.append(load_experiment(file))
         except ConfigError as error:  # a wrong config that was not named must not prevent the answer

@@ -1,4 +1,4 @@
-"""`kfeat run`: run the trials of configs, and show their tables."""
+"""`kfeat run`, `report` and `publish`: run the trials of configs, draw and publish their tables."""
 
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kfeat.cli import options, selection
+from kfeat.cli import options
 from kfeat.cli.plan import show_plans
-from kfeat.errors import DataError, DownloadError, EngineError, KfeatError
+from kfeat.errors import ConfigError, DataError, DownloadError, EngineError, KfeatError, StoreError
 from kfeat.saying import plain, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kfeat.cli.progress import Quiet
-    from kfeat.experiments.engine import Engine
-    from kfeat.experiments.load import Experiment
+    from kfeat.experiments.config import Experiment
     from kfeat.experiments.plan import Again, Trial
+    from kfeat.experiments.schedule import Engine
 
 Access = dict[str, Any]
 
 
 @click.command()
-@selection.takes_experiments(data=True)
+@options.takes_experiments(data=True)
 @options.out
 @options.results
 @options.engine
@@ -60,8 +60,8 @@ def run(
     You can stop it at any time: finished trials are kept, and the same command continues from there.
     """
     from kfeat.cli.progress import observer
-    from kfeat.experiments.engine import opened_engine
     from kfeat.experiments.run import dependencies_first
+    from kfeat.experiments.schedule import opened_engine
     from kfeat.experiments.worker import WorkerOptions
 
     if name == "local" and (scheduler or exclusive):
@@ -158,7 +158,7 @@ def _named(
                 raise
             click.echo(f"kfeat: skipped: {plain_lines(f'{one.path}: {error}')}", err=True)
     known = set().union(*(ids for _, ids in plans))
-    found = set(ids_beginning(prefixes, known, selection.listed(experiments)))
+    found = set(ids_beginning(prefixes, known, options.listed(experiments)))
     return [one for one, ids in plans if ids & found], found
 
 
@@ -188,3 +188,81 @@ def _show(
     before = any(only is None or row["id"] in only for cell in cells for row in cell.failed)
     # A trial that failed now may have a better row from before, which is kept.
     return before or any(trial.id in watching.failed for trial in trials)
+
+
+@click.command()
+@options.takes_experiments()
+@options.out
+def report(experiments: "list[Experiment]", quiet: bool, out: Path) -> None:
+    """Draw the tables and figures of CONFIGS again from existing rows; run nothing.
+
+    They show the whole config. With --maps, --set, --repeats or --no-exact the terminal shows only that part.
+    """
+    from kfeat.render.files import cells_below, update_report
+    from kfeat.render.table import render
+    from kfeat.render.terminal import terminal_width
+
+    for experiment in experiments:
+        cells = cells_below(experiment, out)
+        if not any(cell.all_rows for cell in cells):
+            raise StoreError(
+                f"{out / experiment.name}: no rows yet; `kfeat run {experiment.path}` makes them"
+            )
+        update_report(experiment, out, anew=True)
+        if not quiet:
+            click.echo(render(experiment, cells, "terminal", terminal_width()))
+
+
+@click.command()
+@options.takes_experiments(changes=False)
+@options.out
+@options.results
+@click.option("--partial", is_flag=True, help="Publish what is done, even if trials are missing.")
+def publish(experiments: "list[Experiment]", quiet: bool, out: Path, results: Path, partial: bool) -> None:
+    """Copy the rows of CONFIGS to results/, with their tables and figures; every trial must be done.
+
+    Either all of CONFIGS are published or none of them.
+    """
+    from kfeat.experiments.run import plan_from_rows, rows_of
+    from kfeat.render.files import publish as copy
+
+    paths: dict[str, Path] = {}
+    for one in experiments:
+        other = paths.setdefault(one.name, one.path)
+        if other.resolve() != one.path.resolve():
+            raise ConfigError(
+                f"{one.path} and {other} have the same name, {one.name}, and would share a folder of rows; "
+                "rename one"
+            )
+    plans = [(one, plan_from_rows(one, rows_of(one, out).values())) for one in experiments]
+    for experiment, number in zip(experiments, copy(plans, out, results, partial), strict=True):
+        click.echo(f"{number} rows -> {results / experiment.name}/")
+        rows = rows_of(experiment, results).values()
+        if changed := sum(str(row["environment"]["commit"]).endswith("+") for row in rows):
+            click.echo(
+                f"kfeat: {changed} of the rows of {experiment.name} come from a changed source tree (their "
+                "commit ends with +), so the same program cannot be run again; commit, and run them again",
+                err=True,
+            )
+
+
+@click.command()
+@click.argument("configs", nargs=-1, type=click.Path(path_type=Path))
+@click.option("--out", default=Path("site"), show_default=True, type=click.Path(path_type=Path),
+              help="The folder for the pages.")  # fmt: skip
+@options.results
+@options.verbosity
+def site(configs: tuple[Path, ...], out: Path, results: Path, quiet: bool) -> None:
+    """Write the published results of CONFIGS, by default of configs/, as pages for a browser.
+
+    The pages need no server and no network: open OUT/index.html. They show what was reproduced of each paper,
+    and every map, dataset and trial.
+    """
+    from kfeat.experiments.config import load_experiment
+    from kfeat.site import build as pages
+
+    experiments = [load_experiment(file) for file in options.config_files(configs or (Path("configs"),))]
+    written = pages.build(experiments, results, out)
+    if not quiet:
+        size = sum(path.stat().st_size for path in written) / 1e6
+        click.echo(f"{len(written)} files, {size:.1f} MB: open {out / 'index.html'}")

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from kfeat.data.arrays import DENSE_FROM
 from kfeat.data.columns import (
+    Reading,
     as_dates,
     as_words,
     check_columns,
@@ -18,9 +19,7 @@ from kfeat.data.columns import (
     refuse,
     words_in,
 )
-from kfeat.data.finite import check_finite_labels, check_finite_matrix
-from kfeat.data.models import Matrix, Task
-from kfeat.data.reading import Reading
+from kfeat.data.dataset import Matrix, Task, check_finite_labels, check_finite_matrix
 from kfeat.errors import DataError
 
 RARE = 10  # rows that a word needs to get its own feature; rarer words share one

@@ -4,17 +4,70 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict
 
-from kfeat.data.models import Matrix as Matrix
-from kfeat.data.models import Task
+from kfeat.errors import DataError
 
 if TYPE_CHECKING:
     from kfeat.data.coding import Coding
     from kfeat.data.preparation import Preparation
+
+MOST_SIDE = 100_000_000  # rows or columns of a matrix; the widest data published as svmlight have 55 million
+MOST_SEED = 2**64  # a seed is a number of 64 bits at most
+Task: TypeAlias = Literal["classification", "regression"]
+Matrix: TypeAlias = Any  # a NumPy array or a scipy.sparse.csr_array, which has no types to check against
+
+
+class Model(BaseModel):
+    """A frozen record with no unknown keys and no silent conversions, hashable whatever its fields are."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
+
+    def __hash__(self) -> int:
+        """Return a hash over the content, as equal records have equal content."""
+        return hash((type(self), self.model_dump_json()))
+
+
+CHECKED_ROWS = 4096  # checked together, so that a check needs no second copy of the data
+ADVICE = "fill in or drop missing values before kfeat reads them"
+
+
+def check_finite_matrix(X: Matrix, place: str, start: int = 0) -> None:
+    """Raise DataError naming row and column (from 1) of the first NaN or infinity in X (n, d).
+
+    `place` begins the message, and `start` is the number of rows before X.
+    """
+    from scipy.sparse import issparse
+    from sklearn.utils import gen_batches
+
+    if issparse(X):
+        bad = np.flatnonzero(~np.isfinite(X.data))
+        if len(bad):
+            row = int(np.searchsorted(X.indptr, bad[0], side="right"))
+            raise not_finite(place, start + row, int(X.indices[bad[0]]) + 1, X.data[bad[0]])
+        return
+    for batch in gen_batches(len(X), CHECKED_ROWS):
+        found = np.argwhere(~np.isfinite(X[batch]))
+        if len(found):
+            row, column = batch.start + int(found[0, 0]), int(found[0, 1])
+            raise not_finite(place, start + row + 1, column + 1, X[row, column])
+
+
+def check_finite_labels(y: NDArray[Any], place: str, start: int = 0) -> None:
+    """Raise DataError naming the row (from 1) of the first NaN or infinity among n labels."""
+    bad = np.flatnonzero(~np.isfinite(y))
+    if len(bad):
+        raise not_finite(place, start + int(bad[0]) + 1, "of the labels", y[bad[0]])
+
+
+def not_finite(place: str, row: int, column: int | str, value: float) -> DataError:
+    """Return the error for one value that is not finite."""
+    return DataError(f"{place}row {row}, column {column}: expected a finite number, got {value}; {ADVICE}")
+
 
 Indices: TypeAlias = NDArray[np.int64]  # of rows, counted through the train and on through the test part
 BLOCK_VALUES = 1 << 20  # values taken from a dataset at a time: 8 MB in float64

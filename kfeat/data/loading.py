@@ -19,16 +19,21 @@ from kfeat.data.cache import (
     parsed_once,
 )
 from kfeat.data.columns import listed
-from kfeat.data.dataset import Dataset, Raw
+from kfeat.data.dataset import Dataset, Raw, Task
 from kfeat.data.download import chosen_mirror, ensure_file
 from kfeat.data.formats import read_files
-from kfeat.data.generators import Generator, LargeQuadric, generate, generator_fingerprint, load_large
-from kfeat.data.models import Task
+from kfeat.data.generators import (
+    RECIPES,
+    Generator,
+    LargeQuadric,
+    digits,
+    generate,
+    generator_fingerprint,
+    load_large,
+)
 from kfeat.data.preparation import prepare
 from kfeat.data.protocol import Protocol
-from kfeat.data.recipes import RECIPES, digits
-from kfeat.data.registry import Form, entry, registry
-from kfeat.data.sources import FileSource, PinnedSource, Source, validated
+from kfeat.data.sources import FileSource, Form, PinnedSource, Source, entry, registry, validated
 from kfeat.errors import DataError, DownloadError
 from kfeat.saying import say_once
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, ValidationError, create_model
 from pydantic_core import core_schema
 
-from kfeat.experiments.names import Line
-from kfeat.experiments.problems import instead, problems_of, refuse
+from kfeat.experiments.fields import Line
+from kfeat.experiments.yaml import instead, problems_of, refuse
 from kfeat.parameters import HANDED_IN, parameter_model
 
 

@@ -9,7 +9,7 @@ from math import inf, sqrt
 from statistics import fmean, median
 from typing import Any, NamedTuple
 
-from kfeat.data.shapes import Shape, class_shares, shape_of
+from kfeat.data.catalogue import Shape, class_shares, shape_of
 from kfeat.experiments.plan import Trial, dataset_name
 from kfeat.experiments.row import Row
 from kfeat.memory import available_memory

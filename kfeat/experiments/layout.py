@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal
 from annotated_types import MinLen
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from kfeat.experiments.grid import OneOrMany
-from kfeat.experiments.names import Line, Name, QuantityName, Strict
-from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.fields import Line, Name, OneOrMany, Strict
+from kfeat.experiments.quantities import SCORE, QuantityName
 from kfeat.experiments.selectors import Selector
 
 Quantities = Annotated[list[QuantityName], MinLen(1)]

@@ -7,8 +7,8 @@ from annotated_types import Ge, Gt
 from pydantic import AfterValidator, Field, PlainValidator, model_validator
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.names import Line, Name, QuantityName, Strict
-from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.fields import Line, Name, Strict
+from kfeat.experiments.quantities import SCORE, QuantityName
 from kfeat.experiments.selectors import Selector, matches
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from kfeat.experiments.selectors import flat
 from kfeat.experiments.store import ended
 
 if TYPE_CHECKING:
-    from kfeat.experiments.load import Experiment
+    from kfeat.experiments.config import Experiment
 
 # How a trial runs. This is not part of its identity: its numbers are the same up to rounding.
 Memory = Literal["in_core", "out_of_core"]

@@ -6,7 +6,9 @@ that a new measure is one file.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator
 
 from kfeat.parameters import did_you_mean, parameter_model
 
@@ -257,3 +259,15 @@ for _clock, _suffix in CLOCKS.items():
             for name, phases in (PHASES | {part: (part,) for part in SINGLE}).items()
         )
     )
+
+
+def known_quantity(name: str) -> str:
+    """Return a quantity's name, or raise ValueError with the nearest one."""
+    # The measures declare their own quantities. Imported here, since they load scikit-learn.
+    import kfeat.experiments.measures  # noqa: F401
+
+    return name if name == SCORE else quantity_named(name).name
+
+
+# A declared quantity, a parameter such as kernel.gamma, or `score`: the quantity by which a row is judged.
+QuantityName = Annotated[str, AfterValidator(known_quantity)]

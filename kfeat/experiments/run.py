@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.data import Source, fingerprint, load_raw
-from kfeat.data.registry import entry
-from kfeat.data.sources import FileSource
+from kfeat.data.sources import FileSource, entry
 from kfeat.errors import ConfigError, DataError
-from kfeat.experiments.engine import Engine
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Again, Trial, dataset_name, described, plan
 from kfeat.experiments.row import Row
-from kfeat.experiments.schedule import Observer, Part, Scheduler
+from kfeat.experiments.schedule import Engine, Observer, Part, Scheduler
 from kfeat.experiments.setting import check_tasks, known_task
 from kfeat.experiments.store import gathered_rows, read_rows
 from kfeat.saying import say_once

@@ -16,14 +16,13 @@ from typing import Any
 
 from kfeat.data import Source
 from kfeat.errors import ConfigError
-from kfeat.experiments.engine import Engine
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import ReportedNumber, reported_numbers
 from kfeat.experiments.plan import Trial, every_trial
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.row import Row
 from kfeat.experiments.run import run_trials
-from kfeat.experiments.schedule import Observer
+from kfeat.experiments.schedule import Engine, Observer
 from kfeat.experiments.store import gathered_rows
 from kfeat.experiments.switches import turn
 

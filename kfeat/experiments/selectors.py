@@ -14,9 +14,8 @@ from kfeat.data import Protocol
 from kfeat.data.generators import Generator
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import flat_entry, parameters_of, registries
-from kfeat.experiments.problems import refuse
 from kfeat.experiments.quantities import PARTS
-from kfeat.experiments.yaml_file import parse
+from kfeat.experiments.yaml import parse, refuse
 from kfeat.parameters import did_you_mean
 
 if TYPE_CHECKING:

@@ -7,15 +7,14 @@ from annotated_types import Ge, MinLen
 from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from kfeat.data import FileSource, PinnedSource, Protocol, Source
+from kfeat.data.dataset import Task
 from kfeat.data.generators import LargeQuadric
-from kfeat.data.models import Task
-from kfeat.data.registry import entry
+from kfeat.data.sources import entry
 from kfeat.errors import ConfigError, KfeatError
 from kfeat.experiments.component import Component, Entry
-from kfeat.experiments.grid import Grids, OneOrMany
-from kfeat.experiments.names import Strict, one_line
+from kfeat.experiments.fields import Grids, OneOrMany, Strict, one_line
 from kfeat.experiments.plan import Memory
-from kfeat.experiments.problems import refuse
+from kfeat.experiments.yaml import refuse
 
 TaskOf = Callable[[Source], Task | None]
 

@@ -14,15 +14,15 @@ from pydantic import ValidationError, ValidationInfo
 
 from kfeat.data import Protocol
 from kfeat.experiments.component import Component, each
-from kfeat.experiments.names import Strict
+from kfeat.experiments.fields import Strict
 from kfeat.experiments.plan import dataset_name
-from kfeat.experiments.problems import KeyPath, problems_of, refuse
 from kfeat.experiments.selectors import switch_keys
 from kfeat.experiments.setting import Setting, unsupported, wrong_tasks
+from kfeat.experiments.yaml import KeyPath, problems_of, refuse
 from kfeat.parameters import did_you_mean
 
 if TYPE_CHECKING:
-    from kfeat.experiments.load import Experiment
+    from kfeat.experiments.config import Experiment
 
 Place = tuple[str, str, str]  # the component (or ""), the dataset, the kernel (or "")
 

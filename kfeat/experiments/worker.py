@@ -194,7 +194,7 @@ def handed_over(pickled: bytes, idle: list[Worker], options: WorkerOptions) -> W
 def _serve(connection: Connection, options: WorkerOptions) -> None:
     end_with_parent()
     limit_memory(options.memory)
-    from kfeat.experiments.machine import give_memory_back
+    from kfeat.experiments.clock import give_memory_back
     from kfeat.experiments.trial import failure, header, run_trial
 
     if options.folder and os.path.isdir(options.folder):

@@ -11,8 +11,7 @@ from sklearn import metrics
 from threadpoolctl import ThreadpoolController
 
 from kfeat.errors import DataError, UnsupportedKernelError
-from kfeat.kernels.base import TILE, inner_products, squared_norms
-from kfeat.kernels.operands import as_operand, generator
+from kfeat.kernels.base import TILE, as_operand, generator, inner_products, squared_norms
 
 BandwidthRule = Literal["mean_distance", "median"]
 CLOSE = 1e-6  # ||x - y||^2 / (||x||^2 + ||y||^2) below which the difference of the norms cancels too much

@@ -24,8 +24,7 @@ from kfeat.kernels.bandwidths import (
     sampled,
     squared_distances,
 )
-from kfeat.kernels.base import Kernel, Positive, dense_if_quicker, squared_norms
-from kfeat.kernels.operands import as_operand
+from kfeat.kernels.base import Kernel, Positive, as_operand, dense_if_quicker, squared_norms
 
 # Largest gamma ||y||^2 for which the rounding of a float32 distance changes a kernel value by at most 1e-4.
 FLOAT32_REACH = 256.0

@@ -2,23 +2,20 @@
 
 from kfeat.diagnostics import ColumnCounts, Diagnosis, Estimate, column_counts, diagnose
 from kfeat.maps.base import MAPS, FeatureMap, kernels_of, maps_for
-from kfeat.maps.bayesian_quadrature import BayesianQuadrature
-from kfeat.maps.complex_maclaurin import ComplexMaclaurin
+from kfeat.maps.complex_maclaurin import ComplexMaclaurin, OptimisedMaclaurin
 from kfeat.maps.complex_tensor_sketch import ComplexTensorSketch
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
+from kfeat.maps.learnt_weights import SES, BayesianQuadrature
 from kfeat.maps.nystrom import Nystrom
-from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
 from kfeat.maps.orthogonal import ORF, SORF, Fastfood
 from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
 from kfeat.maps.positive_features import PositiveFeatures
 from kfeat.maps.random_fourier import RandomFourier
-from kfeat.maps.random_maclaurin import RandomMaclaurin
+from kfeat.maps.random_maclaurin import RandomMaclaurin, TruncatedMaclaurin
 from kfeat.maps.recursive_sketch import RecursiveSketch
-from kfeat.maps.ses import SES
 from kfeat.maps.stacked import Stacked
 from kfeat.maps.tensor_sketch import TensorSketch
 from kfeat.maps.tensor_srht import TensorSRHT
-from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
 
 __all__ = [
     "MAPS",

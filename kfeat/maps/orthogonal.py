@@ -11,8 +11,8 @@ from scipy.sparse import issparse
 
 from kfeat.kernels import Gaussian
 from kfeat.maps.base import Array, Facts, random_signs, register
-from kfeat.maps.hadamard import next_power_of_two, walsh_hadamard
 from kfeat.maps.random_fourier import FourierFeatures, Phases
+from kfeat.maps.tensor_srht import next_power_of_two, walsh_hadamard
 from kfeat.parameters import Components
 
 

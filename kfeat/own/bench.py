@@ -14,18 +14,17 @@ from sklearn import svm
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
-from kfeat.cholesky import cholesky
 from kfeat.data import load
 from kfeat.data.dataset import Dataset, Indices, Matrix
 from kfeat.data.protocol import Protocol
 from kfeat.errors import DataError
 from kfeat.experiments.component import read_component
-from kfeat.kernels.base import squared_norms
-from kfeat.kernels.operands import as_operand
+from kfeat.kernels.base import as_operand, squared_norms
 from kfeat.memory import check_memory
 from kfeat.own.candidates import Candidate, Entry, Facts, model_of, rounded
 from kfeat.solvers import Newton
 from kfeat.solvers.base import weights_of_codes
+from kfeat.solvers.newton_system import cholesky
 from kfeat.solvers.ridge import Moments, ridge_path, sum_of
 from kfeat.survey.advice import Traits
 

@@ -15,12 +15,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from kfeat.data import Dataset, Protocol, Raw
 from kfeat.data.coding import learn_coding
+from kfeat.data.columns import Reading
 from kfeat.data.dataset import Part
 from kfeat.data.preparation import learn
-from kfeat.data.reading import Reading
 from kfeat.errors import DataError
-from kfeat.experiments.engine import physical_cores
-from kfeat.kernels.operands import canonical
+from kfeat.experiments.schedule import physical_cores
+from kfeat.kernels.base import canonical
 from kfeat.own.bench import Bench, enough_rows
 from kfeat.own.candidates import Candidate, model_of
 from kfeat.own.file import save_model

@@ -15,14 +15,14 @@ from typing import IO, Any
 import numpy as np
 
 import kfeat
-from kfeat.data import scaling
+from kfeat.data import preparation
+from kfeat.data.cache import check_regular
 from kfeat.data.coding import Coding, date_numbers
-from kfeat.data.files import check_regular
 from kfeat.data.preparation import Preparation
 from kfeat.errors import ModelError
 from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
-from kfeat.maps.truncated_maclaurin import TruncatedSeries
+from kfeat.maps.random_maclaurin import TruncatedSeries
 from kfeat.own.model import KernelModel
 from kfeat.saying import printable
 from kfeat.solvers import SOLVERS
@@ -34,7 +34,7 @@ VERSION = 3  # of the format, raised when older models would predict something e
 # and solvers, and these. Anything else has to be added here.
 OTHERS = (
     *(KernelModel, Coding, date_numbers, Preparation, TruncatedSeries),
-    *(scaling.DivideBy, scaling.UnitRows, scaling.GlobalNorm, scaling.OfNumbers),
+    *(preparation.DivideBy, preparation.UnitRows, preparation.GlobalNorm, preparation.OfNumbers),
     *(Subproblem, GivenKernel, NativeKernel, SupportVectors),
 )
 OF_LIBRARIES = ("numpy.dtype", "scipy.sparse._csr.csr_array")

@@ -1,11 +1,14 @@
-"""Coding of columns, scaling, map and solver as one scikit-learn estimator of raw rows."""
+"""A trained model as one scikit-learn estimator of raw rows, and its use on files of any length."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, Self
+from pathlib import Path
+from typing import IO, Any, Literal, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn import metrics
@@ -14,14 +17,18 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from kfeat.batches import batch_edges
 from kfeat.data import Protocol, Raw
+from kfeat.data.cache import naming
 from kfeat.data.coding import Coding
+from kfeat.data.columns import Reading, format_of
 from kfeat.data.dataset import Part
+from kfeat.data.formats import Rows, read_rows
 from kfeat.data.preparation import Preparation, learn
 from kfeat.data.sources import validated
-from kfeat.errors import ModelError
-from kfeat.kernels.operands import canonical
+from kfeat.errors import DataError, ModelError
+from kfeat.kernels.base import canonical
 from kfeat.maps import FeatureMap
-from kfeat.solvers import Newton
+from kfeat.parameters import plain
+from kfeat.solvers import Newton, regression_errors
 from kfeat.solvers.base import Solver, available_when, classifies, with_codes
 
 
@@ -211,3 +218,115 @@ class KernelModel(BaseEstimator):
         tags.estimator_type = theirs.estimator_type
         tags.classifier_tags, tags.regressor_tags = theirs.classifier_tags, theirs.regressor_tags
         return tags
+
+
+TITLE = {"decision_function": "score", "predict_proba": "probability"}
+
+
+def _rows_of(model: KernelModel, path: Path, labels: bool) -> Iterator[Rows]:
+    """Yield a file's rows in blocks, coded as in training; the same format is read with the same options.
+
+    Raises DataError for rows that the model cannot take, and for a file that has none.
+    """
+    reading = Reading.model_validate(model.about_.get("reading", {}))
+    with suppress(DataError):  # of an ending that tells no format: the file is read as the training file was
+        reading = reading if reading.format == format_of(path, Reading()) else Reading()
+    return read_rows(path, reading, model.coding_, labels=labels)
+
+
+def write_predictions(model: KernelModel, path: Path, methods: Sequence[str], out: IO[str]) -> int:
+    """Write the results of the methods for each row of a file, as CSV with a header; return how many rows.
+
+    Raises ModelError for a method that the model does not have, DataError for bad rows.
+    """
+    for method in methods:
+        if not hasattr(model, method):
+            lacks = f"{type(model.solver_).__name__} has no {TITLE[method]}; leave the option out"
+            logistic = ", or train `{name: newton, loss: logistic}`" if classifies(model.solver_) else ""
+            raise ModelError(f"{lacks}{logistic}")
+    n = 0
+    for rows in _rows_of(model, path, labels=False):
+        outputs = model.outputs(rows.X, methods, coded=True)
+        columns = {"prediction": outputs.pop("predict")}
+        for method, found in outputs.items():
+            labels = model.classes_ if found.ndim == 2 else model.classes_[-1:]
+            titles = [f"{TITLE[method]} {label}" for label in labels]
+            columns |= dict(zip(titles, np.atleast_2d(found.T), strict=True))
+        pd.DataFrame(columns).to_csv(out, index=False, header=not n, na_rep="nan", lineterminator="\n")
+        n += rows.X.shape[0]
+    return n
+
+
+def scores_of(task: str, found: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
+    """Return the accuracy, and that of always the most frequent class; or the errors of a regression."""
+    if task == "regression":
+        return regression_errors(y, found)
+    most = np.unique(y, return_counts=True)[1].max()
+    return {"accuracy": float(np.mean(found == y)), "most_frequent_class": float(most / len(y))}
+
+
+def score_file(model: KernelModel, path: Path) -> tuple[dict[str, float], int]:
+    """Return the scores on a file's rows and their number.
+
+    Raises DataError for a file without the target, for a label that the model does not know, and bad rows.
+    """
+    found, y = [], []
+    for rows in _rows_of(model, path, labels=True):
+        if rows.y is None:
+            target = model.coding_.target
+            what = "labels" if target is None else f"the column {target}"
+            raise DataError(
+                f"{path}: expected {what} to compare predictions with, got none; `kfeat predict` needs none"
+            )
+        with naming(path):
+            y.append(_labels(model, rows.y, rows.start))
+        found.append(model.outputs(rows.X, ["predict"], coded=True)["predict"])
+    return scores_of(model.solver_.task, np.concatenate(found), np.concatenate(y)), sum(map(len, y))
+
+
+def _labels(model: KernelModel, y: NDArray[Any], start: int) -> NDArray[Any]:
+    """Return a file's labels as the model predicts them; raises DataError for one that it does not know."""
+    if not classifies(model.solver_):
+        return y
+    if model.coding_.label_names:
+        y = np.array(model.coding_.label_names)[y]
+    y = model.labels(y, start)
+    if model.classes_.dtype.kind in "UO":
+        y = y.astype(str)
+    known = np.isin(y, model.classes_)
+    if not known.all():
+        i, labels = int(np.argmin(known)), ", ".join(map(str, model.classes_))
+        raise DataError(
+            f"row {start + i + 1}: expected one of the labels that the model knows, {labels}, got {y[i]}"
+        )
+    return y
+
+
+def describe(model: KernelModel, path: Path) -> dict[str, Any]:
+    """Return everything about a model as plain JSON: its training, data, labels, parts and sizes."""
+    coding, solver = model.coding_, model.solver_
+    kernel = getattr(model.map_ or solver, "kernel_", None)
+    return {
+        "file": path.name,
+        "bytes": path.stat().st_size,
+        "task": solver.task,
+        "data": {
+            "columns": coding.names or coding.width,
+            "features": model.preparation_.n_features,
+            "target": coding.target,
+        },
+        "labels": plain(model.classes_.tolist()) if classifies(solver) else None,
+        "scale": model.scale,
+        "map": repr(model.map_) if model.map_ else None,
+        "kernel": f"{kernel!r}: {kernel.formula}" if kernel else "linear",
+        "solver": {
+            "parameters": repr(solver),
+            **solver.learnt_parameters(),
+            "features": int(solver.n_features_in_),
+            "finished_by": solver.finished_by_,
+            "iterations": int(solver.n_iter_),
+            "converged": bool(solver.converged_),
+        },
+        "probabilities": hasattr(model, "predict_proba"),
+        **model.about_,
+    }

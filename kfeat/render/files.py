@@ -6,7 +6,7 @@ from pathlib import Path
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.judgement import Evidence, judge_experiment
 from kfeat.errors import ConfigError, StoreError
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import Trial, dataset_name, plan
 from kfeat.experiments.row import Row
 from kfeat.experiments.run import plan_from_rows, rows_of

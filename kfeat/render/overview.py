@@ -4,9 +4,17 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from kfeat.analysis.judgement import UNEXPLAINED, Difference, Judgement
+from kfeat.analysis.judgement import (
+    OF_PAPERS,
+    PRINTED,
+    SHORT,
+    UNEXPLAINED,
+    Difference,
+    Judgement,
+    in_short,
+    tallies,
+)
 from kfeat.analysis.names import cell_name
-from kfeat.analysis.tallies import OF_PAPERS, PRINTED, SHORT, in_short, tallies
 from kfeat.render.escapes import markdown_table, markdown_verdict
 from kfeat.render.terminal import LONGEST, paragraph, table
 from kfeat.render.text import time

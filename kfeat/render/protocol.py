@@ -13,7 +13,7 @@ import pandas as pd
 
 from kfeat.analysis.names import method
 from kfeat.errors import StoreError
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.quantities import SCORE
 from kfeat.experiments.row import Row

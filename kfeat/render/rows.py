@@ -10,7 +10,7 @@ from kfeat.analysis.cells import PHASES, Cell
 from kfeat.analysis.judgement import Judgement
 from kfeat.analysis.names import cell_name
 from kfeat.analysis.records import Explanation, Record, column, columns, frame
-from kfeat.experiments.machine import MACHINE
+from kfeat.experiments.clock import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, SCORE
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.selectors import flat, learnt

@@ -6,8 +6,8 @@ from typing import Any
 
 from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of, fold_means
 from kfeat.analysis.names import dataset, formulas, kernel, method, method_names
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import TableLayout
-from kfeat.experiments.load import Experiment
 from kfeat.experiments.paper import PRINTED_TIMES
 from kfeat.experiments.quantities import CLOCKS, SCORE, Quantity
 from kfeat.experiments.selectors import matches

@@ -4,8 +4,7 @@ from pathlib import Path
 
 from kfeat.experiments.component import in_words, read_component
 from kfeat.own.candidates import solver_of
-from kfeat.own.halving import Scored
-from kfeat.own.search import Found
+from kfeat.own.search import Found, Scored
 from kfeat.render.escapes import csv_table, markdown_table
 from kfeat.render.replacing import Replacing
 from kfeat.render.terminal import table

@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from kfeat.analysis.judgement import judge_experiments
 from kfeat.errors import StoreError
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.config import Experiment
 from kfeat.render.replacing import Replacing
 from kfeat.render.terminal import TONES
 from kfeat.site import catalogue, links

@@ -5,7 +5,7 @@ from hashlib import sha256
 from urllib.parse import quote
 
 from kfeat.analysis.cells import Cell
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.config import Experiment
 
 OWN = "kfeat"  # the page of configs that belong to no paper's folder
 

@@ -14,10 +14,9 @@ from markupsafe import Markup
 
 from kfeat.analysis import claims, numbers
 from kfeat.analysis.cells import Cell, by_setting, exact_of
-from kfeat.analysis.judgement import Judgement
+from kfeat.analysis.judgement import KINDS, OF_PAPERS, PRINTED, Judgement, in_short, tallies
 from kfeat.analysis.names import cell_names
-from kfeat.analysis.tallies import KINDS, OF_PAPERS, PRINTED, in_short, tallies
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import SCORE
 from kfeat.render import text
 from kfeat.render.overview import alike, opening

@@ -2,13 +2,11 @@
 
 from kfeat.solvers.base import Solver, Subproblem, regression_errors, relative_error
 from kfeat.solvers.cross_validation import LibsvmCV, NewtonCV, grid_scores
-from kfeat.solvers.dual_descent import DualDescent
-from kfeat.solvers.liblinear import Liblinear
+from kfeat.solvers.liblinear import DualDescent, Liblinear
 from kfeat.solvers.libsvm import Libsvm, Svc
 from kfeat.solvers.linear import LinearSolver
-from kfeat.solvers.newton import Newton
-from kfeat.solvers.ridge import KernelRidge, Ridge
-from kfeat.solvers.ridge_cv import RidgeCV
+from kfeat.solvers.newton_method import Newton
+from kfeat.solvers.ridge import KernelRidge, Ridge, RidgeCV
 
 SOLVERS: dict[str, type[Solver]] = {
     "liblinear": Liblinear,

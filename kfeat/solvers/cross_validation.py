@@ -14,13 +14,12 @@ from sklearn import model_selection
 from sklearn.base import clone
 
 from kfeat.errors import DataError, ParameterError
-from kfeat.kernels.operands import as_operand
+from kfeat.kernels.base import as_operand
 from kfeat.parameters import Folds, Iterations, Seed
 from kfeat.solvers.base import AboveZero, ClassWeight, NotNegative, Solver, finite, resolved_kernel
-from kfeat.solvers.kernel_svm import KernelSVM
-from kfeat.solvers.libsvm import Libsvm
+from kfeat.solvers.libsvm import KernelSVM, Libsvm
 from kfeat.solvers.linear import LinearSolver
-from kfeat.solvers.newton import Newton, NewtonLoss
+from kfeat.solvers.newton_method import Newton, NewtonLoss
 
 AboveOne = Annotated[FiniteFloat, Gt(1)]
 MOST_STEPS = 10_000

@@ -8,8 +8,7 @@ from scipy import special
 from sklearn.utils import gen_batches
 
 from kfeat.batches import Batches
-from kfeat.solvers.base import Solver, available_when, classifies
-from kfeat.solvers.dask_batches import as_batches
+from kfeat.solvers.base import Solver, as_batches, available_when, classifies
 
 BLOCK_BYTES = 2**25  # bytes of float64 rows at a time while predicting
 

@@ -22,7 +22,7 @@ from scipy.sparse import issparse
 
 from kfeat.diagnostics import effective_rank, sampled_rows
 from kfeat.kernels import Gaussian
-from kfeat.survey.table import CELL, EXACT, METHOD, VARIANTS
+from kfeat.survey.answers import CELL, EXACT, METHOD, VARIANTS
 
 # Chosen among a few values by the regret on eight of the ten data sets; MNIST and gisette_mnist came later.
 FAR = 0.3  # the least weight of a data set: traits tell little, so that all count

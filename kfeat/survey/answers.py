@@ -1,14 +1,106 @@
-"""What the survey answers: fronts, losses within a budget, profiles, improvements, methods at equal time."""
+"""What the survey answers: its tables, fronts, losses within a budget, and what papers say of each other.
 
-from collections.abc import Iterator, Mapping, Sequence
+A cell is a data set, a kernel and a method: a map with its variant and number of columns D, or the exact
+method. Its columns are those of `CELL`. Scores are in points: accuracies in per cent, or 100 R^2.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from math import exp, log
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+import yaml
 from numpy.typing import NDArray
 
 from kfeat.analysis.statistics import KNOWN, Interval, Summary, welch_half_width
-from kfeat.survey.table import EXACT, METHOD
+from kfeat.experiments.row import Row, counts_as_timed
+
+EXACT = "exact"
+CELL = ["dataset", "kernel", "map", "variant", "n_components"]
+METHOD = ["kernel", "map", "variant"]
+VARIANTS = ("sequence", "landmarks", "h01")  # the parameters that tell the methods of one map apart
+MAPPING = ("map_fit", "map_train")
+
+
+def trials(rows: Iterable[Row]) -> pd.DataFrame:
+    """Return a line per finished trial: its cell, sizes, score or kernel error, seconds and peak memory.
+
+    `seconds` are the CPU seconds of mapping and training, `map_seconds` those of mapping the training rows
+    alone, with the map's fit. They are missing for trials that measure the kernel's error, and if the machine
+    was busy.
+    """
+    return pd.DataFrame([_line(row) for row in rows if row["status"] == "done"])
+
+
+def _line(row: Row) -> dict[str, Any]:
+    kernel, feature_map, phases = row["kernel"], row["map"] or {}, row["seconds"]
+    measured = "kernel_error" in row
+    timed = counts_as_timed(row) and not measured
+    score = row.get("accuracy", row.get("r2"))
+    return {
+        "dataset": row["dataset"],
+        "kernel": kernel["name"] + (f" {kernel['degree']}" if "degree" in kernel else ""),
+        "map": feature_map.get("name", EXACT),
+        "variant": _variant(feature_map),
+        "n_components": feature_map.get("n_components", 0),
+        "repeat": row["repeat"],
+        "task": "classification" if "accuracy" in row else "regression" if "r2" in row else "",
+        "n": row["n_train"],
+        "d": row["n_features"],
+        "score": None if score is None else 100 * score,
+        "kernel_error": row["kernel_error"]["relative_frobenius"]["value"] if measured else None,
+        "map_seconds": sum(phases[name]["cpu"] for name in MAPPING) if timed and row["map"] else None,
+        "seconds": sum(phases[name]["cpu"] for name in (*MAPPING, "train") if name in phases)
+        if timed
+        else None,
+        "memory_mb": row["peak_memory_mb"],
+        "id": row["id"],
+    }
+
+
+def _variant(feature_map: Mapping[str, Any]) -> str:
+    given = {name: feature_map[name] for name in VARIANTS if name in feature_map}
+    return " ".join("h01" if value is True else value for value in given.values() if value)
+
+
+def cells(lines: pd.DataFrame) -> pd.DataFrame:
+    """Return a line per cell: mean and spread of the score, kernel error, seconds and memory."""
+    scored, measured = lines[lines["score"].notna()], lines[lines["kernel_error"].notna()]
+    found = scored.groupby(CELL, sort=False).agg(
+        task=("task", "first"), n=("n", "first"), d=("d", "first"), runs=("score", "size"),
+        score=("score", "mean"), sd=("score", "std"), map_seconds=("map_seconds", "mean"),
+        seconds=("seconds", "mean"), memory_mb=("memory_mb", "max"),
+    )  # fmt: skip
+    errors = measured.groupby(CELL, sort=False).agg(kernel_error=("kernel_error", "mean"))
+    return found.join(errors, how="outer").reset_index()
+
+
+@cache
+def published() -> pd.DataFrame:
+    """Return the cells of the published survey, which come with kfeat."""
+    return _shipped("cells").fillna({"variant": ""})
+
+
+@cache
+def described() -> pd.DataFrame:
+    """Return the traits of each data set of the published survey, by its name (see `Traits`)."""
+    return _shipped("datasets").set_index("dataset")
+
+
+@cache
+def regret() -> pd.DataFrame:
+    """Return the published regrets of the advice and of the rules of thumb (see `regrets`)."""
+    return _shipped("regret")
+
+
+def _shipped(name: str) -> pd.DataFrame:
+    with (files("kfeat.survey") / f"{name}.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file)
+
 
 STEPS = 25  # points of time, in equal ratios, at which two methods are compared
 RESAMPLES = 2000
@@ -170,3 +262,51 @@ def crossover(cells: pd.DataFrame, method: Method) -> float | None:
     i = faster[0]
     share = -gain[i - 1] / (gain[i] - gain[i - 1])
     return float(np.exp(x[i - 1] + share * (x[i] - x[i - 1])))
+
+
+Verdict = Literal["holds", "fails", "open"]
+
+
+@dataclass(frozen=True)
+class Charge:
+    """A sentence that method `a` is better than method `b` in a quantity, and its source.
+
+    by_dataset: the difference a - b of scores in points, or the ratio a / b of kernel errors, at equal time
+    on each data set. judged: their mean (geometric for ratios) with Student's 95 % interval over them.
+    """
+
+    text: str
+    source: str
+    a: Method
+    b: Method
+    of: Of
+    by_dataset: pd.Series
+
+    @cached_property
+    def judged(self) -> tuple[float, Interval]:
+        """Return the mean over the data sets and its interval."""
+        if self.of == "score":
+            return interval(self.by_dataset.tolist())
+        middle, (low, high) = interval([log(ratio) for ratio in self.by_dataset])
+        return exp(middle), (exp(low), exp(high))
+
+    @property
+    def favour(self) -> int:
+        """Return the number of data sets on which a is better."""
+        better = self.by_dataset > 0 if self.of == "score" else self.by_dataset < 1
+        return int(better.sum())
+
+    @property
+    def verdict(self) -> Verdict:
+        """Return whether the interval is on one side of equality, and on which."""
+        _, (low, high) = self.judged
+        if self.of == "score":
+            return "holds" if low > 0 else "fails" if high < 0 else "open"
+        return "holds" if high < 1 else "fails" if low > 1 else "open"
+
+
+def court(cells: pd.DataFrame) -> list[Charge]:
+    """Return every sentence of court.yaml, judged."""
+    text = (files("kfeat.survey") / "court.yaml").read_text(encoding="utf-8")
+    entries: list[dict[str, Any]] = yaml.safe_load(text)
+    return [Charge(**one, by_dataset=equal_time(cells, one["a"], one["b"], one["of"])) for one in entries]

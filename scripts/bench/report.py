@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from kfeat.experiments.machine import environment
+from kfeat.experiments.clock import environment
 
 Record = dict[str, Any]
 HEADINGS = {

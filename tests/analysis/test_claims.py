@@ -24,7 +24,7 @@ from kfeat.analysis.claims import (
 )
 from kfeat.analysis.statistics import growth_exponent
 from kfeat.errors import ConfigError
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.paper import Claim
 from kfeat.experiments.plan import Trial
 from kfeat.render.files import check_report

@@ -7,7 +7,7 @@ import pytest
 
 from kfeat.analysis.judgement import Evidence
 from kfeat.errors import ConfigError
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.paper import Citation
 from kfeat.experiments.run import plan_from_rows, rows_of
 from kfeat.experiments.store import write_rows

@@ -7,7 +7,7 @@ import pytest
 from kfeat.analysis.ranking import ranked
 from kfeat.data import fingerprint
 from kfeat.errors import StoreError
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.row import Row
 from kfeat.experiments.search import Search, search_space
 from kfeat.experiments.store import read_rows

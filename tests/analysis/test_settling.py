@@ -10,7 +10,7 @@ from scipy.stats import t
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.settling import MOST, Price, prices
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.paper import Claim
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row

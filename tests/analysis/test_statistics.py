@@ -19,7 +19,7 @@ from kfeat.analysis.statistics import (
     ratio_interval,
     share_interval,
 )
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from tests.cells import cells_with, fake_row

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.cli.selection import config_files
+from kfeat.cli.options import config_files
 from tests.cli.test_run import kfeat
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.experiments.machine import environment
+from kfeat.experiments.clock import environment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import read_rows, write_rows
 from tests.cells import fake_row, planned

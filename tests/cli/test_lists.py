@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from kfeat.cli.selection import config_files
+from kfeat.cli.options import config_files
 from kfeat.experiments.component import read_component, registries
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.explained import experiment_schema, explained
-from kfeat.experiments.load import load_experiment
-from kfeat.experiments.yaml_file import read_mapping
+from kfeat.experiments.yaml import read_mapping
 from kfeat.parameters import parameter_model
 from kfeat.saying import in_yaml
 from tests.cli.test_run import kfeat

@@ -15,7 +15,7 @@ import pytest
 
 from kfeat.data import load
 from kfeat.errors import DataError
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
 from kfeat.own import KernelModel, load_model

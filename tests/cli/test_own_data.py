@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
 from kfeat.own import process

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.run import planned
 from kfeat.experiments.store import Store
 from kfeat.experiments.trial import run_trial

@@ -11,8 +11,8 @@ from rich.console import Console
 from kfeat.cli.bars import Bars
 from kfeat.cli.progress import AROUND, Lines, TimeLeft
 from kfeat.errors import KfeatError
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.estimates import Estimate
-from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.schedule import Event
 from tests.cells import fake_row

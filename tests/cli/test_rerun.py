@@ -8,7 +8,7 @@ from kfeat.analysis.cells import summarise
 from kfeat.analysis.comparisons import comparisons
 from kfeat.cli.check import choose
 from kfeat.data import fingerprint
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row
 from kfeat.experiments.trial import run_trial

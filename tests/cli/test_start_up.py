@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from kfeat.cli.postponed import POSTPONED
+from kfeat.cli.main import POSTPONED
 from kfeat.experiments.store import write_rows
 from tests.cells import fake_row, planned
 from tests.cli.test_run import kfeat

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.data import transfer
+from kfeat.data import download
 from kfeat.saying import say_once
 from tests.data.web import Web, running_web
 
@@ -19,8 +19,8 @@ def web() -> Iterator[Web]:
 @pytest.fixture(autouse=True)
 def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retry at once, and without the environment's proxies between the tests and their own server."""
-    monkeypatch.setattr(transfer, "BACK_OFF_S", 0.001)
-    monkeypatch.setattr(transfer, "TIMEOUT_S", (2, 0.5))
+    monkeypatch.setattr(download, "BACK_OFF_S", 0.001)
+    monkeypatch.setattr(download, "TIMEOUT_S", (2, 0.5))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
 

@@ -10,7 +10,7 @@ import pytest
 from kfeat.data import clean, describe, fetch, list_datasets, path, verify
 from kfeat.data.cache import stamp_path, stamp_state, write_stamp
 from kfeat.data.catalogue import verify_file
-from kfeat.data.registry import RemoteFile, registry
+from kfeat.data.sources import RemoteFile, registry
 from kfeat.errors import DataError, KfeatError
 from tests.data.web import Web, toy
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from kfeat.data import Raw, fingerprint, load_raw
 from kfeat.data.dataset import Part, fingerprint_of
 from kfeat.data.loading import form_folder
-from kfeat.data.registry import entry
+from kfeat.data.sources import entry
 from tests.data.files import write
 
 TABLE = "colour,size,kind\nred,1,b\nblue,2.5,a\nred,-3,b\n"

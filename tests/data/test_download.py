@@ -12,10 +12,8 @@ from typing import Any
 
 import pytest
 
-from kfeat.data.cache import content_sha256
-from kfeat.data.download import ensure_file
-from kfeat.data.files import open_content
-from kfeat.data.transfer import ATTEMPTS
+from kfeat.data.cache import content_sha256, open_content
+from kfeat.data.download import ATTEMPTS, ensure_file
 from kfeat.errors import DownloadError
 from tests.data.web import Answer, Web, remote
 

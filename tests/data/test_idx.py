@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kfeat.data.columns import Reading
 from kfeat.data.formats import read_files
 from kfeat.data.formats.idx import TYPES
-from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 from tests.data.files import write
 

@@ -11,7 +11,7 @@ import pytest
 
 from kfeat.data import Raw, fingerprint, load_raw, verify
 from kfeat.data.arrays import array_sha256
-from kfeat.data.registry import registry
+from kfeat.data.sources import registry
 from kfeat.errors import DataError
 from kfeat.saying import say_once
 from tests.data.web import Web, toy

@@ -113,7 +113,7 @@ def test_more_than_a_disk_holds_is_refused() -> None:
 MAKE = """
 import sys
 from kfeat.data import load
-from kfeat.experiments.machine import peak_memory_mb
+from kfeat.experiments.clock import peak_memory_mb
 load({"name": "large_quadric", "n": 1000, "d": 20}, {"split": {"kind": "in_order", "n_train": 10}})
 before = peak_memory_mb()
 n = int(sys.argv[1])

@@ -13,7 +13,7 @@ import pytest
 
 from kfeat.data import load
 from kfeat.data.download import ensure_file
-from kfeat.data.registry import MARGIN, UNKNOWN, RemoteFile, registry
+from kfeat.data.sources import MARGIN, UNKNOWN, RemoteFile, registry
 from kfeat.errors import DataError, DownloadError, KfeatError
 from tests.data.test_archives import tgz, zipped
 from tests.data.web import Answer, Web, remote
@@ -65,7 +65,7 @@ def test_bomb_in_an_archive_is_not_unpacked(
 def test_bomb_among_own_files_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
 ) -> None:
-    monkeypatch.setattr("kfeat.data.files.LEAST_LIMIT", 1000)
+    monkeypatch.setattr("kfeat.data.cache.LEAST_LIMIT", 1000)
     path = tmp_path / f"bomb.{ending}.gz"
     path.write_bytes(gzip.compress(b"1 1:1\n" * 200_000))
     source = {"path": str(path)} | ({"labels": str(path)} if ending == "idx" else {})
@@ -74,7 +74,7 @@ def test_bomb_among_own_files_is_not_read(
 
 
 def test_bomb_of_arrays_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("kfeat.data.files.LEAST_LIMIT", 1000)
+    monkeypatch.setattr("kfeat.data.cache.LEAST_LIMIT", 1000)
     np.savez_compressed(tmp_path / "bomb.npz", X=np.zeros((100_000, 2)), y=np.zeros(100_000))
     with pytest.raises(DataError, match=r"bomb\.npz.*expected .* bytes of arrays at most, got 2,400,256"):
         load({"path": str(tmp_path / "bomb.npz")}, cache=tmp_path / "cache")

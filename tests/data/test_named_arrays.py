@@ -11,8 +11,8 @@ from scipy.io import savemat
 from scipy.sparse import csc_array
 
 from kfeat.data import load, load_raw
+from kfeat.data.columns import Reading
 from kfeat.data.formats import read_files
-from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
 X = np.array([[1.0, 2, 0], [3, 4, 5]])

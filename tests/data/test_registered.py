@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from kfeat.data import Protocol, clean, fingerprint, load
+from kfeat.data.columns import Reading
 from kfeat.data.dataset import fingerprint_of
 from kfeat.data.loading import load_raw
-from kfeat.data.reading import Reading
-from kfeat.data.registry import Entry, Form, registry
+from kfeat.data.sources import Entry, Form, registry
 from kfeat.errors import DataError, DownloadError
 from tests.data.web import TEST, TRAIN, Answer, Web, remote, toy
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.preprocessing import PowerTransformer
 
+from kfeat.data.preparation import apply_chain, learn_chain
 from kfeat.data.protocol import Protocol
-from kfeat.data.scaling import apply_chain, learn_chain
 
 
 @pytest.mark.parametrize("step", ["zscore_numbers", "power"])

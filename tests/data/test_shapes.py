@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from kfeat.data import FileSource, Protocol, load
+from kfeat.data.catalogue import Shape, shape_of
 from kfeat.data.generators import Normal
-from kfeat.data.shapes import Shape, shape_of
-from kfeat.data.splits import split_sizes
+from kfeat.data.protocol import split_sizes
 
 SPLITS: list[dict[str, Any]] = [
     {"kind": "all"},

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.sparse import issparse
 
+from kfeat.data.columns import Reading
 from kfeat.data.formats import read_files
-from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 from tests.data.files import write
 

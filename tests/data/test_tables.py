@@ -8,8 +8,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.sparse import issparse
 
+from kfeat.data.columns import Reading
 from kfeat.data.formats import read_files
-from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 from tests.data.files import write
 

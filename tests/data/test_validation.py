@@ -5,8 +5,7 @@ import pytest
 
 from kfeat.data.dataset import Part, Raw
 from kfeat.data.preparation import prepare
-from kfeat.data.protocol import Protocol
-from kfeat.data.splits import split_indices, split_sizes
+from kfeat.data.protocol import Protocol, split_indices, split_sizes
 from kfeat.errors import DataError
 
 RAW = Raw(

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from kfeat.data.reading import Reading
-from kfeat.data.registry import Entry, Form, RemoteFile
+from kfeat.data.columns import Reading
+from kfeat.data.sources import Entry, Form, RemoteFile
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kfeat.experiments.machine import environment
+from kfeat.experiments.clock import environment
 from kfeat.experiments.row import SCHEMA
 
 

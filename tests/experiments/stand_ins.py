@@ -11,7 +11,7 @@ import numpy as np
 
 from kfeat.data import fingerprint
 from kfeat.experiments.component import Component
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import Trial, plan
 
 SCORE = {"mean_square": 1.0, "columns": None}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kfeat.data.shapes import Shape
+from kfeat.data.catalogue import Shape
 from kfeat.experiments.estimates import (
     TRIAL,
     Past,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.data import fingerprint, load_raw
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.run import plan_from_rows
 from kfeat.experiments.trial import header
 from tests.experiments.rows import row

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from kfeat.cli import main
 from kfeat.data import FileSource
 from kfeat.errors import DataError, EngineError
-from kfeat.experiments.engine import Local, physical_cores
+from kfeat.experiments.schedule import Local, physical_cores
 from kfeat.experiments.worker import WorkerOptions
 from tests.experiments.stand_ins import Quick, stand_ins
 

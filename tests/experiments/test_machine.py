@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from kfeat.experiments.machine import environment, peak_memory_mb, reset_peak_memory
+from kfeat.experiments.clock import environment, peak_memory_mb, reset_peak_memory
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from kfeat.errors import ParameterError
-from kfeat.experiments.measures.maclaurin_bound import MaclaurinBound, points
-from kfeat.experiments.measures.maclaurin_bounds import uniform_bound
+from kfeat.experiments.measures.maclaurin_bounds import MaclaurinBound, points, uniform_bound
 from kfeat.kernels import Compositional, Exponential, Gaussian, Polynomial, VovkInfinite
 from kfeat.maps import CompositionalMaclaurin, RandomMaclaurin, TruncatedMaclaurin
 

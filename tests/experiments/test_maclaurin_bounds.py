@@ -29,7 +29,7 @@ from kfeat.kernels import (
     VovkReal,
 )
 from kfeat.maps import CompositionalMaclaurin, RandomMaclaurin
-from kfeat.maps.truncated_maclaurin import TruncatedSeries
+from kfeat.maps.random_maclaurin import TruncatedSeries
 
 R, DELTA, DRAWS = 0.5, 0.1, 100
 

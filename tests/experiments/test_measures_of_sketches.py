@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 
 from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
-from kfeat.experiments.measures.bound_ratio import BoundRatio
-from kfeat.experiments.measures.estimate_moments import EstimateMoments
 from kfeat.experiments.measures.map_size import MapSize
-from kfeat.experiments.measures.pairs import partners, with_parameters
+from kfeat.experiments.measures.sketch_bounds import BoundRatio, EstimateMoments, partners, with_parameters
 from kfeat.kernels import Gaussian, Linear, Polynomial
 from kfeat.maps import FeatureMap, Nystrom, RandomFourier, RandomMaclaurin, TensorSketch
 

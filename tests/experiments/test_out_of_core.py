@@ -11,8 +11,8 @@ import pytest
 
 import kfeat.batches
 from kfeat.errors import ConfigError
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.estimates import work_of
-from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import Trial
 from tests import cells
 from tests.cells import run
@@ -110,8 +110,8 @@ repeats: 1
 RUN = """
 import json, sys
 from pathlib import Path
-from kfeat.experiments.load import load_experiment
-from kfeat.experiments.machine import peak_memory_mb
+from kfeat.experiments.config import load_experiment
+from kfeat.experiments.clock import peak_memory_mb
 from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
 trial = planned(load_experiment(Path(sys.argv[1]), sys.argv[2:]))[0]

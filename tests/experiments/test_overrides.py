@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from tests.experiments.test_load import refusal
 
 Write = Callable[..., Path]

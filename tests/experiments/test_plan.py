@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import Trial, plan
 
 Write = Callable[..., Path]

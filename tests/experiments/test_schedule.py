@@ -13,8 +13,8 @@ from filelock import FileLock, Timeout
 from kfeat.cli.progress import Quiet
 from kfeat.data.generators import Dense, LargeQuadric
 from kfeat.errors import DataError, KfeatError, StoreError
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.estimates import Estimate
-from kfeat.experiments.load import load_experiment
 from kfeat.experiments.plan import Again, Trial, pending, plan
 from kfeat.experiments.row import Row
 from kfeat.experiments.run import run_trials

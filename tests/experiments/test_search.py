@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.search import Search, search_space
 from kfeat.render.protocol import render_plan

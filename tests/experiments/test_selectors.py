@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.selectors import flat, ids_beginning, learnt, matches
 from kfeat.experiments.trial import header

@@ -6,8 +6,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from kfeat.experiments.measures.pairs import Numbers, Pairs
 from kfeat.experiments.measures.sketch_bounds import (
+    Numbers,
+    Pairs,
     corrected,
     exact_variance,
     extended,

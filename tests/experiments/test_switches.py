@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.errors import ConfigError
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.switches import choices, turn
 from tests.switches import SWITCHED
 

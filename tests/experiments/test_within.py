@@ -10,7 +10,7 @@ from kfeat.analysis.names import component
 from kfeat.data import fingerprint
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import registries
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import every_trial
 from kfeat.experiments.trial import run_trial
 

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.cli.selection import config_files
+from kfeat.cli.options import config_files
 from kfeat.errors import ConfigError
-from kfeat.experiments.yaml_file import parse, read_mapping
+from kfeat.experiments.yaml import parse, read_mapping
 
 # Nine levels, each nine times the one below: 400 million values in 400 bytes.
 BOMB = "\n".join(

@@ -21,8 +21,8 @@ import pytest
 
 from kfeat.data import load, load_raw
 from kfeat.data.arrays import array_sha256
+from kfeat.data.download import extract_member
 from kfeat.data.formats import mat
-from kfeat.data.transfer import extract_member
 from kfeat.errors import DataError, KfeatError
 from tests.data.test_idx import idx
 from tests.fuzz.data_samples import ARCHIVES, FILES, Y, damaged

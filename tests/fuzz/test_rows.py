@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from kfeat.cli import main
 from kfeat.data import fingerprint
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.row import Row, to_line
 from kfeat.experiments.store import ROWS

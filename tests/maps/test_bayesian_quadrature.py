@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal, norm
 from kfeat.errors import DataError, ParameterError
 from kfeat.kernels import Gaussian
 from kfeat.maps import RandomFourier
-from kfeat.maps.bayesian_quadrature import (
+from kfeat.maps.learnt_weights import (
     BayesianQuadrature,
     even_covariance,
     kernel_mean,

@@ -32,7 +32,7 @@ from kfeat.maps import (
     base,
     maps_for,
 )
-from kfeat.maps.blocks import one_blas_thread
+from kfeat.maps.base import one_blas_thread
 from kfeat.parameters import HANDED_IN, parameter_model
 
 each_variant = pytest.mark.parametrize("variant", VARIANTS, ids=lambda m: type(m).__name__)

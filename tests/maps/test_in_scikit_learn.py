@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from kfeat.kernels import Gaussian, Kernel, Laplacian, Polynomial
-from kfeat.kernels.operands import as_operand
+from kfeat.kernels.base import as_operand
 from kfeat.maps import Nystrom, RandomFourier, TensorSketch
 
 rng = np.random.default_rng(0)

@@ -8,7 +8,7 @@ from faults import CAUGHT, PASS
 
 from kfeat.kernels import Exponential, Gaussian, Linear, Polynomial
 from kfeat.maps import OptimisedMaclaurin, RandomMaclaurin
-from kfeat.maps.optimised_maclaurin import allotted
+from kfeat.maps.complex_maclaurin import allotted
 from kfeat.maps.series import damp, series_of
 
 rng = np.random.default_rng(0)

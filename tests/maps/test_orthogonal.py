@@ -10,8 +10,8 @@ from scipy.stats import chi, kstest, norm
 
 from kfeat.kernels import Gaussian
 from kfeat.maps import ORF, SORF, Fastfood
-from kfeat.maps.hadamard import next_power_of_two, walsh_hadamard
 from kfeat.maps.orthogonal import random_rotation
+from kfeat.maps.tensor_srht import next_power_of_two, walsh_hadamard
 
 GAMMA = 0.5  # so that a single frequency is N(0, I)
 

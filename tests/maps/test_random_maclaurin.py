@@ -11,8 +11,7 @@ from scipy.sparse import csr_array
 from kfeat.errors import DataError, KfeatError, UnsupportedKernelError
 from kfeat.kernels import DotProductKernel, Exponential, Linear, Polynomial, VovkInfinite, VovkReal
 from kfeat.maps import RandomMaclaurin, TruncatedMaclaurin, column_counts
-from kfeat.maps.complex_maclaurin import ComplexMaclaurin
-from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
+from kfeat.maps.complex_maclaurin import ComplexMaclaurin, OptimisedMaclaurin
 from kfeat.maps.series import draw_degrees, geometric
 
 X2 = np.array([[0.7, -0.3], [0.4, 0.8], [-0.9, 0.3]])

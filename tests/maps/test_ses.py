@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from kfeat.errors import DataError, KfeatError, ParameterError
 from kfeat.kernels import Gaussian, Laplacian
 from kfeat.maps import RandomFourier
-from kfeat.maps.ses import SES
+from kfeat.maps.learnt_weights import SES
 from kfeat.maps.weighted_fourier import all_pairs, nonnegative_minimum, sampled_pairs
 
 X = np.random.default_rng(0).standard_normal((60, 3))

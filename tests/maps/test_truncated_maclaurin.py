@@ -7,7 +7,7 @@ from degree_sums import expected_gram, series
 from kfeat.errors import ParameterError, UnsupportedKernelError
 from kfeat.kernels import Exponential, Linear, Polynomial, VovkInfinite, VovkReal
 from kfeat.maps import TruncatedMaclaurin
-from kfeat.maps.truncated_maclaurin import remainders
+from kfeat.maps.random_maclaurin import remainders
 
 KERNELS = [
     (Exponential(1.3), 1.0),

@@ -2,18 +2,16 @@
 
 from kfeat.kernels import Compositional, Exponential, Gaussian, Laplacian, Matern, Polynomial, Sum
 from kfeat.maps import Nystrom, RandomFourier, RandomMaclaurin, Stacked, TensorSketch
-from kfeat.maps.bayesian_quadrature import BayesianQuadrature
-from kfeat.maps.complex_maclaurin import ComplexMaclaurin
+from kfeat.maps.complex_maclaurin import ComplexMaclaurin, OptimisedMaclaurin
 from kfeat.maps.complex_tensor_sketch import ComplexTensorSketch
 from kfeat.maps.compositional_maclaurin import CompositionalMaclaurin
-from kfeat.maps.optimised_maclaurin import OptimisedMaclaurin
+from kfeat.maps.learnt_weights import SES, BayesianQuadrature
 from kfeat.maps.orthogonal import ORF, SORF, Fastfood
 from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
 from kfeat.maps.positive_features import PositiveFeatures
+from kfeat.maps.random_maclaurin import TruncatedMaclaurin
 from kfeat.maps.recursive_sketch import RecursiveSketch
-from kfeat.maps.ses import SES
 from kfeat.maps.tensor_srht import TensorSRHT
-from kfeat.maps.truncated_maclaurin import TruncatedMaclaurin
 
 VARIANTS = [
     TensorSketch(Polynomial(3, coef0=0.5), 40),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kfeat.own.advice import sentences
 from kfeat.own.candidates import Facts, advised
+from kfeat.own.new_config import sentences
 from kfeat.survey.advice import Advice, Traits
 
 

@@ -21,7 +21,7 @@ from kfeat.errors import ConfigError, DataError, ModelError
 from kfeat.kernels import Gaussian
 from kfeat.maps import MAPS, Nystrom, RandomFourier, TensorSketch
 from kfeat.own import KernelModel, load_model
-from kfeat.own.predicting import score_file, write_predictions
+from kfeat.own.model import score_file, write_predictions
 from kfeat.solvers import SOLVERS, Liblinear, Newton, Ridge
 
 X, y = load_iris(return_X_y=True)

@@ -13,7 +13,7 @@ from matplotlib.mathtext import MathTextParser
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.judgement import judge_experiment
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Claim
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 
 from kfeat.analysis.cells import Cell
 from kfeat.errors import ConfigError
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.render.figures.figure import DIGITS, draw, figure_of
+from kfeat.render.figures.marks import RC, logarithmic
 from kfeat.render.figures.printed import check_figure
-from kfeat.render.figures.style import RC, logarithmic
 from kfeat.render.files import FIGURES, FILES, write_report
 from kfeat.render.table import records, render
 from tests.cells import cells_with, fake_row

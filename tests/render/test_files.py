@@ -7,7 +7,7 @@ import pytest
 
 from kfeat.analysis.cells import Cell
 from kfeat.errors import StoreError
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.store import read_rows, write_rows

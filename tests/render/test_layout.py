@@ -9,7 +9,7 @@ import pytest
 
 from kfeat.analysis.cells import Shown
 from kfeat.errors import ConfigError
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.render.layout import mirror, mirror_notes

@@ -5,7 +5,7 @@ from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.certainty import error_of
 from kfeat.analysis.judgement import judge_experiment
 from kfeat.analysis.statistics import KNOWN, Summary
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.render.notes import cautions, closing_line, notes

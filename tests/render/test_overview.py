@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from kfeat.analysis.cells import Cell
-from kfeat.analysis.judgement import Judgement, judge_experiment
-from kfeat.analysis.tallies import in_short
-from kfeat.experiments.load import Experiment
+from kfeat.analysis.judgement import Judgement, in_short, judge_experiment
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Claim
 from kfeat.experiments.row import Row
 from kfeat.render.overview import markdown, not_explained, papers, passes, tally_lines, terminal

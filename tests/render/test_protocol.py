@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.render.protocol import lines, render_switches
 from tests.switches import SWITCHED
 

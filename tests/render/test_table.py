@@ -11,7 +11,7 @@ import pytest
 from kfeat.analysis.cells import Cell, fold_means, summarise
 from kfeat.analysis.certainty import LONG_TIME
 from kfeat.errors import ConfigError
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.render.figures.figure import figure_of

@@ -6,7 +6,7 @@ import pytest
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.judgement import judge_experiment
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.render.overview import terminal
 from kfeat.render.table import render
 from kfeat.render.terminal import table

@@ -10,7 +10,7 @@ import pytest
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.judgement import Judgement, judge_experiment
-from kfeat.experiments.load import Experiment
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import Citation, Claim, ReportedNumber
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.quantities import SCORE

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.data import fingerprint
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import plan
 from kfeat.experiments.store import write_rows
 from kfeat.site.build import build

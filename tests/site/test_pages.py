@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from kfeat.analysis.judgement import judge_experiments
-from kfeat.cli.selection import config_files
+from kfeat.cli.options import config_files
 from kfeat.errors import StoreError
-from kfeat.experiments.load import Experiment, load_experiment
+from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.row import Row
 from kfeat.experiments.store import read_rows, write_rows
 from kfeat.experiments.trial import header

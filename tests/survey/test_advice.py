@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from kfeat.experiments.component import read_component
-from kfeat.experiments.load import load_experiment
+from kfeat.experiments.config import load_experiment
 from kfeat.survey.advice import Advice, Traits, advise, expected, regrets, weights
-from kfeat.survey.table import CELL, EXACT, described, published, regret
+from kfeat.survey.answers import CELL, EXACT, described, published, regret
 
 ROOT = Path(__file__).parents[2]
 CONFIGS, RESULTS = ROOT / "configs/survey", ROOT / "results/survey"

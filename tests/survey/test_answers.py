@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from kfeat.survey.answers import (
+    Charge,
+    court,
     crossover,
     curves,
     equal_time,
@@ -16,7 +18,6 @@ from kfeat.survey.answers import (
     profiles,
     within,
 )
-from kfeat.survey.court import Charge, court
 
 A, B = {"map": "a"}, {"map": "b"}
 
@@ -157,7 +158,7 @@ def test_an_interval_over_data_sets_is_students() -> None:
 
 
 def test_the_court_hears_every_sentence_of_the_published_survey() -> None:
-    from kfeat.survey.table import published
+    from kfeat.survey.answers import published
 
     found = court(published())
     assert len({one.text + str(one.a) for one in found}) == len(found) > 25

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from kfeat.survey.table import trials
+from kfeat.survey.answers import trials
 from scripts import survey
 
 ROOT = Path(__file__).parents[2]

@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kfeat.data.arrays import canonical
+from kfeat.data.cache import naming
 from kfeat.data.coding import Coding, as_labels
-from kfeat.data.dataset import Contents, Part, Raw
-from kfeat.data.files import naming
-from kfeat.data.finite import check_finite_labels, check_finite_matrix
-from kfeat.data.models import Matrix, Task
-from kfeat.data.reading import Reading, format_of
+from kfeat.data.columns import Reading, format_of
+from kfeat.data.dataset import Contents, Matrix, Part, Raw, Task, check_finite_labels, check_finite_matrix
 from kfeat.errors import DataError, KfeatError
 from kfeat.saying import printable
 

@@ -11,10 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from kfeat.data.cache import naming, open_content
 from kfeat.data.coding import Coding
-from kfeat.data.columns import UNNAMED, are_numbers, listed, no_numbers, repeated
-from kfeat.data.files import naming, open_content
-from kfeat.data.reading import Reading, format_of
+from kfeat.data.columns import UNNAMED, Reading, are_numbers, format_of, listed, no_numbers, repeated
 from kfeat.errors import DataError
 
 # The words for a missing cell: `?` and those of pandas, whose own list depends on its version.

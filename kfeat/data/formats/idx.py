@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from kfeat.data.cache import open_content
 from kfeat.data.coding import Coding
+from kfeat.data.columns import Reading
 from kfeat.data.dataset import Contents, Matrix, Part
-from kfeat.data.files import open_content
-from kfeat.data.reading import Reading
 from kfeat.errors import DataError
 
 TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}

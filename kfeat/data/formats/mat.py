@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from kfeat.data.cache import open_content
 from kfeat.data.coding import Coding
-from kfeat.data.dataset import Contents, Matrix
-from kfeat.data.files import open_content
+from kfeat.data.columns import Reading, Variables
+from kfeat.data.dataset import MOST_SIDE, Contents, Matrix
 from kfeat.data.formats.named_arrays import parts_of, slices
-from kfeat.data.models import MOST_SIDE
-from kfeat.data.reading import Reading, Variables
 from kfeat.errors import DataError
 from kfeat.saying import printable
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from kfeat.data.cache import most_content, open_content
 from kfeat.data.coding import Coding
-from kfeat.data.columns import listed
+from kfeat.data.columns import Reading, Variables, listed
 from kfeat.data.dataset import Contents, Matrix, Part
-from kfeat.data.files import most_content, open_content
-from kfeat.data.reading import Reading, Variables
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
 

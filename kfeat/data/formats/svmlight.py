@@ -8,11 +8,10 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
+from kfeat.data.cache import open_content
 from kfeat.data.coding import Coding
-from kfeat.data.dataset import Contents, Matrix, Part
-from kfeat.data.files import open_content
-from kfeat.data.models import MOST_SIDE
-from kfeat.data.reading import Reading
+from kfeat.data.columns import Reading
+from kfeat.data.dataset import MOST_SIDE, Contents, Matrix, Part
 from kfeat.errors import DataError
 
 

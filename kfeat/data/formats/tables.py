@@ -6,12 +6,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from kfeat.data.cache import check_regular, naming, open_content
 from kfeat.data.coding import Coding, learn_coding
-from kfeat.data.columns import kind_of, label_words, listed, refuse
+from kfeat.data.columns import Reading, format_of, kind_of, label_words, listed, refuse
 from kfeat.data.dataset import Contents, Part
-from kfeat.data.files import check_regular, naming, open_content
 from kfeat.data.formats import cut, delimited
-from kfeat.data.reading import Reading, format_of
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
 

@@ -3,6 +3,8 @@
 from importlib import import_module
 from pkgutil import iter_modules
 
+import sklearn.base  # noqa: F401 (its import would load a scipy.special that was postponed before)
+
 from kfeat.experiments.measures.base import MEASURES, Measure, register
 
 for _module in iter_modules(__path__):

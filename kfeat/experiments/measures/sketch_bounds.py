@@ -1,4 +1,4 @@
-"""The variance of Tensor Sketch's estimate Z = <z(x), z(y)> of <x, y>^p, and bounds on its error.
+"""Tensor Sketch's estimate Z = <z(x), z(y)> of <x, y>^p: its variance, bounds, and measurements.
 
 The exact variance, with fully random hashes h_k and signs s_k: let F_k(f) = sum_i s_k(i) x_i w^(f h_k(i))
 be the spectrum of x's k-th count sketch (w a primitive D-th root of 1), and G_k that of y's. By Parseval's
@@ -18,10 +18,127 @@ For p = 1 this is Var Z = (b + c) / D, Lemma 2. Lemma 6 applies Lemma 2 to x^(p)
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from annotated_types import Ge, Gt, Le
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import clone
 
-from kfeat.experiments.measures.pairs import Numbers, Pairs
+from kfeat.diagnostics import sampled_rows
+from kfeat.errors import DataError, ParameterError, UnsupportedKernelError
+from kfeat.experiments.measures.base import Clock, Measure, register
+from kfeat.experiments.quantities import Quantity, at
+from kfeat.kernels import Linear, Polynomial
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """m pairs of points x, y (m, d) whose kernel is <x, y>^p, and the number D of the map's features.
+
+    The parameters of (gamma <x, y> + coef0)^p are included in the points: (sqrt(gamma) x, sqrt(coef0)).
+    """
+
+    x: Numbers
+    y: Numbers
+    degree: int
+    D: int
+
+    @cached_property
+    def inner(self) -> Numbers:
+        """Return <x, y>, shape (m,)."""
+        return np.einsum("ij,ij->i", self.x, self.y)
+
+    @property
+    def kernel(self) -> Numbers:
+        """Return k(x, y) = <x, y>^p, shape (m,)."""
+        return self.inner**self.degree
+
+    @cached_property
+    def norms(self) -> Numbers:
+        """Return ||x||^2 ||y||^2, shape (m,)."""
+        return np.einsum("ij,ij->i", self.x, self.x) * np.einsum("ij,ij->i", self.y, self.y)
+
+    @cached_property
+    def overlap(self) -> Numbers:
+        """Return sum_i x_i^2 y_i^2, shape (m,)."""
+        return np.einsum("ij,ij->i", self.x**2, self.y**2)
+
+
+@dataclass(frozen=True)
+class Estimates:
+    """The inner products <z(x), z(y)> of pairs for n draws of the map, shape (n, m)."""
+
+    pairs: Pairs
+    products: Numbers
+
+    @property
+    def errors(self) -> Numbers:
+        """Return <z(x), z(y)> - k(x, y), shape (n, m)."""
+        return self.products - self.pairs.kernel
+
+
+def estimates(
+    feature_map: Any, X: Any, clock: Clock, seed: int, *, cosine: float, n_rows: int, n_draws: int
+) -> Estimates:
+    """Return the estimates of an unfitted map for pairs whose first points are rows sampled from X (n, d).
+
+    `cosine` is that of the angle between the rows of a pair, which have the same norm.
+
+    Raises UnsupportedKernelError if the kernel is not a polynomial, and DataError if a row has no pair.
+    """
+    rows, _ = sampled_rows(X, n_rows, seed)
+    x = np.asarray(rows.toarray() if issparse(rows) else rows)
+    y = partners(x, cosine)
+    both = x if y is x else np.vstack([x, y])  # one call of `transform` costs less than two
+    drawn, products = clone(feature_map), np.empty((n_draws, len(x)))
+    with clock("draws"):
+        for i in range(n_draws):
+            drawn.set_params(random_state=[feature_map.random_state, i]).fit(x)
+            Z = np.asarray(drawn.transform(both), dtype=np.float64)
+            products[i] = np.einsum("ij,ij->i", Z[: len(x)], Z[-len(x) :])
+    kernel = Polynomial(degree=1) if isinstance(drawn.kernel_, Linear) else drawn.kernel_
+    if not isinstance(kernel, Polynomial):
+        raise UnsupportedKernelError(
+            f"the lemmas are about polynomial kernels, got {kernel!r}; measure it by kernel_error"
+        )
+    x, y = (with_parameters(each, kernel) for each in (x, y))
+    return Estimates(Pairs(x, y, kernel.degree, feature_map.n_components), products)
+
+
+def partners(x: NDArray[Any], cosine: float) -> NDArray[Any]:
+    """Return for each row a y of the same norm with <x, y> = cosine ||x||^2; x itself for the cosine 1.
+
+    y = cosine x + sqrt(1 - cosine^2) ||x|| u. The unit vector u has the direction of the part of the row
+    before x that is orthogonal to x.
+    """
+    if cosine == 1:
+        return x
+    points = x.astype(np.float64)
+    norms = np.linalg.norm(points, axis=1, keepdims=True)
+    before = np.roll(points, 1, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unit = points / norms
+        away = before - (before * unit).sum(axis=1, keepdims=True) * unit
+        lengths = np.linalg.norm(away, axis=1, keepdims=True)
+        y = cosine * points + np.sqrt(1 - cosine**2) * norms * away / lengths
+    if not (lengths > 1e-6 * np.linalg.norm(before, axis=1, keepdims=True)).all():
+        raise DataError(
+            f"pairs at the cosine {cosine:g} need rows that are not zero and not parallel to each other, "
+            "and some are; take other data, or cosine = 1"
+        )
+    return y.astype(x.dtype)
+
+
+def with_parameters(x: NDArray[Any], kernel: Polynomial) -> Numbers:
+    """Return (sqrt(gamma) x, sqrt(coef0)), whose inner products to the power p are the kernel."""
+    constant = np.full((len(x), 1), np.sqrt(kernel.coef0))
+    return np.hstack([np.sqrt(kernel.gamma) * x.astype(np.float64), constant])
 
 
 def exact_variance(pairs: Pairs) -> Numbers:
@@ -118,3 +235,156 @@ TAIL_BOUNDS: dict[int | str, Callable[[Pairs, int], tuple[Numbers, Numbers]]] = 
     9: lemma_9,
     10: lemma_10,
 }
+
+
+@register("bound_ratio")
+class BoundRatio(Measure):
+    """The ratio of a map's measured errors to a bound of Pham & Pagh (KDD 2013) on its <z(x), z(y)>.
+
+    The errors are those of `n_draws` draws of the map on `n_rows` pairs whose angle has this `cosine` (1:
+    y = x). A bound that holds gives at most 1, up to the error of the draws. By `lemma`, with the formulas of
+    `sketch_bounds`:
+
+    6, "extended", "corrected": the mean squared error over the bound of the variance (Lemma 6, for p = 1
+    Lemma 3; arXiv 2505.08146; a bound that holds for all x and y), mean over the pairs.
+    7, 10: the share of errors of at least eps over the bound of its probability, mean over the pairs, at the
+    eps where it is largest; 9: the same for averages of `sketches` draws each.
+    8: the largest |<z(x), z(y)>| over R^2p, with R the largest 1-norm.
+
+    `least_bound` is for the bounds of a probability: the smallest bound at an eps that some errors exceeded.
+    If it is at least 1, the lemma says nothing there.
+    """
+
+    keys: ClassVar[frozenset[str]] = frozenset({"bound_ratio", "least_bound"})
+    quantities: ClassVar[tuple[Quantity, ...]] = (
+        Quantity(
+            name="bound_ratio",
+            title="over the lemma's bound",
+            read=at("bound_ratio"),
+            spec=".3f",
+            better="lower",
+            score=True,
+            note="over sampled rows and draws of the map, {spread}; at most 1 if it holds",
+        ),
+        Quantity(
+            name="least_bound",
+            title="least bound of a probability",
+            read=at("least_bound"),
+            spec=".3g",
+            score=True,
+            note="least bound of the probability of errors that were seen, {spread}; 1 or more says nothing",
+        ),
+    )
+
+    def __init__(
+        self,
+        lemma: Literal[6, 7, 8, 9, 10, "extended", "corrected"],
+        n_rows: Annotated[int, Ge(3)] = 50,
+        n_draws: Annotated[int, Ge(2)] = 400,
+        cosine: Annotated[float, Gt(0), Le(1)] = 1.0,
+        sketches: Annotated[int, Ge(1)] = 16,
+    ) -> None:
+        self.lemma = lemma
+        self.n_rows = n_rows
+        self.n_draws = n_draws
+        self.cosine = cosine
+        self.sketches = sketches
+
+    def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
+        """Return the ratio over pairs with rows sampled from X (n, d), for a row."""
+        self._check()
+        found = estimates(
+            feature_map, X, clock, seed, cosine=self.cosine, n_rows=self.n_rows, n_draws=self.n_draws
+        )
+        return {**self._ratio(found), "columns": None}
+
+    def _check(self) -> None:
+        if self.lemma == 10 and self.cosine != 1:
+            raise ParameterError(
+                f"bound_ratio: Lemma 10 is about norms, so cosine must be 1, got {self.cosine:g}"
+            )
+        if self.lemma == 9 and self.n_draws < self.sketches:
+            raise ParameterError(
+                f"bound_ratio: expected n_draws of at least sketches = {self.sketches}, got {self.n_draws}"
+            )
+
+    def _ratio(self, found: Estimates) -> dict[str, float]:
+        if self.lemma in VARIANCE_BOUNDS:
+            bound = VARIANCE_BOUNDS[self.lemma](found.pairs)
+            return {"bound_ratio": float(((found.errors**2).mean(axis=0) / bound).mean())}
+        if self.lemma == 8:
+            return {"bound_ratio": float(np.abs(found.products).max() / largest_product(found.pairs))}
+        errors = np.abs(self._averaged(found.errors) if self.lemma == 9 else found.errors)
+        eps, bounds = TAIL_BOUNDS[self.lemma](found.pairs, self.sketches)
+        shares = np.stack([(errors >= each).mean(axis=0) for each in eps])
+        least = {"least_bound": float(bounds[shares > 0].min())} if shares.any() else {}
+        return {"bound_ratio": float((shares / bounds).mean(axis=1).max()), **least}
+
+    def _averaged(self, errors: Any) -> Any:
+        """Return the means of `sketches` draws after each other, shape (n // sketches, m)."""
+        n = len(errors) // self.sketches
+        return errors[: n * self.sketches].reshape(n, self.sketches, -1).mean(axis=1)
+
+
+def _quantity(name: str, key: str, title: str, formula: str, spec: str = ".3f") -> Quantity:
+    return Quantity(
+        name=name,
+        title=title,
+        read=at("estimate", key),
+        spec=spec,
+        score=True,
+        note=f"{formula}, mean over the pairs, {{spread}}",
+    )
+
+
+@register("estimate_moments")
+class EstimateMoments(Measure):
+    """Mean and variance of the errors e = <z(x), z(y)> - k(x, y) over `n_draws` draws of the map.
+
+    The quantities are means over `n_rows` pairs whose angle has this `cosine` (1: y = x).
+
+    variance_ratio: mean e^2 over the exact variance of Tensor Sketch (formula in `sketch_bounds`), which for
+    p = 1 is Lemma 2 of Pham & Pagh (KDD 2013). Its expectation is 1.
+    squared_bias: (mean e)^2 over its squared standard error. It is about 1 if the map is unbiased.
+    relative_variance: mean e^2 / k(x, y)^2. The D that a given relative error needs is proportional to it.
+    """
+
+    keys: ClassVar[frozenset[str]] = frozenset({"estimate"})
+    quantities: ClassVar[tuple[Quantity, ...]] = (
+        _quantity(
+            "variance_ratio", "variance_ratio", "variance over the exact one",
+            "mean squared error over the variance of Tensor Sketch",
+        ),
+        _quantity(
+            "squared_bias", "squared_bias", "squared bias over its error",
+            "square of the mean error over its standard error, 1 if unbiased",
+        ),
+        _quantity(
+            "relative_variance", "relative_variance", "relative mean squared error",
+            "mean of (<z(x), z(y)> - k(x, y))² / k(x, y)²", spec=".4g",
+        ),
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        n_rows: Annotated[int, Ge(3)] = 50,
+        n_draws: Annotated[int, Ge(2)] = 400,
+        cosine: Annotated[float, Gt(0), Le(1)] = 1.0,
+    ) -> None:
+        self.n_rows = n_rows
+        self.n_draws = n_draws
+        self.cosine = cosine
+
+    def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
+        """Return the moments over pairs with rows sampled from X (n, d), for a row."""
+        found = estimates(
+            feature_map, X, clock, seed, cosine=self.cosine, n_rows=self.n_rows, n_draws=self.n_draws
+        )
+        errors = found.errors
+        squared = (errors**2).mean(axis=0)
+        moments = {
+            "variance_ratio": squared / exact_variance(found.pairs),
+            "squared_bias": errors.mean(axis=0) ** 2 / (errors.var(axis=0, ddof=1) / self.n_draws),
+            "relative_variance": squared / found.pairs.kernel**2,
+        }
+        return {"estimate": {name: float(each.mean()) for name, each in moments.items()}, "columns": None}

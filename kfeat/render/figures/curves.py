@@ -14,24 +14,26 @@ from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.names import dataset, formulas, kernel, method, places
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import FigureLayout
-from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import dataset_name
-from kfeat.render.figures.marks import Marks, across, why_single
-from kfeat.render.figures.printed import PaperNumbers, Printed, check_sizes, n_components
-from kfeat.render.figures.style import (
+from kfeat.render.figures.marks import (
     COLOURS,
     DASHES,
     MARKERS,
     MORE_DASHES,
+    Marks,
+    across,
     by_score,
     heading,
     logarithmic,
     logarithmic_at,
     say_why_empty,
     shared_legend,
+    why_single,
     wrapped,
 )
+from kfeat.render.figures.printed import PaperNumbers, Printed, check_sizes, n_components
 
 MOST_COLUMNS = 4
 FORMULA_SIZE = 0.62  # of the letters of a formula that is set as mathematics, for `wrapped`

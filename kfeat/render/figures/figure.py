@@ -10,15 +10,14 @@ from matplotlib.text import Text
 
 from kfeat.analysis.cells import Cell, by_setting, without_folds
 from kfeat.analysis.names import formulas
+from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import FigureLayout
-from kfeat.experiments.load import Experiment
 from kfeat.experiments.plan import dataset_name
 from kfeat.render.escapes import mathtext
 from kfeat.render.figures.curves import curves
-from kfeat.render.figures.methods import methods
+from kfeat.render.figures.marks import RC, wrapped
+from kfeat.render.figures.methods import methods, ratios
 from kfeat.render.figures.printed import n_components
-from kfeat.render.figures.ratios import ratios
-from kfeat.render.figures.style import RC, wrapped
 from kfeat.saying import plain
 
 DIGITS = 6  # of the places of axes, as shares of the figure

@@ -8,9 +8,8 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from kfeat.own.halving import Scored
-from kfeat.own.search import Found
-from kfeat.render.figures.style import COLOURS, MARKERS, RC, logarithmic, shared_legend, wrapped
+from kfeat.own.search import Found, Scored
+from kfeat.render.figures.marks import COLOURS, MARKERS, RC, logarithmic, shared_legend, wrapped
 from kfeat.saying import plain
 
 WIDTH, HEIGHT = 6.4, 3.9
