@@ -11,8 +11,9 @@ from kfeat.experiments.clock import TEST_PHASES
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.paper import ReportedNumber, reported_numbers
 from kfeat.experiments.plan import Trial
-from kfeat.experiments.quantities import QUANTITIES, SCORE, Quantity, quantity_named, score_of
+from kfeat.experiments.quantities import QUANTITIES, SCORE, Quantity, score_of
 from kfeat.experiments.row import Row, counts_as_timed
+from kfeat.experiments.selectors import quantity_named
 
 PHASES = ("map", "train", "test")  # the seconds that every table of cells has
 

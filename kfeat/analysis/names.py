@@ -5,8 +5,9 @@ from types import MappingProxyType
 from typing import Any
 
 from kfeat.analysis.cells import Cell, by_setting
+from kfeat.data.sources import dataset_name
 from kfeat.experiments.component import Component
-from kfeat.experiments.plan import Trial, dataset_name
+from kfeat.experiments.plan import Trial
 from kfeat.saying import plain
 
 SIZE = "map.n_components"

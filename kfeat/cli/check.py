@@ -92,7 +92,6 @@ def _rerun(
     from kfeat.analysis.cells import summarise
     from kfeat.analysis.comparisons import comparisons, number_compared
     from kfeat.analysis.judgement import Judgement, own_or_published
-    from kfeat.cli.progress import observer
     from kfeat.experiments.run import run_trials
     from kfeat.experiments.schedule import Local
     from kfeat.experiments.store import read_rows
@@ -114,7 +113,7 @@ def _rerun(
         click.echo(f"no published trial fits into {budget}; `kfeat publish` makes some")
         return False
     engine = Local(WorkerOptions(**access))
-    with TemporaryDirectory() as folder, engine, observer(quiet) as observing:
+    with TemporaryDirectory() as folder, engine, options.observer(quiet) as observing:
         rows = run_trials(list(chosen.values()), Path(folder), engine, observing)
     cells = {
         one.name: summarise(one, [t for t, _ in candidates[one.name] if t.id in chosen], rows)

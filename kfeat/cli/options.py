@@ -2,15 +2,19 @@
 
 import logging
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kfeat.errors import ConfigError
+
+if TYPE_CHECKING:
+    from kfeat.cli.progress import Quiet
 
 Command = Callable[..., Any]
 
@@ -294,3 +298,14 @@ def config_files(configs: tuple[Path, ...]) -> list[Path]:
             raise ConfigError(f"{path}: no .yaml or .yml file below this folder")
         files += below
     return files
+
+
+def observer(quiet: bool, several: bool = False) -> "Quiet":
+    """Return the observer of a run: silent, with bars on a terminal, or with lines."""
+    from kfeat.cli.progress import Lines, Quiet
+
+    if quiet or not sys.stderr.isatty():
+        return Quiet() if quiet else Lines(several)
+    from kfeat.cli.bars import Bars  # here, since it imports rich, which only a terminal needs
+
+    return Bars(several)

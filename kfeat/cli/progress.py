@@ -3,7 +3,6 @@
 The time that a run has left is estimated from its trials, and corrected by those that have ended.
 """
 
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from statistics import fmean
@@ -148,17 +147,6 @@ class Lines(Quiet):
             place, left = f"{self._of(event)}[{done + 1}/{planned_trials}]", self.time.left or 0.0
             others = f" (about {time(left)} left)" if left >= MINUTE else ""
             click.echo(f"{place} {self._names[identity]}: {outcome(event.row)}{others}", err=True)
-
-
-def observer(quiet: bool, several: bool = False) -> Quiet:
-    """Return the observer of a run: silent, with bars on a terminal, or with lines."""
-    if quiet:
-        return Quiet()
-    if not sys.stderr.isatty():
-        return Lines(several)
-    from kfeat.cli.bars import Bars  # here, since it imports rich, which only a terminal needs
-
-    return Bars(several)
 
 
 def names(trials: Sequence[Trial]) -> dict[str, str]:

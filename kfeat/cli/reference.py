@@ -204,13 +204,12 @@ def _search(
 ) -> bool:
     """Run what is missing, write the ranking and show it; return whether a trial failed."""
     from kfeat.analysis.ranking import ranked
-    from kfeat.cli.progress import observer
     from kfeat.experiments.schedule import Local
     from kfeat.experiments.search import FOLDER, run_search
     from kfeat.render.protocol import publish_search, render_ranking, write_ranking
     from kfeat.render.terminal import terminal_width
 
-    with Local(how, jobs) as engine, observer(quiet) as observing:
+    with Local(how, jobs) as engine, options.observer(quiet) as observing:
         rows = run_search(search, out, engine, observing)
     found = ranked(search, rows)
     folder = out / search.experiment.name / FOLDER

@@ -59,7 +59,6 @@ def run(
 
     You can stop it at any time: finished trials are kept, and the same command continues from there.
     """
-    from kfeat.cli.progress import observer
     from kfeat.experiments.run import dependencies_first
     from kfeat.experiments.schedule import opened_engine
     from kfeat.experiments.worker import WorkerOptions
@@ -92,7 +91,7 @@ def run(
         if len(experiments) > 1 and not quiet:
             order = "all are planned and their data fetched before the first trial runs"
             click.echo(f"{len(experiments)} configs: {order}", err=True)
-        with observer(quiet, several=len(experiments) > 1) as watching:
+        with options.observer(quiet, several=len(experiments) > 1) as watching:
             status = _run_all(experiments, out, results, ready, again, watching, only)
     ctx.exit(status)
 

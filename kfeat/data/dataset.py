@@ -4,17 +4,13 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from kfeat.errors import DataError
-
-if TYPE_CHECKING:
-    from kfeat.data.coding import Coding
-    from kfeat.data.preparation import Preparation
 
 MOST_SIDE = 100_000_000  # rows or columns of a matrix; the widest data published as svmlight have 55 million
 MOST_SEED = 2**64  # a seed is a number of 64 bits at most
@@ -87,7 +83,7 @@ class Contents:
     """What a reader makes of files: their parts, and the coding of a table, whose columns have names."""
 
     parts: Mapping[str, Part]
-    coding: "Coding | None" = None
+    coding: Any = None
 
 
 @dataclass(frozen=True)
@@ -110,10 +106,10 @@ class Raw:
     columns: tuple[str, ...] = ()
     target: str | None = None
     n_dropped: int = 0
-    learn: "Callable[[], Coding | None] | None" = None
+    learn: Callable[[], Any] | None = None
 
     @cached_property
-    def coding(self) -> "Coding | None":
+    def coding(self) -> Any:
         """How the columns became features and labels; None for data generated, or made from others."""
         return self.learn() if self.learn else None
 
@@ -190,11 +186,11 @@ class Dataset:
     fingerprint: str
     verified: bool
     label_names: tuple[str, ...] = ()
-    learn: "Callable[[], Coding | None] | None" = None
-    preparation: "Preparation | None" = None
+    learn: Callable[[], Any] | None = None
+    preparation: Any = None
 
     @cached_property
-    def coding(self) -> "Coding | None":
+    def coding(self) -> Any:
         """How the files' columns became features; learnt from the files when it is asked for."""
         return self.learn() if self.learn else None
 

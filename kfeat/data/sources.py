@@ -208,3 +208,8 @@ def validated(kind: Any, value: Any, name: str) -> Any:
 def _adapter(kind: Any) -> TypeAdapter[Any]:
     """Return the validator of this kind, kept since making one takes longer than a small trial."""
     return TypeAdapter(kind)
+
+
+def dataset_name(source: Source) -> str:
+    """Return the short name of a config's dataset."""
+    return source if isinstance(source, str) else source.name

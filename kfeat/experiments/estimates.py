@@ -10,7 +10,8 @@ from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from kfeat.data.catalogue import Shape, class_shares, shape_of
-from kfeat.experiments.plan import Trial, dataset_name
+from kfeat.data.sources import dataset_name
+from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.memory import available_memory
 

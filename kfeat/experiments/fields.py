@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import chain, product
 from math import prod
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationInfo
 from pydantic_core import core_schema
@@ -77,6 +77,9 @@ def _check_mathematics(text: str) -> None:
 
 Name = Annotated[str, AfterValidator(safe_name)]
 Line = Annotated[str, AfterValidator(one_line)]
+
+
+Memory = Literal["in_core", "out_of_core"]  # how the features of a mapped solver are held
 
 
 class Strict(BaseModel):

@@ -7,8 +7,8 @@ from annotated_types import MinLen
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from kfeat.experiments.fields import Line, Name, OneOrMany, Strict
-from kfeat.experiments.quantities import SCORE, QuantityName
-from kfeat.experiments.selectors import Selector
+from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.selectors import QuantityName, Selector
 
 Quantities = Annotated[list[QuantityName], MinLen(1)]
 Axes = Annotated[

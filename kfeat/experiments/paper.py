@@ -1,18 +1,15 @@
 """What a paper prints and claims: the keys `reported` and `claims` of an experiment file."""
 
 import re
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from annotated_types import Ge, Gt
 from pydantic import AfterValidator, Field, PlainValidator, model_validator
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.fields import Line, Name, Strict
-from kfeat.experiments.quantities import SCORE, QuantityName
-from kfeat.experiments.selectors import Selector, matches
-
-if TYPE_CHECKING:
-    from kfeat.experiments.plan import Trial
+from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.selectors import Described, QuantityName, Selector, matches
 
 _TIME = re.compile(r"(?P<bound><\s*)?(?P<number>\d+(?:\.(?P<decimals>\d+))?)\s*(?P<unit>[a-z]+)")
 _UNITS = {"ms": 0.001} | {
@@ -156,7 +153,7 @@ class Reported(Strict):
         return max(number.slack or self.slack, 2 * (number.sd or 0.0))
 
 
-def reported_numbers(reported: Reported | None, trial: "Trial") -> dict[str, ReportedNumber]:
+def reported_numbers(reported: Reported | None, trial: Described) -> dict[str, ReportedNumber]:
     """Return the printed numbers of the trial's cell by quantity; raises ConfigError if two have the same."""
     found: dict[str, ReportedNumber] = {}
     for number in reported.numbers if reported else []:

@@ -8,22 +8,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
 from kfeat.data import Protocol, Source
 from kfeat.data.generators import Generator
+from kfeat.data.sources import dataset_name
 from kfeat.experiments.component import Component
+from kfeat.experiments.config import Experiment
+from kfeat.experiments.fields import Memory
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.selectors import flat
 from kfeat.experiments.store import ended
 
-if TYPE_CHECKING:
-    from kfeat.experiments.config import Experiment
-
 # How a trial runs. This is not part of its identity: its numbers are the same up to rounding.
-Memory = Literal["in_core", "out_of_core"]
 # Which finished trials run again; a number N: untimed ones, until each cell has N timed runs.
 Again = Literal["nothing", "untimed", "everything"] | int
 
@@ -151,17 +150,12 @@ class Trial:
         return flat(record | {part: item and item.entry() for part, item in parts.items()})
 
 
-def dataset_name(source: Source) -> str:
-    """Return the short name of a config's dataset."""
-    return source if isinstance(source, str) else source.name
-
-
 def described(source: Source) -> dict[str, Any] | None:
     """Return the source's parameters as in a row; None for a registered dataset, which has only a name."""
     return None if isinstance(source, str) else dict(source.model_dump(mode="json"))
 
 
-def plan(experiment: "Experiment", fingerprints: Mapping[Source, str]) -> list[Trial]:
+def plan(experiment: Experiment, fingerprints: Mapping[Source, str]) -> list[Trial]:
     """Return the trials in the order they run: repeat by repeat, then the exact solvers, which are slow.
 
     `fingerprints` maps each dataset to the hash of its content; trials of other datasets have no rows.
@@ -170,7 +164,7 @@ def plan(experiment: "Experiment", fingerprints: Mapping[Source, str]) -> list[T
     return list(trials.values())
 
 
-def every_trial(experiment: "Experiment", fingerprints: Mapping[Source, str]) -> Iterator[Trial]:
+def every_trial(experiment: Experiment, fingerprints: Mapping[Source, str]) -> Iterator[Trial]:
     """Yield the trial of each point of the settings' grids in order; equal trials may occur several times."""
     for here in experiment.settings:
         for source, protocol, kernel in product(here.datasets, here.protocols, here.kernels):

@@ -6,11 +6,7 @@ that a new measure is one file.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
-
-from pydantic import AfterValidator
-
-from kfeat.parameters import did_you_mean, parameter_model
+from typing import Any, Literal
 
 Row = Mapping[str, Any]
 Read = Callable[[Row], float | None]
@@ -102,29 +98,9 @@ def declare(*quantities: Quantity) -> None:
         QUANTITIES[quantity.name] = quantity
 
 
-def quantity_named(name: str) -> Quantity:
-    """Return the quantity of this name or of a parameter such as `solver.C`; raise ValueError for others."""
-    if name in QUANTITIES:
-        return QUANTITIES[name]
-    part, _, parameter = name.partition(".")
-    if part in PARTS and parameter in known_parameters(part):
-        return Quantity(name, TITLES.get(name, name), parameter_of(part, parameter))
-    known = [SCORE, *QUANTITIES]
-    listed = f"{', '.join(known)}, and parameters such as kernel.gamma"
-    raise ValueError(f"unknown quantity{did_you_mean(name, known)}; known: {listed}")
-
-
 def score_of(row: Row) -> Quantity | None:
     """Return the quantity by which the row's trial is judged."""
     return next((one for one in QUANTITIES.values() if one.score and one.read(row) is not None), None)
-
-
-def known_parameters(part: str) -> frozenset[str]:
-    """Return the names of the parameters that kernels, maps, solvers or measures have."""
-    from kfeat.experiments.component import registries
-
-    models = (parameter_model(cls) for cls in registries()[part].values())
-    return frozenset(name for model in models for name in model.model_fields)
 
 
 def at(*path: str, factor: float = 1.0) -> Read:
@@ -259,15 +235,3 @@ for _clock, _suffix in CLOCKS.items():
             for name, phases in (PHASES | {part: (part,) for part in SINGLE}).items()
         )
     )
-
-
-def known_quantity(name: str) -> str:
-    """Return a quantity's name, or raise ValueError with the nearest one."""
-    # The measures declare their own quantities. Imported here, since they load scikit-learn.
-    import kfeat.experiments.measures  # noqa: F401
-
-    return name if name == SCORE else quantity_named(name).name
-
-
-# A declared quantity, a parameter such as kernel.gamma, or `score`: the quantity by which a row is judged.
-QuantityName = Annotated[str, AfterValidator(known_quantity)]

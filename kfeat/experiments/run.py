@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from kfeat.data import Source, fingerprint, load_raw
-from kfeat.data.sources import FileSource, entry
+from kfeat.data.sources import FileSource, dataset_name, entry
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.plan import Again, Trial, dataset_name, described, plan
+from kfeat.experiments.plan import Again, Trial, described, plan
 from kfeat.experiments.row import Row
 from kfeat.experiments.schedule import Engine, Observer, Part, Scheduler
 from kfeat.experiments.setting import check_tasks, known_task

@@ -6,22 +6,28 @@ are also chosen by the first characters of their ids.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Protocol
 
 from pydantic import AfterValidator
 
-from kfeat.data import Protocol
+from kfeat import data
 from kfeat.data.generators import Generator
 from kfeat.errors import ConfigError
 from kfeat.experiments.component import flat_entry, parameters_of, registries
-from kfeat.experiments.quantities import PARTS
+from kfeat.experiments.quantities import PARTS, QUANTITIES, SCORE, TITLES, Quantity, parameter_of
 from kfeat.experiments.yaml import parse, refuse
-from kfeat.parameters import did_you_mean
-
-if TYPE_CHECKING:
-    from kfeat.experiments.plan import Trial
+from kfeat.parameters import did_you_mean, parameter_model
 
 Record = Mapping[str, Any]
+
+
+class Described(Protocol):
+    """What can be chosen: a trial, which tells its parameters by flat keys."""
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return them."""
+
+
 MOST_IDS = 10  # that a message names
 
 
@@ -36,7 +42,7 @@ def _known_keys(registered: tuple[str, ...]) -> list[str]:
     parameters = (f"{part}.{parameter}" for part, _, parameter in _parameters())
     kinds: list[type[Generator]] = [Generator, *Generator.__subclasses__()]
     generated = (f"dataset.{name}" for model in kinds for name in model.model_fields)
-    own = ["dataset", *(f"protocol.{name}" for name in Protocol.model_fields), *registries()]
+    own = ["dataset", *(f"protocol.{name}" for name in data.Protocol.model_fields), *registries()]
     return list(dict.fromkeys([*own, *parameters, *generated]))
 
 
@@ -68,7 +74,7 @@ def check_keys(selector: dict[str, Any]) -> dict[str, Any]:
 Selector = Annotated[dict[str, Any], AfterValidator(check_keys)]
 
 
-def matches(selector: Record, trial: "Trial") -> bool:
+def matches(selector: Record, trial: Described) -> bool:
     """Return whether the trial has these values at the keys of `Trial.describe`; a list means any of them."""
     return agrees(selector, trial.describe())
 
@@ -169,3 +175,33 @@ def _only_one(prefix: str, known: Sequence[str], where: str) -> str:
         shown = ", ".join(found[:MOST_IDS]) + ", ..." * (len(found) > MOST_IDS)
         raise ConfigError(f"'{prefix}' begins the ids of {len(found)} trials of {where}: {shown}")
     return found[0]
+
+
+def quantity_named(name: str) -> Quantity:
+    """Return the quantity of this name or of a parameter such as `solver.C`; raise ValueError for others."""
+    if name in QUANTITIES:
+        return QUANTITIES[name]
+    part, _, parameter = name.partition(".")
+    if part in PARTS and parameter in known_parameters(part):
+        return Quantity(name, TITLES.get(name, name), parameter_of(part, parameter))
+    known = [SCORE, *QUANTITIES]
+    listed = f"{', '.join(known)}, and parameters such as kernel.gamma"
+    raise ValueError(f"unknown quantity{did_you_mean(name, known)}; known: {listed}")
+
+
+def known_parameters(part: str) -> frozenset[str]:
+    """Return the names of the parameters that kernels, maps, solvers or measures have."""
+    models = (parameter_model(cls) for cls in registries()[part].values())
+    return frozenset(name for model in models for name in model.model_fields)
+
+
+def known_quantity(name: str) -> str:
+    """Return a quantity's name, or raise ValueError with the nearest one."""
+    # The measures declare their own quantities. Imported here, since they load scikit-learn.
+    import kfeat.experiments.measures  # noqa: F401
+
+    return name if name == SCORE else quantity_named(name).name
+
+
+# A declared quantity, a parameter such as kernel.gamma, or `score`: the quantity by which a row is judged.
+QuantityName = Annotated[str, AfterValidator(known_quantity)]

@@ -8,21 +8,18 @@ means every component that has the parameter; with a name in the key (`solver.li
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError, ValidationInfo
 
 from kfeat.data import Protocol
+from kfeat.data.sources import dataset_name
 from kfeat.experiments.component import Component, each
 from kfeat.experiments.fields import Strict
-from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.selectors import switch_keys
 from kfeat.experiments.setting import Setting, unsupported, wrong_tasks
 from kfeat.experiments.yaml import KeyPath, problems_of, refuse
 from kfeat.parameters import did_you_mean
-
-if TYPE_CHECKING:
-    from kfeat.experiments.config import Experiment
 
 Place = tuple[str, str, str]  # the component (or ""), the dataset, the kernel (or "")
 
@@ -50,10 +47,10 @@ class Value:
     default: bool
 
 
-def choices(experiment: "Experiment") -> dict[str, list[Value]]:
-    """Return every switch of the experiment with its values, by the key without a component's name."""
+def choices(settings: Sequence[Setting]) -> dict[str, list[Value]]:
+    """Return every switch of the settings with its values, by the key without a component's name."""
     found: dict[str, list[Value]] = {}
-    for setting in experiment.settings:
+    for setting in settings:
         for source, kernel in product(setting.datasets, setting.kernels):
             for key, name, value, default in _values(setting, kernel):
                 place = (name, dataset_name(source), "" if name in ("", kernel.name) else _formula(kernel))

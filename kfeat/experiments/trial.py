@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from kfeat.batches import ArrayBatches, MappedBatches, stored
 from kfeat.data import Dataset, load, load_raw
 from kfeat.data.cache import cache_folder
+from kfeat.data.sources import dataset_name
 from kfeat.errors import DataError, SolverError, StoreError
 from kfeat.experiments.clock import Clock, Phase, environment, peak_memory_mb, reset_peak_memory, silent
 from kfeat.experiments.component import Component
-from kfeat.experiments.plan import Memory, Trial, dataset_name, described
+from kfeat.experiments.fields import Memory
+from kfeat.experiments.plan import Trial, described
 from kfeat.experiments.row import SCHEMA, Row, check_row
 from kfeat.solvers.base import with_codes
 

@@ -29,7 +29,7 @@ from kfeat.solvers import SOLVERS
 from kfeat.solvers.base import Subproblem
 from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
 
-VERSION = 3  # of the format, raised when older models would predict something else
+VERSION = 4  # of the format, raised when older models would predict something else
 # Beside numbers, words, arrays and scikit-learn's estimators, a model may hold the registered kernels, maps
 # and solvers, and these. Anything else has to be added here.
 OTHERS = (

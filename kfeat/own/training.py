@@ -14,12 +14,13 @@ from kfeat.data import FileSource, Protocol, load, load_raw
 from kfeat.data.cache import cache_folder
 from kfeat.data.columns import Reading, format_of, listed
 from kfeat.data.protocol import All, Validation, drawn
+from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError, SolverError
 from kfeat.experiments.clock import environment
 from kfeat.experiments.component import Component, each, read_component
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.fields import experiment_name
-from kfeat.experiments.plan import Trial, dataset_name, digest
+from kfeat.experiments.plan import Trial, digest
 from kfeat.experiments.run import planned
 from kfeat.own import file
 from kfeat.own.bench import data_under

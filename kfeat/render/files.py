@@ -5,9 +5,10 @@ from pathlib import Path
 
 from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.judgement import Evidence, judge_experiment
+from kfeat.data.sources import dataset_name
 from kfeat.errors import ConfigError, StoreError
 from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.experiments.plan import Trial, dataset_name, plan
+from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row
 from kfeat.experiments.run import plan_from_rows, rows_of
 from kfeat.experiments.store import write_rows

@@ -10,8 +10,8 @@ from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.names import SIZE, dataset, kernel, method
 from kfeat.errors import ConfigError
 from kfeat.experiments.layout import Column, TableLayout
-from kfeat.experiments.quantities import SCORE, quantity_named
-from kfeat.experiments.selectors import matches
+from kfeat.experiments.quantities import SCORE
+from kfeat.experiments.selectors import matches, quantity_named
 from kfeat.render import terminal, text
 from kfeat.render.escapes import latex, markdown_cell
 from kfeat.render.text import Ratio, ratio

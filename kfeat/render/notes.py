@@ -7,8 +7,8 @@ from typing import Any
 
 from kfeat.analysis.cells import PHASES, Cell, best_of, by_setting, exact_of, fold_means
 from kfeat.analysis.names import cell_name, method
+from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.experiments.row import counts_as_timed
 from kfeat.render import text

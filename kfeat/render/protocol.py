@@ -89,7 +89,7 @@ def _values_text(key: str, values: Sequence[Value]) -> str:
 def _present_text(experiment: Experiment, key: str) -> str:
     """Return the value that a switch has in the experiment."""
     whole, name = general(key)
-    values = choices(experiment)[whole]
+    values = choices(experiment.settings)[whole]
     return _values_text(whole, [value for value in values if name in (None, value.place[0])])
 
 
@@ -97,7 +97,7 @@ def lines(experiment: Experiment) -> list[Line]:
     """Return the experiment's switches in the order of its parts, then those that no key holds."""
     stated = {switch.key: switch for switch in experiment.switches}
     found: list[Line] = []
-    for whole, values in choices(experiment).items():
+    for whole, values in choices(experiment.settings).items():
         named = [key for key in stated if general(key)[0] == whole and general(key)[1]]
         names = {general(key)[1] for key in named}
         rest = [value for value in values if value.place[0] not in names]

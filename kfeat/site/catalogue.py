@@ -7,9 +7,8 @@ from typing import Any
 from kfeat.analysis.cells import Cell, best_of, by_setting
 from kfeat.analysis.judgement import Judgement
 from kfeat.analysis.names import method, size
-from kfeat.data.sources import registry
+from kfeat.data.sources import dataset_name, registry
 from kfeat.experiments.config import EXACT
-from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import SCORE
 from kfeat.maps import MAPS, kernels_of
 from kfeat.render import text

@@ -15,8 +15,8 @@ from typing import Any
 from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.judgement import Judgement
 from kfeat.analysis.names import cell_names, method
+from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import EXACT
-from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import QUANTITIES
 from kfeat.experiments.row import Row
 from kfeat.render.rows import row_sections

@@ -21,7 +21,7 @@ def load(tmp_path: Path) -> Callable[..., Experiment]:
 
 
 def test_every_parameter_that_numbers_depend_on_is_a_switch(load: Callable[..., Experiment]) -> None:
-    found = choices(load())
+    found = choices(load().settings)
     for key in (
         "dataset", "protocol.scale", "protocol.split", "protocol.binarise", "protocol.constant_features",
         "protocol.dtype", "kernel.degree", "kernel.gamma", "kernel.coef0", "map.n_components", "map.hashing",
@@ -38,7 +38,7 @@ def test_every_parameter_that_numbers_depend_on_is_a_switch(load: Callable[..., 
 
 
 def test_what_is_not_run_has_no_switches(load: Callable[..., Experiment]) -> None:
-    found = choices(load("solvers.mapped=null"))
+    found = choices(load("solvers.mapped=null").settings)
     assert not any(key.startswith("map") for key in found)
     assert "solver.bias" not in found
     assert "solver.shrinking" in found

@@ -12,7 +12,7 @@ from kfeat.experiments import clock
 from kfeat.experiments.clock import Watch
 from kfeat.experiments.measures import kernel_error
 from kfeat.experiments.plan import Trial
-from kfeat.experiments.quantities import quantity_named
+from kfeat.experiments.selectors import quantity_named
 from kfeat.kernels import Gaussian
 from tests.cells import planned, run
 

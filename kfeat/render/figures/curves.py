@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.names import dataset, formulas, kernel, method, places
+from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import FigureLayout
-from kfeat.experiments.plan import dataset_name
 from kfeat.render.figures.marks import (
     COLOURS,
     DASHES,

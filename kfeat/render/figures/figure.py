@@ -10,9 +10,9 @@ from matplotlib.text import Text
 
 from kfeat.analysis.cells import Cell, by_setting, without_folds
 from kfeat.analysis.names import formulas
+from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import FigureLayout
-from kfeat.experiments.plan import dataset_name
 from kfeat.render.escapes import mathtext
 from kfeat.render.figures.curves import curves
 from kfeat.render.figures.marks import RC, wrapped

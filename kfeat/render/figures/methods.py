@@ -11,10 +11,10 @@ from matplotlib.lines import Line2D
 from kfeat.analysis.cells import PHASES, Cell, by_setting
 from kfeat.analysis.names import method_names, places
 from kfeat.analysis.statistics import Summary
+from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import Column, FigureLayout, ReferenceLine, TableLayout
 from kfeat.experiments.paper import PRINTED_TIMES
-from kfeat.experiments.plan import dataset_name
 from kfeat.experiments.quantities import SCORE
 from kfeat.render.figures.marks import (
     COLOURS,
