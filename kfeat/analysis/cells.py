@@ -76,13 +76,8 @@ class Cell:
     @cached_property
     def setting(self) -> tuple[str, str, str]:
         """Return what methods share that are compared: texts for the dataset, the protocol and the kernel."""
-        protocol = f"{self.folds} {self.trial.protocol.model_dump_json()}"
-        return (self.trial.data_key, protocol, str(self.trial.kernel.identity()))
-
-    @cached_property
-    def folds(self) -> int:
-        """Return the number of splits of its runs: 1, except for a mean over folds."""
-        return len({trial.protocol for trial in self.trials})
+        trial = self.trial
+        return (trial.data_key, trial.protocol.model_dump_json(), str(trial.kernel.identity()))
 
     @property
     def drawn(self) -> bool:
@@ -144,16 +139,12 @@ class Cell:
             if self.stopped and not of_ended:
                 return None
             rows = [row for row in rows if counts_as_timed(row)] or (rows if busy else [])
-        values = [(row, value) for row in rows if (value := quantity.read(row)) is not None]
+        values = [value for row in rows if (value := quantity.read(row)) is not None]
         if not values:
             return None
         if quantity.timed or quantity.measured or self.drawn:
-            return Summary.of([value for _, value in values])
-        # Repeats that are not random are one observation.
-        splits: dict[str, list[float]] = {}
-        for row, value in values:
-            splits.setdefault(row["cell"], []).append(value)
-        return Summary.of([mean(repeats) for repeats in splits.values()])
+            return Summary.of(values)
+        return Summary.of([mean(values)])  # repeats that are not random are one observation
 
     @cached_property
     def score(self) -> Summary | None:
@@ -248,28 +239,3 @@ def best_of(cells: Iterable[Cell]) -> Cell | None:
         return cell.score.mean if cell.named(SCORE).better == "higher" else -cell.score.mean
 
     return max(scored, key=merit, default=None)
-
-
-def fold_means(cells: Sequence[Cell]) -> list[Cell]:
-    """Return one cell with the runs of all folds for each method that was run on several folds."""
-    groups: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in cells:
-        trial = cell.trial
-        if trial.protocol.split.kind == "k_fold":
-            protocol = trial.protocol.model_dump_json(exclude={"split": {"fold"}})
-            parts = (trial.kernel, *trial.components.values())
-            key = (trial.data_key, protocol, *(str(part and part.identity()) for part in parts))
-            groups.setdefault(key, []).append(cell)
-    return [_together(group) for group in groups.values() if len(group) > 1]
-
-
-def without_folds(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells with folds replaced by their means."""
-    means = fold_means(cells)
-    taken = {trial.id for mean in means for trial in mean.trials}
-    return [*(cell for cell in cells if cell.trial.id not in taken), *means]
-
-
-def _together(group: Sequence[Cell]) -> Cell:
-    rows = {row["id"]: row for cell in group for row in cell.all_rows}
-    return Cell.of_trials([trial for cell in group for trial in cell.trials], rows)

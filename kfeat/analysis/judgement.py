@@ -247,6 +247,28 @@ def judge_experiments(experiments: Sequence[Experiment], out: Path, results: Pat
     ]
 
 
+def judge_against(experiments: Sequence[Experiment], out: Path, folder: Path) -> list[Judgement]:
+    """Return how each experiment's rows below `out` compare with those below `folder`, and nothing else."""
+    ours, theirs = ([rows_of(one, root) for one in experiments] for root in (out, folder))
+    cells = [
+        summarise(one, plan_from_rows(one, [*others.values(), *own.values()]), own)
+        for one, own, others in zip(experiments, ours, theirs, strict=True)
+    ]
+    return compared(experiments, cells, theirs)
+
+
+def compared(
+    experiments: Sequence[Experiment], cells: Sequence[Sequence[Cell]], rows: Sequence[Rows]
+) -> list[Judgement]:
+    """Return how the cells of each experiment compare with its other `rows`, and nothing else."""
+    tests = number_compared(cells, rows)
+    found = [comparisons(own, others, tests) for own, others in zip(cells, rows, strict=True)]
+    return [
+        Judgement(one, own, [], both, [], has_published=bool(both))
+        for one, own, both in zip(experiments, cells, found, strict=True)
+    ]
+
+
 def own_or_published(experiment: Experiment, out: Path, results: Path) -> tuple[list[Trial], Rows, Path]:
     """Return the trials, and the rows below `out`, or the published ones if no trial has a row there.
 

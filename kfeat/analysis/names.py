@@ -43,14 +43,11 @@ def dataset(
     protocols = [_protocol(other) for other in namesakes if other.source == trial.source]
     name = dataset_name(trial.source)
     parts = [f"{name} (stand-in for {stand_ins[name]})" if name in stand_ins else name]
-    left_out = {hidden, "split.fold" if cell.folds > 1 else None}
-    left_out |= {"split.max_train", "split.n_train"} if hidden == "n_train" else set()
+    left_out = {hidden, "split.max_train", "split.n_train"} if hidden == "n_train" else {hidden}
     for own, others in ((_source(trial), sources), (_protocol(trial), protocols)):
         for key, value in own.items():
             if key not in left_out and any(other.get(key) != value for other in others):
                 parts.append(f"{key} = {'none' if value in (None, []) else value}")
-    if cell.folds > 1:
-        parts.append(f"mean over {cell.folds} folds")
     return plain(", ".join(parts))
 
 

@@ -26,19 +26,27 @@ Access = dict[str, Any]
     is_flag=True,
     help="With --all: also show what differs and why, what is missing, and the counts by kind.",
 )
+@click.option("--against", metavar="FOLDER", type=click.Path(path_type=Path, exists=True, file_okay=False),
+              help="Compare the scores with those of the rows in FOLDER, such as another --out, and judge "
+                   "nothing else.")  # fmt: skip
 @click.option("--rerun-budget", metavar="TIME",
               help="Run published trials again within this time (90s, 5m), spread over datasets and maps, "
                    "and compare only these with the published rows.")  # fmt: skip
 @click.pass_context
 def check(
     ctx: click.Context, experiments: "list[Experiment]", every: bool, access: Access, quiet: bool, out: Path,
-    results: Path, details: bool, rerun_budget: str | None,
+    results: Path, details: bool, against: Path | None, rerun_budget: str | None,
 ) -> None:  # fmt: skip
     """Compare the rows of CONFIGS with the paper's numbers and claims, and with the published rows.
 
     A config without rows of yours is judged by its published rows, and the output says so. With --maps,
     --set, --repeats or --no-exact only that part of a config is judged. With --all each config takes one
     line. Nothing is downloaded; trials without rows count as missing.
+
+    A row is compared with the row of the same trial, which has the same id; only where a method has no trial
+    in both folders are the means of all its rows compared. With --against the exit status is 1 if a score
+    differs by more than rounding, or if a config has no method with rows in both folders; --all leaves such
+    configs out.
 
     The exit status is 1 if there are no rows, neither yours nor published ones (with --all: no rows of any
     config); if a number or a claim differs from the paper and the config has neither an `explanation` that
@@ -47,10 +55,14 @@ def check(
     """
     if details and not every:
         raise click.UsageError("--details works only with --all; without --all the details are always shown")
+    if against and rerun_budget:
+        raise click.UsageError("--rerun-budget compares with the published rows; leave --against out")
     from kfeat.analysis.judgement import judge_experiments
 
     if rerun_budget is not None:
         passed = _rerun(experiments, access, out, results, rerun_budget, quiet)
+    elif against is not None:
+        passed = _against(experiments, out, against, every and not details, quiet)
     elif every:
         from kfeat.render.overview import passes, terminal
         from kfeat.render.terminal import terminal_width
@@ -79,6 +91,27 @@ def _each(experiments: "list[Experiment]", out: Path, results: Path, quiet: bool
     return passed
 
 
+def _against(experiments: "list[Experiment]", out: Path, folder: Path, short: bool, quiet: bool) -> bool:
+    """Show how the rows compare with those in another folder; return whether all scores are the same.
+
+    If `short`, each experiment with rows in both takes a line.
+    """
+    from kfeat.analysis.judgement import judge_against
+    from kfeat.render.overview import compared_with
+    from kfeat.render.terminal import terminal_width
+    from kfeat.render.verdicts import scoreboard
+
+    judgements, width = judge_against(experiments, out, folder), terminal_width()
+    if short:
+        judgements = [one for one in judgements if one.comparisons]
+        nothing = f"no config has rows in both {out} and {folder}\n"
+        click.echo(compared_with(folder, judgements, width) if judgements else nothing, nl=False)
+    for one in judgements:
+        if not short and not (quiet and one.comparisons and one.passes):
+            click.echo(scoreboard(one, out / one.experiment.name, width, against=folder))
+    return bool(judgements) and all(one.comparisons and one.passes for one in judgements)
+
+
 def _rerun(
     experiments: "list[Experiment]", access: Access, out: Path, results: Path, budget: str, quiet: bool
 ) -> bool:
@@ -90,8 +123,7 @@ def _rerun(
     from tempfile import TemporaryDirectory
 
     from kfeat.analysis.cells import summarise
-    from kfeat.analysis.comparisons import comparisons, number_compared
-    from kfeat.analysis.judgement import Judgement, own_or_published
+    from kfeat.analysis.judgement import compared, own_or_published
     from kfeat.experiments.run import run_trials
     from kfeat.experiments.schedule import Local
     from kfeat.experiments.store import read_rows
@@ -115,19 +147,14 @@ def _rerun(
     engine = Local(WorkerOptions(**access))
     with TemporaryDirectory() as folder, engine, options.observer(quiet) as observing:
         rows = run_trials(list(chosen.values()), Path(folder), engine, observing)
-    cells = {
-        one.name: summarise(one, [t for t, _ in candidates[one.name] if t.id in chosen], rows)
-        for one in experiments
-    }
-    tests = number_compared(cells.values(), published.values())
-    passed = True
-    for one in experiments:
-        if cells[one.name]:
-            compared = comparisons(cells[one.name], published[one.name], tests)
-            judgement = Judgement(one, cells[one.name], [], compared, [], has_published=True)
+    cells = [
+        summarise(one, [t for t, _ in candidates[one.name] if t.id in chosen], rows) for one in experiments
+    ]
+    judgements = compared(experiments, cells, [published[one.name] for one in experiments])
+    for judgement in judgements:
+        if judgement.cells:
             click.echo(scoreboard(judgement, results, terminal_width()))
-            passed &= judgement.passes
-    return passed
+    return all(judgement.passes for judgement in judgements)
 
 
 def choose(candidates: "Iterable[tuple[Trial, Row]]", budget: float) -> "list[Trial]":

@@ -24,7 +24,6 @@ import click
 
 from kfeat.cli import options
 from kfeat.cli.check import check
-from kfeat.cli.compare import compare
 from kfeat.cli.data import data
 from kfeat.cli.model import fit, info, predict, score
 from kfeat.cli.own_data import advise, new, tune
@@ -79,7 +78,7 @@ def postpone() -> None:
 
 COMMANDS: dict[str, tuple[click.Command, ...]] = {
     "Experiments": (plan, run, report, check, publish),
-    "Results": (rows, explain, compare, protocol, site),
+    "Results": (rows, explain, protocol, site),
     "Your own data": (advise, new, tune, fit, predict, score, info),
     "Reference": (configs, data, maps, kernels, solvers, schema),
 }

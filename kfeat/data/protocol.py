@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from annotated_types import Ge, Gt, Lt
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag
 
 from kfeat.data.dataset import MOST_SEED, MOST_SIDE, Indices, Model, Raw
 from kfeat.errors import DataError
@@ -75,25 +75,6 @@ class Sample(Dealt):
     n_test: Count | None = None
 
 
-class KFold(Dealt):
-    """The rows dealt into k folds; one fold to test, the others to train.
-
-    The deal is fixed by `seed` (0 if left out), so that the folds of one seed never overlap.
-    """
-
-    kind: Literal["k_fold"]
-    k: Annotated[int, Ge(2), Lt(MOST_SIDE)] = 5
-    fold: Annotated[int, Ge(0), Lt(MOST_SIDE)] = 0
-    seed: Seed = 0
-
-    @model_validator(mode="after")
-    def fold_is_one_of_k(self) -> "KFold":
-        """Refuse a fold that does not exist."""
-        if self.fold >= self.k:
-            raise ValueError(f"expected a fold from 0 to k - 1 = {self.k - 1}, got {self.fold}")
-        return self
-
-
 def as_kind(split: Any) -> Any:
     """Return a split given by its name alone as a mapping."""
     return {"kind": split} if isinstance(split, str) else split
@@ -109,7 +90,7 @@ class Validation(Model):
     kind: Literal["validation"]
     share: Annotated[float, Gt(0), Lt(1)] = 0.2
     of: Annotated[
-        Official | Fraction | Sample | InOrder | KFold,
+        Official | Fraction | Sample | InOrder,
         Field(discriminator="kind"),
         BeforeValidator(as_kind),
     ] = Official()
@@ -121,7 +102,7 @@ class Validation(Model):
         return self.seed is None or drawn(self.of)
 
 
-def drawn(split: "Official | All | Fraction | Sample | InOrder | KFold") -> bool:
+def drawn(split: "Official | All | Fraction | Sample | InOrder") -> bool:
     """Return whether the rows of a split depend on the random_state of a repeat."""
     if isinstance(split, InOrder):
         return False
@@ -176,7 +157,7 @@ Binarise = Annotated[
 ]
 Chain = Annotated[tuple[Step, ...], BeforeValidator(as_chain)]
 AnySplit = Annotated[
-    Official | All | Fraction | Sample | InOrder | KFold | Validation,
+    Official | All | Fraction | Sample | InOrder | Validation,
     Field(discriminator="kind"),
     BeforeValidator(as_kind),
 ]
@@ -299,18 +280,11 @@ def sides(
     return train, test
 
 
-def dealt(split: All | Fraction | Sample | KFold, order: Rows, name: str) -> tuple[Rows, Rows]:
+def dealt(split: All | Fraction | Sample, order: Rows, name: str) -> tuple[Rows, Rows]:
     """Return the two sides of an order of rows."""
     n = len(order)
     if isinstance(split, All):
         return order, order[: split.max_train]
-    if isinstance(split, KFold):  # the first folds take the rows that are left over
-        if split.k > n:
-            raise DataError(f"{name}: expected at least k = {split.k} rows, got {n}")
-        start, stop = (
-            fold * (n // split.k) + min(fold, n % split.k) for fold in (split.fold, split.fold + 1)
-        )
-        return np.delete(order, slice(start, stop)), order[start:stop]
     if isinstance(split, Fraction):
         n_train = int(split.train * n + 1e-9)  # 0.29 of 100 rows is 29 rows
         return cut(order, min(n_train, split.max_train or n_train))

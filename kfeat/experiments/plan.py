@@ -10,8 +10,6 @@ from itertools import product
 from math import inf
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
 from kfeat.data import Protocol, Source
 from kfeat.data.generators import Generator
 from kfeat.data.sources import dataset_name
@@ -188,18 +186,6 @@ def every_trial(experiment: Experiment, fingerprints: Mapping[Source, str]) -> I
 
 def _seed(value: Any) -> int:
     return int(digest(value)[:8], 16) % 2**31
-
-
-def drawn(row: Mapping[str, Any]) -> bool:
-    """Return whether a row's score is random, through its map or its split.
-
-    It counts as random if this version does not know the row's protocol.
-    """
-    protocol = {name: value for name, value in row["protocol"].items() if name != "version"}
-    try:
-        return row.get("map") is not None or Protocol.model_validate(protocol).random
-    except ValidationError:
-        return True
 
 
 def pending(

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell, best_of, by_setting, exact_of, fold_means
+from kfeat.analysis.cells import PHASES, Cell, best_of, by_setting, exact_of
 from kfeat.analysis.names import cell_name, method
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
@@ -33,8 +33,6 @@ def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     lines += _of_times(cells)
     if any(cell.of("live") for cell in cells):
         lines.append("live features: columns that are not the same in all training rows.")
-    if fold_means(cells):
-        lines.append("mean over folds: over the runs of all folds together, as is the standard deviation.")
     lines += cautions(experiment, cells) + _missing(cells) + _unended(cells)
     if any(cell.bound for cell in cells):
         lines.append(BOUND)
@@ -116,7 +114,7 @@ def _of_runs(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
 
 def cautions(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return what a reader must not miss, on the terminal either: times in doubt and unverified data."""
-    lines = _of_runs(experiment, [*cells, *fold_means(cells)])
+    lines = _of_runs(experiment, cells)
     if any(cell.is_busy(phase) for cell in cells for phase in PHASES) or any(
         cell.bound and cell.bound.busy for cell in cells
     ):

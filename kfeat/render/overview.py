@@ -49,6 +49,17 @@ def terminal(judgements: Sequence[Judgement], width: int | None = None, details:
     return "\n\n".join([board, legend, *filter(None, named), tallied]) + "\n"
 
 
+def compared_with(folder: Path, judgements: Sequence[Judgement], width: int | None = None) -> str:
+    """Return a line per experiment on how its cells compare with another folder's, and what regressed."""
+    headers = ("config", "cells", f"against {folder}")
+    lines = []
+    for item in judgements:
+        with_rows = sum(bool(cell.rows) for cell in item.cells)
+        lines.append([item.experiment.name, str(with_rows), _counted(item.counts()["cells"])])
+    named = (_details(item, width) for item in judgements if not item.passes)
+    return "\n\n".join([table(headers, lines, width, (0, 2), (1,)), *named]) + "\n"
+
+
 def markdown(judgements: Sequence[Judgement], results: Path) -> str:
     """Return the scoreboard for a Markdown file beside `results`, each line linked to its published table.
 

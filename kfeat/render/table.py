@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import floor, isfinite, log10
 from typing import Any
 
-from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of, fold_means
+from kfeat.analysis.cells import PHASES, Cell, Shown, by_setting, exact_of
 from kfeat.analysis.names import dataset, formulas, kernel, method, method_names
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.layout import TableLayout
@@ -34,11 +34,11 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     table selects several cells.
     """
     kernels = formulas(cells)
-    title, shown = experiment.title, [*cells, *fold_means(cells)]
+    title = experiment.title
     parts: list[str] = []
     if layout := _layout(experiment, cells):
-        parts += [mirror(layout, shown).text(style, kernels, width), _heading("All cells", style, 2)]
-    for place, sheet in _sheets(experiment, shown, spread=style != "terminal"):
+        parts += [mirror(layout, cells).text(style, kernels, width), _heading("All cells", style, 2)]
+    for place, sheet in _sheets(experiment, cells, spread=style != "terminal"):
         if place:
             parts.append(_heading(place, style, 3, kernels))
         parts.append(sheet.text(style, kernels, width))
@@ -155,10 +155,9 @@ def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
     interval. Where any of them is from a busy machine, a last column says which, and where a solver did not
     converge, one before it in how many runs.
     """
-    shown = [*cells, *fold_means(cells)]
     layout = _layout(experiment, cells)
-    ratios = ratio_columns(layout, shown) if layout else {}
-    lines = [_flat(cell, shown, peers, ratios) for peers in by_setting(shown) for cell in peers]
+    ratios = ratio_columns(layout, cells) if layout else {}
+    lines = [_flat(cell, cells, peers, ratios) for peers in by_setting(cells) for cell in peers]
     silent = [key for key in _OCCASIONAL if not any(line[key] for line in lines)]
     lines = [{key: value for key, value in line.items() if key not in silent} for line in lines]
     return csv_table(lines)
@@ -171,7 +170,7 @@ def _flat(
     speed_up = ratio(exact_of(cell, peers), cell, "fit")
     score, times = cell.score, reported.times if reported else {}
     line: dict[str, Any] = {
-        "cell": trial.cell if cell.folds == 1 else None,
+        "cell": trial.cell,
         "dataset": dataset(cell, cells),
         "kernel": trial.kernel.formula,
         "method": method(cell, cells),

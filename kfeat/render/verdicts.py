@@ -22,7 +22,6 @@ from kfeat.saying import plain
 
 NUMBER_HEADERS = ("number", "ours", "runs", "paper", "difference", "95 % interval", "verdict", "where")
 CLAIM_HEADERS = ("claim", "where", "ours", "paper", "verdict")
-PUBLISHED_HEADERS = ("against the published rows", "change", "limit", "test", "verdict")
 CLAIM_KINDS = {"paper": "", "stand_in": "on stand-in data", "own": "kfeat's own"}
 _RATIO, _TIME_RATIO = ("ours / paper", "verdict"), ("ours / paper's", "its verdict")
 
@@ -57,12 +56,14 @@ def verdicts_markdown(judgement: Judgement) -> str:
 
 
 def scoreboard(
-    judgement: Judgement, folder: Path, width: int | None = None, results: Path | None = None
-) -> str:
-    """Return the verdicts on one experiment: on numbers, claims and published cells, and what is missing.
+    judgement: Judgement, folder: Path, width: int | None = None, results: Path | None = None,
+    against: Path | None = None,
+) -> str:  # fmt: skip
+    """Return the verdicts on one experiment: on numbers, claims and compared cells, and what is missing.
 
-    `results` is the folder of its rows where they are the published ones, since `folder` has none. A terminal
-    has `width` characters a line.
+    `results` is the folder of its rows where they are the published ones, since `folder` has none. `against`
+    is the folder of the other rows where these are not the published ones. A terminal has `width` characters
+    a line.
     """
     experiment = judgement.experiment
     if not judgement.has_rows:
@@ -73,9 +74,16 @@ def scoreboard(
         lines.append(paragraph(f"{said}`kfeat run {experiment.path}` makes your own", "", width))
     lines += _terminal(judgement, width)
     if judgement.has_published:
-        lines += _against_published(judgement, width)
+        lines += _compared_cells(judgement, width, against)
+    elif against is not None:
+        lines += ["", plain(f"against {against}: no method has rows in both")]
     elif results is None:
         lines += ["", "against the published rows: none are published"]
+    if against is not None:
+        both = {item.cell.trial.cell for item in judgement.comparisons}
+        for cell in judgement.cells:
+            if cell.rows and cell.trial.cell not in both:
+                lines.append(paragraph(f"not in {against}: {cell_name(cell, judgement.cells)}", "", width))
     return "\n".join([*lines, *_lacking(judgement, width)]) + "\n"
 
 
@@ -90,8 +98,8 @@ def _terminal(judgement: Judgement, width: int | None) -> list[str]:
     return lines
 
 
-def _against_published(judgement: Judgement, width: int | None) -> list[str]:
-    """Return the comparison with the published rows, and what it rests on."""
+def _compared_cells(judgement: Judgement, width: int | None, against: Path | None) -> list[str]:
+    """Return the comparison with other rows, and what it rests on."""
     lines = []
     for item in judgement.comparisons:
         style = ".3f" if item.cell.named(SCORE).name == "accuracy" else ".2g"
@@ -101,7 +109,8 @@ def _against_published(judgement: Judgement, width: int | None) -> list[str]:
         f"false alarms: at most {FALSE_ALARM:g} a check, if rounding flips at most {100 * FLIP_SHARE:g} % of "
         f"the predictions and moves an error by at most {100 * RELATIVE_ROUNDING:g} % of it"
     )
-    return ["", table(PUBLISHED_HEADERS, lines, _most(width), (0, 3)), paragraph(note, "", width)]
+    headers = (f"against {against or 'the published rows'}", "change", "limit", "test", "verdict")
+    return ["", table(headers, lines, _most(width), (0, 3)), paragraph(note, "", width)]
 
 
 def _most(width: int | None) -> int:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from kfeat.analysis.cells import fold_means
 from kfeat.analysis.claims import REPRODUCED, Cited
 from kfeat.analysis.judgement import UNEXPLAINED, Judgement
 from kfeat.analysis.numbers import AGREE
@@ -59,7 +58,7 @@ def _mirrored(judgement: Judgement) -> dict[str, Any]:
     layout = judgement.experiment.table
     if layout is None:
         return _part(None)
-    cells = [*judgement.cells, *fold_means(judgement.cells)]
+    cells = judgement.cells
     sheet = mirror(layout, cells)
     lines = [[Text(cell) for cell in line] for line in sheet.lines]
     rules = [*mirror_notes(layout, cells), *cautions(judgement.experiment, cells)]

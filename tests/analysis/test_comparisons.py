@@ -23,6 +23,16 @@ def test_equal_predictions_are_the_same_and_a_real_change_is_regressed(
     assert better[1].verdict == "regressed"  # numbers that moved although nothing said they would
 
 
+def test_a_trial_that_ran_again_is_compared_with_its_own_row_and_not_with_the_mean(
+    make_cells: Make, make_rows: MakeRows
+) -> None:
+    published = make_rows([0.70, 0.80, 0.90])
+    for score, verdict in ((0.7, "same"), (0.701, "same"), (0.8, "regressed")):
+        (again,) = comparisons(make_cells([score], exact=None), published)
+        assert (again.verdict, again.test[:8]) == (verdict, "1 shared")
+        assert again.change == pytest.approx(100 * score - 70)
+
+
 @pytest.mark.parametrize("rows", [20, 200, 1000])
 @pytest.mark.parametrize("cells", [1, 100])
 def test_the_limit_is_the_least_that_keeps_the_stated_rate(rows: int, cells: int) -> None:

@@ -168,3 +168,47 @@ def test_a_part_of_a_config_is_judged_alone_and_published_rows_are_shown_without
     assert "against the published rows" not in published.output
     path.write_text(path.read_text().replace("mean: 90, sd: 40", "mean: 10, sd: 1"))
     assert kfeat("check", path, "--out", "elsewhere").exit_code == 1
+
+
+def rows_at(*folders: str, score: float = 0.8, repeats: int = 2) -> None:
+    """Write rows of a part of a config's trials to folders such as runs/a."""
+    for folder in map(Path, folders):
+        trials = planned(Path("configs", f"{folder.name}.yaml"))
+        write_rows(folder, [fake_row(trial, score) for trial in trials if trial.repeat < repeats])
+
+
+@pytest.mark.usefixtures("configs")
+def test_rows_are_compared_with_those_of_another_folder_and_with_nothing_else() -> None:
+    Path("configs/b.yaml").write_text(Path("configs/b.yaml").read_text().replace("above: 20", "above: 99"))
+    rows_at("runs/a", "runs/b", "old/b", "results/b")
+    rows_at("old/a", repeats=1)
+    rows_at("results/a", score=0.9)
+    same = kfeat("check", "configs/a.yaml", "configs/b.yaml", "--against", "old")
+    assert same.exit_code == 0, same.output
+    assert "1 shared, equal bit for bit" in same.output
+    assert "2 shared, equal bit for bit" in same.output
+    assert not any(words in same.output for words in ("published", "It learns", "regressed", "not in old"))
+    every = kfeat("check", "--all", "--against", "old")
+    assert (every.exit_code, every.output.count("3 same"), "gisette" in every.output) == (0, 2, False)
+    differ = kfeat("check", "--all", "--against", "results")
+    assert (differ.exit_code, differ.output.count("3 same"), differ.output.count("3 regressed")) == (1, 1, 1)
+    assert "regressed: Tensor Sketch: -10, beyond" in differ.output
+    assert "against results" in kfeat("check", "--all", "--details", "--against", "results").output
+    assert kfeat("check", "configs/a.yaml", "--against", "results", "-q").exit_code == 1
+
+
+@pytest.mark.usefixtures("configs")
+def test_what_another_folder_lacks_is_named_and_nothing_in_both_fails() -> None:
+    rows_at("runs/a")
+    trials = planned(Path("configs/a.yaml"))
+    write_rows(Path("old/a"), [fake_row(trial, 0.8) for trial in trials if trial.map is None])
+    some = kfeat("check", "configs/a.yaml", "--against", "old")
+    assert some.exit_code == 0, some.output
+    assert "not in old: Tensor Sketch" in some.output
+    Path("old/a", ROWS).unlink()
+    nothing = kfeat("check", "configs/a.yaml", "--against", "old")
+    assert (nothing.exit_code, "against old: no method has rows in both" in nothing.output) == (1, True)
+    every = kfeat("check", "--all", "--against", "old")
+    assert (every.exit_code, every.output) == (1, "no config has rows in both runs and old\n")
+    for wrong in (["old/none"], ["old", "--rerun-budget", "1m"]):
+        assert kfeat("check", "--all", "--against", *wrong).exit_code == 2

@@ -210,7 +210,6 @@ def test_words_made_binary_are_scored_as_words() -> None:
     [
         "{kind: official, max_train: 100, seed: 3}",
         "{kind: validation, share: 0.2, seed: 0, of: {kind: official, max_train: 100, seed: 1}}",
-        "{kind: k_fold, fold: 1}",
         "{kind: fraction, train: 0.7, seed: 0}",
     ],
 )

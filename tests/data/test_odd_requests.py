@@ -74,7 +74,6 @@ def test_a_cache_that_is_full_or_read_only(tmp_path: Path, monkeypatch: pytest.M
         ({"split": {**HALF, "seed": 10**30}}, r"protocol\.split\.fraction\.seed.*less than"),
         ({"split": {**HALF, "max_train": 10**30}}, r"protocol\.split\.fraction\.max_train.*less than"),
         ({"split": {"kind": "sample", "n_train": 10**30}}, r"protocol\.split\.sample\.n_train.*less than"),
-        ({"split": {"kind": "k_fold", "k": 10**30}}, r"protocol\.split\.k_fold\.k.*less than"),
         ({"split": HALF, "binarise": {"positive": math.nan}}, r"protocol\.binarise.*finite"),
     ],
 )

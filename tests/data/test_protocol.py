@@ -139,7 +139,6 @@ def test_splits_draw_disjoint_rows_of_the_sizes_asked(kind: Any) -> None:
         (("kind", "fraction"), ("train", 0.7)): (63, 27),
         (("kind", "sample"), ("n_train", 50)): (50, 40),
         (("kind", "sample"), ("n_train", 50), ("n_test", 7)): (50, 7),
-        (("kind", "k_fold"), ("k", 4), ("fold", 3)): (68, 22),
     }
     for split, (n_train, n_test) in sizes.items():
         train, test = rows_of(prepare(raw(kind(NUMBERED)), protocol(split=dict(split)), 3))
@@ -170,11 +169,7 @@ def test_the_rows_to_train_of_one_seed_are_those_tested_by_all_and_left_out_by_s
 
 
 def test_labels_follow_their_rows() -> None:
-    for split in [
-        {"kind": "fraction", "train": 0.5},
-        {"kind": "k_fold"},
-        {"kind": "official", "max_train": 9},
-    ]:
+    for split in [{"kind": "fraction", "train": 0.5}, {"kind": "official", "max_train": 9}]:
         data = prepare(raw(NUMBERED), protocol(split=split), 1)
         assert_array_equal(data.y_train, data.X_train[:, 0].astype(int) % 4)
         assert_array_equal(data.y_test, data.X_test[:, 0].astype(int) % 4)
@@ -193,7 +188,6 @@ def test_labels_follow_their_rows() -> None:
         ({"kind": "fraction", "train": 0.6, "seed": 0}, False),
         ({"kind": "sample", "n_train": 50}, True),
         ({"kind": "sample", "n_train": 50, "seed": 0}, False),
-        ({"kind": "k_fold"}, False),
     ],
 )
 def test_random_tells_whether_repeats_differ(split: Any, random: bool) -> None:
@@ -203,15 +197,8 @@ def test_random_tells_whether_repeats_differ(split: Any, random: bool) -> None:
     assert one == rows_of(prepare(raw(NUMBERED), switches, 0))
 
 
-def test_folds_deal_every_row_once() -> None:
-    folds = [protocol(split={"kind": "k_fold", "fold": fold}) for fold in range(5)]
-    tests = [rows_of(prepare(raw(NUMBERED), fold, number))[1] for number, fold in enumerate(folds)]
-    assert sorted(row for test in tests for row in test) == list(range(90))
-
-
 def test_a_split_of_the_train_file_never_sees_the_test_file() -> None:
     splits: list[Any] = [
-        *({"kind": "k_fold", "fold": fold} for fold in range(5)),
         {"kind": "fraction", "train": 0.6},
         {"kind": "sample", "n_train": 30},
         {"kind": "all"},
@@ -246,7 +233,6 @@ def test_binarisation() -> None:
         (raw(), {"split": {"kind": "sample", "n_train": 91}}, "expected 91 training rows, got 90"),
         (raw(), {"split": {"kind": "sample", "n_train": 80, "n_test": 11}}, "expected 11 test rows, got 10"),
         (raw(), {"split": {"kind": "sample", "n_train": 90}}, "too few"),
-        (raw(), {"split": {"kind": "k_fold", "k": 91}}, "at least k = 91 rows, got 90"),
         (raw(), {"split": {"kind": "fraction", "train": 0.001}}, "too few"),
         (raw(y=np.zeros(90, int)), {}, "two classes"),
         (raw(), {"binarise": {"positive": 9}}, "no class 9; its classes are 0, 1, 2, 3"),
@@ -271,7 +257,6 @@ def test_impossible_demands(data: Raw, switches: Any, message: str) -> None:
         ({"split": {"kind": "fraction", "train": 1.0}}, "less than 1"),
         ({"split": {"kind": "sample", "n_train": "many"}}, "integer"),
         ({"split": {"kind": "official", "k": 5}}, "k"),
-        ({"split": {"kind": "k_fold", "k": 3, "fold": 3}}, "fold from 0 to k - 1 = 2, got 3"),
         ({"binarise": "all"}, "1 validation error.*\\n.*\\n.*'none'"),
         ({"binarise": {"random_half": "a"}}, "1 validation error.*\\n.*random_half"),
         ({"dtype": "float16"}, "float32"),
@@ -285,9 +270,8 @@ def test_protocols_are_parsed_strictly(switches: Any, message: str) -> None:
 
 @pytest.mark.parametrize("scale", SCALINGS, ids=str)
 def test_canonical_form_comes_back_and_does_not_depend_on_spelling(scale: Any) -> None:
-    ours = Protocol.model_validate(
-        {"scale": scale, "split": {"kind": "k_fold"}, "binarise": {"random_half": 1}}
-    )
+    split = {"kind": "fraction", "train": 0.6}
+    ours = Protocol.model_validate({"scale": scale, "split": split, "binarise": {"random_half": 1}})
     assert Protocol.model_validate(ours.model_dump(mode="json")) == ours
     assert hash(ours) == hash(Protocol.model_validate(ours.model_dump(mode="json")))
     assert Protocol() == Protocol.model_validate({"scale": ["none"], "split": {"kind": "official"}})

@@ -18,9 +18,7 @@ SPLITS: list[dict[str, Any]] = [
     {"kind": "fraction", "train": 0.6, "max_train": 30, "max_test": 9},
     {"kind": "sample", "n_train": 30},
     {"kind": "sample", "n_train": 30, "n_test": 11, "max_train": 10},
-    {"kind": "k_fold", "k": 7, "fold": 1},
-    {"kind": "k_fold", "k": 7, "fold": 6, "max_train": 50},
-    {"kind": "k_fold", "k": 7, "file": "train"},
+    {"kind": "fraction", "train": 0.6, "file": "train"},
     {"kind": "official"},
     {"kind": "official", "max_train": 12, "max_test": 5},
 ]

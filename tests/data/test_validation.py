@@ -44,5 +44,5 @@ def test_what_is_learnt_is_learnt_without_the_rows_held_out() -> None:
 def test_too_few_rows_and_a_split_of_itself_are_refused() -> None:
     with pytest.raises(DataError, match=r"too few for a share of 0\.01"):
         split_indices(split(share=0.01).split, RAW, 0)
-    with pytest.raises(ValueError, match="'official', 'fraction', 'sample', 'in_order', 'k_fold'"):
+    with pytest.raises(ValueError, match="'official', 'fraction', 'sample', 'in_order'"):
         split(of={"kind": "validation"})

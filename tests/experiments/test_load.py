@@ -179,7 +179,7 @@ switches: []
         ("settings=[]", "settings: list should have at least 1 item"),
         ("settings=[{maps: 5}]", "settings[0].maps: expected a list (got 5)"),
         ("settings=[{mapps: []}]", "settings[0].mapps: unknown key (did you mean 'maps'?)"),
-        ("settings=[{protocol: {split: {kind: k_fold, fold: []}}}]", "a grid without points"),
+        ("settings=[{protocol: {split: {kind: sample, n_train: []}}}]", "a grid without points"),
         ("claims={}", "claims: expected a list"),
         *((f"rows_from=[{name!r}]", "rows_from[0]: expected letters, digits")
           for name in ("../x", "/etc", "a//b", "", "..", "a b")),
@@ -243,7 +243,7 @@ settings:
         ("exact_repeats=1000000", None, "up to 1,000,004 trials"),
         (f"kernel.coef0={[*range(1000)]}", 10**5, "up to 300,000,000 trials"),
         (f"maps=[{{name: random_maclaurin, base: {[2] * 3000}, n_components: {[1] * 3000}}}]", 1, "maps"),
-        (f"protocol.split={{kind: k_fold, k: {[5] * 3000}, fold: {[1] * 3000}}}", 1, "protocol"),
+        (f"protocol.split={{kind: sample, n_train: {[5] * 3000}, n_test: {[1] * 3000}}}", 1, "protocol"),
     ],
 )
 def test_a_grid_is_counted_before_it_is_laid_out(

@@ -131,7 +131,7 @@ def test_every_key_of_the_protocol_is_a_grid_and_a_chain_of_scaling_is_none(writ
 
 
 def test_a_problem_in_a_grid_of_protocols_is_told_with_its_path(write: Write) -> None:
-    with pytest.raises(ConfigError, match=r"protocol\.split: expected a fold from 0 to k - 1 = 4"):
-        planned(write(), "protocol.split={kind: k_fold, fold: [0, 7]}")
+    with pytest.raises(ConfigError, match=r"protocol\.split\.n_train: .* \(got 0\)"):
+        planned(write(), "protocol.split={kind: sample, n_train: [9, 0]}")
     with pytest.raises(ConfigError, match=r"protocol\[1\]\.dtype: .* \(got 'float8'\)"):
         planned(write(), "protocol=[{}, {dtype: [float32, float8]}]")

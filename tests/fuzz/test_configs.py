@@ -32,10 +32,10 @@ MUTATED = Path("configs/pham_pagh_2013/mutated.yaml")
 NUMBERS = [0, 1, -1, 2, 3.5, 64, 10**9, 10**12, 2**63 - 1, 2**63, 10**30, 0.5, -0.0, 1e-320, 1e30, 1e308,
            float("nan"), float("inf")]  # fmt: skip
 VALUES: list[Any] = [
-    *NUMBERS, None, True, False, "", " ", "none", "exact", "all", "k_fold", "median", "balanced", "x" * 1000,
+    *NUMBERS, None, True, False, "", " ", "none", "exact", "all", "sample", "median", "balanced", "x" * 1000,
     "\0", "\ud800", "\x1b[2J", "a\nb", "é😀\u202e", "$x^$", "$", r"$\frac{1}{2}$", "{", "../../x", "x.csv",
     "/etc/passwd", "1e5", ".5", [], {}, [[]], [1, 2], [0, "a", None], {"name": "x"}, {"path": "x.csv"},
-    {"name": "dense", "n": 50, "d": 3}, {"kind": "k_fold", "fold": [0, 1]}, {"divide": 0}, {"for": {}},
+    {"name": "dense", "n": 50, "d": 3}, {"kind": "sample", "n_train": [0, 1]}, {"divide": 0}, {"for": {}},
     {"name": "sum"}, [{"name": "newton"}], list(range(500)), {"positive": [1]}, {"": {"": ""}},
 ]  # fmt: skip
 BOMB = "".join(f"k{i}: &k{i} [{', '.join([f'*k{i - 1}' if i else '1'] * 9)}]\n" for i in range(9))
@@ -60,7 +60,7 @@ TARGETS: dict[Any, list[Any]] = {
     "repeats": [10**12, 99_999, 10**30, -1, 1.0, True],
     "rows_from": [["../x"], ["/etc"], ["x" * 5000], ["a/b"], "x", [""]],
     "settings": [5, [5], [{}], [{}] * 2000, [[]], [{"settings": []}], {}, [None], [{"solvers": None}]],
-    "protocol": [{"split": {"kind": "k_fold", "k": [2] * 99, "fold": [0] * 99}}, [[]], {"scale": [[]]},
+    "protocol": [{"split": {"kind": "sample", "n_train": [2] * 99, "seed": [0] * 99}}, [[]], {"scale": [[]]},
                  {"scale": [{"divide": [1, 2]}]}, {"split": [[], []]}, {"binarise": {"positive": [1, 2]}}],
     "kernel": [{"name": "gaussian", "gamma": "median"}, {"name": "polynomial", "degree": [10**18, 1]},
                {"name": "sum", "terms": []}, [], {"name": "polynomial", "label": "$x^$"}],

@@ -1,4 +1,4 @@
-"""The tables of all cells: numbers, times and their marks, names, folds, CSV."""
+"""The tables of all cells: numbers, times and their marks, names, CSV."""
 
 import csv
 import io
@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kfeat.analysis.cells import Cell, fold_means, summarise
+from kfeat.analysis.cells import Cell, summarise
 from kfeat.analysis.certainty import LONG_TIME
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
-from kfeat.render.figures.figure import figure_of
 from kfeat.render.layout import mirror
 from kfeat.render.notes import notes
 from kfeat.render.table import records, render, render_csv
@@ -33,11 +32,6 @@ table:
     - {title: TS, for: {map: tensor_sketch}}
     - {title: exact / TS, for: {map: tensor_sketch}, over: {map: exact}, show: fit}
     - {title: RM / TS, for: {map: tensor_sketch}, over: {map: random_maclaurin}, show: fit}
-"""
-FOLDS = """
-table:
-  lines: dataset
-  columns: [{title: TS, for: {map: tensor_sketch}}, {title: exact, for: {map: exact}}]
 """
 MARK = ", or a ratio of such a time"
 
@@ -241,42 +235,13 @@ def test_the_csv_has_deviations_counts_and_the_intervals_of_ratios(three: Experi
         assert found == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.fixture
-def folds(write: Write) -> Experiment:
-    """The small experiment on three folds, as a list of protocols."""
-    path = write()
-    path.write_text(path.read_text() + FOLDS)
-    splits = ", ".join(f"{{split: {{kind: k_fold, k: 3, fold: {i}}}}}" for i in range(3))
-    return load_experiment(path, [f"protocol=[{splits}]"])
-
-
-def fold_cells(experiment: Experiment, planned: int = 3) -> list[Cell]:
-    """Tensor Sketch has 60, 70 and 80 % on the folds, the exact kernel SVM ten more."""
-
-    def row(trial: Trial) -> Row | None:
-        fold = trial.describe()["protocol.split"]["fold"]
-        return fake_row(trial, 0.6 + 0.1 * fold + 0.1 * (trial.map is None)) if fold < planned else None
-
-    return cells_with(experiment, row)
-
-
-def test_a_mean_over_the_folds_of_each_method(folds: Experiment) -> None:
-    cells = fold_cells(folds)
-    means = fold_means(cells)
-    assert [len(mean.rows) for mean in means] == [3, 6, 6]  # exact once per fold, the maps twice
-    found = {(r["dataset"], r["method"]): r for r in records(folds, [*cells, *means])}
-    mean = found["digits, mean over 3 folds", "Tensor Sketch"]
-    assert values(mean, "accuracy (%)", "speed-up") == ["70.00 ± 8.94", "0.333×"]
-    assert found["digits, mean over 3 folds", "exact, LIBSVM"]["accuracy (%)"] == "80.00 ± 10.00"
-    assert found["digits, split.fold = 2", "Tensor Sketch"]["accuracy (%)"] == "80.00 ± 0.00"
-    for style in ("terminal", "markdown", "latex"):
-        assert render(folds, cells, style).count("mean over 3 folds") >= 4  # the paper's table, three methods
-    assert "- mean over folds: over the runs of all folds together" in render(folds, cells, "markdown")
-    assert "mean over 3 folds" in render_csv(folds, cells)
-    methods = [label.get_text() for label in figure_of(folds, cells).axes[0].get_yticklabels()]
-    assert methods == ["exact, LIBSVM", "Tensor Sketch", "Random Maclaurin"]  # the means alone
-    mean_cell = fold_means(fold_cells(folds, planned=2))[1]
-    assert (len(mean_cell.rows), len(mean_cell.trials)) == (4, 6)
+def test_data_are_named_by_the_split_in_which_they_differ(write: Write) -> None:
+    experiment = load_experiment(write(), ["protocol.split.n_train=[300, 400]"])
+    found = records(experiment, cells_with(experiment, lambda trial: fake_row(trial, 0.8)))
+    assert {record["dataset"] for record in found} == {
+        "digits, split.n_train = 300",
+        "digits, split.n_train = 400",
+    }
 
 
 def test_a_trial_that_was_stopped_while_predicting_is_no_bound_of_training(

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from kfeat.analysis.cells import Cell, by_setting, without_folds
+from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.names import formulas
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
@@ -73,11 +73,11 @@ def _break_labels(figure: Figure) -> bool:
 
 
 def figure_of(experiment: Experiment, cells: Sequence[Cell]) -> Figure:
-    """Return the figure of the experiment with its title; means stand in the place of folds.
+    """Return the figure of the experiment with its title.
 
     The kernels' formulas are set as mathematics in all of its texts.
     """
-    figure, kernels = _figure(experiment, without_folds(cells)), formulas(cells)
+    figure, kernels = _figure(experiment, cells), formulas(cells)
     title = plain(experiment.title) + _stand_in(experiment)
     figure.suptitle(wrapped(title, figure.get_figwidth() - 0.1, 1.05))
     for text in figure.findobj(Text):
