@@ -17,9 +17,9 @@ settings:
       - {name: random_maclaurin, n_components: 32, degree_law: [truncated, proportional]}
 repeats: 3
 switches:
-  - {key: protocol.scale, status: inferred, evidence: it fits the table, alternatives: [unit_rows, zscore]}
-  - {key: map.degree_law, status: known, evidence: the authors' code, alternatives: [truncated]}
-  - {key: solver.C, status: open, evidence: not printed, alternatives: [0.5]}
+  - {key: protocol.scale, status: inferred, evidence: it fits the table}
+  - {key: map.degree_law, status: known, evidence: the authors' code}
+  - {key: solver.C, status: open, evidence: not printed}
   - {key: solver.libsvm.eps, status: inferred, evidence: the default}
   - {key: map.domain, status: known, evidence: section 3}
   - {key: solver version, status: known, evidence: section 6, value: LIBLINEAR 1.92}

@@ -218,7 +218,8 @@ def judge_experiment(
     has the folders with the rows of cited experiments, by default none.
     """
     look_up = (evidence or Evidence()).within(experiment, cells)
-    printed = number_verdicts(cells, experiment.reported, look_up) if experiment.reported else []
+    reported = None if experiment.ranking else experiment.reported  # a ranking tries other choices too
+    printed = number_verdicts(cells, reported, look_up) if reported else []
     if experiment.changed:
         printed = [item for item in printed if item.cells]
     compared = comparisons(cells, published, tests)

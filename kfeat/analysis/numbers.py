@@ -58,6 +58,11 @@ class Reproduction:
     verdict: str
     slack: float
 
+    @property
+    def distance(self) -> float:
+        """Return |ours - theirs| / slack, which is at most 1 if the mean is reproduced."""
+        return abs(self.difference) / self.slack
+
 
 @dataclass(frozen=True)
 class PrintedRatio:

@@ -27,8 +27,8 @@ from kfeat.cli.check import check
 from kfeat.cli.data import data
 from kfeat.cli.model import fit, info, predict, score
 from kfeat.cli.own_data import advise, new, tune
-from kfeat.cli.plan import plan
-from kfeat.cli.reference import configs, kernels, maps, protocol, schema, solvers
+from kfeat.cli.plan import plan, protocol
+from kfeat.cli.reference import configs, kernels, maps, schema, solvers
 from kfeat.cli.rows import explain, rows
 from kfeat.cli.run import publish, report, run, site
 from kfeat.errors import KfeatError

@@ -1,4 +1,4 @@
-"""`kfeat plan`: list the trials of configs, which are done, and the time and memory of each."""
+"""`kfeat plan` and `kfeat protocol`: the trials of configs with their cost, and the choices behind them."""
 
 from math import inf
 from pathlib import Path
@@ -58,6 +58,24 @@ def plan(
             click.echo(line)
         return
     show_plans(experiments, out, results, access, memory=memory)
+
+
+@click.command()
+@options.configs
+def protocol(configs: tuple[Path, ...], overrides: tuple[str, ...]) -> None:
+    """Print every switch of CONFIGS: its value, whether it is known, inferred or open, and the evidence.
+
+    A switch is a choice that the numbers depend on. The list `switches` of a config states what is known of
+    each, by its key: protocol.scale, kernel.gamma, map.degree_law, solver.C; or solver.libsvm.C for one
+    component of several. What it does not state is shown as "not stated".
+    """
+    from kfeat.experiments.config import load_experiment
+    from kfeat.render.protocol import render_switches
+    from kfeat.render.terminal import terminal_width
+
+    files, width = options.config_files(configs), terminal_width()
+    experiments = [load_experiment(file, overrides) for file in files]
+    click.echo("\n\n".join(render_switches(experiment, width) for experiment in experiments))
 
 
 def show_plans(

@@ -40,10 +40,6 @@ class Component:
         given = {key: value for key, value in values.items() if value != fields[key].default}
         return cls(name, kind, given, values, model.label)
 
-    def changed(self, parameter: str, value: Any) -> "Component":
-        """Return a copy with one parameter changed; raises pydantic's ValidationError."""
-        return Component.of(self.name, self.cls, {**self.given, parameter: value}, self.label)
-
     def build(self, **handed_in: Any) -> Any:
         """Return an instance; it gets those of `handed_in` (kernel, random_state, n_jobs) that it accepts."""
         own = {key: each(value, Component.build) for key, value in self.parameters.items()}

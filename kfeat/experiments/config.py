@@ -17,6 +17,7 @@ from kfeat.experiments.component import Component
 from kfeat.experiments.fields import MAX_TRIALS, Line, Name, Strict, configs_above, experiment_name
 from kfeat.experiments.layout import Figure, FigureLayout, TableLayout
 from kfeat.experiments.paper import Claim, Reported
+from kfeat.experiments.selectors import Keys
 from kfeat.experiments.setting import Setting
 from kfeat.experiments.switches import Switch, checked_switches
 from kfeat.experiments.yaml import (
@@ -160,7 +161,8 @@ class ExperimentFile(Strict):
     """The content of an experiment file, after its shared keys have been copied to each of its settings.
 
     `stand_ins` says which dataset another one replaces, such as `gisette_mnist: Gisette`. Figures say so
-    where they name it; tables say so below.
+    where they name it; tables say so below. `ranking` has the keys of the choices that are ranked by their
+    distance from the printed numbers; these get no verdict here.
     """
 
     settings: Annotated[list[Setting], MinLen(1)]
@@ -171,6 +173,7 @@ class ExperimentFile(Strict):
     claims: list[Claim] = []
     switches: Annotated[list[Switch], AfterValidator(checked_switches)] = []
     stand_ins: dict[str, Line] = {}
+    ranking: Keys = []
     table: TableLayout | None = None
     figure: Figure | None = None
 
@@ -247,6 +250,7 @@ class Experiment:
     claims: Sequence[Claim]
     switches: Sequence[Switch]
     stand_ins: Mapping[str, str]
+    ranking: Sequence[str]
     table: TableLayout | None
     figure: FigureLayout | None
     changed: bool = False  # by the command line: cells of the claims may be missing

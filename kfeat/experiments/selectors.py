@@ -72,6 +72,7 @@ def check_keys(selector: dict[str, Any]) -> dict[str, Any]:
 
 
 Selector = Annotated[dict[str, Any], AfterValidator(check_keys)]
+Keys = Annotated[list[str], AfterValidator(lambda keys: list(check_keys(dict.fromkeys(keys))))]
 
 
 def matches(selector: Record, trial: Described) -> bool:

@@ -1,24 +1,22 @@
-"""The switches of an experiment: the choices that its numbers depend on, and settings with other choices.
+"""The switches of an experiment: the choices that its numbers depend on.
 
 Keys are those of `Trial.describe`: `protocol.scale`, `kernel.gamma`, `map.degree_law`, `solver.C`. Such a key
 means every component that has the parameter; with a name in the key (`solver.libsvm.C`), only that component.
-`dataset`, `kernel`, `map`, `solver`, `measure` and `repeats` are also switches, but cannot be turned.
+`dataset`, `kernel`, `map`, `solver`, `measure` and `repeats` are also switches.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Literal
-
-from pydantic import ValidationError, ValidationInfo
 
 from kfeat.data import Protocol
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.component import Component, each
 from kfeat.experiments.fields import Strict
 from kfeat.experiments.selectors import switch_keys
-from kfeat.experiments.setting import Setting, unsupported, wrong_tasks
-from kfeat.experiments.yaml import KeyPath, problems_of, refuse
+from kfeat.experiments.setting import Setting
+from kfeat.experiments.yaml import KeyPath, refuse
 from kfeat.parameters import did_you_mean
 
 Place = tuple[str, str, str]  # the component (or ""), the dataset, the kernel (or "")
@@ -27,15 +25,13 @@ Place = tuple[str, str, str]  # the component (or ""), the dataset, the kernel (
 class Switch(Strict):
     """A choice of the protocol: how well it is known, and by what evidence; `value` if no key holds it.
 
-    `key` is a key of `Trial.describe` (solver.C), or that of one component (solver.libsvm.C). `alternatives`
-    are values to try instead of the present one.
+    `key` is a key of `Trial.describe` (solver.C), or that of one component (solver.libsvm.C).
     """
 
     key: str
     status: Literal["known", "inferred", "open"]
     evidence: str
     value: str | None = None
-    alternatives: list[Any] = []
 
 
 @dataclass(frozen=True)
@@ -90,14 +86,14 @@ def general(key: str) -> tuple[str, str | None]:
     return (f"{part}.{rest[1]}", rest[0]) if len(rest) == 2 else (key, None)
 
 
-def checked_switches(switches: list[Switch], info: ValidationInfo) -> list[Switch]:
-    """Return the switches; raises ValidationError for unknown keys and impossible values."""
-    if problems := list(_problems(switches, info.data.get("settings", []))):
+def checked_switches(switches: list[Switch]) -> list[Switch]:
+    """Return the switches; raises ValidationError for keys that are unknown or listed twice."""
+    if problems := list(_problems(switches)):
         raise refuse(problems)
     return switches
 
 
-def _problems(switches: Sequence[Switch], settings: Sequence[Setting]) -> Iterator[tuple[KeyPath, str]]:
+def _problems(switches: Sequence[Switch]) -> Iterator[tuple[KeyPath, str]]:
     known = switch_keys() if switches else []
     for i, switch in enumerate(switches):
         if switch.key in [other.key for other in switches[:i]]:
@@ -108,54 +104,3 @@ def _problems(switches: Sequence[Switch], settings: Sequence[Setting]) -> Iterat
             near = did_you_mean(switch.key, known)
             needed = "a choice without a key needs a `value`"
             yield (i, "key"), f"'{switch.key}' is not a key of an experiment{near}; {needed}"
-        elif switch.alternatives and (switch.value is not None or "." not in switch.key):
-            can = "only keys of the protocol and parameters of kernels, maps and solvers can"
-            yield (i, "alternatives"), f"{switch.key} cannot be turned; {can}"
-        else:
-            for j, value in enumerate(switch.alternatives):
-                for path, text in _wrong_alternative(settings, switch.key, value):
-                    yield (i, "alternatives", j, *path), text
-
-
-def _wrong_alternative(settings: Sequence[Setting], key: str, value: Any) -> Iterator[tuple[KeyPath, str]]:
-    try:
-        turned = turn(settings, {key: value})
-    except ValidationError as error:
-        changed = {error.errors()[0]["loc"][0]: value}
-        yield from ((path[1:], text) for path, text in problems_of(error, changed))
-        return
-    for one in turned:
-        yield from (((), f"maps: {text}") for item in one.maps for text in unsupported(item, one.kernels))
-        yield from (((), f"solvers: {text}") for text in wrong_tasks(one.datasets, one.mapped_solvers))
-
-
-def turn(settings: Sequence[Setting], values: Mapping[str, Any]) -> list[Setting]:
-    """Return settings with switches at these values, in every setting and every component that has them.
-
-    Exact solvers keep their parameters, since a search runs none. Raises pydantic's ValidationError.
-    """
-    turned = list(settings)
-    for key, value in values.items():
-        turned = [_turned(setting, key, value) for setting in turned]
-    return turned
-
-
-def _turned(setting: Setting, key: str, value: Any) -> Setting:
-    part, _, name = key.partition(".")
-    if part == "protocol":
-        field = {name: getattr(Protocol.model_validate({name: value}), name)}
-        return setting.model_copy(
-            update={"protocols": [each.model_copy(update=field) for each in setting.protocols]}
-        )
-    found = {"kernel": "kernels", "map": "maps", "solver": "mapped_solvers", "measure": "measures"}[part]
-    items = [_changed(item, key, value) for item in getattr(setting, found)]
-    if part == "solver":
-        return setting.model_copy(update={"solvers": setting.solvers.model_copy(update={"mapped": items})})
-    return setting.model_copy(update={found: items})
-
-
-def _changed(item: Component, key: str, value: Any) -> Component:
-    whole, name = general(key)
-    parameter = whole.partition(".")[2]
-    applies = parameter in item.parameters and name in (None, item.name)
-    return item.changed(parameter, value) if applies else item

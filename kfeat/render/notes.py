@@ -13,6 +13,7 @@ from kfeat.experiments.quantities import SCORE, Quantity
 from kfeat.experiments.row import counts_as_timed
 from kfeat.render import text
 from kfeat.render.layout import mirror_notes
+from kfeat.render.protocol import ranking_notes
 from kfeat.render.text import BUSY, MISSING, RAISED, UNCONVERGED
 
 BOUND = "after >: the time limit, in CPU seconds of the trial's own work, at which it was stopped."
@@ -22,6 +23,7 @@ SPREAD = "mean ± standard deviation over the runs"
 def notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
     """Return what the numbers of a report are, where they are from, and what is to be kept in mind."""
     lines = mirror_notes(experiment.table, cells) if experiment.table else []
+    lines += ranking_notes(experiment, cells)
     for quantity in scores(cells):
         note = (quantity.note or "{spread}").format(spread=SPREAD)
         sampling = f"; {_sampling(cells)}" if quantity.name == "kernel_error" else ""

@@ -63,16 +63,14 @@ def compared_with(folder: Path, judgements: Sequence[Judgement], width: int | No
 def markdown(judgements: Sequence[Judgement], results: Path) -> str:
     """Return the scoreboard for a Markdown file beside `results`, each line linked to its published table.
 
-    A column is left out where it says nothing or the same of all, and a config without a printed number, a
-    claim and a search.
+    A column is left out where it says nothing or the same of all, and a config without a printed number and a
+    claim.
     """
     lines = []
     for item in judgements:
-        name, folder = item.experiment.name, results / item.experiment.name
-        ranking, published = folder / "search/ranking.md", folder / "table.md"
-        if not item.has_rows and ranking.exists():
-            lines.append([f"[{name}]({ranking.as_posix()}), a search", *["–"] * (len(HEADERS) - 1)])
-        elif item.experiment.reported or item.experiment.claims:
+        name = item.experiment.name
+        published = results / name / "table.md"
+        if item.experiment.reported or item.experiment.claims:
             lines.append(_line(item, f"[{name}]({published.as_posix()})" if published.exists() else name))
     nothing = {"–", "no rows"}
     with_rows = [line for line in lines if "no rows" not in line and {*line[1:]} - nothing]

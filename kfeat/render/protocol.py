@@ -1,34 +1,28 @@
-"""The text of `kfeat protocol`: every switch of an experiment with its value, and the ranking of a search."""
+"""What a paper leaves open: every switch of an experiment, and its choices ranked by the printed numbers."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import isnan
-from pathlib import Path
+from math import inf, isfinite
+from statistics import fmean
 from textwrap import fill
 from typing import Any
 
-import pandas as pd
-
-from kfeat.analysis.names import method
-from kfeat.errors import StoreError
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.names import cell_name
+from kfeat.analysis.numbers import Reproduction, reproduction
+from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.plan import Trial
-from kfeat.experiments.quantities import SCORE
-from kfeat.experiments.row import Row
-from kfeat.experiments.search import FOLDER, Combination, Search
-from kfeat.experiments.store import write_rows
+from kfeat.experiments.paper import Reported
 from kfeat.experiments.switches import Place, Switch, Value, choices, general
-from kfeat.render.escapes import csv_table, markdown, markdown_table
-from kfeat.render.replacing import Replacing
-from kfeat.render.terminal import table
+from kfeat.render.layout import Sheet
 from kfeat.render.text import MISSING
 from kfeat.saying import plain
 
 WIDTH = 100
 NOT_STATED = "not stated"
-SWITCH_HEADERS = ("switch", "value", "status", "evidence", "to try")
+SWITCH_HEADERS = ("switch", "value", "status", "evidence")
 
 
 @dataclass(frozen=True)
@@ -39,7 +33,6 @@ class Line:
     value: str
     status: str = NOT_STATED
     evidence: str = ""
-    alternatives: str = ""
     default: bool = False
 
 
@@ -86,13 +79,6 @@ def _values_text(key: str, values: Sequence[Value]) -> str:
     return "; ".join(f"{', '.join(labels)}: {texts}" for texts, labels in alike.items())
 
 
-def _present_text(experiment: Experiment, key: str) -> str:
-    """Return the value that a switch has in the experiment."""
-    whole, name = general(key)
-    values = choices(experiment.settings)[whole]
-    return _values_text(whole, [value for value in values if name in (None, value.place[0])])
-
-
 def lines(experiment: Experiment) -> list[Line]:
     """Return the experiment's switches in the order of its parts, then those that no key holds."""
     stated = {switch.key: switch for switch in experiment.switches}
@@ -111,9 +97,8 @@ def lines(experiment: Experiment) -> list[Line]:
 def _line(key: str, values: Sequence[Value], switch: Switch | None) -> Line:
     if switch is None:
         return Line(key, _values_text(key, values), default=all(value.default for value in values))
-    alternatives = ", ".join(flow(value) for value in switch.alternatives)
     value = switch.value if switch.value is not None else _values_text(general(key)[0], values)
-    return Line(key, value, switch.status, switch.evidence, alternatives)
+    return Line(key, value, switch.status, switch.evidence)
 
 
 def render_switches(experiment: Experiment, width: int | None = None) -> str:
@@ -142,8 +127,6 @@ def _block(line: Line, width: int | None) -> str:
     text = [_wrapped(f"{line.key} = {line.value}", f"{line.status:<12}", margin + "    ", width)]
     if line.evidence:
         text.append(_wrapped(line.evidence, margin, margin, width))
-    if line.alternatives:
-        text.append(_wrapped(f"to try: {line.alternatives}", margin, margin, width))
     return "\n".join(text)
 
 
@@ -155,176 +138,79 @@ def _wrapped(text: str, first: str = "", others: str = "  ", width: int | None =
     )  # fmt: skip
 
 
-def render_plan(search: Search, rows: Mapping[str, Row], width: int | None = None) -> str:
-    """Return what a search would try, and how many of its trials are done."""
+@dataclass(frozen=True)
+class Choice:
+    """A value of each ranked key, and the cells with a printed number, each compared with it.
 
-    def done(trials: Sequence[Trial]) -> str:
-        return f"{sum(rows.get(trial.id, {}).get('status') == 'done' for trial in trials)}/{len(trials)}"
-
-    body = [
-        [_marked(item.number, item), *_values(search, item), done([t for cell in item.cells for t in cell])]
-        for item in search.combinations
-    ]
-    headers = ["", *search.switches, "trials done"]
-    notes = [_tried(search), f"trials, each counted once: {done(search.trials)} done."]
-    said = [_wrapped(note, width=width) for note in notes]
-    shown = table(headers, body, width, range(len(headers) - 1))
-    return "\n".join([plain(search.experiment.title), "", shown, "", *said, ""])
-
-
-def render_ranking(search: Search, found: pd.DataFrame, style: str, width: int | None = None) -> str:
-    """Return the ranking for the `terminal`, or in `markdown` with every difference."""
-    sheets, title, said = _sheets(search, found), search.experiment.title, _notes(search, found)
-    if style == "markdown":
-        parts = [markdown_table(heads, body) for heads, *body in sheets]
-        listed = "".join(f"- {markdown(note)}\n" for note in said)
-        return "\n\n".join([f"# {markdown(title)}: the settings tried", *parts, listed])
-    heads, *body = sheets[0]
-    notes = "\n".join(_wrapped(note, width=width) for note in said)
-    return "\n\n".join([plain(title), table(heads, body, width, range(len(heads))), notes])
-
-
-def _sheets(search: Search, found: pd.DataFrame) -> list[list[list[str]]]:
-    """Return the ranking, each combination's differences, and the numbers that these speak of."""
-    called = _names(found)
-    ranking = [["rank", *search.switches, "score", "furthest off"]]
-    differences = [["ours - paper", *(f"({i + 1})" for i in range(len(called)))]]
-    for _, lines in found.groupby("number", sort=False):
-        combination, rank, score = lines.iloc[0][["combination", "rank", "score"]]
-        changes = [
-            MISSING if isnan(change) else cell.named(SCORE).change(change)
-            for cell, change in zip(lines["cell"], lines["difference"], strict=True)
-        ]
-        furthest = MISSING
-        if lines["distance"].notna().any():
-            worst = int(lines["distance"].argmax())
-            furthest = f"{called[worst]}: {changes[worst]}"
-        marked = _marked(MISSING if isnan(rank) else int(rank), combination)
-        shown = MISSING if isnan(score) else f"{score:.2f}"
-        ranking.append([marked, *_values(search, combination), shown, furthest])
-        differences.append([marked, *changes])
-    cells = zip(called, _present(found)["cell"], search.numbers, strict=True)
-    numbers = [
-        [f"({i})", name, cell.named(SCORE).text(number.mean, number.sd), number.where]
-        for i, (name, cell, number) in enumerate(cells, start=1)
-    ]
-    return [ranking, differences, [["", "printed number", "paper", "where"], *numbers]]
-
-
-def _marked(number: object, combination: Combination) -> str:
-    return f"{number}" if combination.turned else f"{number} (present)"
-
-
-def _values(search: Search, combination: Combination) -> list[str]:
-    """Return the value of each searched switch in a combination."""
-    return [
-        flow(combination.turned[key]) if key in combination.turned else _present_text(search.experiment, key)
-        for key in search.switches
-    ]
-
-
-def _present(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the lines of the setting that the config has."""
-    return found[[not combination.turned for combination in found["combination"]]]
-
-
-def _names(found: pd.DataFrame) -> list[str]:
-    """Return what the cells of the printed numbers are called, by the present setting."""
-    cells = list(_present(found)["cell"])
-    data = [cell.trial.describe()["dataset"] for cell in cells]
-    kernels = [cell.trial.kernel.formula for cell in cells]
-    varying = [names for names in (data, kernels) if len({*names}) > 1]
-    parts = zip(*varying, [method(cell, cells) for cell in cells], strict=True)
-    return list(map(", ".join, parts))
-
-
-def _notes(search: Search, found: pd.DataFrame) -> Iterator[str]:
-    best, here, reported = found.iloc[0], _present(found).iloc[0], search.experiment.reported
-    assert reported is not None
-    repeats = " or ".join(sorted({str(len(cell.trials)) for cell in found["cell"]}))
-    yield f"{_tried(search)} Repeats of each map: {repeats}."
-    own = ", or the slack of its own," if any(number.slack for number in reported.numbers) else ","
-    yield (
-        f"score: the mean over the printed numbers of |ours - paper| / max({reported.slack:g}{own} 2 sd), "
-        "with sd as the paper prints it. furthest off: the number with the largest such ratio."
-    )
-    if not isnan(here["score"]):
-        yield (
-            f"present: the setting that the config has. Its rank is {here['rank']:.0f} of "
-            f"{len(search.combinations)}, its score {here['score']:.2f}; the best is {best['score']:.2f}."
-        )
-    yield (
-        "The lowest of many scores is partly luck: a choice made here is to be held against configs that had "
-        "no part in it."
-    )
-    if found["rank"].isna().any():
-        yield f"{MISSING}: a trial failed or is missing; without all of its trials nothing is ranked."
-
-
-def _tried(search: Search) -> str:
-    sizes = " x ".join(str(1 + len(tried)) for tried in search.switches.values()) or "1"
-    combinations = _counted(len(search.combinations), "combination")
-    text = f"{combinations} of {_counted(len(search.switches), 'switch', 'es')} ({sizes}), held against "
-    text += f"{_counted(len(search.numbers), 'printed number')}."
-    return text + f" {search.left_out} others change nothing and are left out." * bool(search.left_out)
-
-
-def _counted(number: int, noun: str, plural: str = "s") -> str:
-    return f"{number} {noun}{'' if number == 1 else plural}"
-
-
-def render_csv(search: Search, found: pd.DataFrame) -> str:
-    """Return every number of the ranking at full precision, one line per combination and printed number."""
-    printed = list(zip(_names(found), search.numbers, strict=True)) * len(search.combinations)
-    return csv_table(
-        [
-            {
-                "rank": None if isnan(line["rank"]) else int(line["rank"]),
-                "present": not line["combination"].turned,
-                **dict(zip(search.switches, _values(search, line["combination"]), strict=True)),
-                "score": _rounded(line["score"]),
-                "number": name,
-                "where": number.where,
-                "paper_mean": number.mean,
-                "paper_sd": number.sd,
-                "mean": line["cell"].score and _rounded(line["cell"].score.mean),
-                "sd": line["cell"].score and _rounded(line["cell"].score.sd),
-                "runs": len(line["cell"].rows),
-                "difference": _rounded(line["difference"]),
-                "distance": _rounded(line["distance"]),
-                "cell": line["cell"].trial.cell,
-            }
-            for line, (name, number) in zip(found.to_dict("records"), printed, strict=True)
-        ]
-    )
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None or isnan(value) else round(value, 6)
-
-
-def write_ranking(search: Search, found: pd.DataFrame, folder: Path, rows: Iterable[Row] = ()) -> None:
-    """Write ranking.md and ranking.csv below `folder`, and the rows if there are any; all or nothing."""
-    with Replacing() as replacing:
-        new = replacing.beside(folder)
-        if rows:
-            write_rows(new, rows)
-        (new / "ranking.md").write_text(render_ranking(search, found, "markdown"), encoding="utf-8")
-        (new / "ranking.csv").write_text(render_csv(search, found), encoding="utf-8")
-
-
-def publish_search(search: Search, found: pd.DataFrame, rows: Mapping[str, Row], results: Path) -> int:
-    """Copy the search's rows and its ranking to results/, and return the number of rows.
-
-    Raises StoreError if a trial has no row of status `done`.
+    A cell without all of its runs is not compared (None).
     """
-    trials = search.trials
-    missing = [trial for trial in trials if rows.get(trial.id, {}).get("status") != "done"]
-    if missing:
-        raise StoreError(
-            f"{search.experiment.name}: {len(missing)} of {len(trials)} trials of the search are not done; "
-            "search again, without the alternatives that fail"
-        )
-    folder = results / search.experiment.name / FOLDER
-    write_ranking(search, found, folder, [rows[trial.id] for trial in trials])
-    return len(trials)
+
+    values: Sequence[str]
+    cells: Sequence[Cell]
+    compared: Sequence[Reproduction | None]
+
+    @property
+    def distance(self) -> float:
+        """Return the mean of |ours - theirs| / slack over the printed numbers; infinite without all runs."""
+        return fmean(inf if number is None else number.distance for number in self.compared)
+
+
+def ranked(experiment: Experiment, cells: Sequence[Cell]) -> list[Choice]:
+    """Return every combination of values of the ranked keys, the nearest to the printed numbers first.
+
+    A cell without one of the keys counts in every combination. Raises ConfigError if there is none.
+    """
+    printed = [(cell, _values(cell, experiment.ranking)) for cell in cells if cell.reported]
+    tried = []
+    for values in dict.fromkeys(own for _, own in printed if all(own)):
+        same = [cell for cell, own in printed if all(a in ("", b) for a, b in zip(own, values, strict=True))]
+        tried.append(Choice(values, same, [_compared(cell, experiment.reported) for cell in same]))
+    if not tried and not experiment.changed:
+        keys = " and ".join(experiment.ranking)
+        raise ConfigError(f"{experiment.path}: ranking: no cell with a printed number has {keys}")
+    return sorted(tried, key=lambda choice: choice.distance)
+
+
+def _values(cell: Cell, keys: Sequence[str]) -> tuple[str, ...]:
+    """Return the cell's values of the keys, as a config has them; an empty text for a key that it lacks."""
+    flat = cell.trial.describe()
+    return tuple(flow(as_written(key, flat[key])) if key in flat else "" for key in keys)
+
+
+def _compared(cell: Cell, reported: Reported | None) -> Reproduction | None:
+    if reported is None or cell.reported is None or len(cell.rows) < len(cell.trials):
+        return None
+    return reproduction(cell, cell.reported, reported)
+
+
+def ranking(experiment: Experiment, cells: Sequence[Cell]) -> Sheet:
+    """Return a line for each choice with its rank, its distance, and the number that is furthest off."""
+    tried, lines = ranked(experiment, cells), []
+    for choice in tried:
+        rank = 1 + sum(other.distance < choice.distance for other in tried)
+        place, furthest, distance = MISSING, MISSING, MISSING
+        if isfinite(choice.distance):
+            worst = max(filter(None, choice.compared), key=lambda number: number.distance)
+            change = worst.quantity.change(worst.difference)
+            furthest = f"{cell_name(worst.cell, choice.cells)}: {change}"
+            place, distance = str(rank), f"{choice.distance:.2f}"
+        lines.append([place, *choice.values, furthest, distance])
+    headers = ["rank", *experiment.ranking, "furthest off", "distance"]
+    return Sheet(headers, lines, left=len(headers) - 1)
+
+
+def ranking_notes(experiment: Experiment, cells: Sequence[Cell]) -> list[str]:
+    """Return what the distance is, and what it does not show."""
+    reported = experiment.reported
+    if not experiment.ranking or reported is None:
+        return []
+    own = ", or the slack of its own," if any(number.slack for number in reported.numbers) else ","
+    lines = [
+        f"distance: the mean over the printed numbers of |ours - paper| / max({reported.slack:g}{own} 2 sd), "
+        "with sd as the paper prints it. furthest off: the number with the largest such ratio, ours - paper. "
+        "The lowest of many distances is partly luck: a choice made here is to be held against configs that "
+        "had no part in it."
+    ]
+    if not all(isfinite(choice.distance) for choice in ranked(experiment, cells)):
+        lines.append(f"{MISSING}: a trial failed or is missing; without all of its trials nothing is ranked.")
+    return lines

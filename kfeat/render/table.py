@@ -15,6 +15,7 @@ from kfeat.render import text
 from kfeat.render.escapes import csv_table, latex, markdown
 from kfeat.render.layout import Sheet, mirror, ratio_columns
 from kfeat.render.notes import cautions, notes, scores
+from kfeat.render.protocol import ranking
 from kfeat.render.terminal import paragraph
 from kfeat.render.text import MISSING, Ratio, ratio
 from kfeat.saying import plain
@@ -35,9 +36,11 @@ def render(experiment: Experiment, cells: Sequence[Cell], style: str, width: int
     """
     kernels = formulas(cells)
     title = experiment.title
-    parts: list[str] = []
-    if layout := _layout(experiment, cells):
-        parts += [mirror(layout, cells).text(style, kernels, width), _heading("All cells", style, 2)]
+    layout = _layout(experiment, cells)
+    tables = [mirror(layout, cells)] if layout else []
+    tables += [ranking(experiment, cells)] if experiment.ranking else []
+    parts = [table.text(style, kernels, width) for table in tables]
+    parts += [_heading("All cells", style, 2)] if tables else []
     for place, sheet in _sheets(experiment, cells, spread=style != "terminal"):
         if place:
             parts.append(_heading(place, style, 3, kernels))

@@ -142,4 +142,4 @@ def _switches(judgement: Judgement) -> Iterator[list[Text]]:
     for one in switch_lines(judgement.experiment):
         status = "default" if one.default else one.status
         shown = Text(status, tone=SWITCH_TONES.get(status, "none"))
-        yield [Text(one.key), Text(one.value), shown, Text(one.evidence), Text(one.alternatives)]
+        yield [Text(one.key), Text(one.value), shown, Text(one.evidence)]

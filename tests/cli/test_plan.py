@@ -1,4 +1,4 @@
-"""What `kfeat plan` says: of time and memory, with --missing and with --to-settle."""
+"""What `kfeat plan` says: of time and memory, with --missing and with --to-settle; and `kfeat protocol`."""
 
 import re
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from kfeat.experiments.run import planned
 from kfeat.experiments.store import Store
 from kfeat.experiments.trial import run_trial
 from tests.cli.test_run import kfeat
+from tests.switches import SWITCHED
 
 Write = Callable[..., Path]
 
@@ -33,6 +34,14 @@ def test_a_size_that_is_none_is_refused(write: Write, size: str) -> None:
     refused = kfeat("run", write(), f"--memory={size}")
     assert refused.exit_code == 2
     assert "expected a size above 0 such as 800M or 12G" in refused.stderr
+
+
+def test_the_protocol_needs_no_data_and_no_rows() -> None:
+    Path("switched.yaml").write_text(SWITCHED)
+    shown = kfeat("protocol", "switched.yaml")
+    assert shown.exit_code == 0, shown.output
+    assert "known       map.degree_law" in shown.stdout
+    assert not Path("runs").exists()
 
 
 def missing(path: Path) -> list[str]:

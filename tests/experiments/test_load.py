@@ -17,6 +17,7 @@ from kfeat.experiments.paper import reported_numbers
 from kfeat.experiments.plan import plan
 from kfeat.render.files import check_report
 from kfeat.render.layout import mirror, mirror_notes
+from kfeat.render.protocol import ranked
 from kfeat.render.table import records
 
 Write = Callable[..., Path]
@@ -31,14 +32,19 @@ def refusal(path: Path, *overrides: str, **choices: Any) -> str:
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("**/[!_]*.yaml")), ids=lambda p: p.stem)
 def test_every_config_of_the_house_is_valid(path: Path) -> None:
-    """Every printed number belongs to one cell of the plan; claims, table and figure speak of its cells."""
+    """Every printed number belongs to one cell of the plan; claims, table and figure speak of its cells.
+
+    In a ranking it belongs to one cell of each choice.
+    """
     experiment = load_experiment(path)
     trials = plan(experiment, {source: str(source) for source in experiment.datasets})
     cells = summarise(experiment, trials, {})
     assert cells
     numbers = experiment.reported.numbers if experiment.reported else []
-    held = [one.where for c in cells for one in reported_numbers(experiment.reported, c.trial).values()]
-    assert sorted(number.where for number in numbers) == sorted(held)
+    choices = [choice.cells for choice in ranked(experiment, cells)] if experiment.ranking else [cells]
+    for some in choices:
+        held = [one.where for c in some for one in reported_numbers(experiment.reported, c.trial).values()]
+        assert sorted(number.where for number in numbers) == sorted(held)
     check_report(experiment)
     named = [tuple(map(one.get, ("dataset", "kernel", "method"))) for one in records(experiment, cells)]
     assert len(set(named)) == len(cells)

@@ -161,7 +161,7 @@ def prepare(draw: random.Random) -> list[str]:
 
 def command(draw: random.Random) -> list[str]:
     name = draw.choice(["plan", "run", "protocol", "report"])
-    found = [name, *{"run": ["--dry-run"]}.get(name, []), "--offline"]
+    found = [name, *{"plan": ["--offline"], "run": ["--dry-run", "--offline"]}.get(name, [])]
     if name == "run" and draw.random() < 0.3:
         found += ["--time-limit", draw.choice(OPTIONS["--time-limit"])]
     return found
@@ -178,7 +178,7 @@ def options(tree: Any, draw: random.Random, name: str) -> list[str]:
             if draw.random() < 0.2:
                 parts[draw.randrange(len(parts))] = draw.choice(STRANGE)
             value = f"{'.'.join(parts)}={value}"
-        if option == "--set" or name != "protocol":  # whose others belong to a search
+        if option == "--set" or name != "protocol":  # which has no others
             found += [option, value]
     return found
 

@@ -142,15 +142,6 @@ def test_markdown_links_the_published_tables_there_are(judgements: list[Judgemen
     assert widths == {4}  # numbers, claims: what differs between the two
 
 
-def test_a_search_is_not_counted_as_missing(judgements: list[Judgement], tmp_path: Path) -> None:
-    ranking = tmp_path / "paper/second/search/ranking.md"
-    ranking.parent.mkdir(parents=True)
-    ranking.write_text("")
-    (line,) = (line for line in markdown(judgements, tmp_path).splitlines() if "paper/second" in line)
-    assert line.startswith(f"| [paper/second]({ranking.as_posix()}), a search")
-    assert "missing" not in line
-
-
 def test_a_line_per_paper_shares_numbers_and_claims_out(judgements: list[Judgement], tmp_path: Path) -> None:
     (tmp_path / "paper").mkdir()
     finding = "<!-- finding paper -->\n**All is well.**\n\nMore.\n<!-- end -->"

@@ -1,10 +1,41 @@
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from kfeat.analysis.cells import Cell
+from kfeat.analysis.judgement import judge_experiment
+from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.render.protocol import lines, render_switches
+from kfeat.experiments.plan import Trial
+from kfeat.experiments.row import Row
+from kfeat.render.protocol import lines, ranked, render_switches
+from kfeat.render.table import render
+from tests.cells import cells_with, fake_row
 from tests.switches import SWITCHED
+
+RANKED = """\
+title: Digits, which scale
+dataset: digits
+protocol:
+  - {scale: none, split: &split {kind: sample, n_train: 300, n_test: 200, seed: 0}}
+  - {scale: unit_rows, split: *split}
+  - {scale: zscore, split: *split}
+kernel: {name: polynomial, degree: 2, coef0: 1}
+maps:
+  - {name: tensor_sketch, n_components: 32}
+  - {name: random_maclaurin, n_components: 32}
+solvers: {mapped: {name: liblinear}}
+repeats: 2
+ranking: [protocol.scale]
+reported:
+  source: A Paper
+  runs: 5
+  numbers:
+    - {for: {map: tensor_sketch}, mean: 90, sd: 1, where: Table 1}
+    - {for: {map: random_maclaurin}, mean: 80, sd: 0.1, where: Table 1}
+"""
+SCORES = {"none": (0.91, 0.70), "unit_rows": (0.88, 0.81), "zscore": (0.95, 0.80)}
 
 
 @pytest.fixture
@@ -25,7 +56,6 @@ def test_every_switch_is_shown_with_its_status(switched: Experiment) -> None:
         "solver version": "known",
     }
     assert found["solver.C"].evidence == "not printed"
-    assert found["protocol.scale"].alternatives == "unit_rows, zscore"
     assert found["solver version"].value == "LIBLINEAR 1.92"
     assert (found["map.n_components"].status, found["map.n_components"].default) == ("not stated", False)
     assert (found["protocol.dtype"].status, found["protocol.dtype"].default) == ("not stated", True)
@@ -56,10 +86,80 @@ def test_the_text_fits_a_terminal_of_100_columns(switched: Experiment) -> None:
     text = render_switches(switched)
     assert max(map(len, text.splitlines())) <= 100
     assert "inferred    protocol.scale = {divide: 16}, none\n            it fits the table\n" in text
-    assert "            to try: unit_rows, zscore\n" in text
     assert (
         "not stated, at their defaults: protocol.binarise = none; protocol.constant_features = keep" in text
     )
     assert "stated, but not used in this experiment: measure.n_rows." in text
     total = len(lines(switched))
     assert f"{total} switches: 3 known, 2 inferred, 1 open, {total - 6} not stated." in " ".join(text.split())
+
+
+@pytest.fixture
+def tried(tmp_path: Path) -> Experiment:
+    """Three values of one switch, two printed numbers: 90 ± 1 and 80 ± 0.1."""
+    path = tmp_path / "ranked.yaml"
+    path.write_text(RANKED)
+    return load_experiment(path)
+
+
+def cells_of(
+    experiment: Experiment, scores: Mapping[str, tuple[float, float]] = SCORES, lost: str = ""
+) -> list[Cell]:
+    """Cells with these mean accuracies of the two maps by scale; the second run on `lost` has failed."""
+
+    def row(trial: Trial) -> Row:
+        scale = next(iter(trial.protocol.scale), "none")
+        mean = scores[str(scale)][trial.describe()["map"] == "random_maclaurin"]
+        failed = {"status": "failed", "reason": "planted"} if scale == lost and trial.repeat else {}
+        return fake_row(trial, mean + (-0.01, 0.01)[trial.repeat], **failed)
+
+    return cells_with(experiment, row)
+
+
+def test_choices_are_ranked_by_their_mean_distance_from_the_printed_numbers(tried: Experiment) -> None:
+    choices = ranked(tried, cells_of(tried))
+    assert [choice.values for choice in choices] == [("unit_rows",), ("zscore",), ("none",)]
+    # max(1, 2 sd) is 2 for the first number and 1, not 0.2, for the second.
+    assert [choice.distance for choice in choices] == pytest.approx(
+        [(2 / 2 + 1 / 1) / 2, (5 / 2 + 0) / 2, (1 / 2 + 10 / 1) / 2]
+    )
+    text = render(tried, cells_of(tried), "markdown").splitlines()
+    assert [[word.strip() for word in line.split("|")[1:-1]] for line in text[4:7]] == [
+        ["1", "unit_rows", "Tensor Sketch: -2.00", "1.00"],
+        ["2", "zscore", "Tensor Sketch: +5.00", "1.25"],
+        ["3", "none", "Random Maclaurin: -10.00", "5.25"],
+    ]
+
+
+def test_equal_distances_share_a_rank_and_without_all_runs_there_is_none(tried: Experiment) -> None:
+    cells = cells_of(tried, SCORES | {"zscore": SCORES["unit_rows"]})
+    ranks = [line[:4] for line in render(tried, cells, "markdown").splitlines()[4:7]]
+    assert ranks == ["| 1 ", "| 1 ", "| 3 "]
+    text = render(tried, cells_of(tried, lost="unit_rows"), "markdown")
+    assert [line[:4] for line in text.splitlines()[4:7]] == ["| 1 ", "| 2 ", "| – "]
+    assert "without all of its trials nothing is ranked" in text
+
+
+def test_a_cell_without_the_key_counts_in_every_choice(tmp_path: Path) -> None:
+    path = tmp_path / "laws.yaml"
+    laws = "name: random_maclaurin, degree_law: [geometric, truncated]"
+    text = RANKED.replace("name: random_maclaurin", laws).replace("[protocol.scale]", "[map.degree_law]")
+    path.write_text(text)
+    experiment = load_experiment(path)
+    choices = ranked(experiment, cells_of(experiment))
+    assert [choice.values for choice in choices] == [("geometric",), ("truncated",)]
+    maps = [cell.trial.describe()["map"] for cell in choices[0].cells]
+    assert maps == ["tensor_sketch", "random_maclaurin"] * 3
+
+
+def test_the_numbers_of_a_ranking_get_no_verdict(tried: Experiment) -> None:
+    assert judge_experiment(tried, cells_of(tried), {}).numbers == []
+
+
+def test_a_ranking_needs_known_keys_and_printed_numbers(tried: Experiment) -> None:
+    with pytest.raises(ConfigError, match=r"ranking: no trial has the key 'protocol.scal' \(did you mean"):
+        load_experiment(tried.path, ["ranking=[protocol.scal]"])
+    tried.path.write_text(RANKED.replace("[protocol.scale]", "[map.rank]"))
+    other = load_experiment(tried.path)
+    with pytest.raises(ConfigError, match="ranking: no cell with a printed number has map"):
+        ranked(other, cells_of(other))
