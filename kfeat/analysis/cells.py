@@ -1,10 +1,11 @@
 """Cells: all repeats of one method on one setting, summarised, with the paper's numbers."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
 from statistics import mean
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 from kfeat.analysis.statistics import Summary
 from kfeat.experiments.clock import TEST_PHASES
@@ -15,6 +16,7 @@ from kfeat.experiments.quantities import QUANTITIES, SCORE, Quantity, score_of
 from kfeat.experiments.row import Row, counts_as_timed
 from kfeat.experiments.selectors import quantity_named
 
+Item = TypeVar("Item")
 PHASES = ("map", "train", "test")  # the seconds that every table of cells has
 
 
@@ -44,9 +46,9 @@ class Shown:
         return Shown(self.value / other.value, busy, sign, min(runs, default=None), unconverged)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Cell:
-    """All repeats of one method on one setting."""
+    """All repeats of one method on one setting; as a key of a mapping it equals itself alone."""
 
     trials: Sequence[Trial]
     rows: Sequence[Row]
@@ -203,14 +205,19 @@ class Cell:
         return Shown(found.mean, runs=found.n if few else None, unconverged=unconverged)
 
 
+def grouped(items: Iterable[Item], key: Callable[[Item], Any]) -> dict[Any, list[Item]]:
+    """Return the items by their key, in their order."""
+    groups: dict[Any, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
+
 def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str, Row]) -> list[Cell]:
     """Return the planned cells; in each setting the exact kernel SVM comes first, as in the papers."""
-    groups: dict[str, list[Trial]] = {}
-    for trial in trials:
-        groups.setdefault(trial.cell, []).append(trial)
     found = [
         Cell.of_trials(members, rows, reported_numbers(experiment.reported, members[0]))
-        for members in groups.values()
+        for members in grouped(trials, attrgetter("cell")).values()
     ]
     position = {key: i for i, key in enumerate(dict.fromkeys(cell.setting for cell in found))}
     return sorted(found, key=lambda cell: (position[cell.setting], cell.trial.map is not None))
@@ -218,10 +225,7 @@ def summarise(experiment: Experiment, trials: Iterable[Trial], rows: Mapping[str
 
 def by_setting(cells: Iterable[Cell]) -> list[list[Cell]]:
     """Return the cells grouped by setting."""
-    groups: dict[tuple[str, str, str], list[Cell]] = {}
-    for cell in cells:
-        groups.setdefault(cell.setting, []).append(cell)
-    return list(groups.values())
+    return list(grouped(cells, attrgetter("setting")).values())
 
 
 def exact_of(cell: Cell, cells: Iterable[Cell]) -> Cell | None:

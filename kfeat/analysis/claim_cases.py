@@ -13,7 +13,7 @@ from math import exp, log, sqrt
 from statistics import fmean
 from typing import Any
 
-from kfeat.analysis.cells import Cell
+from kfeat.analysis.cells import Cell, by_setting
 from kfeat.analysis.certainty import error_of, paired, resolution
 from kfeat.analysis.names import SIZE, cell_name, place, place_and_size
 from kfeat.analysis.statistics import (
@@ -149,14 +149,12 @@ def cases(claim: Claim, cells: Sequence[Cell]) -> list[Case]:
     sides = claim.difference or claim.ratio or [claim.value or claim.growth or {}]
     for selector in (claim.cell, *sides):
         _check_values(claim, selector, cells)
-    groups: dict[Any, list[Cell]] = {}
-    for cell in cells:
-        if _concerns(claim.cell, cell):
-            groups.setdefault(None if claim.across else cell.setting, []).append(cell)
+    concerned = [cell for cell in cells if _concerns(claim.cell, cell)]
+    groups = [concerned] if claim.across and concerned else by_setting(concerned)
     form: Callable[[Claim, Sequence[Cell], Sequence[Cell]], list[Case]]
     form = _growths if claim.growth is not None else _values if claim.value is not None else _pairs
     each = _each(claim)
-    found = [case for group in groups.values() for one in each for case in form(one, group, cells)]
+    found = [case for group in groups for one in each for case in form(one, group, cells)]
     if claim.minus and len({id(case.claim) for case in found}) < len(each):
         raise _wrong(claim, "no planned cell for one of the numbers of minus")
     if len(each) > 1:

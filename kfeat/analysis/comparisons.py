@@ -15,12 +15,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf, log, log1p, nan, sqrt
+from operator import itemgetter
 from statistics import fmean
 
 import numpy as np
 from scipy import special
 
-from kfeat.analysis.cells import Cell
+from kfeat.analysis.cells import Cell, grouped
 from kfeat.analysis.certainty import error_with_ties
 from kfeat.analysis.statistics import Summary, welch_half_width
 from kfeat.experiments.quantities import SCORE
@@ -56,10 +57,8 @@ def comparisons(
 
 def comparable(cells: Iterable[Cell], published: Mapping[str, Row]) -> list[tuple[Cell, list[Row]]]:
     """Return the cells that have rows here and published rows, with the published rows."""
-    by_cell: dict[str, list[Row]] = {}
-    for row in published.values():
-        if row["status"] == "done":
-            by_cell.setdefault(row["cell"], []).append(row)
+    done = (row for row in published.values() if row["status"] == "done")
+    by_cell = grouped(done, itemgetter("cell"))
     return [(cell, by_cell[cell.trial.cell]) for cell in cells if cell.rows and cell.trial.cell in by_cell]
 
 

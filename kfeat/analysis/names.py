@@ -37,8 +37,8 @@ def dataset(
     that it replaces; the name says so.
     """
     trial = cell.trial
-    each = {(id(other.trial.source), id(other.trial.protocol)): other.trial for other in cells}.values()
-    namesakes = [other for other in each if dataset_name(other.source) == dataset_name(trial.source)]
+    trials = {other.setting[:2]: other.trial for other in cells}.values()
+    namesakes = [other for other in trials if dataset_name(other.source) == dataset_name(trial.source)]
     sources = [_source(other) for other in namesakes]
     protocols = [_protocol(other) for other in namesakes if other.source == trial.source]
     name = dataset_name(trial.source)
@@ -67,7 +67,7 @@ def _protocol(trial: Trial) -> dict[str, Any]:
 def kernel(cell: Cell, cells: Sequence[Cell] = ()) -> str:
     """Return the kernel's label or formula, with the parameters in which it differs from those of `cells`."""
     own = cell.trial.kernel
-    kernels = {id(one): one for one in [own, *(other.trial.kernel for other in cells)]}.values()
+    kernels = {other.setting[2]: other.trial.kernel for other in cells}.values()
     namesakes = [other for other in kernels if _kernel(other) == _kernel(own)]
     return _with_differences(own, namesakes, [_kernel(own)])
 
@@ -119,14 +119,14 @@ def method(
     return f"{text}, {solver}" if several or set(elsewhere) - {own.name} else text
 
 
-def method_names(cells: Sequence[Cell]) -> dict[int, str]:
-    """Return the `method` of each cell in its setting, for a table of all cells, by the id() of the cell."""
+def method_names(cells: Sequence[Cell]) -> dict[Cell, str]:
+    """Return the `method` of each cell in its setting, for a table of all cells."""
     solvers: dict[Any, set[str]] = {}  # of each dataset
     for cell in cells:
         if cell.trial.map is not None and cell.trial.solver is not None:
             solvers.setdefault(cell.trial.source, set()).add(cell.trial.solver.name)
     return {
-        id(cell): method(cell, peers, elsewhere=solvers.get(cell.trial.source, ()))
+        cell: method(cell, peers, elsewhere=solvers.get(cell.trial.source, ()))
         for peers in by_setting(cells)
         for cell in peers
     }
@@ -180,13 +180,9 @@ def _whole(item: Component) -> str:
 def place(cell: Cell, cells: Sequence[Cell]) -> str:
     """Return the cell's dataset and kernel, without what all cells share; empty if they share both."""
     parts = []
-    shared = (
-        {id(other.trial.source): other.trial.source for other in cells},
-        {id(other.trial.protocol): other.trial.protocol for other in cells},
-    )  # by their ids first, since a hash of the content is slow
-    if any(len(set(one.values())) > 1 for one in shared):
+    if len({other.setting[:2] for other in cells}) > 1:
         parts.append(dataset(cell, cells))
-    kernels = {id(other.trial.kernel): other for other in cells}.values()
+    kernels = {other.setting[2]: other for other in cells}.values()
     if len({kernel(other, cells) for other in kernels}) > 1:
         parts.append(kernel(cell, cells))
     return ", ".join(parts)
@@ -207,13 +203,13 @@ def cell_name(cell: Cell, cells: Sequence[Cell]) -> str:
     return ", ".join(part for part in (place(cell, cells), method(cell, peers)) if part)
 
 
-def cell_names(cells: Sequence[Cell]) -> dict[int, str]:
-    """Return the `cell_name` of each cell among all of them, by the id() of the cell."""
+def cell_names(cells: Sequence[Cell]) -> dict[Cell, str]:
+    """Return the `cell_name` of each cell among all of them."""
     found = {}
     for peers in by_setting(cells):
         where = place(peers[0], cells)  # the same for all cells of a setting
         for cell in peers:
-            found[id(cell)] = ", ".join(part for part in (where, method(cell, peers)) if part)
+            found[cell] = ", ".join(part for part in (where, method(cell, peers)) if part)
     return found
 
 

@@ -153,7 +153,7 @@ def names(trials: Sequence[Trial]) -> dict[str, str]:
     """Return a short name for each trial by id: the name of its cell, as in tables, and its repeat."""
     cells = {trial.cell: Cell.of_trials([trial], {}) for trial in trials}
     named = cell_names(list(cells.values()))
-    return {trial.id: f"{named[id(cells[trial.cell])]}, repeat {trial.repeat}" for trial in trials}
+    return {trial.id: f"{named[cells[trial.cell]]}, repeat {trial.repeat}" for trial in trials}
 
 
 def outcome(row: Row) -> str:

@@ -196,19 +196,19 @@ def _paper(choice: Choice, quantity: str | None, column: Column, name: str, show
     return cell.reported.times.get(quantity, text.MISSING)
 
 
-def ratio_columns(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, dict[int, Ratio]]:
-    """Return the ratios of the mirrored table: by what they are called, and by the id() of the cell below."""
+def ratio_columns(layout: TableLayout, cells: Sequence[Cell]) -> dict[str, dict[Cell, Ratio]]:
+    """Return the ratios of the mirrored table: by what they are called, and by the cell below."""
     choices, names = choose(layout, cells), quantities(layout)
-    found: dict[str, dict[int, Ratio]] = {}
+    found: dict[str, dict[Cell, Ratio]] = {}
     for i, column in enumerate(layout.columns):
         own = column.quantities(names)
         for name in own:
             if column.over is not None:
                 title = column.title if len(own) == 1 else f"{column.title}, {name}"
                 found[f"ratio: {title}"] = {
-                    id(chosen[i].cell): ratio(chosen[i].over, chosen[i].cell, name)
+                    below: ratio(chosen[i].over, below, name)
                     for chosen in choices.values()
-                    if chosen[i].cell
+                    if (below := chosen[i].cell)
                 }
     return found
 

@@ -98,7 +98,7 @@ def records(experiment: Experiment, cells: Sequence[Cell], spread: bool = False)
     kinds = scores(cells)
     methods = method_names(cells)
     found = [
-        _record(cell, methods[id(cell)], cells, peers, kinds, spread)
+        _record(cell, methods[cell], cells, peers, kinds, spread)
         for peers in by_setting(cells)
         for cell in peers
     ]
@@ -167,7 +167,7 @@ def render_csv(experiment: Experiment, cells: Sequence[Cell]) -> str:
 
 
 def _flat(
-    cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell], ratios: Mapping[str, Mapping[int, Ratio]]
+    cell: Cell, cells: Sequence[Cell], peers: Sequence[Cell], ratios: Mapping[str, Mapping[Cell, Ratio]]
 ) -> dict[str, Any]:
     trial, reported = cell.trial, cell.reported
     speed_up = ratio(exact_of(cell, peers), cell, "fit")
@@ -189,7 +189,7 @@ def _flat(
         "paper_where": reported and reported.where,
         **_flat_ratio("speed_up", speed_up),
     }
-    own = {title: found.get(id(cell), Ratio(Shown(None))) for title, found in ratios.items()}
+    own = {title: found.get(cell, Ratio(Shown(None))) for title, found in ratios.items()}
     for title, found in own.items():
         line |= _flat_ratio(title, found)
     for clock, suffix in CLOCKS.items():

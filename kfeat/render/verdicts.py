@@ -132,7 +132,7 @@ def number_entries(judgement: Judgement) -> list[tuple[NumberVerdict, Cell, list
     """Return each printed number with each cell that it speaks of, and its line under NUMBER_HEADERS."""
     entries = []
     for item in judgement.numbers:
-        judged = {id(found.cell): found for found in item.reproductions}
+        judged = {found.cell: found for found in item.reproductions}
         for cell in item.cells:
             number, quantity, found = item.number, cell.named(item.number.of), cell.of(item.number.of)
             line = [
@@ -140,7 +140,7 @@ def number_entries(judgement: Judgement) -> list[tuple[NumberVerdict, Cell, list
                 quantity.text(found.mean, found.sd) if found else MISSING,
                 f"{len(cell.rows)}/{len(cell.trials)}",
                 quantity.text(number.mean, number.sd),
-                *_compared(item, judged.get(id(cell))),
+                *_compared(item, judged.get(cell)),
                 number.where,
             ]
             entries.append((item, cell, line))

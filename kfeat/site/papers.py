@@ -178,7 +178,7 @@ def speed_ups(judgements: Sequence[Judgement]) -> dict[str, Any] | None:
             exact = exact_of(peers[0], peers)
             for cell in peers:
                 if point := _gain(cell, exact):
-                    said = f"{names[id(cell)]}: {text.factor(point[0])} the speed, {point[1]:+.2f} points"
+                    said = f"{names[cell]}: {text.factor(point[0])} the speed, {point[1]:+.2f} points"
                     found.setdefault(cell.trial.cell, (*point, said))
     return _drawn(list(found.values())) if found else None
 

@@ -79,7 +79,7 @@ def explorer_script(judgements: Sequence[Judgement]) -> str:
                     method(cell, peers, "n_components"),
                 )
                 places = [_place(known, word) for known, word in zip(lists.values(), words, strict=True)]
-                points.append([*places, cell.trial.cell, names[id(cell)], len(cell.rows), *_values(cell)])
+                points.append([*places, cell.trial.cell, names[cell], len(cell.rows), *_values(cell)])
     axes = [[name, QUANTITIES[name].heading, QUANTITIES[name].better or ""] for name in AXES]
     return _packed_script("cells", {**lists, "axes": axes, "points": points})
 
@@ -107,7 +107,7 @@ def rows_script(judgement: Judgement) -> str:
         "title": experiment.title,
         "path": experiment.path.as_posix(),
         "page": links.section(experiment),
-        "cells": [[cell.trial.cell, names[id(cell)], len(cell.all_rows)] for cell in cells],
+        "cells": [[cell.trial.cell, names[cell], len(cell.all_rows)] for cell in cells],
         "uses": _uses(judgement, cells),
         "columns": _columns(cells),
     }

@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import ceil
+from operator import attrgetter
 from typing import Any
 
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from kfeat.analysis.cells import Cell
+from kfeat.analysis.cells import Cell, grouped
 from kfeat.analysis.names import dataset, formulas, kernel, method, places
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.config import Experiment
@@ -179,11 +180,9 @@ class _Drawing:
 
     def panel(self, axes: Any, here: Sequence[_Point], quantity: str) -> None:
         """Draw one quantity in one panel."""
-        groups: dict[_Series, list[Cell]] = {}
-        for point in here:
-            groups.setdefault(point.series, []).append(point.cell)
         across(axes, "y", self.layout.lines, quantity)
-        for series, members in groups.items():
+        for series, points in grouped(here, attrgetter("series")).items():
+            members = [point.cell for point in points]
             for cell in members:
                 if number := self.paper.of(cell, quantity):
                     self._printed(axes, series, cell, number, quantity)

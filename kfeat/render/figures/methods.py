@@ -42,7 +42,7 @@ def methods(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell])
     drawing = _Drawing(cells, layout, PaperNumbers(experiment))
     settings, columns = by_setting(cells), drawing.columns
     width = {1: 6, 2: 9}.get(len(columns), 3 + 3 * len(columns))
-    names = {key: wrapped(name, 4) for key, name in method_names(cells).items()}
+    names = {cell: wrapped(name, 4) for cell, name in method_names(cells).items()}
     lines = max(name.count("\n") + 1 for name in names.values())
     height = 1.3 + 0.42 * len(settings) + 0.17 * max(2, lines) * len(cells)
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -51,11 +51,11 @@ def methods(experiment: Experiment, layout: FigureLayout, cells: Sequence[Cell])
         height_ratios=[len(peers) + 0.5 for peers in settings],
     )  # fmt: skip
     said = places(cells, ("dataset", "kernel"), stand_ins=experiment.stand_ins)
-    titles = dict(zip(map(id, cells), said, strict=True))
+    titles = dict(zip(cells, said, strict=True))
     for row, peers in zip(grid, settings, strict=True):
-        row[0].set_yticks(range(len(peers)), [names[id(cell)] for cell in peers])
+        row[0].set_yticks(range(len(peers)), [names[cell] for cell in peers])
         row[0].set_ylim(len(peers) - 0.4, -0.6)
-        row[0].set_title(wrapped(titles[id(peers[0])], width - 1))
+        row[0].set_title(wrapped(titles[peers[0]], width - 1))
         for axes, quantities in zip(row, columns, strict=True):
             drawing.panel(axes, peers, quantities)
     for axes, quantities in zip(grid[-1], columns, strict=True):
