@@ -194,8 +194,7 @@ def over_pairs(
 def column_counts(Z: Any) -> ColumnCounts:
     """Return how many columns of a feature matrix (n, D) vary, are zero, or are constant."""
     counter = ColumnCounter()
-    for rows in gen_batches(Z.shape[0], 1024):
-        counter.see(Z[rows])
+    counter.see(Z)
     return counter.counts()
 
 
@@ -205,15 +204,16 @@ class ColumnCounter:
     def __init__(self) -> None:
         self._first: Any = None
 
-    def see(self, block: Any) -> None:
-        """Compare a block of one or more rows (m, D) with the first row seen."""
+    def see(self, Z: Any) -> None:
+        """Compare one or more rows (m, D) with the first row seen."""
         if self._first is None:
-            self._first = np.array(block[:1].toarray() if issparse(block) else block[:1])[0]
+            self._first = np.array(Z[:1].toarray() if issparse(Z) else Z[:1])[0]
             self._same = np.arange(len(self._first))
-        if len(self._same):  # usually every column varies in the first block
-            rows = block[:, self._same]
-            equal = (rows.toarray() if issparse(rows) else rows) == self._first[self._same]
-            self._same = self._same[equal.all(axis=0)]
+        for block in gen_batches(Z.shape[0], 1024):
+            if len(self._same):  # usually every column varies in the first block
+                rows = Z[block][:, self._same]
+                equal = (rows.toarray() if issparse(rows) else rows) == self._first[self._same]
+                self._same = self._same[equal.all(axis=0)]
 
     def counts(self) -> ColumnCounts:
         """Return the counts over the rows seen."""

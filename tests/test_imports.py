@@ -8,12 +8,14 @@ from pathlib import Path
 import kfeat
 
 ROOT = Path(kfeat.__file__).parent
-FOUNDATION = {"errors", "parameters", "memory", "saying", "batches"}
+FOUNDATION = {"errors", "parameters", "memory", "text", "files", "child", "batches"}
 MAY_IMPORT = {
     "errors": set(),
     "parameters": {"errors"},
     "memory": {"errors"},
-    "saying": set(),
+    "text": set(),
+    "files": {"errors"},
+    "child": {"errors", "memory"},
     "batches": {"errors"},
     "cholesky": set(),
     "kernels": FOUNDATION,
@@ -22,14 +24,15 @@ MAY_IMPORT = {
     "solvers": {*FOUNDATION, "cholesky", "kernels"},
     "data": FOUNDATION,
     "experiments": {*FOUNDATION, "kernels", "diagnostics", "maps", "solvers", "data"},
-    "analysis": {"errors", "saying", "experiments"},
+    "analysis": {"errors", "text", "experiments"},
     "survey": {"kernels", "diagnostics", "experiments", "analysis"},
     "own": {*FOUNDATION, "cholesky", "kernels", "maps", "solvers", "data", "experiments", "survey"},
-    "render": {"errors", "saying", "experiments", "own", "analysis"},
-    "site": {"errors", "saying", "experiments", "analysis", "render", "maps", "data"},
+    "render": {"errors", "text", "files", "experiments", "own", "analysis"},
+    "site": {"errors", "text", "files", "experiments", "analysis", "render", "maps", "data"},
     "cli": {
         "errors",
-        "saying",
+        "text",
+        "files",
         "parameters",
         "experiments",
         "analysis",

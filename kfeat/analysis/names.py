@@ -8,7 +8,7 @@ from kfeat.analysis.cells import Cell, by_setting
 from kfeat.data.sources import dataset_name
 from kfeat.experiments.component import Component
 from kfeat.experiments.plan import Trial
-from kfeat.saying import plain
+from kfeat.text import plain
 
 SIZE = "map.n_components"
 NOBODY: Mapping[str, str] = MappingProxyType({})  # no dataset is a stand-in for another

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kfeat.saying import as_yaml, plain, plain_lines
+from kfeat.text import as_yaml, plain, plain_lines
 
 MOST_COLUMNS = 40  # of a file that are shown; --format json shows all
 NOT_SHOWN = ("file", "format", "n_bytes", "columns", "problem")  # below the table

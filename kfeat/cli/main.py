@@ -32,7 +32,7 @@ from kfeat.cli.reference import configs, kernels, maps, schema, solvers
 from kfeat.cli.rows import explain, rows
 from kfeat.cli.run import publish, report, run, site
 from kfeat.errors import KfeatError
-from kfeat.saying import plain_lines
+from kfeat.text import plain_lines
 
 # Such a module has to be imported as a whole: `from sklearn import svm` does not load it, `svm.SVC` does.
 POSTPONED = frozenset(

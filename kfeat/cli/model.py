@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kfeat.cli import options
-from kfeat.saying import as_yaml, plain, plain_lines
+from kfeat.text import as_yaml, plain, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +46,8 @@ def fit(
     """
     from kfeat.errors import ModelError
     from kfeat.experiments.config import load_experiment
-    from kfeat.own.file import check_place, is_model
+    from kfeat.files import check_place
+    from kfeat.own.file import is_model
     from kfeat.own.training import only_trial, train
 
     check_place(file, "the model")
@@ -120,8 +121,8 @@ def predict(
     in blocks, so DATA may be larger than memory.
     """
     from kfeat.errors import ModelError
+    from kfeat.files import new_file
     from kfeat.own import load_model
-    from kfeat.own.file import new_file
     from kfeat.own.model import write_predictions
 
     chosen = {"predict": True, "decision_function": scores, "predict_proba": probabilities}

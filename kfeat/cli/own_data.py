@@ -8,7 +8,8 @@ import click
 
 from kfeat.cli import options
 from kfeat.errors import ConfigError
-from kfeat.saying import plain
+from kfeat.files import replacing, writing
+from kfeat.text import plain
 
 if TYPE_CHECKING:
     from kfeat.own.search import Scored
@@ -98,10 +99,8 @@ def new(
     if path.exists():
         raise ConfigError(f"{path} exists; give another name with --out, or remove it")
     text = new_config(data, path, target=target, test=test, task=task, reading=reading)
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be written ({error.strerror})") from None
+    with writing(path, ConfigError), replacing(path) as file:
+        file.write_text(text, encoding="utf-8")
     if not quiet:
         for line in text.splitlines():
             if line.startswith("# Left out"):
@@ -140,7 +139,7 @@ def tune(
     """
     from kfeat.experiments.config import load_experiment
     from kfeat.experiments.schedule import physical_cores
-    from kfeat.own.file import new_file
+    from kfeat.files import new_file
     from kfeat.own.process import Assistant
     from kfeat.own.search import Journal, Search
     from kfeat.own.training import check_place, setup_of, tuned_config

@@ -8,7 +8,7 @@ import click
 
 from kfeat.cli import options
 from kfeat.errors import DataError, DownloadError
-from kfeat.saying import plain, plain_lines
+from kfeat.text import plain, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

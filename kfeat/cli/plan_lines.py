@@ -11,7 +11,7 @@ from kfeat.experiments.estimates import Estimate
 from kfeat.experiments.row import counts_as_timed
 from kfeat.experiments.run import plan_from_rows, rows_of
 from kfeat.render.text import MISSING, time
-from kfeat.saying import plain
+from kfeat.text import plain
 
 
 def needs(one: Estimate) -> str:

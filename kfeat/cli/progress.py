@@ -18,7 +18,7 @@ from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.schedule import Event
 from kfeat.render.text import time
-from kfeat.saying import plain
+from kfeat.text import plain
 
 if TYPE_CHECKING:
     from rich.progress import Progress

@@ -8,7 +8,8 @@ import click
 
 from kfeat.cli.options import config_files, known_configs
 from kfeat.errors import ConfigError
-from kfeat.saying import in_yaml
+from kfeat.files import writing
+from kfeat.text import in_yaml
 
 if TYPE_CHECKING:
     from kfeat.experiments.explained import Explained
@@ -39,10 +40,8 @@ def copy(folder: Path) -> None:
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ConfigError(f"{folder}: expected a new or empty folder, got one that holds files")
-    try:
+    with writing(folder, ConfigError):
         copytree(known_configs(), folder, dirs_exist_ok=True)
-    except OSError as error:
-        raise ConfigError(f"{folder}: cannot be written ({error.strerror})") from None
     click.echo(f"copied to {folder}: edit a file and run it, as in `kfeat run {folder / 'quickstart.yaml'}`")
 
 

@@ -7,7 +7,7 @@ import click
 
 from kfeat.cli import options
 from kfeat.errors import ConfigError, StoreError
-from kfeat.saying import plain, plain_lines
+from kfeat.text import plain, plain_lines
 
 if TYPE_CHECKING:
     from kfeat.experiments.config import Experiment

@@ -11,7 +11,7 @@ import click
 from kfeat.cli import options
 from kfeat.cli.plan import show_plans
 from kfeat.errors import ConfigError, DataError, DownloadError, EngineError, KfeatError, StoreError
-from kfeat.saying import plain, plain_lines
+from kfeat.text import plain, plain_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

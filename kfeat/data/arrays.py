@@ -8,7 +8,6 @@ fingerprint.
 
 import hashlib
 import json
-import shutil
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -19,6 +18,7 @@ import numpy as np
 from kfeat.batches import ArrayBatches
 from kfeat.data.dataset import Matrix, Part
 from kfeat.errors import DataError
+from kfeat.files import replacing
 
 DENSE_FROM = 0.2  # a sparse matrix with more non-zeros than this is kept dense: faster, and hardly larger
 CSR_ARRAYS = ("data", "indices", "indptr")
@@ -26,20 +26,16 @@ CSR_ARRAYS = ("data", "indices", "indptr")
 
 def save_parts(folder: Path, parts: Mapping[str, Part], notes: Mapping[str, Any]) -> None:
     """Write parts and notes into `folder`, replacing it as a whole; the caller holds its lock."""
-    building = folder.with_name(folder.name + ".building")
-    shutil.rmtree(building, ignore_errors=True)
-    building.mkdir(parents=True)
     layout = {}
-    for name, part in parts.items():
-        layout[name] = {"shape": list(part.X.shape), "sparse": save_matrix(building, f"{name}.X", part.X)}
-        np.save(building / f"{name}.y.npy", part.y)
-    hashes = {path.name: array_sha256(path, whole_state(path)) for path in sorted(building.glob("*.npy"))}
-    content = {**notes, "layout": layout, "arrays": hashes}
-    text = json.dumps({**content, "sha256": sha256_of(content)}, indent=1)
-    (building / "notes.json").write_text(text, encoding="utf-8")
-    if folder.exists():
-        shutil.rmtree(folder)
-    building.rename(folder)
+    with replacing(folder, locked=True) as new:
+        new.mkdir(parents=True)
+        for name, part in parts.items():
+            layout[name] = {"shape": list(part.X.shape), "sparse": save_matrix(new, f"{name}.X", part.X)}
+            np.save(new / f"{name}.y.npy", part.y)
+        hashes = {path.name: array_sha256(path, whole_state(path)) for path in sorted(new.glob("*.npy"))}
+        content = {**notes, "layout": layout, "arrays": hashes}
+        text = json.dumps({**content, "sha256": sha256_of(content)}, indent=1)
+        (new / "notes.json").write_text(text, encoding="utf-8")
 
 
 def save_matrix(folder: Path, stem: str, X: Matrix) -> bool:

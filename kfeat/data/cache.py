@@ -30,7 +30,8 @@ from kfeat.data.arrays import load_notes, load_parts, save_parts
 from kfeat.data.coding import Coding
 from kfeat.data.dataset import Raw
 from kfeat.errors import DataError, KfeatError
-from kfeat.saying import say_once
+from kfeat.files import Lock, writing
+from kfeat.text import say_once
 
 WRAPPERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 CORRUPT = (EOFError, OSError, zlib.error, lzma.LZMAError)
@@ -141,7 +142,6 @@ GENERATED = "generated"  # the folder for large generated data
 CACHE_HINT = "set KFEAT_CACHE to a folder that can be read and written"
 READER_VERSION = 1  # raised when a reader's arrays change
 MOST_OF_A_NAME = 50  # characters; a file's name may have 255 bytes with its suffixes
-LOCK_TIMEOUT_S = 3600
 
 
 def cache_folder(cache: Folder = None) -> Path:
@@ -158,16 +158,10 @@ def cache_folder(cache: Folder = None) -> Path:
 @contextmanager
 def locked(path: Path, failure: type[KfeatError] = DataError) -> Iterator[None]:
     """Let one process at a time write `path`; raises `failure` where its folder cannot be written."""
-    from filelock import FileLock
-
-    try:
+    with writing(path, failure, hint="; make its folder writable or set KFEAT_CACHE"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(f"{path}.lock", timeout=LOCK_TIMEOUT_S):
+        with Lock(path, Path(f"{path}.lock"), "writing it"):
             yield
-    except OSError as error:
-        raise failure(
-            f"{path}: cannot be written ({error}); make its folder writable or set KFEAT_CACHE"
-        ) from None
 
 
 def recorded_sha256(path: Path) -> str | None:

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, model_validator
 
 from kfeat.data.dataset import MOST_SIDE, Model
 from kfeat.errors import DataError
-from kfeat.saying import in_yaml
+from kfeat.text import in_yaml
 
 Format = Literal["svmlight", "idx", "csv", "tsv", "arff", "parquet", "mat", "npz"]
 ENDINGS = {f".{name}": name for name in get_args(Format)}

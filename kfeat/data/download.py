@@ -23,7 +23,8 @@ from kfeat.data.cache import (
 )
 from kfeat.data.sources import UNKNOWN, RemoteFile
 from kfeat.errors import DataError, DownloadError
-from kfeat.saying import printable
+from kfeat.files import replacing
+from kfeat.text import printable
 
 logger = logging.getLogger("kfeat")
 
@@ -200,33 +201,27 @@ def is_good(target: Path, file: RemoteFile) -> bool:
 
 def fetch_into(target: Path, file: RemoteFile, mirror: str | None, offline: bool, progress: Any) -> None:
     """Fetch the file from the first origin that has the expected content, and rename it to `target`."""
-    partial = target.with_name(target.name + ".part")
     failures: list[str] = []
-    try:
+    with replacing(target, locked=True) as partial:
         for origin in origins(file, mirror, offline):
-            partial.unlink(missing_ok=True)  # what a killed process left there may be a link or a pipe
             try:
                 fetch_from(origin, partial, file.limit, progress)
                 sha256 = verified_sha256(partial, file)
+                break
             except DownloadError as error:
                 failures.append(f"{shown(origin)}: {error}")
-                continue
-            partial.replace(target)
-            write_stamp(target, sha256, stamp_state(target))
-            logger.info("%s: from %s", file.path, shown(origin))
-            if failures:
-                failed = "; ".join(failures)
-                logger.warning("%s: taken from %s, not from %s", file.path, shown(origin), failed)
-            return
-    finally:
-        partial.unlink(missing_ok=True)
-    tried = "; ".join(failures) or (
-        "nothing may be downloaded (offline)" if offline else "no mirror is set and no URL is known"
-    )
-    raise DownloadError(
-        f"{file.path} could not be fetched: {tried}. Put the file by hand at {target}, or set KFEAT_MIRROR "
-        f"to a folder or URL that holds {file.path}"
-    )
+        else:
+            tried = "; ".join(failures) or (
+                "nothing may be downloaded (offline)" if offline else "no mirror is set and no URL is known"
+            )
+            raise DownloadError(
+                f"{file.path} could not be fetched: {tried}. Put the file by hand at {target}, or set "
+                f"KFEAT_MIRROR to a folder or URL that holds {file.path}"
+            )
+    write_stamp(target, sha256, stamp_state(target))
+    logger.info("%s: from %s", file.path, shown(origin))
+    if failures:
+        logger.warning("%s: taken from %s, not from %s", file.path, shown(origin), "; ".join(failures))
 
 
 def origins(file: RemoteFile, mirror: str | None, offline: bool) -> Iterator[str]:

@@ -21,7 +21,7 @@ from kfeat.data.dataset import Raw
 from kfeat.data.loading import load_files
 from kfeat.data.sources import FileSource
 from kfeat.errors import DataError, KfeatError
-from kfeat.saying import plain, printable
+from kfeat.text import plain, printable
 
 MOST_WORDS = 4  # of a column that a report lists
 FEW_ROWS = 20  # that may hold consecutive numbers by chance

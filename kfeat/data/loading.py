@@ -35,7 +35,7 @@ from kfeat.data.preparation import prepare
 from kfeat.data.protocol import Protocol
 from kfeat.data.sources import FileSource, Form, PinnedSource, Source, entry, registry, validated
 from kfeat.errors import DataError, DownloadError
-from kfeat.saying import say_once
+from kfeat.text import say_once
 
 OWN_READER = 5  # raised when the user's own files are read in another way
 CODED = "columns"  # part of what determines arrays of tables: their notes name the columns

@@ -24,12 +24,13 @@ import dask
 from distributed import Client, KilledWorker, LocalCluster, Security
 from distributed.comm.core import connect
 
+from kfeat.child import interrupts_held_back
 from kfeat.errors import EngineError, KfeatError
 from kfeat.experiments.dask_worker import Children, run_on_worker
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.trial import header
-from kfeat.experiments.worker import WorkerOptions, interrupts_held_back
+from kfeat.experiments.worker import WorkerOptions
 
 ANSWER_SECONDS = 10.0  # a scheduler or a worker has to answer within this time
 # Turns off what Dask's processes do for a dashboard that does not run: it used a tenth of the cores.

@@ -19,7 +19,7 @@ from kfeat.experiments.row import Row
 from kfeat.experiments.schedule import Engine, Observer, Part, Scheduler
 from kfeat.experiments.setting import check_tasks, known_task
 from kfeat.experiments.store import gathered_rows, read_rows
-from kfeat.saying import say_once
+from kfeat.text import say_once
 
 
 def planned(experiment: Experiment, **access: Any) -> list[Trial]:

@@ -7,15 +7,13 @@ moves it to trials.jsonl.damaged. The rows of several machines can be merged int
 import logging
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from kfeat.errors import StoreError
 from kfeat.experiments.row import DamagedLineError, Row, counts_as_timed, from_line, to_line
+from kfeat.files import Lock, append, replacing, writing
 
 ROWS = "trials.jsonl"
 LOCK = ".lock"
@@ -123,42 +121,13 @@ def ended(row: Row) -> tuple[int, float]:
     return ("failed", "stopped", "done").index(row["status"]), row.get("limit_s", 0.0)
 
 
-class FolderLock:
-    """A lock on an experiment's folder: one process writes at a time, and others say so and wait."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._lock = FileLock(folder / LOCK)
-
-    def acquire(self, waits: bool = True) -> bool:
-        """Take the lock, and return whether that succeeded.
-
-        If another process has it and `waits` is true, say so on stderr and wait; Ctrl-C ends the waiting.
-        """
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            if not waits:
-                return False
-            log.warning(
-                "%s: another kfeat is running this experiment; waiting until it has ended "
-                "(Ctrl-C ends the waiting)", self._folder
-            )  # fmt: skip
-            self._lock.acquire(poll_interval=0.1)
-        return True
-
-    def release(self) -> None:
-        """Release the lock, if it is held."""
-        self._lock.release()
-
-
 class Store:
     """The rows of one experiment's folder, opened for writing by one process at a time; others wait."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / ROWS
-        self._lock = FolderLock(folder)
+        self._lock = Lock(folder, folder / LOCK, "running this experiment")
 
     def __enter__(self) -> "Store":
         self.open()
@@ -169,13 +138,13 @@ class Store:
 
     def open(self, waits: bool = True) -> bool:
         """Lock and repair the folder; return False if another process has it and `waits` is false."""
-        with _written(self.folder):
+        with writing(self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             if not self._lock.acquire(waits):
                 return False
         try:
             self._repair()
-            with _written(self.path), self.path.open("ab"):
+            with writing(self.path), self.path.open("ab"):
                 pass  # fails now, before hours of work, if rows cannot be saved
         except BaseException:
             self._lock.release()
@@ -188,20 +157,11 @@ class Store:
 
     def append(self, row: Row) -> None:
         """Write one row and flush it to the disk; if this fails, no part of the row stays in the file."""
-        with _written(self.path), self.path.open("ab", buffering=0) as file:
-            end = file.tell()
-            left = memoryview(to_line(row))
-            try:
-                while left:  # on a full disk a write may be partial
-                    left = left[file.write(left) :]
-                os.fsync(file.fileno())
-            except BaseException:
-                file.truncate(end)
-                raise
+        append(self.path, to_line(row))
 
     def append_together(self, rows: Iterable[Row]) -> None:
         """Write several rows in one step: all of them are on the disk afterwards, or none."""
-        with _written(self.path):
+        with writing(self.path):
             _replace(self.folder, [self.path.read_bytes(), *map(to_line, rows)])
 
     def _repair(self) -> None:
@@ -209,7 +169,7 @@ class Store:
         parsed = list(_parsed(self.path))
         damaged = [line for _, line, row in parsed if row is None]
         content = b"".join(line + b"\n" for _, line, row in parsed if row)
-        with _written(self.path):
+        with writing(self.path):
             if damaged:
                 with (self.folder / DAMAGED).open("ab") as file:
                     file.write(b"\n".join(damaged) + b"\n")
@@ -220,31 +180,14 @@ class Store:
 
 def write_rows(folder: Path, rows: Iterable[Row]) -> None:
     """Write `rows` as the whole content of `folder`'s file, in one step."""
-    with _written(folder):
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         _replace(folder, map(to_line, rows))
 
 
 def _replace(folder: Path, lines: Iterable[bytes]) -> None:
-    partial = folder / f"{ROWS}.partial"
-    try:
-        with partial.open("wb") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(folder / ROWS)
-    except BaseException:
-        partial.unlink(missing_ok=True)  # the disk may be full
-        raise
-
-
-@contextmanager
-def _written(path: Path) -> Iterator[None]:
-    """Turn an error of the system on writing into a StoreError."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written ({error.strerror})") from None
+    with replacing(folder / ROWS, locked=True) as new, new.open("wb") as file:
+        file.writelines(lines)
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ wall and CPU seconds of each, CPU seconds summed over threads.
 import hashlib
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from math import isfinite
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from kfeat.data.sources import dataset_name
 from kfeat.errors import DataError, SolverError, StoreError
 from kfeat.experiments.clock import Clock, Phase, environment, peak_memory_mb, reset_peak_memory, silent
 from kfeat.experiments.component import Component
-from kfeat.experiments.fields import Memory
 from kfeat.experiments.plan import Trial, described
 from kfeat.experiments.row import SCHEMA, Row, check_row
 from kfeat.solvers.base import with_codes
@@ -45,14 +44,7 @@ def run_trial(
     but with random splits only this row fails, since the next split may be good.
     """
     try:
-        data = load(
-            trial.source,
-            trial.protocol,
-            random_state=trial.seeds["data"],
-            mirror=mirror,
-            offline=offline,
-            on_disk=trial.memory == "out_of_core",
-        )
+        data = load_data(trial, mirror=mirror, offline=offline)
     except DataError as error:
         if not trial.protocol.random:
             raise
@@ -125,98 +117,83 @@ def header(trial: Trial) -> dict[str, Any]:
     }
 
 
-def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, Any]:
+def load_data(trial: Trial, **access: Any) -> Dataset:
+    """Return the data of a trial, split and scaled; out of core, its dense rows are on the disk."""
+    on_disk = trial.memory == "out_of_core"
+    return load(trial.source, trial.protocol, random_state=trial.seeds["data"], on_disk=on_disk, **access)
+
+
+def estimators(trial: Trial, data: Dataset, n_jobs: int | None = None) -> tuple[Any, Any, Any]:
+    """Return the kernel of a trial, its bandwidths learnt from the training rows; its map and its solver.
+
+    Where the trial has no map or no solver, that is None. Raises SolverError if the solver is for another
+    task.
+    """
     kernel = trial.kernel.build().resolve(data.X_train, trial.seeds["data"])
-    if trial.map is None:
-        return _train(trial, data, clock, kernel, data.X_train, data.X_test)
-    feature_map = trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=threads)
+    feature_map = trial.map and trial.map.build(kernel=kernel, random_state=trial.seeds["map"], n_jobs=n_jobs)
+    if trial.solver is None:
+        return kernel, feature_map, None
+    solver = trial.solver.build(kernel=kernel, random_state=trial.seeds["solver"])
+    if solver.task != data.task:
+        raise SolverError(f"{trial.solver.name} is for {solver.task}, the data for {data.task}")
+    return kernel, feature_map, solver
+
+
+def features(
+    trial: Trial, feature_map: Any, X: Any, timed: AbstractContextManager[None],
+    observe: Callable[[Any], None] | None = None,
+) -> Any:  # fmt: skip
+    """Return the features of X under a fitted map, in the form that the solver of the trial takes.
+
+    In core that is an array. Out of core, the features need not fit into memory. A solver that passes over
+    them once gets batches that are mapped while it trains or predicts, outside `timed`. Other solvers get the
+    features from a temporary file in the cache. Reading 100,000 x 500 random Fourier features back took a
+    sixth of the time of mapping them again (from the page cache), or the same time (from a disk of 1 GB/s).
+    `observe` is called with all features, perhaps in blocks.
+    """
+    assert trial.solver is not None
+    if trial.memory == "in_core":
+        with timed:
+            Z = feature_map.transform(X)
+        if observe is not None:
+            observe(Z)
+        return Z
+    batches, how = MappedBatches(feature_map, X, observe=observe), trial.solver.cls.out_of_core
+    if how == "one pass":
+        return batches
+    with timed:
+        Z = stored(batches, cache_folder())
+    return ArrayBatches(Z) if how == "passes" else Z
+
+
+def _work(trial: Trial, data: Dataset, clock: Clock, threads: int) -> dict[str, Any]:
+    """Fit the map and train the solver; return the scores on the test rows, and how it ended."""
+    from sklearn import config_context
+
+    from kfeat.diagnostics import ColumnCounter
+
+    kernel, feature_map, solver = estimators(trial, data, threads)
     if trial.measure is not None:
         found = trial.measure.build().of(feature_map, data.X_train, clock, trial.seeds["data"])
         # Some measures fit clones of the map only.
-        fitted = {"map": feature_map} if hasattr(feature_map, "kernel_") else {}
-        return {**found, "learnt": _learnt(trial, kernel, **fitted)}
-    with clock("map_fit"):
-        _fit_map(feature_map, data.X_train, trial.memory)
-    if trial.memory == "in_core":
-        features = _in_core(feature_map, data, clock)
-    else:
-        assert trial.solver is not None
-        features = _out_of_core(feature_map, data, clock, trial.solver.cls, cache_folder())
-    trained = _train(trial, data, clock, kernel, features.train, features.test)
-    learnt = trained["learnt"] | _learnt(trial, kernel, map=feature_map)
-    return {**trained, "columns": features.columns()._asdict(), "learnt": learnt}
-
-
-class Features(NamedTuple):
-    """Features of the training and the test rows; call `columns` after training for the column counts."""
-
-    train: Any
-    test: Any
-    columns: Callable[[], Any]
-
-
-def _fit_map(feature_map: Any, X: Any, memory: Memory) -> None:
-    """Fit a map; rows on disk are not checked for finite values here, since mapping checks them."""
-    from sklearn import config_context
-
-    with config_context(assume_finite=memory == "out_of_core"):
-        feature_map.fit(X)
-
-
-def _in_core(feature_map: Any, data: Dataset, clock: Clock) -> Features:
-    """Return the features as arrays in memory."""
-    from kfeat.maps import column_counts
-
-    with clock("map_train"):
-        Z_train = feature_map.transform(data.X_train)
-    columns = column_counts(Z_train)
-    with clock("map_test"):
-        Z_test = feature_map.transform(data.X_test)
-    return Features(Z_train, Z_test, lambda: columns)
-
-
-def _out_of_core(feature_map: Any, data: Dataset, clock: Clock, solver: type, folder: Path) -> Features:
-    """Return features that need not fit into memory, in the form that the solver takes.
-
-    A solver that passes over the features once gets batches that are mapped during the phases `train` and
-    `predict`. Other solvers get the features from a temporary file in `folder`. Reading 100,000 x 500 random
-    Fourier features back took a sixth of the time of mapping them again (from the page cache), or the same
-    time (from a disk of 1 GB/s).
-    """
-    from kfeat.diagnostics import ColumnCounter
-
-    counter = ColumnCounter()
-    train = MappedBatches(feature_map, data.X_train, observe=counter.see)
-    test = MappedBatches(feature_map, data.X_test)
-    how = solver.out_of_core  # type: ignore[attr-defined]
-    if how == "one pass":
-        return Features(train, test, counter.counts)
-    with clock("map_train"):
-        Z_train = stored(train, folder)
-    with clock("map_test"):
-        Z_test = stored(test, folder)
-    if how == "passes":
-        return Features(ArrayBatches(Z_train), ArrayBatches(Z_test), counter.counts)
-    return Features(Z_train, Z_test, counter.counts)
-
-
-def _train(
-    trial: Trial, data: Dataset, clock: Clock, kernel: Any, Z_train: Any, Z_test: Any
-) -> dict[str, Any]:
-    """Train the solver; return its scores on the test rows, and how it ended."""
-    assert trial.solver is not None
-    solver = trial.solver.build(kernel=kernel, random_state=trial.seeds["solver"])
+        fitted = feature_map if hasattr(feature_map, "kernel_") else None
+        return {**found, "learnt": _learnt(trial, kernel, map=fitted)}
+    train, test, columns = data.X_train, data.X_test, ColumnCounter()
+    if feature_map is not None:
+        # Rows on disk are not checked for finite values here, since mapping checks them.
+        with clock("map_fit"), config_context(assume_finite=trial.memory == "out_of_core"):
+            feature_map.fit(train)
+        train = features(trial, feature_map, train, clock("map_train"), columns.see)
+        test = features(trial, feature_map, test, clock("map_test"))
     solver = with_codes(solver, data.label_names)
-    if solver.task != data.task:
-        raise SolverError(f"{trial.solver.name} is for {solver.task}, the data for {data.task}")
     with clock("train"):
-        solver.fit(Z_train, data.y_train)
+        solver.fit(train, data.y_train)
     with clock("predict"):
-        predicted = solver.predict(Z_test)
+        predicted = solver.predict(test)
     return {
         **_scores(data, predicted),
-        "columns": None,
-        "learnt": _learnt(trial, kernel, solver=solver),
+        "columns": None if feature_map is None else columns.counts()._asdict(),
+        "learnt": _learnt(trial, kernel, solver=solver, map=feature_map),
         "solve": _solve(solver),
     }
 
@@ -224,10 +201,12 @@ def _train(
 def _learnt(trial: Trial, kernel: Any, **fitted: Any) -> dict[str, dict[str, float]]:
     """Return by part the values of parameters that the data or a library determined.
 
-    `fitted` has the map and the solver, by part.
+    `fitted` has the map and the solver, by part; None for one that is missing.
     """
     found = {"kernel": dict(_bandwidths(trial.kernel, kernel))}
-    found |= {part: estimator.learnt_parameters() for part, estimator in fitted.items()}
+    found |= {
+        part: estimator.learnt_parameters() for part, estimator in fitted.items() if estimator is not None
+    }
     return {part: numbers for part, numbers in found.items() if numbers}
 
 

@@ -13,7 +13,7 @@ from yaml.composer import Composer
 
 from kfeat.errors import ConfigError
 from kfeat.parameters import OWN_SENTENCE, describe, did_you_mean
-from kfeat.saying import EXPONENT, EXPONENT_BEGINS
+from kfeat.text import EXPONENT, EXPONENT_BEGINS
 
 MAX_BYTES = 1_000_000
 SUFFIXES = (".yaml", ".yml")

@@ -5,11 +5,8 @@ The file is skops's zip archive, not compressed; the facts about the training ha
 
 import os
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from secrets import token_hex
 from typing import IO, Any
 
 import numpy as np
@@ -20,14 +17,15 @@ from kfeat.data.cache import check_regular
 from kfeat.data.coding import Coding, date_numbers
 from kfeat.data.preparation import Preparation
 from kfeat.errors import ModelError
+from kfeat.files import new_file
 from kfeat.kernels import KERNELS
 from kfeat.maps import MAPS
 from kfeat.maps.random_maclaurin import TruncatedSeries
 from kfeat.own.model import KernelModel
-from kfeat.saying import printable
 from kfeat.solvers import SOLVERS
 from kfeat.solvers.base import Subproblem
 from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
+from kfeat.text import printable
 
 VERSION = 4  # of the format, raised when older models would predict something else
 # Beside numbers, words, arrays and scikit-learn's estimators, a model may hold the registered kernels, maps
@@ -114,34 +112,3 @@ def _trusted() -> frozenset[str]:
     """Return the names of the classes and functions that a model may hold."""
     items: list[Any] = [*OTHERS, *KERNELS.values(), *MAPS.values(), *SOLVERS.values()]
     return frozenset([*(f"{item.__module__}.{item.__qualname__}" for item in items), *OF_LIBRARIES])
-
-
-@contextmanager
-def new_file(path: Path, what: str, keep: bool = True) -> Iterator[IO[bytes]]:
-    """Open a temporary file, which replaces `path` if the block succeeds and is removed otherwise.
-
-    Raises ModelError, naming `what` is written, if the system refuses.
-    """
-    place = Path(os.path.realpath(path))
-    if place.exists() and not place.is_file():
-        raise ModelError(f"{path}: expected the name of a file for {what}, got a folder or a device")
-    beside = place.with_name(f".{place.name[:100]}.{token_hex(6)}.part")
-    try:
-        with beside.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        if keep:
-            os.replace(beside, place)
-    except OSError as error:
-        why = f"cannot be written ({error.strerror or error}); free some space, or choose another folder"
-        raise ModelError(f"{path}: {what} {why}") from None
-    finally:
-        with suppress(OSError):
-            beside.unlink()
-
-
-def check_place(path: Path, what: str) -> None:
-    """Raise ModelError where `new_file` would: before hours of work, not after them."""
-    with new_file(path, what, keep=False):
-        pass

@@ -18,9 +18,9 @@ from kfeat.data.inspection import class_counts, columns_of, table_in, useless
 from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.fields import experiment_name
 from kfeat.kernels import Gaussian
-from kfeat.saying import in_yaml, plain
 from kfeat.survey.advice import ADVICE, BUDGETS, Advice, Traits
 from kfeat.survey.answers import regret
+from kfeat.text import in_yaml, plain
 
 DENSE_VALUES = 200_000_000  # n d up to which a sparse matrix may become dense: 0.8 GB in float32
 FOLDS = 5

@@ -1,19 +1,15 @@
 """A child process that does the work of a search and can be ended at any time, so that the budget holds."""
 
-import logging
-import multiprocessing
 import os
 import warnings
-from contextlib import suppress
+from collections.abc import Callable
 from math import inf
 from multiprocessing.connection import Connection
 from time import monotonic
 from typing import Any
 
-from threadpoolctl import threadpool_limits
-
+from kfeat.child import Child
 from kfeat.errors import KfeatError
-from kfeat.experiments.worker import end_with_parent, interrupts_held_back, threads_capped
 
 Answer = dict[str, Any]
 READY: Answer = {"ready": True}  # what a process sends first, once its data are read
@@ -40,7 +36,7 @@ class Assistant(InProcess):
 
     def __init__(self, threads: int, **bench: Any) -> None:
         self._threads, self._bench = threads, {**bench, "threads": threads}
-        self._process: Any = None
+        self._child: Child | None = None
 
     def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Answer | None:
         """Return the answer of a method of the bench; None if there is none before the deadline.
@@ -50,60 +46,39 @@ class Assistant(InProcess):
         """
         if monotonic() >= deadline:
             return None
+        starts = self._child is None
+        child = self._child = self._child or Child(_prepare, self._bench, threads=self._threads)
         try:
-            if self._process is None:
-                self._start()
-                begun = self._received(deadline - monotonic())
-                if begun != READY:
-                    self.end()
-                    return begun
-            self._connection.send((method, question))
-            return self._received(min(deadline - monotonic(), limit))
-        except (EOFError, OSError):
-            self.end()
-            return {"failed": "the process died, most likely because it ran out of memory"}
-
-    def _received(self, seconds: float) -> Any:
-        """Return what the process sends; None, and the process is ended, where it sends nothing in time."""
-        if self._connection.poll(max(seconds, 0)):
-            return self._connection.recv()
-        self.end()
-        return None
-
-    def _start(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, self._bench), daemon=True)
-        with threads_capped(self._threads), interrupts_held_back():
-            self._process.start()
-        theirs.close()
+            answer = child.receive(deadline - monotonic()) if starts else READY
+            if answer == READY:
+                child.send((method, question))
+                answer = child.receive(min(deadline - monotonic(), limit))
+                if answer is not None:
+                    return dict(answer)
+        except EOFError:
+            answer = {"failed": child.ended()[1]}
+        self.end()  # it is too late, has no data, or died
+        return answer
 
     def end(self) -> None:
         """End the process, whatever it does."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.join()
-            self._connection.close()
-            self._process = None
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
 
 
-def _serve(connection: Connection, bench: dict[str, Any]) -> None:
+def _prepare(connection: Connection, bench: dict[str, Any]) -> Callable[[tuple[str, Answer]], None]:
+    """Return what the process does with a question, once it has read the data and said so."""
     from kfeat.own.bench import Bench
 
-    end_with_parent()
-    logging.basicConfig(level=logging.ERROR)
-    warnings.simplefilter("ignore")
-    with threadpool_limits(bench["threads"]), suppress(EOFError):
-        try:
-            at = Bench(**bench)
-        except KfeatError as error:  # of data that cannot be loaded
-            connection.send({"failed": str(error)})
-            return
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # hides messages of C libraries
-        connection.send(READY)
-        while True:
-            method, question = connection.recv()
-            connection.send(_answer(at, method, question))
+    try:
+        at = Bench(**bench)
+    except KfeatError as error:  # of data that cannot be loaded
+        connection.send({"failed": str(error)})
+        raise SystemExit from None
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # hides messages of C libraries
+    connection.send(READY)
+    return lambda asked: connection.send(_answer(at, *asked))
 
 
 def _answer(bench: Any, method: str, question: Answer) -> Answer:

@@ -11,7 +11,6 @@ candidate. `kfeat.own.search` says which one goes up a rung.
 """
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -21,8 +20,9 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from kfeat.errors import ConfigError, StoreError
+from kfeat.errors import ConfigError
 from kfeat.experiments.plan import digest
+from kfeat.files import append, writing
 from kfeat.own.bench import MOST_FOLDS
 from kfeat.own.candidates import (
     Candidate,
@@ -170,14 +170,9 @@ class Journal:
         self.rows[key] = row = {"key": key, **row}
         if self._path is None:
             return row
-        try:
+        with writing(self._path):
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with self._path.open("ab") as file:  # the first sign ends an incomplete line
-                file.write(b"\n" + json.dumps(row, allow_nan=False).encode())
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise StoreError(f"{self._path}: cannot be written ({error.strerror})") from None
+        append(self._path, b"\n" + json.dumps(row, allow_nan=False).encode())  # ends an incomplete line
         return row
 
 

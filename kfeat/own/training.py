@@ -1,6 +1,7 @@
 """Training the model of a config; a search's setup from a config, and its result as a config."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -9,25 +10,24 @@ from typing import Any
 
 import pandas as pd
 
-from kfeat.batches import ArrayBatches, MappedBatches, stored
-from kfeat.data import FileSource, Protocol, load, load_raw
-from kfeat.data.cache import cache_folder
+from kfeat import files
+from kfeat.data import FileSource, Protocol, load_raw
 from kfeat.data.columns import Reading, format_of, listed
 from kfeat.data.protocol import All, Validation, drawn
 from kfeat.data.sources import dataset_name
-from kfeat.errors import ConfigError, SolverError
+from kfeat.errors import ConfigError
 from kfeat.experiments.clock import environment
 from kfeat.experiments.component import Component, each, read_component
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.fields import experiment_name
 from kfeat.experiments.plan import Trial, digest
 from kfeat.experiments.run import planned
-from kfeat.own import file
+from kfeat.experiments.trial import estimators, features, load_data
 from kfeat.own.bench import data_under
 from kfeat.own.candidates import Entry, solver_of
 from kfeat.own.model import KernelModel, scores_of
 from kfeat.own.search import Scored
-from kfeat.saying import in_yaml, plain
+from kfeat.text import in_yaml, plain
 
 
 def only_trial(experiment: Experiment, all_rows: bool = False, **access: Any) -> Trial:
@@ -68,16 +68,11 @@ def train(trial: Trial, **access: Any) -> KernelModel:
 
     Raises DataError for bad data, SolverError where the solver is for another task or does not finish.
     """
-    assert trial.solver is not None
-    out_of_core, protocol = trial.memory == "out_of_core", trial.protocol
-    data = load(trial.source, protocol, random_state=trial.seeds["data"], on_disk=out_of_core, **access)
+    protocol, data = trial.protocol, load_data(trial, **access)
     assert data.preparation is not None
-    kernel = trial.kernel.build().resolve(data.X_train, trial.seeds["data"])
-    solver = trial.solver.build(kernel=kernel, random_state=trial.seeds["solver"])
-    if solver.task != data.task:
-        raise SolverError(f"{trial.solver.name} is for {solver.task}, the data for {data.task}")
+    _, feature_map, solver = estimators(trial, data)
     model = KernelModel(
-        map=None if trial.map is None else trial.map.build(kernel=kernel, random_state=trial.seeds["map"]),
+        map=feature_map,
         solver=solver,
         scale=[step if isinstance(step, str) else step.model_dump() for step in protocol.scale],
         constant_features=protocol.constant_features,
@@ -85,8 +80,8 @@ def train(trial: Trial, **access: Any) -> KernelModel:
         coding=data.coding,
     )
     start = perf_counter()
-    features = (lambda of, X: _in_batches(of, X, solver.out_of_core)) if out_of_core else None
-    model.fit_prepared(data.preparation, data.X_train, data.y_train, data.label_names, features)
+    mapped = partial(features, trial, timed=nullcontext())
+    model.fit_prepared(data.preparation, data.X_train, data.y_train, data.label_names, mapped)
     seconds = perf_counter() - start
     scores = None
     if held_out := protocol.split.kind != "all":  # whose test rows are the training rows
@@ -106,15 +101,6 @@ def train(trial: Trial, **access: Any) -> KernelModel:
         "environment": environment(),
     }
     return model
-
-
-def _in_batches(feature_map: Any, X: Any, how: str) -> Any:
-    """Return features that need not fit in memory, as the solver takes them."""
-    batches = MappedBatches(feature_map, X)
-    if how == "one pass":
-        return batches
-    Z = stored(batches, cache_folder())
-    return ArrayBatches(Z) if how == "passes" else Z
 
 
 def as_config(trial: Trial, title: str, repeats: int = 1) -> dict[str, Any]:
@@ -206,7 +192,7 @@ def check_place(path: Path) -> None:
         begins = ""
     if not begins.startswith(MARK):
         raise ConfigError(f"{path} exists, and `kfeat tune` did not write it; give another name with --out")
-    file.check_place(path, "the tuned config")
+    files.check_place(path, "the tuned config")
 
 
 def tuned_config(setup: Setup, one: Scored, sentences: list[str]) -> str:

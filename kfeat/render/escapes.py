@@ -12,7 +12,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from kfeat.saying import plain
+from kfeat.text import plain
 
 # What LaTeX would read as a command, and what its fonts may not have.
 _LATEX = str.maketrans(

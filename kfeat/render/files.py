@@ -12,7 +12,7 @@ from kfeat.experiments.plan import Trial, plan
 from kfeat.experiments.row import Row
 from kfeat.experiments.run import plan_from_rows, rows_of
 from kfeat.experiments.store import write_rows
-from kfeat.render.replacing import Replacing
+from kfeat.files import replacing_together
 from kfeat.render.table import render, render_csv
 from kfeat.render.verdicts import verdicts_markdown
 
@@ -40,17 +40,16 @@ def check_report(experiment: Experiment) -> None:
 
 def write_report(experiment: Experiment, cells: Sequence[Cell], folder: Path) -> None:
     """Write table.md, table.tex, table.csv, figure.svg and figure.png below `folder`, all or none of them."""
-    with Replacing() as replacing:
-        _write(replacing, experiment, cells, folder)
+    with replacing_together() as beside:
+        _write(beside(folder), experiment, cells, folder)
 
 
 def _write(
-    replacing: Replacing, experiment: Experiment, cells: Sequence[Cell], folder: Path,
+    new: Path, experiment: Experiment, cells: Sequence[Cell], folder: Path,
     rows: Iterable[Row] | None = None, pending: Pending | None = None,
 ) -> None:  # fmt: skip
     from kfeat.render.figures.figure import draw
 
-    new = replacing.beside(folder)
     if rows is not None:
         write_rows(new, rows)
     for name, text in texts(experiment, cells, folder, pending).items():
@@ -135,10 +134,10 @@ def publish(
     """
     chosen = [(one, trials, _publishable(one, trials, runs, partial)) for one, trials in plans]
     pending = {one.name: rows for one, _, rows in chosen}  # which may cite each other
-    with Replacing() as replacing:
+    with replacing_together() as beside:
         for experiment, trials, rows in chosen:
             cells, folder = summarise(experiment, trials, rows), results / experiment.name
-            _write(replacing, experiment, cells, folder, rows.values(), pending)
+            _write(beside(folder), experiment, cells, folder, rows.values(), pending)
     return [len(rows) for _, _, rows in chosen]
 
 

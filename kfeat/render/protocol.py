@@ -18,7 +18,7 @@ from kfeat.experiments.paper import Reported
 from kfeat.experiments.switches import Place, Switch, Value, choices, general
 from kfeat.render.layout import Sheet
 from kfeat.render.text import MISSING
-from kfeat.saying import plain
+from kfeat.text import plain
 
 WIDTH = 100
 NOT_STATED = "not stated"

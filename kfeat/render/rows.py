@@ -17,7 +17,7 @@ from kfeat.experiments.selectors import flat, learnt
 from kfeat.render.escapes import csv_text
 from kfeat.render.terminal import paragraph, table
 from kfeat.render.text import MISSING, value_text, with_unit
-from kfeat.saying import plain
+from kfeat.text import plain
 
 NO_CONFIG = (
     "none of the configs that were looked through plans this trial: name yours (`kfeat explain ID CONFIG`); "

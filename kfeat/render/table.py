@@ -18,7 +18,7 @@ from kfeat.render.notes import cautions, notes, scores
 from kfeat.render.protocol import ranking
 from kfeat.render.terminal import paragraph
 from kfeat.render.text import MISSING, Ratio, ratio
-from kfeat.saying import plain
+from kfeat.text import plain
 
 # From so many lines on, the cells of each setting have a table of their own.
 LONG = 40

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from textwrap import wrap
 
 from kfeat.analysis import claims, numbers
-from kfeat.saying import plain
+from kfeat.text import plain
 
 GAP = 2  # spaces between two columns
 NARROWEST = 12  # columns of text are not made narrower than that, nor than their longest word needs

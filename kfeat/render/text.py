@@ -8,7 +8,7 @@ from kfeat.analysis.cells import Cell, Shown
 from kfeat.analysis.certainty import error_of
 from kfeat.analysis.statistics import Interval, ratio_interval
 from kfeat.experiments.quantities import Quantity
-from kfeat.saying import in_yaml
+from kfeat.text import in_yaml
 
 MISSING = "–"
 BUSY = "~"  # before a time of a busy machine, and what is made from it

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from kfeat.experiments.component import in_words, read_component
+from kfeat.files import replacing_together
 from kfeat.own.candidates import solver_of
 from kfeat.own.search import Found, Scored
 from kfeat.render.escapes import csv_table, markdown_table
-from kfeat.render.replacing import Replacing
 from kfeat.render.terminal import table
 
 SHOWN = 12  # lines of the terminal's table
@@ -131,8 +131,8 @@ def write_report(found: Found, title: str, folder: Path) -> None:
         | {"own": one.candidate in found.own, "why not": one.reason}
         for one, line in lines
     ]
-    with Replacing() as replacing:
-        new = replacing.beside(folder)
+    with replacing_together() as beside:
+        new = beside(folder)
         (new / "table.csv").write_text(csv_table(numbers), encoding="utf-8")
         said = "".join(f"- {one}\n" for one in sentences(found))
         (new / "table.md").write_text(f"{said}\n{of_all}\n", encoding="utf-8")

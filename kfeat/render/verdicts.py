@@ -18,7 +18,7 @@ from kfeat.render import text
 from kfeat.render.escapes import markdown_table, markdown_verdict
 from kfeat.render.terminal import LONGEST, paragraph, table
 from kfeat.render.text import MISSING
-from kfeat.saying import plain
+from kfeat.text import plain
 
 NUMBER_HEADERS = ("number", "ours", "runs", "paper", "difference", "95 % interval", "verdict", "where")
 CLAIM_HEADERS = ("claim", "where", "ours", "paper", "verdict")

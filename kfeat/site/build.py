@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from kfeat.analysis.judgement import judge_experiments
 from kfeat.errors import StoreError
 from kfeat.experiments.config import Experiment
-from kfeat.render.replacing import Replacing
+from kfeat.files import replacing_together
 from kfeat.render.terminal import TONES
 from kfeat.site import catalogue, links
 from kfeat.site import papers as front
@@ -36,8 +36,8 @@ def build(experiments: Sequence[Experiment], results: Path, out: Path) -> list[P
     texts = dict(_texts(front.papers(judgements, results)))
     texts[MADE] = "".join(f"{name}\n" for name in sorted(texts))
     before = (out / MADE).read_text(encoding="utf-8").splitlines() if (out / MADE).is_file() else []
-    with Replacing() as replacing:
-        new = replacing.beside(out)
+    with replacing_together() as beside:
+        new = beside(out)
         for name, text in texts.items():
             (new / name).write_text(text, encoding="utf-8")
     for name in {Path(line).name for line in before} - texts.keys():  # of what is no longer there

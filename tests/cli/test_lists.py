@@ -13,7 +13,7 @@ from kfeat.experiments.config import load_experiment
 from kfeat.experiments.explained import experiment_schema, explained
 from kfeat.experiments.yaml import read_mapping
 from kfeat.parameters import parameter_model
-from kfeat.saying import in_yaml
+from kfeat.text import in_yaml
 from tests.cli.test_run import kfeat
 
 Write = Callable[..., Path]

@@ -15,7 +15,7 @@ from kfeat.experiments.run import planned
 from kfeat.experiments.trial import run_trial
 from kfeat.own import process
 from kfeat.own import search as search_module
-from kfeat.saying import in_yaml
+from kfeat.text import in_yaml
 from tests.cli.test_run import kfeat
 from tests.own.asking import Direct
 

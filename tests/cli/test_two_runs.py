@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from kfeat.experiments import store
+from kfeat import files
 from kfeat.experiments.store import LOCK, ROWS, read_rows, write_rows
 from tests.cells import fake_row, planned
 from tests.cli.test_run import kfeat
@@ -43,11 +43,11 @@ def when_told(action: Callable[[], None]) -> Iterator[list[str]]:
             action()
 
     handler = Handler()
-    store.log.addHandler(handler)
+    files.log.addHandler(handler)
     try:
         yield said
     finally:
-        store.log.removeHandler(handler)
+        files.log.removeHandler(handler)
 
 
 def save_all(path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kfeat.data import download
-from kfeat.saying import say_once
+from kfeat.text import say_once
 from tests.data.web import Web, running_web
 
 

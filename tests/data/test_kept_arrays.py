@@ -13,7 +13,7 @@ from kfeat.data import Raw, fingerprint, load_raw, verify
 from kfeat.data.arrays import array_sha256
 from kfeat.data.sources import registry
 from kfeat.errors import DataError
-from kfeat.saying import say_once
+from kfeat.text import say_once
 from tests.data.web import Web, toy
 
 

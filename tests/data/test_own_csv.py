@@ -12,7 +12,7 @@ from kfeat.data import Protocol, Raw, load_raw
 from kfeat.data.formats import mat
 from kfeat.data.preparation import prepare
 from kfeat.errors import DataError
-from kfeat.saying import say_once
+from kfeat.text import say_once
 from tests.data.files import write
 from tests.fuzz.test_data_files import in_this_process
 

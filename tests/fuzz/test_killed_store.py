@@ -65,7 +65,7 @@ def leave(folder: Path, rng: random.Random, number: int) -> bytes:
     if what == "torn":  # while a row was appended
         rows.write_bytes(rows.read_bytes() + line[: rng.randrange(1, len(line) - 1)])
     elif what == "new file":  # while the file was written anew
-        rows.with_name(f"{ROWS}.partial").write_bytes(line[: rng.randrange(len(line))])
+        rows.with_name(f"{ROWS}.part").write_bytes(line[: rng.randrange(len(line))])
     elif what == "garbage":  # in the middle, by anything
         lines, garbage = rows.read_bytes().splitlines(keepends=True), rng.choice(GARBAGE)
         place = rng.randrange(len(lines) + 1)

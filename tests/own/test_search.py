@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from math import inf
+from multiprocessing import active_children
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -216,8 +217,9 @@ def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path: Path) -> N
         answer = assistant.ask("score", monotonic() + 100, candidate=wrong, n=90, values=[1.0])
         assert answer is not None
         assert "orf" in answer["failed"].lower()
-        assistant._process.kill()  # as the system does where memory runs out
-        assert "died" in assistant.ask("facts", monotonic() + 100)["failed"]  # type: ignore[index]
+        for child in active_children():
+            child.kill()  # as the system does where memory runs out
+        assert "memory ran out" in assistant.ask("facts", monotonic() + 100)["failed"]  # type: ignore[index]
         assert assistant.ask("facts", monotonic() + 100) == facts
         slow = Candidate("own", {"name": "linear"}, {"name": "nystrom", "n_components": 90}, "logistic")
         began = monotonic()

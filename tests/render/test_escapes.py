@@ -21,7 +21,7 @@ from kfeat.render.escapes import csv_text, latex, markdown, markdown_cell, matht
 from kfeat.render.files import write_report
 from kfeat.render.table import render
 from kfeat.render.verdicts import scoreboard
-from kfeat.saying import plain, plain_lines
+from kfeat.text import plain, plain_lines
 
 NASTY = (
     "evil\n\\input{/etc/passwd}\r<script>alert(1)</script> [x](javascript:1) \x1b[31m\x9b5n\u202e|$\\frac$"

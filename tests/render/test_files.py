@@ -11,8 +11,8 @@ from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row
 from kfeat.experiments.store import read_rows, write_rows
+from kfeat.files import replacing_together
 from kfeat.render.files import FILES, is_current, publish, write_report
-from kfeat.render.replacing import Replacing
 
 Make = Callable[..., list[Cell]]
 MakeRows = Callable[..., dict[str, Row]]
@@ -23,9 +23,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def replace_files(folder: Path, names: str, error: type[BaseException] | None = None) -> None:
-    with Replacing() as replacing:
+    with replacing_together() as beside:
         for name in names:
-            (replacing.beside(folder) / name).write_text("new")
+            (beside(folder) / name).write_text("new")
         if error:
             raise error
 
@@ -47,9 +47,9 @@ def test_files_of_several_folders_take_their_places_together(tmp_path: Path) -> 
     (tmp_path / "a").mkdir()
     (tmp_path / "a/old").write_text("stays")
     (tmp_path / "a/one").write_text("before")
-    with Replacing() as replacing:
+    with replacing_together() as beside:
         for name in ("a", "b/c"):
-            (replacing.beside(tmp_path / name) / "one").write_text(name)
+            (beside(tmp_path / name) / "one").write_text(name)
         assert (tmp_path / "a/one").read_text() == "before"
     assert contents(tmp_path) == {"a/old": b"stays", "a/one": b"a", "b/c/one": b"b/c"}
 

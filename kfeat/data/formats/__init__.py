@@ -16,7 +16,7 @@ from kfeat.data.coding import Coding, as_labels
 from kfeat.data.columns import Reading, format_of
 from kfeat.data.dataset import Contents, Matrix, Part, Raw, Task, check_finite_labels, check_finite_matrix
 from kfeat.errors import DataError, KfeatError
-from kfeat.saying import printable
+from kfeat.text import printable
 
 MODULES = {**dict.fromkeys(("csv", "tsv", "arff", "parquet"), "tables"), "npz": "named_arrays"}
 ROWS = 8192  # of a block

@@ -20,7 +20,7 @@ from kfeat.data.columns import Reading, Variables
 from kfeat.data.dataset import MOST_SIDE, Contents, Matrix
 from kfeat.data.formats.named_arrays import parts_of, slices
 from kfeat.errors import DataError
-from kfeat.saying import printable
+from kfeat.text import printable
 
 NUMERIC = {"double", "single", "sparse", "logical"} | {
     f"{u}int{bits}" for u in ("", "u") for bits in (8, 16, 32, 64)

@@ -18,7 +18,7 @@ from kfeat.render.figures.curves import curves
 from kfeat.render.figures.marks import RC, wrapped
 from kfeat.render.figures.methods import methods, ratios
 from kfeat.render.figures.printed import n_components
-from kfeat.saying import plain
+from kfeat.text import plain
 
 DIGITS = 6  # of the places of axes, as shares of the figure
 LABEL_SIZE = 0.88  # of the signs in a label of an axis, for `wrapped`, which takes wider ones for granted

@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 
 from kfeat.own.search import Found, Scored
 from kfeat.render.figures.marks import COLOURS, MARKERS, RC, logarithmic, shared_legend, wrapped
-from kfeat.saying import plain
+from kfeat.text import plain
 
 WIDTH, HEIGHT = 6.4, 3.9
 

@@ -1,0 +1,161 @@
+"""A child process that answers its parent and can be ended at any moment.
+
+Ctrl-C in the parent kills the child at once (a solver in C would ignore it). A child whose parent is gone,
+even by kill -9, ends by itself.
+"""
+
+import logging
+import multiprocessing
+import os
+import signal
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+from typing import Any
+
+import psutil
+from threadpoolctl import threadpool_limits
+
+from kfeat.errors import EngineError
+from kfeat.memory import limit_memory
+
+# Each library reads its own variable when it is loaded. NumPy and SciPy each bring their own OpenBLAS.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS",
+)  # fmt: skip
+Prepare = Callable[..., Callable[[Any], None]]
+
+_environment = threading.Lock()
+
+
+class Child:
+    """A process that calls `prepare(connection, *arguments)`, and what this returns with each message.
+
+    Its libraries use so many `threads`. Of the `limits`, `memory` is the bytes that it may take, and `rest`
+    the seconds without a message after which it ends. With `debug` it shows warnings and all that is logged.
+    """
+
+    def __init__(self, prepare: Prepare, *arguments: Any, threads: int, **limits: Any) -> None:
+        context = multiprocessing.get_context("spawn")
+        try:
+            self.connection, theirs = context.Pipe()
+            args = theirs, prepare, arguments, threads
+            self._process = context.Process(target=partial(_serve, **limits), args=args, daemon=True)
+            with threads_capped(threads), interrupts_held_back():
+                self._process.start()
+        except OSError as error:
+            raise EngineError(
+                f"cannot start a process ({error.strerror}); use fewer --jobs, end others, or raise the limit"
+            ) from None
+        theirs.close()
+
+    @property
+    def alive(self) -> bool:
+        """Return whether the process can take another message."""
+        return self._process.is_alive()
+
+    def send(self, message: Any) -> bool:
+        """Send the process a message, and return whether the process still exists."""
+        try:
+            self.connection.send(message)
+        except OSError:
+            return False
+        return self.alive
+
+    def receive(self, seconds: float | None = None) -> Any:
+        """Return the next message of the process; None if it sends none in so many seconds (None: no limit).
+
+        Raises EOFError if the process has ended.
+        """
+        try:
+            return self.connection.recv() if self.connection.poll(seconds) else None
+        except OSError:
+            raise EOFError from None
+
+    def ended(self) -> tuple[int | None, str]:
+        """Return the exit status of the process, below 0 for a signal, and why it ended, in words."""
+        self._process.join(timeout=5)
+        code = self._process.exitcode
+        self.kill()
+        if code == -signal.SIGKILL:
+            return code, "the process was killed (signal 9), most likely because memory ran out"
+        how = f"signal {-code}" if code and code < 0 else f"exit status {code}"
+        return code, f"the process died ({how})"
+
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds that the process has used; 0 if it has ended."""
+        try:
+            times = psutil.Process(self._process.pid).cpu_times()
+        except psutil.Error:
+            return 0.0
+        return float(times.user + times.system)
+
+    def kill(self) -> None:
+        """End the process now, whatever it does."""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+def _serve(
+    connection: Connection, prepare: Prepare, arguments: tuple[Any, ...], threads: int,
+    memory: int | None = None, rest: float | None = None, debug: bool = False,
+) -> None:  # fmt: skip
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    limit_memory(memory)
+    logging.basicConfig(level=logging.DEBUG if debug else logging.ERROR)
+    if not debug:
+        warnings.simplefilter("ignore")
+    answer = prepare(connection, *arguments)
+    with threadpool_limits(threads):  # for a library that does not read the environment
+        while True:
+            try:
+                if not connection.poll(rest):
+                    connection.close()
+                    return
+                message = connection.recv()
+            except (EOFError, OSError):  # the parent is gone
+                return
+            answer(message)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+@contextmanager
+def threads_capped(threads: int) -> Iterator[None]:
+    """Cap the threads of all numerical libraries of processes that are started in this context."""
+    with _environment:
+        before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+        os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+
+@contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """Block Ctrl-C: a process started in this context never gets it, and this process gets it afterwards.
+
+    A terminal also sends it to the child, which would print a traceback while Python starts.
+    """
+    resource_tracker.ensure_running()  # if it were started later, it would unblock Ctrl-C
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
