@@ -140,7 +140,7 @@ def tune(
     from kfeat.experiments.config import load_experiment
     from kfeat.experiments.schedule import physical_cores
     from kfeat.files import new_file
-    from kfeat.own.process import Assistant
+    from kfeat.own.bench import Assistant
     from kfeat.own.search import Journal, Search
     from kfeat.own.training import check_place, setup_of, tuned_config
     from kfeat.render.terminal import terminal_width

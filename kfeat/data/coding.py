@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.arrays import DENSE_FROM
 from kfeat.data.columns import (
     Reading,
     as_dates,
@@ -19,7 +18,7 @@ from kfeat.data.columns import (
     refuse,
     words_in,
 )
-from kfeat.data.dataset import Matrix, Task, check_finite_labels, check_finite_matrix
+from kfeat.data.dataset import DENSE_FROM, Matrix, Task, check_finite_labels, check_finite_matrix
 from kfeat.errors import DataError
 
 RARE = 10  # rows that a word needs to get its own feature; rarer words share one

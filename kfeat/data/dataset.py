@@ -14,6 +14,7 @@ from kfeat.errors import DataError
 
 MOST_SIDE = 100_000_000  # rows or columns of a matrix; the widest data published as svmlight have 55 million
 MOST_SEED = 2**64  # a seed is a number of 64 bits at most
+DENSE_FROM = 0.2  # a sparse matrix with more non-zeros than this is kept dense: faster, and hardly larger
 Task: TypeAlias = Literal["classification", "regression"]
 Matrix: TypeAlias = Any  # a NumPy array or a scipy.sparse.csr_array, which has no types to check against
 

@@ -16,10 +16,9 @@ from kfeat.errors import ConfigError
 from kfeat.experiments.component import Component
 from kfeat.experiments.fields import MAX_TRIALS, Line, Name, Strict, configs_above, experiment_name
 from kfeat.experiments.layout import Figure, FigureLayout, TableLayout
-from kfeat.experiments.paper import Claim, Reported
+from kfeat.experiments.paper import Claim, Reported, Switch, checked_switches
 from kfeat.experiments.selectors import Keys
 from kfeat.experiments.setting import Setting
-from kfeat.experiments.switches import Switch, checked_switches
 from kfeat.experiments.yaml import (
     SUFFIXES,
     Document,

@@ -11,8 +11,15 @@ from numpy.typing import NDArray
 from scipy import special
 
 from kfeat.errors import DataError
-from kfeat.kernels.bandwidths import BandwidthRule, euclidean_bandwidth, number
-from kfeat.kernels.base import Kernel, Positive, inner_products, squared_norms
+from kfeat.kernels.base import (
+    BandwidthRule,
+    Kernel,
+    Positive,
+    euclidean_bandwidth,
+    inner_products,
+    number,
+    squared_norms,
+)
 from kfeat.parameters import Degree
 
 

@@ -13,18 +13,22 @@ from scipy import special
 from scipy.sparse import issparse
 
 from kfeat.errors import DataError
-from kfeat.kernels.bandwidths import (
+from kfeat.kernels.base import (
     BandwidthRule,
+    Kernel,
+    Positive,
+    as_operand,
     bandwidth,
     centre_of,
+    dense_if_quicker,
     euclidean_bandwidth,
     exact_distances,
     manhattan_distances,
     number,
     sampled,
     squared_distances,
+    squared_norms,
 )
-from kfeat.kernels.base import Kernel, Positive, as_operand, dense_if_quicker, squared_norms
 
 # Largest gamma ||y||^2 for which the rounding of a float32 distance changes a kernel value by at most 1e-4.
 FLOAT32_REACH = 256.0

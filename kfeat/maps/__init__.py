@@ -12,9 +12,8 @@ from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
 from kfeat.maps.positive_features import PositiveFeatures
 from kfeat.maps.random_fourier import RandomFourier
 from kfeat.maps.random_maclaurin import RandomMaclaurin, TruncatedMaclaurin
-from kfeat.maps.recursive_sketch import RecursiveSketch
 from kfeat.maps.stacked import Stacked
-from kfeat.maps.tensor_sketch import TensorSketch
+from kfeat.maps.tensor_sketch import RecursiveSketch, TensorSketch
 from kfeat.maps.tensor_srht import TensorSRHT
 
 __all__ = [

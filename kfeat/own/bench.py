@@ -1,9 +1,13 @@
-"""Scoring the candidates of a search by cross-validation on subsamples of the training rows."""
+"""Scoring the candidates of a search by cross-validation on subsamples, here or in a child process."""
 
+import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
-from time import perf_counter
+from math import inf
+from multiprocessing.connection import Connection
+from time import monotonic, perf_counter
 from typing import Any
 
 import numpy as np
@@ -14,10 +18,11 @@ from sklearn import svm
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold
 
+from kfeat.child import Child
 from kfeat.data import load
 from kfeat.data.dataset import Dataset, Indices, Matrix
 from kfeat.data.protocol import Protocol
-from kfeat.errors import DataError
+from kfeat.errors import DataError, KfeatError
 from kfeat.experiments.component import read_component
 from kfeat.kernels.base import as_operand, squared_norms
 from kfeat.memory import check_memory
@@ -27,6 +32,84 @@ from kfeat.solvers.base import weights_of_codes
 from kfeat.solvers.newton_system import cholesky
 from kfeat.solvers.ridge import Moments, ridge_path, sum_of
 from kfeat.survey.advice import Traits
+
+Answer = dict[str, Any]
+READY: Answer = {"ready": True}  # what a process sends first, once its data are read
+
+
+class InProcess:
+    """Answers as `Assistant` does, from a bench in this process: a budget ends between candidates only."""
+
+    def __init__(self, bench: Any) -> None:
+        self.bench = bench
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Answer | None:
+        """Return the answer of a method of the bench."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return _answer(self.bench, method, question)
+
+
+class Assistant(InProcess):
+    """Calls methods of a `Bench` in a process, which is ended if a call does not return in time.
+
+    The next call then starts another process, which loads the data again.
+    """
+
+    def __init__(self, threads: int, **bench: Any) -> None:
+        self._threads, self._bench = threads, {**bench, "threads": threads}
+        self._child: Child | None = None
+
+    def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> Answer | None:
+        """Return the answer of a method of the bench; None if there is none before the deadline.
+
+        The bench has `limit` seconds for it; the start of its process and the reading of data do not count.
+        An answer with the key `failed` says why there is no number.
+        """
+        if monotonic() >= deadline:
+            return None
+        starts = self._child is None
+        child = self._child = self._child or Child(_prepare, self._bench, threads=self._threads)
+        try:
+            answer = child.receive(deadline - monotonic()) if starts else READY
+            if answer == READY:
+                child.send((method, question))
+                answer = child.receive(min(deadline - monotonic(), limit))
+                if answer is not None:
+                    return dict(answer)
+        except EOFError:
+            answer = {"failed": child.ended()[1]}
+        self.end()  # it is too late, has no data, or died
+        return answer
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        if self._child is not None:
+            self._child.kill()
+            self._child = None
+
+
+def _prepare(connection: Connection, bench: dict[str, Any]) -> Callable[[tuple[str, Answer]], None]:
+    """Return what the process does with a question, once it has read the data and said so."""
+
+    try:
+        at = Bench(**bench)
+    except KfeatError as error:  # of data that cannot be loaded
+        connection.send({"failed": str(error)})
+        raise SystemExit from None
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # hides messages of C libraries
+    connection.send(READY)
+    return lambda asked: connection.send(_answer(at, *asked))
+
+
+def _answer(bench: Any, method: str, question: Answer) -> Answer:
+    """Return the answer of a method; an exception becomes an answer too, so that other candidates go on."""
+    try:
+        answer = getattr(bench, method)(**question)
+    except Exception as error:
+        return {"failed": f"{type(error).__name__}: {error}"}
+    return dict(answer if isinstance(answer, dict) else vars(answer))
+
 
 # For Newton's method while candidates are compared; the final training may take more steps.
 EPS, STEPS = 1e-2, 100

@@ -21,11 +21,10 @@ from kfeat.data.preparation import learn
 from kfeat.errors import DataError
 from kfeat.experiments.schedule import physical_cores
 from kfeat.kernels.base import canonical
-from kfeat.own.bench import Bench, enough_rows
+from kfeat.own.bench import Bench, InProcess, enough_rows
 from kfeat.own.candidates import Candidate, model_of
 from kfeat.own.file import save_model
 from kfeat.own.new_config import DENSE_VALUES
-from kfeat.own.process import InProcess
 from kfeat.own.search import Found, Journal, Search
 
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}

@@ -23,7 +23,7 @@ from typing import Any
 from kfeat.errors import ConfigError
 from kfeat.experiments.plan import digest
 from kfeat.files import append, writing
-from kfeat.own.bench import MOST_FOLDS
+from kfeat.own.bench import MOST_FOLDS, InProcess
 from kfeat.own.candidates import (
     Candidate,
     Facts,
@@ -34,7 +34,6 @@ from kfeat.own.candidates import (
     own_candidates,
     reflexes,
 )
-from kfeat.own.process import InProcess
 
 ETA = 3
 SMALLEST = 900  # rows of the first rung

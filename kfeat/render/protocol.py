@@ -14,8 +14,7 @@ from kfeat.analysis.names import cell_name
 from kfeat.analysis.numbers import Reproduction, reproduction
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment
-from kfeat.experiments.paper import Reported
-from kfeat.experiments.switches import Place, Switch, Value, choices, general
+from kfeat.experiments.paper import Place, Reported, Switch, Value, choices, general
 from kfeat.render.layout import Sheet
 from kfeat.render.text import MISSING
 from kfeat.text import plain

@@ -20,7 +20,7 @@ from sklearn.utils.extmath import row_norms, safe_sparse_dot
 
 from kfeat.errors import DataError, SolverError
 from kfeat.kernels import Gaussian, Kernel, Linear, Polynomial
-from kfeat.kernels.bandwidths import centre_of
+from kfeat.kernels.base import centre_of
 from kfeat.kernels.dot_product import power
 from kfeat.memory import check_memory
 from kfeat.solvers.native import (

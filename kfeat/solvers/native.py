@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from threadpoolctl import ThreadpoolController
 
 from kfeat.errors import DataError
-from kfeat.kernels.bandwidths import is_forked
+from kfeat.kernels.base import is_forked
 from kfeat.memory import check_memory
 from kfeat.solvers.base import Solver, class_factors
 

@@ -19,8 +19,7 @@ from scipy import special
 
 from kfeat.errors import SolverError
 from kfeat.parameters import Iterations, check_parameters
-from kfeat.solvers.base import AboveZero, ClassWeight, Subproblem, class_factors, finite
-from kfeat.solvers.linear import LinearSolver
+from kfeat.solvers.base import AboveZero, ClassWeight, LinearSolver, Subproblem, class_factors, finite
 from kfeat.solvers.newton_system import (
     DesignMatrix,
     Vector,

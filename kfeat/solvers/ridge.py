@@ -19,9 +19,8 @@ from kfeat.kernels import Kernel
 from kfeat.kernels.base import as_operand, check_finite
 from kfeat.memory import check_memory
 from kfeat.parameters import Folds, Seed, check_parameters
-from kfeat.solvers.base import AboveZero, Solver, Subproblem, finite, resolved_kernel
+from kfeat.solvers.base import AboveZero, LinearSolver, Solver, Subproblem, finite, resolved_kernel
 from kfeat.solvers.cross_validation import AboveOne, geometric_grid
-from kfeat.solvers.linear import LinearSolver
 from kfeat.solvers.newton_system import cholesky
 
 BLOCK = 4096  # rows that are centred and multiplied at a time

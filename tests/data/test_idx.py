@@ -7,7 +7,7 @@ import pytest
 
 from kfeat.data.columns import Reading
 from kfeat.data.formats import read_files
-from kfeat.data.formats.idx import TYPES
+from kfeat.data.formats.matrices import TYPES
 from kfeat.errors import DataError
 from tests.data.files import write
 

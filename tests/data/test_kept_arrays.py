@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from kfeat.data import Raw, fingerprint, load_raw, verify
-from kfeat.data.arrays import array_sha256
+from kfeat.data.cache import array_sha256
 from kfeat.data.sources import registry
 from kfeat.errors import DataError
 from kfeat.text import say_once

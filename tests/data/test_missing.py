@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from kfeat.data import Raw, load_raw
-from kfeat.data.formats.delimited import MISSING
+from kfeat.data.formats.tables import MISSING
 from kfeat.errors import DataError
 from tests.data.files import write
 

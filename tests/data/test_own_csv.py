@@ -9,7 +9,7 @@ import pytest
 from scipy.io import savemat
 
 from kfeat.data import Protocol, Raw, load_raw
-from kfeat.data.formats import mat
+from kfeat.data.formats import matrices
 from kfeat.data.preparation import prepare
 from kfeat.errors import DataError
 from kfeat.text import say_once
@@ -149,7 +149,7 @@ def test_what_is_said_at_each_load(tmp_path: Path, caplog: pytest.LogCaptureFixt
 
 @pytest.mark.parametrize("kind", ["npz", "mat"])
 def test_arrays_that_are_there_are_named(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mat, "arrays_in", in_this_process)
+    monkeypatch.setattr(matrices, "arrays_in", in_this_process)
     arrays = {"features": np.eye(2), "label": np.array([0, 1])}
     path = tmp_path / f"toy.{kind}"
     np.savez(path, **arrays) if kind == "npz" else savemat(path, arrays)

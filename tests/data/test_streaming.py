@@ -11,7 +11,7 @@ from scipy.io import savemat
 from scipy.sparse import issparse
 
 from kfeat.data import Coding, Reading, Rows, load_raw, read_rows
-from kfeat.data.formats import mat
+from kfeat.data.formats import matrices
 from kfeat.errors import DataError
 from tests.data.files import write
 from tests.data.test_idx import idx
@@ -45,7 +45,7 @@ def joined(blocks: list[Rows]) -> Any:
 def test_every_format_gives_the_features_and_labels_of_training(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mat, "arrays_in", in_this_process)
+    monkeypatch.setattr(matrices, "arrays_in", in_this_process)
     content, options = FILES[kind]
     path = write(tmp_path, content)
     source: dict[str, Any] = {"path": str(path), **options}
@@ -112,7 +112,7 @@ def test_svmlight_without_labels(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["npz", "mat"])
 def test_named_arrays_without_labels(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mat, "arrays_in", in_this_process)
+    monkeypatch.setattr(matrices, "arrays_in", in_this_process)
     path = tmp_path / f"train.{kind}"
     save: Any = np.savez if kind == "npz" else lambda path, **arrays: savemat(path, arrays)
     save(path, X=np.eye(3), y=np.arange(3))

@@ -6,7 +6,7 @@ import pytest
 
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import Experiment, load_experiment
-from kfeat.experiments.switches import choices
+from kfeat.experiments.paper import choices
 from tests.switches import SWITCHED
 
 

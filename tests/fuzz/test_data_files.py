@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 from kfeat.data import load, load_raw
-from kfeat.data.arrays import array_sha256
+from kfeat.data.cache import array_sha256
 from kfeat.data.download import extract_member
-from kfeat.data.formats import mat
+from kfeat.data.formats import matrices
 from kfeat.errors import DataError, KfeatError
 from tests.data.test_idx import idx
 from tests.fuzz.data_samples import ARCHIVES, FILES, Y, damaged
@@ -39,7 +39,7 @@ Case = tuple[str, int]
 def in_this_process(stored: bytes, names: list[str], transposed: bool, path: Path) -> dict[str, Any]:
     """Decode a .mat file here, where a crash is looked for: a process per file would take too long."""
     try:
-        return mat.unpacked(mat.decoded(stored, names, transposed), names)
+        return matrices.unpacked(matrices.decoded(stored, names, transposed), names)
     except Exception as error:
         raise DataError(f"{path}: {error}") from None
 
@@ -49,7 +49,7 @@ def serve(connection: Connection, folder: Path, own_process: bool) -> None:
     logging.disable()
     os.chdir(folder / "empty")
     if not own_process:
-        mat.arrays_in = in_this_process
+        matrices.arrays_in = in_this_process
     while case := connection.recv():
         for part in ("in", "cache"):
             shutil.rmtree(folder / part, ignore_errors=True)
@@ -178,7 +178,7 @@ def test_damaged_files_are_read_or_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", FILES)
 def test_samples_are_read_undamaged(tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mat, "arrays_in", in_this_process)
+    monkeypatch.setattr(matrices, "arrays_in", in_this_process)
     for part in ("in", "cache"):
         (tmp_path / part).mkdir()
     from_file(tmp_path, kind, FILES[kind][0])

@@ -8,8 +8,7 @@ from scipy.stats import chi2
 from kfeat.errors import ParameterError
 from kfeat.kernels import Gaussian, Laplacian, Matern
 from kfeat.maps import RandomFourier
-from kfeat.maps.random_fourier import write_waves
-from kfeat.maps.sequences import leaped_halton
+from kfeat.maps.random_fourier import leaped_halton, write_waves
 
 X = np.random.default_rng(0).standard_normal((8, 3)) / 2
 

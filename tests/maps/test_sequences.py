@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import qmc
 
 from kfeat.errors import ParameterError
-from kfeat.maps.sequences import digital_net_points, lattice_points, leaped_halton, points, weight
+from kfeat.maps.random_fourier import digital_net_points, lattice_points, leaped_halton, points, weight
 
 RANDOM = {"halton": "random", "sobol": "published", "lattice": "published", "digital_net": "published"}
 

@@ -10,7 +10,7 @@ from kfeat.maps.orthogonal import ORF, SORF, Fastfood
 from kfeat.maps.polynomial_tensor_sketch import PolynomialTensorSketch
 from kfeat.maps.positive_features import PositiveFeatures
 from kfeat.maps.random_maclaurin import TruncatedMaclaurin
-from kfeat.maps.recursive_sketch import RecursiveSketch
+from kfeat.maps.tensor_sketch import RecursiveSketch
 from kfeat.maps.tensor_srht import TensorSRHT
 
 VARIANTS = [

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.own.bench import Bench
-from kfeat.own.process import InProcess
+from kfeat.own.bench import Bench, InProcess
 
 
 class Direct(InProcess):
-    """Answers as `kfeat.own.process.Assistant` does, in this process; keeps the questions."""
+    """Answers as `kfeat.own.bench.Assistant` does, in this process; keeps the questions."""
 
     def __init__(self, threads: int = 1, *, data: Any, **bench: Any) -> None:
         super().__init__(Bench(data, threads=threads, **bench))

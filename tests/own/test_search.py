@@ -14,8 +14,8 @@ import pytest
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.own import search as module
+from kfeat.own.bench import Assistant
 from kfeat.own.candidates import Candidate, Facts, Proposals, maps_of, neighbours
-from kfeat.own.process import Assistant
 from kfeat.own.search import Found, Journal, Scored, Search, grown, next_up, rungs, winner
 from kfeat.own.training import Setup, setup_of
 from kfeat.render.tuning import ended, sentences

@@ -10,15 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from kfeat.data.arrays import canonical
-from kfeat.data.cache import naming
+from kfeat.data.cache import canonical, naming
 from kfeat.data.coding import Coding, as_labels
 from kfeat.data.columns import Reading, format_of
 from kfeat.data.dataset import Contents, Matrix, Part, Raw, Task, check_finite_labels, check_finite_matrix
 from kfeat.errors import DataError, KfeatError
 from kfeat.text import printable
 
-MODULES = {**dict.fromkeys(("csv", "tsv", "arff", "parquet"), "tables"), "npz": "named_arrays"}
+MODULES = {
+    **dict.fromkeys(("csv", "tsv", "arff", "parquet"), "tables"),
+    **dict.fromkeys(("npz", "mat", "idx"), "matrices"),
+}
+    ("npz", "mat", "idx"), "matrices"
+)
 ROWS = 8192  # of a block
 LABELS_BESIDE = ("csv", "tsv", "idx")  # which may have a file of labels
 MOST_CLASSES = 20  # whole-number labels of more kinds than this are taken for regression targets
@@ -34,7 +38,7 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     name = format_of(files["train"], reading)
     check_roles(files, name)
     try:
-        contents: Contents = module_of(name).read(files, reading)
+        contents: Contents = reader_of(name).read(files, reading)
         parts, coding = contents.parts, contents.coding
         if reading.n_train is not None and coding is None:  # tables are cut before anything is learnt
             parts = cut_parts(parts, reading.n_train, str(files["train"]))
@@ -64,9 +68,10 @@ def read_files(files: Mapping[str, Path], reading: Reading, task: Task | None = 
     return Raw(files["train"].name, task, parts, label_names, None, False, *facts, learn=learnt)
 
 
-def module_of(name: str) -> Any:
-    """Return the module that reads a format."""
-    return import_module(f"kfeat.data.formats.{MODULES.get(name, name)}")
+def reader_of(name: str) -> Any:
+    """Return what reads a format: `read` the parts of files, `blocks` a file in blocks of rows."""
+    module = import_module(f"kfeat.data.formats.{MODULES.get(name, name)}")
+    return module.FORMATS[name] if hasattr(module, "FORMATS") else module
 
 
 def check_roles(files: Mapping[str, Path], name: str) -> None:
@@ -150,7 +155,7 @@ def read_rows(
     name, start = format_of(path, reading), 0
     try:
         with naming(path):
-            for X, y in module_of(name).blocks(path, reading, coding, size):
+            for X, y in reader_of(name).blocks(path, reading, coding, size):
                 yield coded_rows(X, y if labels else None, coding, start, labels)
                 start += X.shape[0]
     except KfeatError as error:

@@ -1,18 +1,251 @@
 """Tables of named columns (csv, tsv, arff, parquet) become a matrix, labels, and the coding of both."""
 
+import csv
 import io
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from kfeat.data.cache import check_regular, naming, open_content
 from kfeat.data.coding import Coding, learn_coding
-from kfeat.data.columns import Reading, format_of, kind_of, label_words, listed, refuse
+from kfeat.data.columns import (
+    UNNAMED,
+    Reading,
+    are_numbers,
+    format_of,
+    kind_of,
+    label_words,
+    listed,
+    no_numbers,
+    refuse,
+    repeated,
+)
 from kfeat.data.dataset import Contents, Part
-from kfeat.data.formats import cut, delimited
+from kfeat.data.formats import cut
 from kfeat.errors import DataError
 from kfeat.parameters import did_you_mean
+
+# The words for a missing cell: `?` and those of pandas, whose own list depends on its version.
+MISSING = frozenset(
+    {
+        *("", "?", "NA", "N/A", "n/a", "<NA>", "#NA", "#N/A", "#N/A N/A", "NULL", "null", "None"),
+        *("NaN", "nan", "-NaN", "-nan", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"),
+    }
+)
+DELIMITERS = {";": "';'", "\t": '"\\t"', "|": "'|'", ",": "','", " ": "whitespace"}  # as YAML writes them
+LOOKED_AT = 20  # lines in which a delimiter is looked for
+
+
+def read_delimited(path: Path, reading: Reading, coding: Coding | None = None) -> Any:
+    """Return one file as a data frame, NaN where a cell is missing; raises DataError if it is not a table."""
+    text = Text(path, reading, coding)
+    with open_content(path) as content, text.in_sentences():
+        frame = text.checked(text.parsed(content))
+    if len(text.names) == 1 and (hint := text.hint()):
+        raise DataError(f"expected several columns, got one in every line{hint}")
+    return frame
+
+
+def read_labels(path: Path) -> Any:
+    """Return the labels of a file with one per line."""
+    with naming(path):
+        return read_delimited(path, Reading(format="csv", delimiter=",", columns=["labels"]))["labels"]
+
+
+def delimited_blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[Any]:
+    """Yield one file as data frames of at most `rows` rows, with one in memory at a time."""
+    text = Text(path, reading, coding)
+    with open_content(path) as content:
+        with text.in_sentences():
+            reader = text.parsed(content, chunksize=rows)
+        while True:
+            with text.in_sentences():
+                frame = next(reader, None)
+                if frame is None:
+                    return
+                frame = text.checked(frame)
+            yield frame
+
+
+def likely_delimiter(path: Path, reading: Reading) -> str | None:
+    """Return what splits each of the first lines into the same number of cells; None for the format's own."""
+    text = Text(path, reading)
+    own = text.separator
+    found = next((one for one in (own, *DELIMITERS) if text.width(one) > 1), own)
+    return None if found == own else "whitespace" if found == " " else found
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file of delimited text and how it is read; with a coding, it is read like the training rows."""
+
+    path: Path
+    reading: Reading
+    coding: Coding | None = None
+
+    @property
+    def separator(self) -> str:
+        """The delimiter given, or that of the format; `whitespace` and a blank mean any run of blanks."""
+        given = self.reading.delimiter
+        if given is not None:
+            return " " if given == "whitespace" else given
+        return "\t" if format_of(self.path, self.reading) == "tsv" else ","
+
+    @property
+    def header(self) -> bool:
+        """Whether the first line names the columns."""
+        return self.reading.columns is None if self.reading.header is None else self.reading.header
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of the columns: those of the first line, those given, or their numbers.
+
+        Without names in the file, the target and the dropped columns of a coding may be missing. Raises
+        DataError where the number of columns fits neither the rows with the target nor those without.
+        """
+        with open_content(self.path) as content:
+            first = self._read(content, nrows=1, dtype=str, na_filter=False).iloc[0].tolist()
+        columns, coding = self.reading.columns, self.coding
+        if self.header and columns is None:
+            return [name or f"{UNNAMED}{i}" for i, name in enumerate(first)]
+        if coding is None or not coding.names:
+            return columns or [str(number) for number in range(len(first))]
+        n_columns = coding.width + len(coding.dropped) + (coding.target is not None)
+        everything = columns or [str(number) for number in range(n_columns)]
+        without = [name for name in everything if name != coding.target]
+        for names in (everything, without, coding.names):
+            if len(names) == len(first):
+                return names
+        raise DataError(
+            f"expected rows of {len(everything)} columns as in training, or {len(without)} without the "
+            f"target, got {len(first)}"
+        )
+
+    def parsed(self, content: Any, **options: Any) -> Any:
+        """Return the frame that pandas parses, with numbers as names of columns; known words stay text.
+
+        A word for a missing cell is an ordinary word in a column whose `levels` contain it.
+        """
+        levels, coding = self.reading.levels or {}, self.coding
+        words = {*levels, *(coding.words if coding else ())}
+        if coding and coding.label_names:
+            words.add(str(coding.target))
+        return self._read(
+            content,
+            names=range(len(self.names)),
+            dtype={i: "str" for i, name in enumerate(self.names) if name in words},
+            na_values={i: MISSING.difference(levels.get(name, ())) for i, name in enumerate(self.names)},
+            **options,
+        )
+
+    def _read(self, content: Any, names: Any = None, **options: Any) -> Any:
+        import pandas as pd
+
+        # Before version 3.1, pandas returns the float64 nearest to the text only on request.
+        old = tuple(int(part) for part in pd.__version__.split(".")[:2]) < (3, 1)
+        precision: dict[str, Any] = {"float_precision": "round_trip"} if old else {}
+        return pd.read_csv(
+            content,
+            sep=r"\s+" if self.separator == " " else self.separator,
+            header=0 if self.header and names is not None else None,
+            names=names,
+            index_col=False,
+            skipinitialspace=True,
+            low_memory=False,
+            keep_default_na=False,
+            encoding="utf-8-sig",
+            **precision,
+            **options,
+        )
+
+    @contextmanager
+    def in_sentences(self) -> Iterator[None]:
+        """Turn errors and warnings of pandas into DataError, naming a line with a wrong number of cells."""
+        import pandas as pd
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                yield
+        except UnicodeDecodeError as error:
+            advice = "save it again as UTF-8 (spreadsheets: `CSV UTF-8`)"
+            raise DataError(f"expected UTF-8 text ({error}); {advice}") from None
+        except pd.errors.EmptyDataError:
+            raise DataError("expected lines of data, got an empty file") from None
+        except (ValueError, OverflowError, Warning) as error:
+            self.check_lengths()
+            raise DataError(f"cannot be read as delimited text ({error})") from error
+
+    def checked(self, frame: Any) -> Any:
+        """Return the frame with its names; raises DataError for no rows, short lines, or a header of numbers.
+
+        A first line with all names of a coding counts as a header, even if it looks like data.
+        """
+        if not len(frame):
+            raise DataError("expected lines of data below the header, got none")
+        if frame.iloc[:, -1].isna().any():  # as pandas fills a short line
+            self.check_lengths()
+        frame.columns = self.names
+        if not self.header or self.reading.columns is not None:
+            return frame
+        known = self.coding.names if self.coding else []
+        named = bool(known) and set(known) <= set(self.names)
+        if self.reading.header is None and not named and looks_like_data(frame):
+            raise DataError("its first line looks like data, not like names; set `header` to true or false")
+        if several := repeated(self.names):
+            raise DataError(
+                f"expected each name once in its first line, got more than one {listed(several)}; name all "
+                "columns with `columns: [...]` and `header: true`"
+            )
+        return frame
+
+    def check_lengths(self) -> None:
+        """Raise DataError for the first line that has more or fewer cells than there are columns.
+
+        pandas does not report lines that are too short, and not all that are too long.
+        """
+        n = len(self.names)
+        for line, cells in islice(self.records(self.separator), int(self.header), None):
+            if len(cells) != n:
+                raise DataError(f"line {line}: expected {n} columns, got {len(cells)}{self.hint()}")
+
+    def hint(self) -> str:
+        """Return a hint at another delimiter, where the file has one column and none is given, or nothing."""
+        if self.reading.delimiter is not None or len(self.names) > 1:
+            return ""
+        found = next((one for one in DELIMITERS if self.width(one) > 1), "")
+        written, width = DELIMITERS.get(found), self.width(found) if found else 0
+        return found and f"; set `delimiter: {written}`, which splits each line into {width}"
+
+    def width(self, separator: str) -> int:
+        """Return the number of cells in each of the first lines, or 0 where the lines differ."""
+        widths = {len(cells) for _, cells in islice(self.records(separator), LOOKED_AT)}
+        return widths.pop() if len(widths) == 1 else 0
+
+    def records(self, separator: str) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number and cells of each line that is not empty."""
+        with open_content(self.path) as content, io.TextIOWrapper(content, "utf-8-sig", newline="") as text:
+            lines = (" ".join(line.split()) for line in text) if separator == " " else text
+            try:
+                reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
+                yield from ((reader.line_num, cells) for cells in reader if any(cells) or len(cells) > 1)
+            except (csv.Error, TypeError) as error:
+                raise DataError(f"expected text delimited by '{separator}' ({error})") from None
+
+
+def looks_like_data(frame: Any) -> bool:
+    """Return whether the names look like a row of data: each column of numbers has a number as its name."""
+    import pandas as pd
+
+    numeric = [name for i, name in enumerate(frame.columns) if are_numbers(frame.iloc[:, i])]
+    above = [name for name in numeric if name not in MISSING and not name.startswith(UNNAMED)]
+    return bool(above) and not no_numbers(pd.Series(above)).any()
+
 
 MISSING_VALUE = (
     "a missing value (empty, ?, NA, None or the like); set `missing` to drop, mean or most_frequent, or fill "
@@ -98,7 +331,7 @@ def with_labels(frame: Any, target: str | None, beside: Path | None) -> tuple[An
         raise DataError(
             f"expected `target`, the column with the labels, or a file of labels; it has {columns}"
         )
-    labels = delimited.read_labels(beside)
+    labels = read_labels(beside)
     if len(labels) != len(frame):
         raise DataError(f"expected a label for each of its {len(frame)} rows, got {len(labels)} labels")
     return frame, labels
@@ -129,7 +362,7 @@ def read_frame(path: Path, reading: Reading, coding: Coding | None = None) -> An
     With a coding, its columns of words are read as text, even if they look like numbers.
     """
     read_one = {"arff": read_arff, "parquet": read_parquet}.get(format_of(path, reading))
-    return delimited.read_frame(path, reading, coding) if read_one is None else read_one(path)
+    return read_delimited(path, reading, coding) if read_one is None else read_one(path)
 
 
 def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[tuple[Any, None]]:
@@ -142,7 +375,7 @@ def blocks(path: Path, reading: Reading, coding: Coding, rows: int) -> Iterator[
     elif kind == "parquet":
         frames = parquet_blocks(path, rows)
     else:
-        frames = delimited.blocks(path, reading, coding, rows)
+        frames = delimited_blocks(path, reading, coding, rows)
     yield from ((frame, None) for frame in frames)
 
 

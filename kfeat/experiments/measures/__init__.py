@@ -1,11 +1,51 @@
-"""The measures by name: every module of this package is imported, so that a new measure is one file."""
+"""Measures of a map itself, which a config may use instead of a solver; a new one is a module here."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from importlib import import_module
 from pkgutil import iter_modules
+from typing import Any, ClassVar, TypeVar
 
 import sklearn.base  # noqa: F401 (its import would load a scipy.special that was postponed before)
 
-from kfeat.experiments.measures.base import MEASURES, Measure, register
+from kfeat.experiments.quantities import Quantity, declare
+
+Clock = Callable[[str], AbstractContextManager[None]]  # times the phase of this name
+
+
+class Measure(ABC):
+    """A measure of a map: `of` returns the numbers of a row, `quantities` declares them.
+
+    `keys` are the keys that it adds to a row; a row with other scores is refused.
+    """
+
+    algorithm_version: ClassVar[int] = 1
+    quantities: ClassVar[tuple[Quantity, ...]]
+    keys: ClassVar[frozenset[str]]
+
+    @abstractmethod
+    def of(self, feature_map: Any, X: Any, clock: Clock, seed: int) -> dict[str, Any]:
+        """Return the numbers that measure an unfitted map on X (n, d), by the keys of a row.
+
+        The timed work runs inside `clock(phase)`; `seed` is that of the split.
+        """
+
+
+MEASURES: dict[str, type[Measure]] = {}
+M = TypeVar("M", bound=type[Measure])
+
+
+def register(name: str) -> Callable[[M], M]:
+    """Return a class decorator that registers a measure under its name and declares its quantities."""
+
+    def enter(cls: M) -> M:
+        MEASURES[name] = cls
+        declare(*cls.quantities)
+        return cls
+
+    return enter
+
 
 for _module in iter_modules(__path__):
     import_module(f"{__name__}.{_module.name}")

@@ -11,7 +11,7 @@ from sklearn.base import clone
 
 from kfeat.diagnostics import sampled_rows
 from kfeat.errors import ParameterError
-from kfeat.experiments.measures.base import Clock, Measure, register
+from kfeat.experiments.measures import Clock, Measure, register
 from kfeat.experiments.quantities import Quantity, at
 from kfeat.kernels import Gaussian, Laplacian
 from kfeat.maps import RandomFourier

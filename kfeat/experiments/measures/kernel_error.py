@@ -8,7 +8,7 @@ from annotated_types import Ge
 from scipy.linalg import eigvalsh
 
 from kfeat.diagnostics import Estimate, held_out_rows, kernel_errors, sampled_rows
-from kfeat.experiments.measures.base import Clock, Measure, register
+from kfeat.experiments.measures import Clock, Measure, register
 from kfeat.experiments.quantities import Quantity, at, seconds_of
 from kfeat.maps import column_counts
 

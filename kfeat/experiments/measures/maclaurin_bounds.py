@@ -52,7 +52,7 @@ from sklearn.base import clone
 
 from kfeat.diagnostics import sampled_rows
 from kfeat.errors import ParameterError, UnsupportedKernelError
-from kfeat.experiments.measures.base import Clock, Measure, register
+from kfeat.experiments.measures import Clock, Measure, register
 from kfeat.experiments.quantities import Quantity, at
 from kfeat.kernels import Compositional, DotProductKernel, Gaussian, Kernel, Laplacian
 from kfeat.maps import CompositionalMaclaurin, RandomFourier, RandomMaclaurin

@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 
 from kfeat.errors import ParameterError
-from kfeat.experiments.measures.base import Clock, Measure, register
+from kfeat.experiments.measures import Clock, Measure, register
 from kfeat.experiments.quantities import Quantity, at
 from kfeat.maps import column_counts
 from kfeat.maps.weighted_fourier import WeightedFourier
