@@ -47,7 +47,7 @@ def fit(
     from kfeat.errors import ModelError
     from kfeat.experiments.config import load_experiment
     from kfeat.files import check_place
-    from kfeat.own.file import is_model
+    from kfeat.own.model import is_model
     from kfeat.own.training import only_trial, train
 
     check_place(file, "the model")

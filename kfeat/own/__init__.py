@@ -1,6 +1,5 @@
 """Your own data: the search for a method, trained models, and their files."""
 
-from kfeat.own.file import load_model, save_model
-from kfeat.own.model import KernelModel
+from kfeat.own.model import KernelModel, load_model, save_model
 
 __all__ = ["KernelModel", "load_model", "save_model"]

@@ -23,7 +23,7 @@ from kfeat.experiments.schedule import physical_cores
 from kfeat.kernels.base import canonical
 from kfeat.own.bench import Bench, InProcess, enough_rows
 from kfeat.own.candidates import Candidate, model_of
-from kfeat.own.file import save_model
+from kfeat.own.model import save_model
 from kfeat.own.new_config import DENSE_VALUES
 from kfeat.own.search import Found, Journal, Search
 

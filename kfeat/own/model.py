@@ -1,8 +1,15 @@
-"""A trained model as one scikit-learn estimator of raw rows, and its use on files of any length."""
+"""A trained model as one scikit-learn estimator of raw rows, its file, and its use on files of any length.
 
+The file is skops's zip archive, not compressed; the facts about the training have the version of the format.
+"""
+
+import os
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version as installed
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, Literal, Self
@@ -16,20 +23,25 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from kfeat.batches import batch_edges
-from kfeat.data import Protocol, Raw
-from kfeat.data.cache import naming
-from kfeat.data.coding import Coding
+from kfeat.data import Protocol, Raw, preparation
+from kfeat.data.cache import check_regular, naming
+from kfeat.data.coding import Coding, date_numbers
 from kfeat.data.columns import Reading, format_of
 from kfeat.data.dataset import Part
 from kfeat.data.formats import Rows, read_rows
 from kfeat.data.preparation import Preparation, learn
 from kfeat.data.sources import validated
 from kfeat.errors import DataError, ModelError
+from kfeat.files import new_file
+from kfeat.kernels import KERNELS
 from kfeat.kernels.base import canonical
-from kfeat.maps import FeatureMap
+from kfeat.maps import MAPS, FeatureMap
+from kfeat.maps.random_maclaurin import TruncatedSeries
 from kfeat.parameters import plain
-from kfeat.solvers import Newton, regression_errors
-from kfeat.solvers.base import Solver, available_when, classifies, with_codes
+from kfeat.solvers import SOLVERS, Newton, regression_errors
+from kfeat.solvers.base import Solver, Subproblem, available_when, classifies, with_codes
+from kfeat.solvers.libsvm_model import GivenKernel, NativeKernel, SupportVectors
+from kfeat.text import printable
 
 
 def _solver(model: "KernelModel") -> Solver:
@@ -191,7 +203,6 @@ class KernelModel(BaseEstimator):
 
     def save(self, path: Any) -> None:
         """Write the model to a file, which `kfeat.load_model` reads; raises ModelError where that fails."""
-        from kfeat.own.file import save_model
 
         save_model(self, path)
 
@@ -330,3 +341,90 @@ def describe(model: KernelModel, path: Path) -> dict[str, Any]:
         "probabilities": hasattr(model, "predict_proba"),
         **model.about_,
     }
+
+
+VERSION = 4  # of the format, raised when older models would predict something else
+# Beside numbers, words, arrays and scikit-learn's estimators, a model may hold the registered kernels, maps
+# and solvers, and these. Anything else has to be added here.
+OTHERS = (
+    *(KernelModel, Coding, date_numbers, Preparation, TruncatedSeries),
+    *(preparation.DivideBy, preparation.UnitRows, preparation.GlobalNorm, preparation.OfNumbers),
+    *(Subproblem, GivenKernel, NativeKernel, SupportVectors),
+)
+OF_LIBRARIES = ("numpy.dtype", "scipy.sparse._csr.csr_array")
+
+
+def save_model(model: KernelModel, path: str | os.PathLike[str]) -> None:
+    """Write a fitted model to a file; if that fails, an existing file stays as it was.
+
+    Raises ModelError if the model holds what a file cannot hold, or if the file cannot be written.
+    """
+    from skops import io as skops  # here, since it imports all of scikit-learn
+
+    if not hasattr(model, "solver_"):
+        raise ModelError("expected a model that is fitted, got one that is not: call fit first")
+    model.about_["format"] = VERSION
+    content = skops.dumps(model, compression=zipfile.ZIP_STORED)
+    if foreign := set(skops.get_untrusted_types(data=content)) - _trusted():
+        raise ModelError(
+            f"a model file cannot hold an object of {', '.join(sorted(foreign))}; it holds numbers, words, "
+            "arrays, and kfeat's kernels, maps and solvers"
+        )
+    with new_file(Path(path), "the model") as file:
+        file.write(content)
+
+
+def load_model(path: str | os.PathLike[str]) -> KernelModel:
+    """Return the fitted model in a file that `kfeat fit` or `KernelModel.save` wrote.
+
+    It predicts exactly what the saved model predicts on the same machine. No code in the file is run, and
+    only objects of kfeat and scikit-learn are created. Raises ModelError for a file that is damaged, not a
+    model, or in another version of the format, and DataError if it does not exist.
+    """
+    path = Path(path)
+    check_regular(path)
+    try:
+        with path.open("rb") as file:
+            return _read(file)
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror or error})") from None
+    # What skops, zipfile and NumPy raise on damaged content is open-ended.
+    except Exception as error:
+        why = printable(error) or type(error).__name__
+        raise ModelError(
+            f"{path}: expected a model that kfeat {installed('kfeat')} can use, got another file ({why}); "
+            "get it again, train again with `kfeat fit CONFIG --model FILE`, or use the kfeat that wrote it"
+        ) from None
+
+
+def is_model(path: Path) -> bool:
+    """Return whether a new model may replace a file: a model or an empty file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return "schema.json" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return path.stat().st_size == 0
+
+
+def _read(file: IO[bytes]) -> KernelModel:
+    """Return the model in a file; raises any exception for a wrong file."""
+    from skops import io as skops
+
+    with zipfile.ZipFile(file) as archive:
+        if any(one.compress_type for one in archive.infolist()):
+            raise ModelError("its entries are packed, which is never so in a model file")
+    model = skops.load(file, trusted=sorted(_trusted()))
+    if not isinstance(model, KernelModel):
+        raise ModelError(f"it holds a {type(model).__name__}, not a model")
+    if (version := model.about_.get("format")) != VERSION:
+        raise ModelError(f"it is in version {version} of the format, not {VERSION}")
+    # A model whose parts are missing or do not match fails here, and not when it is used.
+    model.outputs(np.zeros((1, model.preparation_.n_features)), ["predict"], coded=True)
+    return model
+
+
+@cache
+def _trusted() -> frozenset[str]:
+    """Return the names of the classes and functions that a model may hold."""
+    items: list[Any] = [*OTHERS, *KERNELS.values(), *MAPS.values(), *SOLVERS.values()]
+    return frozenset([*(f"{item.__module__}.{item.__qualname__}" for item in items), *OF_LIBRARIES])

@@ -175,7 +175,8 @@ def added(*place: str, **more: Node) -> Change:
 
 
 def newer(schema: Node, entries: dict[str, bytes]) -> None:
-    schema["content"]["content"]["about_"]["content"]["format"]["content"] = "4"
+    # skops reads an object of a known id once, and another 4 of the model has the same id.
+    schema["content"]["content"]["about_"]["content"]["format"] |= {"content": "5", "__id__": 0}
 
 
 def no_model(schema: Node, entries: dict[str, bytes]) -> None:
@@ -185,7 +186,7 @@ def no_model(schema: Node, entries: dict[str, bytes]) -> None:
 SYSTEM = {"__class__": "system", "__module__": "os", "__loader__": "FunctionNode"}
 CALL = {"__class__": "system", "__module__": "os", "content": word(["true"])}
 FORGED: dict[str, tuple[Change, str]] = {
-    "newer": (newer, "it is in version 4 of the format, not 3"),
+    "newer": (newer, "it is in version 5 of the format, not 4"),
     "huge": (replaced(header("<f8", (10**15,))), "got another file ("),
     "short": (replaced(header("<f8", (10,)) + bytes(72)), "got another file ("),
     "pickle": (replaced(header("|O", (1,)) + bytes(8)), "got another file ("),

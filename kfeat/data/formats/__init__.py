@@ -21,8 +21,6 @@ MODULES = {
     **dict.fromkeys(("csv", "tsv", "arff", "parquet"), "tables"),
     **dict.fromkeys(("npz", "mat", "idx"), "matrices"),
 }
-    ("npz", "mat", "idx"), "matrices"
-)
 ROWS = 8192  # of a block
 LABELS_BESIDE = ("csv", "tsv", "idx")  # which may have a file of labels
 MOST_CLASSES = 20  # whole-number labels of more kinds than this are taken for regression targets
