@@ -28,13 +28,13 @@ from kfeat.survey.answers import (
     EXACT,
     METHOD,
     cells,
-    court,
     crossover,
     curves,
     equal_time,
     front,
     improvement,
     interval,
+    paper_claims,
     profiles,
     trials,
 )
@@ -123,7 +123,7 @@ def best_table(of: pd.DataFrame) -> str:
 def court_table(of: pd.DataFrame) -> str:
     """Return every sentence of the court with its number, interval and verdict."""
     lines = []
-    for one in court(of):
+    for one in paper_claims(of):
         middle, (low, high) = one.judged
         form = "{:+.2f} [{:+.2f}, {:+.2f}] points" if one.of == "score" else "{:.2f} [{:.2f}, {:.2f}]×"
         number = form.format(middle, low, high)
@@ -324,7 +324,7 @@ def texts(lines: pd.DataFrame, described: pd.DataFrame) -> dict[Path, str]:
     answers = page.render(
         models=f"{scored.sum():,}", errors=f"{(~scored).sum():,}", n_datasets=of["dataset"].nunique(),
         n_methods=of[of["map"] != EXACT].groupby(METHOD).ngroups, best=best_table(of), court=court_table(of),
-        n_sentences=len(court(of)), gain=gain_table(of), growth=growth_table(),
+        n_sentences=len(paper_claims(of)), gain=gain_table(of), growth=growth_table(),
         structured=structured_table(of), spectrum=spectrum, rank=f"{rank:.2f}", p=f"{p:.2g}",
         profiles=profile_table(of, 1.0), improvements=improvement_table(lines), regret=regret_table(regret),
         unseen=on_unseen(regret), fronts=front_table(of),

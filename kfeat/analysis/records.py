@@ -11,8 +11,8 @@ from kfeat.experiments.clock import MACHINE
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.quantities import QUANTITIES, Quantity
 from kfeat.experiments.row import Row, counts_as_timed
-from kfeat.experiments.selectors import flat, ids_beginning, learnt
-from kfeat.experiments.store import ROWS, folders_with_rows, read_rows, worth
+from kfeat.experiments.selectors import flat, ids_beginning, learnt_values
+from kfeat.experiments.store import ROWS, folders_with_rows, precedence, read_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +37,7 @@ def record(row: Row) -> Record:
     made |= {key: environment.get(key) for key in MACHINE}
     made |= {f"packages.{name}": version for name, version in environment["packages"].items()}
     # A parameter may be null and stays a column; a quantity that is null is missing in the row.
-    return _known(first) | flat(row) | dict(learnt(row)) | _known(numbers) | _known(made)
+    return _known(first) | flat(row) | dict(learnt_values(row)) | _known(numbers) | _known(made)
 
 
 def _known(found: Record) -> Record:
@@ -116,7 +116,7 @@ def explain(prefix: str, experiments: Sequence[Experiment], out: Path, results: 
     where = f"{out}, {results} and the configs"
     (identity,) = ids_beginning([prefix], ids, where)
     own = sorted(
-        (one for one in rows if one[1]["id"] == identity), key=lambda one: worth(one[1]), reverse=True
+        (one for one in rows if one[1]["id"] == identity), key=lambda one: precedence(one[1]), reverse=True
     )
     judgements = judge_experiments([one for one, plan in plans if identity in plan], out, results)
     return Explanation(identity, own, judgements)

@@ -38,7 +38,7 @@ class Group(click.Group):
                 formatter.write_dl([(str(one.name), one.get_short_help_str(WHOLE)) for one in commands])
 
 
-def keeps(what: str) -> None:
+def say_on_interrupt(what: str) -> None:
     """Set what Ctrl-C and SIGTERM print: what the command keeps, and how to continue."""
     click.get_current_context().meta[KEPT] = what
 

@@ -140,8 +140,8 @@ def tune(
     from kfeat.experiments.config import load_experiment
     from kfeat.experiments.schedule import physical_cores
     from kfeat.files import new_file
-    from kfeat.own.bench import Assistant
-    from kfeat.own.search import Journal, Search
+    from kfeat.own.bench import ScorerProcess
+    from kfeat.own.search import ScoreLog, Search
     from kfeat.own.training import check_place, setup_of, tuned_config
     from kfeat.render.terminal import terminal_width
     from kfeat.render.tuning import sentences, terminal, tests, write_report
@@ -151,10 +151,10 @@ def tune(
     access: dict[str, Any] = {"mirror": mirror, "offline": offline}
     setup = setup_of(load_experiment(config, overrides), seed, **access)
     folder = runs / setup.experiment.name / "tune"
-    options.keeps("scored candidates are kept, and the same command continues")
-    assistant = Assistant(threads or physical_cores(), **setup.bench(seed, access))
+    options.say_on_interrupt("scored candidates are kept, and the same command continues")
+    assistant = ScorerProcess(threads or physical_cores(), **setup.bench(seed, access))
     try:
-        journal = Journal(folder / f"{setup.identity}.jsonl")
+        journal = ScoreLog(folder / f"{setup.identity}.jsonl")
         search = Search(assistant, journal, budget, seed, None if quiet else _say)
         found = search.run(setup.kernels, setup.maps)
     finally:

@@ -12,7 +12,7 @@ from kfeat.files import writing
 from kfeat.text import in_yaml
 
 if TYPE_CHECKING:
-    from kfeat.experiments.explained import Explained
+    from kfeat.experiments.explained import ComponentHelp
 
 _name = click.argument("name", required=False)
 _KEYS = {"map": "maps:\n    - {}", "kernel": "kernel: {}", "mapped": "solvers:\n    mapped: {}",
@@ -115,7 +115,7 @@ def solvers(name: str | None) -> None:
             click.echo("\n  ".join([one.name, one.summary, *lines]))
 
 
-def _show(one: "Explained", key: str, lines: list[str]) -> None:
+def _show(one: "ComponentHelp", key: str, lines: list[str]) -> None:
     """Print everything about one kernel, map or solver."""
     from kfeat.render.terminal import paragraph, terminal_width
 

@@ -54,7 +54,7 @@ def show(
     from kfeat.analysis.judgement import own_or_published
     from kfeat.analysis.records import record
     from kfeat.experiments.selectors import chosen
-    from kfeat.experiments.store import worth
+    from kfeat.experiments.store import precedence
     from kfeat.render.rows import render_rows
     from kfeat.render.terminal import terminal_width
 
@@ -65,7 +65,7 @@ def show(
         if its_rows and place == results and not quiet:
             click.echo(f"kfeat: {one.name}: the published rows of {results}", err=True)
         for row in its_rows:
-            if row["id"] not in found or worth(row) > worth(found[row["id"]]):
+            if row["id"] not in found or precedence(row) > precedence(found[row["id"]]):
                 found[row["id"]] = row
     if not found:
         names = options.listed(experiments)

@@ -83,7 +83,7 @@ def run(
     debug = bool(ctx.meta.get("kfeat.debug"))
     how = WorkerOptions(threads=threads, time_limit=limit, memory=memory, debug=debug, **access)
     next_run = "but --force starts again" if force else "and the same command continues"
-    options.keeps(f"finished trials are kept, {next_run}")
+    options.say_on_interrupt(f"finished trials are kept, {next_run}")
     with opened_engine(name, jobs, scheduler, exclusive, how) as ready:
         if (retime or timed_runs) and not ready.alone:
             raise click.UsageError("times count only where trials run one at a time: leave --jobs out, or "

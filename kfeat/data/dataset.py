@@ -134,7 +134,7 @@ class Raw:
         """Whether any part is sparse; then blocks are CSR."""
         return not all(isinstance(part.X, np.ndarray) for part in self.parts.values())
 
-    def lying(self, rows: Indices, dtype: str) -> Matrix | None:
+    def consecutive(self, rows: Indices, dtype: str) -> Matrix | None:
         """Return consecutive rows of a dense part without a copy; None where they are not consecutive."""
         start = 0
         for part in self.parts.values():

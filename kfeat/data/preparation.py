@@ -65,7 +65,7 @@ class GlobalNorm:
 
 
 @dataclass
-class OfNumbers:
+class NumberScaler:
     """A scaler of scikit-learn for the columns that hold other numbers than 0 and 1; those of 0 and 1 stay.
 
     Columns of 0 and 1 are mostly words, and z-scores would give rare words large values.
@@ -106,13 +106,13 @@ def transformer_of(step: Step) -> Transformer:
         "minmax": MinMaxScaler,
         "minmax_symmetric": lambda: MinMaxScaler(feature_range=(-1, 1)),
         "zscore": StandardScaler,
-        "zscore_numbers": lambda: OfNumbers(StandardScaler()),
-        "power": lambda: OfNumbers(PowerTransformer()),
+        "zscore_numbers": lambda: NumberScaler(StandardScaler()),
+        "power": lambda: NumberScaler(PowerTransformer()),
         "unit_rows": UnitRows,
         "global_norm": GlobalNorm,
     }
     transformer = kinds[step]()
-    scaler = transformer.scaler if isinstance(transformer, OfNumbers) else transformer
+    scaler = transformer.scaler if isinstance(transformer, NumberScaler) else transformer
     if hasattr(scaler, "set_output"):  # of scikit-learn: blocks stay arrays whatever the user has set
         scaler.set_output(transform="default")
     return transformer
@@ -122,7 +122,7 @@ def shifts(transformer: Transformer) -> bool:
     """Return whether zeros may become non-zero, so that a sparse matrix has to become dense."""
     from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-    return isinstance(transformer, MinMaxScaler | StandardScaler | OfNumbers)
+    return isinstance(transformer, MinMaxScaler | StandardScaler | NumberScaler)
 
 
 def makes_dense(steps: Sequence[Step]) -> bool:
@@ -135,7 +135,7 @@ def learn_chain(steps: Sequence[Step], blocks: Blocks) -> list[Transformer]:
     chain: list[Transformer] = []
     for step in steps:
         transformer = transformer_of(step)
-        if isinstance(transformer, OfNumbers):
+        if isinstance(transformer, NumberScaler):
             transformer.fit_blocks(partial(_after, chain, blocks))
         elif hasattr(transformer, "partial_fit"):
             for block in blocks():
@@ -309,7 +309,7 @@ def prepared_parts(
         if scratch is None:
             return written(blocks(rows), np.empty((len(rows), len(columns)), dtype))
         unchanged = not chain and preparation.columns is None
-        lying = raw.lying(rows, dtype) if unchanged else None
+        lying = raw.consecutive(rows, dtype) if unchanged else None
         if lying is not None:
             return lying
         return written(blocks(rows), unnamed_file((len(rows), len(columns)), dtype, scratch))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError, create_model
 from pydantic_core import core_schema
 
 from kfeat.experiments.fields import Line
-from kfeat.experiments.yaml import instead, problems_of, refuse
+from kfeat.experiments.yaml import advice_on, problems_of, refuse
 from kfeat.parameters import HANDED_IN, parameter_model
 
 
@@ -188,7 +188,7 @@ def read_component(entry: Any, part: str, kind: type = object) -> Component:
     name, label = parameters.pop("name"), parameters.pop("label", None)
     if name not in classes:
         unknown_or_other = "unsuitable" if name in registries()[part] else "unknown"
-        raise refuse([(["name"], f"{unknown_or_other} {part} '{name}'{instead(name, classes)}")])
+        raise refuse([(["name"], f"{unknown_or_other} {part} '{name}'{advice_on(name, classes)}")])
     try:
         return Component.of(name, classes[name], parameters, label)
     except ValidationError as error:

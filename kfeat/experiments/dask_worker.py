@@ -13,7 +13,7 @@ from typing import Any
 from distributed import WorkerPlugin, get_worker
 
 from kfeat.experiments.row import Row
-from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
+from kfeat.experiments.worker import Worker, WorkerOptions, give_to_worker
 
 # Dask's nanny sets this limit. With it glibc maps each large array anew, which made feature maps 2.7 times
 # slower.
@@ -64,7 +64,7 @@ class Children(WorkerPlugin):
         with self._lock:
             if key in self._cancelled:
                 return None
-            child = self._busy[key] = handed_over(pickled, self._idle, self.options)
+            child = self._busy[key] = give_to_worker(pickled, self._idle, self.options)
         try:
             while (row := child.row()) is None:
                 pass

@@ -33,7 +33,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Explained:
+class ComponentHelp:
     """A class that a config can name: `summary` is one sentence, `text` the docstring before its parameters.
 
     `entry` is its entry in a config, with the defaults that are not null.
@@ -47,12 +47,12 @@ class Explained:
 
 
 @cache
-def explained(part: str) -> dict[str, Explained]:
+def explained(part: str) -> dict[str, ComponentHelp]:
     """Return the kernels, maps, solvers or measures (`part`: kernel, map, ...) by name."""
     return {name: _explained(name, cls) for name, cls in registries()[part].items()}
 
 
-def explained_one(part: str, name: str) -> Explained:
+def explained_one(part: str, name: str) -> ComponentHelp:
     """Return the explanation of one name; raises ConfigError with the nearest name for an unknown one."""
     known = explained(part)
     if name not in known:
@@ -61,13 +61,13 @@ def explained_one(part: str, name: str) -> Explained:
     return known[name]
 
 
-def _explained(name: str, cls: Any) -> Explained:
+def _explained(name: str, cls: Any) -> ComponentHelp:
     text, _, rest = (getdoc(cls) or "").partition("\nParameters\n----------\n")
     section = re.split(r"\n\n(?=\w+\n-+\n)", rest, maxsplit=1)[0]
     text = re.split(r"\n(?=\w+\n-+\n)", text, maxsplit=1)[0].strip()
     fields = parameter_model(cls).model_fields
     defaults = {key: field.default for key, field in fields.items() if field.default is not None}
-    return Explained(
+    return ComponentHelp(
         name=name,
         summary=" ".join(text.split("\n\n")[0].split()),
         text=text,
@@ -92,7 +92,7 @@ class _WithGrids(GenerateJsonSchema):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.entries: dict[Any, Explained] = {
+        self.entries: dict[Any, ComponentHelp] = {
             entry_model(cls): explained(part)[name]
             for part, classes in registries().items()
             for name, cls in classes.items()

@@ -127,7 +127,7 @@ class Grids:
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> core_schema.CoreSchema:
         """Return pydantic's schema of the list of points."""
         entry: core_schema.CoreSchema
-        entry = core_schema.no_info_before_validator_function(laid_out, handler(source))
+        entry = core_schema.no_info_before_validator_function(expanded, handler(source))
         if self.check is not None:
             entry = core_schema.with_info_after_validator_function(self.check, entry)
         entries: core_schema.CoreSchema = core_schema.list_schema(entry, min_length=self.least)
@@ -172,7 +172,7 @@ def count(value: Any, key: Any = None) -> int:
     return 1
 
 
-def laid_out(entry: Any) -> list[Any]:
+def expanded(entry: Any) -> list[Any]:
     """Return the points of a config's entry: each is a protocol or a component.
 
     Some lists are values, not axes, but their items may have axes: the steps of a protocol's `scale`, the

@@ -16,7 +16,7 @@ from kfeat.errors import ConfigError, DataError
 from kfeat.experiments.config import Experiment
 from kfeat.experiments.plan import Again, Trial, described, plan
 from kfeat.experiments.row import Row
-from kfeat.experiments.schedule import Engine, Observer, Part, Scheduler
+from kfeat.experiments.schedule import Engine, ExperimentRun, Observer, Scheduler
 from kfeat.experiments.setting import check_tasks, known_task
 from kfeat.experiments.store import gathered_rows, read_rows
 from kfeat.text import say_once
@@ -143,7 +143,7 @@ def run_experiments(
     again: Again = "nothing",
     only: Collection[str] | None = None,
     published: Path | None = None,
-) -> Generator[tuple[Experiment, Part], None, None]:
+) -> Generator[tuple[Experiment, ExperimentRun], None, None]:
     """Run the pending trials of experiments, or `only` those with these ids; yield experiments as they end.
 
     New rows go to each experiment's own folder below `root`. Times and memory are estimated from the rows
@@ -157,7 +157,7 @@ def run_experiments(
         return [trial for trial in trials if only is None or trial.id in only]
 
     parts = {
-        Part(
+        ExperimentRun(
             one.name,
             root / one.name,
             partial(chosen, one),
@@ -183,7 +183,7 @@ def run_trials(
 
     `rows` returns the existing rows and is called after the folder is locked; by default it reads the folder.
     """
-    part = Part("", folder, lambda: list(trials), rows or partial(read_rows, folder))
+    part = ExperimentRun("", folder, lambda: list(trials), rows or partial(read_rows, folder))
     with closing(Scheduler([part], engine, observer).run()) as running:
         next(running)
     if part.error:

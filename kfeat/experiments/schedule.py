@@ -25,7 +25,7 @@ from kfeat.experiments.plan import Again, Trial, pending
 from kfeat.experiments.row import Row
 from kfeat.experiments.store import Store, ended
 from kfeat.experiments.trial import header
-from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
+from kfeat.experiments.worker import Worker, WorkerOptions, give_to_worker
 from kfeat.memory import USABLE, available_memory
 
 
@@ -82,7 +82,7 @@ class Local:
 
     def submit(self, trial: Trial) -> None:
         """Start a trial in an idle process or in a new one."""
-        self._busy[handed_over(pickle.dumps(trial), self._idle, self.options)] = trial
+        self._busy[give_to_worker(pickle.dumps(trial), self._idle, self.options)] = trial
 
     def events(self) -> list[tuple[Trial, Row | KfeatError]]:
         """Wait until a trial has ended, and return all that have."""
@@ -173,7 +173,7 @@ class Observer(Protocol):
 
 
 @dataclass(eq=False)
-class Part:
+class ExperimentRun:
     """An experiment in a run: its plan, its existing rows, and the folder of new rows.
 
     The `rows` are read after the folder is locked, so that no trial runs twice if another process has just
@@ -202,7 +202,7 @@ class _Task(NamedTuple):
     """A trial that waits or runs, the part that it belongs to, and the bytes that it needs."""
 
     trial: Trial
-    part: Part
+    part: ExperimentRun
     need: int
 
 
@@ -214,21 +214,21 @@ class Scheduler:
     """
 
     def __init__(
-        self, parts: Iterable[Part], engine: Engine, observer: Observer, again: Again = "nothing"
+        self, parts: Iterable[ExperimentRun], engine: Engine, observer: Observer, again: Again = "nothing"
     ) -> None:
         self._parts, self._engine, self._tell, self._again = list(parts), engine, observer.tell, again
         self._downloads = observer.downloads()
         self._available = engine.options.memory or available_memory()  # before any trial runs
         self._memory = engine.options.memory or int(USABLE * self._available)
-        self._coming: deque[Part] = deque()
+        self._coming: deque[ExperimentRun] = deque()
         self._blocked: set[str] = set()  # trials that have to end before the next part can begin
-        self._ended: list[Part] = []
+        self._ended: list[ExperimentRun] = []
         self._waiting: dict[str, _Task] = {}
         self._running: dict[str, _Task] = {}
         self._passed: set[str] = set()  # running trials that overtook the first waiting one
         self._finished: set[tuple[str, str]] = set()  # names of parts, ids of trials
 
-    def run(self) -> Generator[Part, None, None]:
+    def run(self) -> Generator[ExperimentRun, None, None]:
         """Run all parts; yield each when its last row is saved or an error has ended it."""
         try:
             for part in self._parts:
@@ -245,11 +245,11 @@ class Scheduler:
             for part in self._parts:
                 part.store.close()
 
-    def _take_ended(self) -> Iterable[Part]:
+    def _take_ended(self) -> Iterable[ExperimentRun]:
         parts, self._ended = self._ended, []
         return parts
 
-    def _prepare(self, part: Part) -> None:
+    def _prepare(self, part: ExperimentRun) -> None:
         """Plan a part and fetch its data; a part without pending trials begins and ends at once."""
         try:
             part.trials, rows = part.plan(), part.rows()
@@ -276,7 +276,7 @@ class Scheduler:
         except KfeatError as error:
             self._end(part, error)
 
-    def _pending(self, part: Part, rows: dict[str, Row]) -> list[Trial]:
+    def _pending(self, part: ExperimentRun, rows: dict[str, Row]) -> list[Trial]:
         return pending(part.trials, rows, self._again, self._engine.options.time_limit)
 
     def _begin_next(self) -> bool:
@@ -306,7 +306,7 @@ class Scheduler:
         self._coming.popleft()
         return True
 
-    def _begin(self, part: Part, rows: dict[str, Row], todo: list[Trial]) -> None:
+    def _begin(self, part: ExperimentRun, rows: dict[str, Row], todo: list[Trial]) -> None:
         """Queue the trials of a part; a trial that needs more memory than available fails.
 
         If several run at a time, the longest comes first, so that no long trial is left at the end. One at a
@@ -383,7 +383,7 @@ class Scheduler:
         if not part.left:
             self._end(part)
 
-    def _end(self, part: Part, error: KfeatError | None = None) -> None:
+    def _end(self, part: ExperimentRun, error: KfeatError | None = None) -> None:
         """Unlock a part's folder and remove its remaining trials."""
         left, part.left, part.earlier, part.error = part.left, {}, {}, error
         self._engine.cancel(left.keys() & self._running.keys())

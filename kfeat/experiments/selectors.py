@@ -110,7 +110,7 @@ def flat(row: Record) -> dict[str, Any]:
     return found
 
 
-def learnt(row: Record) -> Iterator[tuple[str, float]]:
+def learnt_values(row: Record) -> Iterator[tuple[str, float]]:
     """Yield the parameter values that were learnt from the data, by keys such as `learnt.kernel.gamma`."""
     for part, numbers in row.get("learnt", {}).items():
         for name, number in numbers.items():

@@ -88,7 +88,7 @@ def gathered_rows(root: Path, names: Iterable[str]) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     for name in reversed(list(names)):
         for key, row in read_rows(root / name).items():
-            if key not in rows or worth(row) >= worth(rows[key]):
+            if key not in rows or precedence(row) >= precedence(rows[key]):
                 rows.pop(key, None)
                 rows[key] = row
     return rows
@@ -111,7 +111,7 @@ def folders_with_rows(root: Path) -> list[Path]:
     return sorted(found)
 
 
-def worth(row: Row) -> tuple[int, float, bool]:
+def precedence(row: Row) -> tuple[int, float, bool]:
     """Return the value by which two rows are compared: how it ended, and whether it was timed."""
     return *ended(row), counts_as_timed(row)
 
@@ -235,7 +235,9 @@ def _merge_one(folder: Path, rows: dict[str, Row]) -> Merged:
     with Store(folder) as store:
         old = read_rows(folder)
         new = {key: row for key, row in rows.items() if key not in old}
-        better = {key: row for key, row in rows.items() if key in old and worth(row) > worth(old[key])}
+        better = {
+            key: row for key, row in rows.items() if key in old and precedence(row) > precedence(old[key])
+        }
         if new or better:
             store.append_together([*new.values(), *better.values()])
     return Merged(len(old) + len(new), len(new), len(better))

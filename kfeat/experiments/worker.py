@@ -117,7 +117,7 @@ class Worker(Child):
         self._process.kill()
 
 
-def handed_over(pickled: bytes, idle: list[Worker], options: WorkerOptions) -> Worker:
+def give_to_worker(pickled: bytes, idle: list[Worker], options: WorkerOptions) -> Worker:
     """Give a pickled trial to an idle worker that is still alive, or to a new one; return the worker."""
     while idle:
         worker = idle.pop()

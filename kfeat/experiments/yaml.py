@@ -236,12 +236,12 @@ def problems_of(error: ValidationError, value: Any, known: Collection[str] = ())
         path = tuple(path_in(value, problem["loc"]))
         text = describe(problem, path=()).removeprefix(": ")
         if problem["type"] == "extra_forbidden" and known:
-            text += instead(str(path[-1]), known)
+            text += advice_on(str(path[-1]), known)
         found.setdefault(path, []).append(text)
     return [(path, _alternatives(texts)) for path, texts in found.items()]
 
 
-def instead(word: str, known: Collection[str]) -> str:
+def advice_on(word: str, known: Collection[str]) -> str:
     """Return advice on an unknown word: the nearest known word, and all known words."""
     return f"{did_you_mean(word, list(known))}; known: {', '.join(known)}"
 
@@ -264,7 +264,7 @@ def config_error(error: ValidationError, model: type[BaseModel], file: Document,
         keys = path_in(file.value, location, problem["type"] == "missing")
         text = describe(problem, path=keys)
         if problem["type"] == "extra_forbidden" and (known := _known_keys(model, problem["loc"][:-1])):
-            text += instead(str(keys[-1]), known)
+            text += advice_on(str(keys[-1]), known)
         sentences.append(f"{file.place_of(keys) or path}, {text}")
     first, *others = dict.fromkeys(sentences)
     if not others:

@@ -37,8 +37,8 @@ Answer = dict[str, Any]
 READY: Answer = {"ready": True}  # what a process sends first, once its data are read
 
 
-class InProcess:
-    """Answers as `Assistant` does, from a bench in this process: a budget ends between candidates only."""
+class LocalScorer:
+    """Answers as `ScorerProcess` does, in this process: a budget ends between candidates only."""
 
     def __init__(self, bench: Any) -> None:
         self.bench = bench
@@ -50,8 +50,8 @@ class InProcess:
             return _answer(self.bench, method, question)
 
 
-class Assistant(InProcess):
-    """Calls methods of a `Bench` in a process, which is ended if a call does not return in time.
+class ScorerProcess(LocalScorer):
+    """Calls methods of a `Scorer` in a process, which is ended if a call does not return in time.
 
     The next call then starts another process, which loads the data again.
     """
@@ -93,7 +93,7 @@ def _prepare(connection: Connection, bench: dict[str, Any]) -> Callable[[tuple[s
     """Return what the process does with a question, once it has read the data and said so."""
 
     try:
-        at = Bench(**bench)
+        at = Scorer(**bench)
     except KfeatError as error:  # of data that cannot be loaded
         connection.send({"failed": str(error)})
         raise SystemExit from None
@@ -129,7 +129,7 @@ TIMED_ROWS = 1000
 MOST_GAMMA = 1e9  # above it the scaled rows are all equal, as unit rows of one column are
 
 
-class Bench:
+class Scorer:
     """The data of a search under each scaling, and the scores of candidates; only `test` uses test rows.
 
     A subsample of n rows is the first n rows of one stratified order of the training rows, so a smaller one

@@ -100,7 +100,7 @@ def model_of(candidate: Candidate, value: float, options: Entry, seed: int) -> K
     return KernelModel(feature_map, solver, "none" if candidate.scale == "own" else candidate.scale)
 
 
-def reflexes(facts: Facts, scale: str | None = None) -> list[Entry]:
+def first_entries(facts: Facts, scale: str | None = None) -> list[Entry]:
     """Return what a practitioner tries first: SVMs with gamma about 1/d, under each scaling.
 
     With a `scale`, the best of these, return what is tried next: other bandwidths, and a cubic kernel.
@@ -128,7 +128,7 @@ def suggested(trial: Any, facts: Facts) -> Candidate:
 
 
 class Proposals:
-    """New exact methods: the reflexes in turn, then those that Optuna's TPE draws."""
+    """New exact methods: the first entries in turn, then those that Optuna's TPE draws."""
 
     def __init__(self, facts: Facts, seed: int) -> None:
         import optuna  # here, since its import takes half a second
@@ -142,16 +142,16 @@ class Proposals:
         self._study = optuna.create_study(direction="maximize", sampler=sampler)
         self._facts, self._failed = facts, optuna.trial.TrialState.FAIL
         self._done = (optuna.trial.TrialState.COMPLETE,)
-        self._reflexes = reflexes(facts)
-        self._scales = len(self._reflexes)
+        self._first = first_entries(facts)
+        self._scales = len(self._first)
 
     def ask(self) -> tuple[Any, Candidate]:
-        """Return a trial of Optuna's and its candidate: first the reflexes, the last on the best scaling."""
+        """Return a trial of Optuna's and a candidate: first the usual ones, the last on the best scaling."""
         n = len(self._study.trials)
         if n == self._scales and self._study.get_trials(states=self._done):
-            self._reflexes += reflexes(self._facts, self._study.best_params["scale"])
-        if n < len(self._reflexes):
-            self._study.enqueue_trial(self._reflexes[n])
+            self._first += first_entries(self._facts, self._study.best_params["scale"])
+        if n < len(self._first):
+            self._study.enqueue_trial(self._first[n])
         trial = self._study.ask()
         return trial, suggested(trial, self._facts)
 

@@ -21,11 +21,11 @@ from kfeat.data.preparation import learn
 from kfeat.errors import DataError
 from kfeat.experiments.schedule import physical_cores
 from kfeat.kernels.base import canonical
-from kfeat.own.bench import Bench, InProcess, enough_rows
+from kfeat.own.bench import LocalScorer, Scorer, enough_rows
 from kfeat.own.candidates import Candidate, model_of
 from kfeat.own.model import save_model
 from kfeat.own.new_config import DENSE_VALUES
-from kfeat.own.search import Found, Journal, Search
+from kfeat.own.search import ScoreLog, Search, SearchResult
 
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
 CODED = Reading(categorical="one_hot", missing="mean")  # how the columns of a frame become numbers
@@ -96,7 +96,7 @@ class _KernelEstimator(BaseEstimator):
         validate_data(self, X, skip_check_array=True, reset=False)
         return X
 
-    def _searched(self, X: Any, y: NDArray[Any]) -> Found:
+    def _searched(self, X: Any, y: NDArray[Any]) -> SearchResult:
         raw = Raw("the data", self._task, {"train": Part(X, y)})
 
         def data(scale: str) -> Dataset:
@@ -104,8 +104,8 @@ class _KernelEstimator(BaseEstimator):
             rows = learn(raw, protocol, np.arange(len(y)), None).rows(X)
             return Dataset(raw.name, rows, y, rows[:0], y[:0], self._task, "", verified=False)
 
-        bench = Bench(data, self.random_state, self.n_jobs or physical_cores())
-        return Search(InProcess(bench), Journal(None), self.budget, self.random_state).run()
+        bench = Scorer(data, self.random_state, self.n_jobs or physical_cores())
+        return Search(LocalScorer(bench), ScoreLog(None), self.budget, self.random_state).run()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -137,7 +137,7 @@ class KernelClassifier(ClassifierMixin, _KernelEstimator):
         The labels.
     model_ : KernelModel
         The trained model, with the coding of a frame's columns where they are not all numbers.
-    search_ : Found or None
+    search_ : SearchResult or None
         The candidates with their scores, and the best one; None without a search.
 
     Examples

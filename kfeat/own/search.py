@@ -23,16 +23,16 @@ from typing import Any
 from kfeat.errors import ConfigError
 from kfeat.experiments.plan import digest
 from kfeat.files import append, writing
-from kfeat.own.bench import MOST_FOLDS, InProcess
+from kfeat.own.bench import MOST_FOLDS, LocalScorer
 from kfeat.own.candidates import (
     Candidate,
     Facts,
     Proposals,
     advised,
+    first_entries,
     maps_of,
     neighbours,
     own_candidates,
-    reflexes,
 )
 
 ETA = 3
@@ -132,7 +132,7 @@ def winner(scored: Iterable[Scored]) -> Scored | None:
 
 
 SEARCH = 0.7  # share of the budget after which no candidate begins; the rest trains the best on all rows
-REFLEXES = 0.2  # the largest share of the budget for the reflexes, before any candidate goes up a rung
+FIRST_SHARE = 0.2  # the largest share of the budget for the first entries, before any goes up a rung
 ONE_CANDIDATE = 0.25  # share of the budget: a candidate that takes longer is ended
 QUICK = 0.04  # share of the budget: candidates that take less go up a rung before slower ones
 CLOSING = 2.0  # seconds that writing the table and the figure takes
@@ -153,7 +153,7 @@ PATIENCE = 86400.0  # seconds for reading the data
 Row = dict[str, Any]
 
 
-class Journal:
+class ScoreLog:
     """The rows of one search by key, kept in a file, a JSON object per line; without a file in memory."""
 
     def __init__(self, path: Path | None) -> None:
@@ -176,7 +176,7 @@ class Journal:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The result of a search: its candidates, the winner, and what was trained on all training rows.
 
     `own` are the config's own candidates. `tests` has for each candidate that was trained on all training
@@ -219,14 +219,16 @@ class Search:
     """One search within a budget."""
 
     def __init__(
-        self, asked: InProcess, journal: Journal, budget: float, seed: int,
+        self, asked: LocalScorer, journal: ScoreLog, budget: float, seed: int,
         say: Callable[[Scored, Scored], None] | None = None,
     ) -> None:  # fmt: skip
         self._asked, self._journal, self._seed, self._say = asked, journal, seed, say
         self._longest = ONE_CANDIDATE * budget
         self._budget = budget
 
-    def run(self, kernels: Sequence[dict[str, Any]] = (), maps: Sequence[dict[str, Any]] = ()) -> Found:
+    def run(
+        self, kernels: Sequence[dict[str, Any]] = (), maps: Sequence[dict[str, Any]] = ()
+    ) -> SearchResult:
         """Return what was found; raises ConfigError where the budget ends before one candidate is scored."""
         n_kept = len(self._journal.rows)
         answer = self._asked.ask("facts", monotonic() + PATIENCE)  # this starts the process too
@@ -244,7 +246,7 @@ class Search:
         for one in own[:1]:
             if not any(other.candidate == one and other.n >= best.n for other in self._scored()):
                 self._score(one, best.n)
-        found = Found(facts, self._scored(), best, own, n_kept=n_kept)
+        found = SearchResult(facts, self._scored(), best, own, n_kept=n_kept)
         if not facts.n_test:
             return found
         ended = monotonic()  # where the last candidate was ended, a new process starts, again without a limit
@@ -277,8 +279,8 @@ class Search:
     def _candidates(self, first: Sequence[Candidate], facts: Facts, sizes: Sequence[int]) -> None:
         """Score candidates until time is over or nothing gets better, first those that may go up a rung."""
         proposals = Proposals(facts, self._seed)
-        n_reflexes = min(len(reflexes(facts)) + len(reflexes(facts, "own")), MOST)
-        reflexes_end = monotonic() + REFLEXES * self._budget
+        n_first = min(len(first_entries(facts)) + len(first_entries(facts, "own")), MOST)
+        first_end = monotonic() + FIRST_SHARE * self._budget
         stale, new, top = 0, 0, -inf
         while monotonic() < self._search_end and stale < STALE:
             scored = self._scored()
@@ -286,11 +288,11 @@ class Search:
             if best and best.score > top + GAIN:
                 top, stale = best.score, 0
             waiting = [one for one in first if one not in {other.candidate for other in scored}]
-            begun = new >= n_reflexes or monotonic() >= reflexes_end
+            begun = new >= n_first or monotonic() >= first_end
             up = next_up(scored, sizes, self._fits) or self._next_map(scored, sizes, facts)
             if up is not None and begun:
                 self._score(up[0], up[1], up[2])
-            elif waiting and new >= min(MOST, 1):  # after the first reflex; with a row for each landmark
+            elif waiting and new >= min(MOST, 1):  # after the first one; with a row for each landmark
                 self._score(waiting[0], next((n for n in sizes if n >= waiting[0].size), sizes[-1]))
             elif new >= MOST:
                 return
@@ -298,7 +300,7 @@ class Search:
                 self._score(*step)
                 new, stale = new + 1, stale + 1
             else:
-                new, stale = new + 1, stale + (new > n_reflexes)
+                new, stale = new + 1, stale + (new > n_first)
                 trial, candidate = proposals.ask()
                 known = any((one.candidate, one.n) == (candidate, sizes[0]) for one in scored)
                 key = _key(candidate, sizes[0])

@@ -147,7 +147,7 @@ class Setup:
     identity: str  # of the search: its rows are in a file of this name
 
     def bench(self, seed: int, access: dict[str, Any]) -> dict[str, Any]:
-        """Return the arguments of a `Bench`."""
+        """Return the arguments of a `Scorer`."""
         given = {"source": self.trial.source, "protocol": self.trial.protocol, **access}
         data = partial(data_under, random_state=self.trial.seeds["data"], **given)
         return {"data": data, "seed": seed, "options": self.options}

@@ -13,7 +13,7 @@ from kfeat.analysis.records import Explanation, Record, column, columns, frame
 from kfeat.experiments.clock import MACHINE
 from kfeat.experiments.quantities import QUANTITIES, SCORE
 from kfeat.experiments.row import Row, counts_as_timed
-from kfeat.experiments.selectors import flat, learnt
+from kfeat.experiments.selectors import flat, learnt_values
 from kfeat.render.escapes import csv_text
 from kfeat.render.terminal import paragraph, table
 from kfeat.render.text import MISSING, value_text, with_unit
@@ -151,7 +151,7 @@ def row_sections(row: Row) -> dict[str, dict[str, str]]:
         }
     return sections | {
         "parameters": _texts({**parameters, **seeds, "fingerprint": row["fingerprint"]}),
-        "learnt": _texts(dict(learnt(row))),
+        "learnt": _texts(dict(learnt_values(row))),
         "machine": _texts(machine),
     }
 

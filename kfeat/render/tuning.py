@@ -5,7 +5,7 @@ from pathlib import Path
 from kfeat.experiments.component import in_words, read_component
 from kfeat.files import replacing_together
 from kfeat.own.candidates import solver_of
-from kfeat.own.search import Found, Scored
+from kfeat.own.search import Scored, SearchResult
 from kfeat.render.escapes import csv_table, markdown_table
 from kfeat.render.terminal import table
 
@@ -23,7 +23,7 @@ def spread_text(value: float, regression: bool) -> str:
     return f"{value:.4f}" if regression else f"{100 * value:.2f}"
 
 
-def sentences(found: Found) -> list[str]:
+def sentences(found: SearchResult) -> list[str]:
     """Return what was found, a sentence each; what the budget left no time for is said to be missing."""
     regression, best = found.facts.task == "regression", found.best
 
@@ -82,7 +82,7 @@ def _names(one: Scored) -> list[str]:
     ]
 
 
-def tests(found: Found, width: int | None) -> str:
+def tests(found: SearchResult, width: int | None) -> str:
     """Return a table of what was trained on all training rows: the best, the quickest, the exact method."""
     regression, lines = found.facts.task == "regression", []
     for one, row in found.tests.items():
@@ -103,7 +103,7 @@ def ended(one: Scored) -> str:
     return "too long" if one.took_too_long else "failed"
 
 
-def candidates(found: Found) -> list[tuple[Scored, list[str]]]:
+def candidates(found: SearchResult) -> list[tuple[Scored, list[str]]]:
     """Return the candidates with their lines of a table, first the best of those on the most rows."""
     regression, lines = found.facts.task == "regression", []
     for one in sorted(found.scored, key=lambda one: (-one.n, -one.score, one.seconds)):
@@ -113,13 +113,13 @@ def candidates(found: Found) -> list[tuple[Scored, list[str]]]:
     return lines
 
 
-def terminal(found: Found, width: int | None) -> str:
+def terminal(found: SearchResult, width: int | None) -> str:
     """Return the best candidates as a table that fits a terminal."""
     lines = [line for _, line in candidates(found)[:SHOWN]]
     return table(HEADERS, lines, width, text=(1, 2, 3, 4), right=(0, 6, 7))
 
 
-def write_report(found: Found, title: str, folder: Path) -> None:
+def write_report(found: SearchResult, title: str, folder: Path) -> None:
     """Write table.csv, table.md, figure.svg and figure.png below `folder`, all or none of them."""
     from kfeat.render.figures.tuning import draw_search
 

@@ -268,7 +268,7 @@ Verdict = Literal["holds", "fails", "open"]
 
 
 @dataclass(frozen=True)
-class Charge:
+class PaperClaim:
     """A sentence that method `a` is better than method `b` in a quantity, and its source.
 
     by_dataset: the difference a - b of scores in points, or the ratio a / b of kernel errors, at equal time
@@ -305,8 +305,8 @@ class Charge:
         return "holds" if high < 1 else "fails" if low > 1 else "open"
 
 
-def court(cells: pd.DataFrame) -> list[Charge]:
+def paper_claims(cells: pd.DataFrame) -> list[PaperClaim]:
     """Return every sentence of court.yaml, judged."""
     text = (files("kfeat.survey") / "court.yaml").read_text(encoding="utf-8")
     entries: list[dict[str, Any]] = yaml.safe_load(text)
-    return [Charge(**one, by_dataset=equal_time(cells, one["a"], one["b"], one["of"])) for one in entries]
+    return [PaperClaim(**one, by_dataset=equal_time(cells, one["a"], one["b"], one["of"])) for one in entries]

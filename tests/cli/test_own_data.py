@@ -162,7 +162,7 @@ def test_files_as_people_have_them(text: str, words: list[str], expected: str) -
 
 def test_tune_writes_a_config_a_table_and_a_figure(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_module, "MOST", 3)
-    monkeypatch.setattr(bench, "Assistant", Direct)
+    monkeypatch.setattr(bench, "ScorerProcess", Direct)
     people()
     kfeat("new", "people.csv", "--target", "income", "--out", "p.yaml")
     before = load_experiment(Path("p.yaml")).settings[0]
@@ -193,7 +193,7 @@ def test_tune_writes_a_config_a_table_and_a_figure(monkeypatch: pytest.MonkeyPat
 
 def test_a_split_that_each_repeat_draws_is_fixed_in_the_tuned_config(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_module, "MOST", 0)
-    monkeypatch.setattr(bench, "Assistant", Direct)
+    monkeypatch.setattr(bench, "ScorerProcess", Direct)
     people(60)
     kfeat("new", "people.csv", "--target", "income", "--out", "p.yaml")
     drawn = ["--set", "protocol.split={kind: fraction, train: 0.7}"]

@@ -18,7 +18,7 @@ from kfeat.experiments.estimates import Estimate
 from kfeat.experiments.plan import Again, Trial, pending, plan
 from kfeat.experiments.row import Row
 from kfeat.experiments.run import run_trials
-from kfeat.experiments.schedule import Event, Part, Scheduler
+from kfeat.experiments.schedule import Event, ExperimentRun, Scheduler
 from kfeat.experiments.store import LOCK, Store, gathered_rows, read_rows
 from kfeat.experiments.worker import WorkerOptions
 from tests.cells import fake_row
@@ -96,12 +96,12 @@ class Turns:
             self.errors[part.name] = part.error
         return self
 
-    def _part(self, name: str, repeats: list[int], rows_from: list[str]) -> Part:
+    def _part(self, name: str, repeats: list[int], rows_from: list[str]) -> ExperimentRun:
         def rows() -> dict[str, Row]:
             return gathered_rows(self.folder, [name, *rows_from])
 
         plan = [self.trials[repeat] for repeat in repeats]
-        return Part(name, self.folder / name, lambda: plan, rows, rows_from=rows_from)
+        return ExperimentRun(name, self.folder / name, lambda: plan, rows, rows_from=rows_from)
 
     def needs(self, patch: pytest.MonkeyPatch, memory: int, **needs: int) -> None:
         """Have trials need so many bytes of a memory, each 1 if nothing is said."""

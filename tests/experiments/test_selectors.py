@@ -9,7 +9,7 @@ import pytest
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.experiments.plan import plan
-from kfeat.experiments.selectors import flat, ids_beginning, learnt, matches
+from kfeat.experiments.selectors import flat, ids_beginning, learnt_values, matches
 from kfeat.experiments.trial import header
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -73,8 +73,8 @@ def test_a_row_says_of_its_trial_what_the_plan_says(path: Path) -> None:
 def test_what_was_learnt_stands_under_keys_of_its_own() -> None:
     row = {"learnt": {"kernel": {"gamma": 0.5, "kernels.0.gamma": 2.0}, "solver": {"eps": 0.1}}}
     expected = {"learnt.kernel.gamma": 0.5, "learnt.kernel.kernels.0.gamma": 2.0, "learnt.solver.eps": 0.1}
-    assert dict(learnt(row)) == expected
-    assert dict(learnt({"status": "failed"})) == {}
+    assert dict(learnt_values(row)) == expected
+    assert dict(learnt_values({"status": "failed"})) == {}
 
 
 IDS = ["abc1", "abc2", "abd", "e", "ef"]

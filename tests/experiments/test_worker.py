@@ -13,7 +13,7 @@ from kfeat.errors import EngineError
 from kfeat.experiments import worker as module
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.row import Row, within_threads
-from kfeat.experiments.worker import Worker, WorkerOptions, handed_over
+from kfeat.experiments.worker import Worker, WorkerOptions, give_to_worker
 from tests.experiments.stand_ins import Pools, Quick, stand_ins
 
 Write = Callable[..., Path]
@@ -153,7 +153,7 @@ def test_a_process_without_a_trial_ends_after_its_rest(write: Write) -> None:
     first, second = stand_ins(write, Quick(), Quick())
     assert row_of(worker, first)["status"] == "done"
     psutil.Process(pid(worker)).wait(30)
-    other = handed_over(pickle.dumps(second), [worker], OPTIONS)
+    other = give_to_worker(pickle.dumps(second), [worker], OPTIONS)
     assert other is not worker
     assert awaited(other)["status"] == "done"
     other.kill()

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from kfeat.own.bench import Bench, InProcess
+from kfeat.own.bench import LocalScorer, Scorer
 
 
-class Direct(InProcess):
-    """Answers as `kfeat.own.bench.Assistant` does, in this process; keeps the questions."""
+class Direct(LocalScorer):
+    """Answers as `kfeat.own.bench.ScorerProcess` does, in this process; keeps the questions."""
 
     def __init__(self, threads: int = 1, *, data: Any, **bench: Any) -> None:
-        super().__init__(Bench(data, threads=threads, **bench))
+        super().__init__(Scorer(data, threads=threads, **bench))
         self.questions: list[str] = []
 
     def ask(self, method: str, deadline: float, limit: float = inf, **question: Any) -> dict[str, Any] | None:

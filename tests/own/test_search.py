@@ -14,9 +14,9 @@ import pytest
 from kfeat.errors import ConfigError
 from kfeat.experiments.config import load_experiment
 from kfeat.own import search as module
-from kfeat.own.bench import Assistant
+from kfeat.own.bench import ScorerProcess
 from kfeat.own.candidates import Candidate, Facts, Proposals, maps_of, neighbours
-from kfeat.own.search import Found, Journal, Scored, Search, grown, next_up, rungs, winner
+from kfeat.own.search import Scored, ScoreLog, Search, SearchResult, grown, next_up, rungs, winner
 from kfeat.own.training import Setup, setup_of
 from kfeat.render.tuning import ended, sentences
 from tests.own.asking import Direct, config
@@ -38,12 +38,12 @@ def small(folder: Path) -> Setup:
     return setup_of(load_experiment(config(folder, "{name: linear}", *product(120))), 0)
 
 
-def searched(setup: Setup, asked: Direct, folder: Path, budget: float = 1000.0) -> Found:
-    journal = Journal(folder / f"{setup.identity}.jsonl")
+def searched(setup: Setup, asked: Direct, folder: Path, budget: float = 1000.0) -> SearchResult:
+    journal = ScoreLog(folder / f"{setup.identity}.jsonl")
     return Search(asked, journal, budget, 0).run(setup.kernels, setup.maps)
 
 
-def found(path: Path, folder: Path, most: int, patch: pytest.MonkeyPatch) -> tuple[Found, Direct]:
+def found(path: Path, folder: Path, most: int, patch: pytest.MonkeyPatch) -> tuple[SearchResult, Direct]:
     patch.setattr(module, "MOST", most)
     setup = setup_of(load_experiment(path), 0)
     asked = Direct(**setup.bench(0, {}))
@@ -208,7 +208,7 @@ def test_several_datasets_are_refused(tmp_path: Path) -> None:
 
 def test_a_process_answers_fails_and_is_ended_at_a_deadline(tmp_path: Path) -> None:
     setup = small(tmp_path)
-    assistant = Assistant(1, **setup.bench(0, {}))
+    assistant = ScorerProcess(1, **setup.bench(0, {}))
     try:
         facts = assistant.ask("facts", monotonic() + 100)
         assert facts is not None
@@ -314,7 +314,7 @@ def test_the_quickest_is_near_the_best_on_its_rows_whatever_its_kind() -> None:
     )
     seconds = {best: 4.0, near: 3.0, far: 2.0, few: 1.0}
     tests = {one: {"score": 0.9, "train": 1.0, "predict": seconds[one]} for one in seconds}
-    found = Found(FACTS, [best, near, far, few], best, tests=tests)
+    found = SearchResult(FACTS, [best, near, far, few], best, tests=tests)
     assert found.quickest == near
 
 
@@ -341,7 +341,7 @@ def test_a_search_ends_once_nothing_gets_better_and_goes_on_while_something_does
     asked = []
     for gain in (0.0, 1e-3):
         asker = Scripted(gain)
-        Search(asker, Journal(None), 1000.0, 0).run()
+        Search(asker, ScoreLog(None), 1000.0, 0).run()
         asked.append(asker.asked)
     assert asked[0] < 4 * module.STALE < 200 <= asked[1]
 
@@ -385,7 +385,7 @@ class Slow(Scripted):
 def test_a_winner_that_takes_long_stays_where_no_quick_one_is_near_unless_it_takes_the_whole_budget(
     seconds: float, score: float
 ) -> None:
-    assert Search(Slow(seconds), Journal(None), 1000.0, 0).run().best.score == score
+    assert Search(Slow(seconds), ScoreLog(None), 1000.0, 0).run().best.score == score
 
 
 class Restarting(Scripted):
@@ -404,5 +404,5 @@ class Restarting(Scripted):
 
 
 def test_the_start_of_a_new_process_leaves_the_time_to_train_the_best() -> None:
-    found = Search(Restarting(1e-3), Journal(None), 0.4, 0).run()
+    found = Search(Restarting(1e-3), ScoreLog(None), 0.4, 0).run()
     assert found.tests[found.best]["score"] == 0.7

@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 
 from kfeat.survey.answers import (
-    Charge,
-    court,
+    PaperClaim,
     crossover,
     curves,
     equal_time,
     front,
     improvement,
     interval,
+    paper_claims,
     profiles,
     within,
 )
@@ -135,9 +135,9 @@ def test_the_crossover_is_where_the_times_are_equal() -> None:
     assert crossover(frame(*slow), A) is None
 
 
-def charge(of: Any, *numbers: float) -> Charge:
+def charge(of: Any, *numbers: float) -> PaperClaim:
     """A sentence with these numbers on the data sets."""
-    return Charge("a beats b", "nobody", A, B, of, pd.Series(numbers))
+    return PaperClaim("a beats b", "nobody", A, B, of, pd.Series(numbers))
 
 
 def test_verdicts_follow_the_interval() -> None:
@@ -160,6 +160,6 @@ def test_an_interval_over_data_sets_is_students() -> None:
 def test_the_court_hears_every_sentence_of_the_published_survey() -> None:
     from kfeat.survey.answers import published
 
-    found = court(published())
+    found = paper_claims(published())
     assert len({one.text + str(one.a) for one in found}) == len(found) > 25
     assert all(len(one.by_dataset) >= 5 for one in found)

@@ -8,14 +8,14 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from kfeat.own.search import Found, Scored
+from kfeat.own.search import Scored, SearchResult
 from kfeat.render.figures.marks import COLOURS, MARKERS, RC, logarithmic, shared_legend, wrapped
 from kfeat.text import plain
 
 WIDTH, HEIGHT = 6.4, 3.9
 
 
-def draw_search(found: Found, title: str, paths: Sequence[Path]) -> None:
+def draw_search(found: SearchResult, title: str, paths: Sequence[Path]) -> None:
     """Draw score against seconds, a mark per candidate by kernel and map; save it by each suffix."""
     with matplotlib.rc_context(RC):
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
@@ -32,7 +32,7 @@ def draw_search(found: Found, title: str, paths: Sequence[Path]) -> None:
             figure.savefig(path, dpi=150, metadata=metadata)
 
 
-def _marks(axes: Any, found: Found, factor: float) -> list[Any]:
+def _marks(axes: Any, found: SearchResult, factor: float) -> list[Any]:
     """Draw the candidates, with rings around the best and the quickest; return what the legend names."""
     good = _shown(found)
     methods = list(dict.fromkeys(_method(one) for one in good))
@@ -55,7 +55,7 @@ def _marks(axes: Any, found: Found, factor: float) -> list[Any]:
     return handles
 
 
-def _shown(found: Found) -> list[Scored]:
+def _shown(found: SearchResult) -> list[Scored]:
     return [one for one in found.scored if not one.reason and one.n == found.best.n]
 
 
