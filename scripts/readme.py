@@ -8,7 +8,7 @@ The blocks, each up to `<!-- end -->`:
   `<!-- answers PAPER -->`: configs/PAPER/short_answers.md;
 - `<!-- counts -->`: a line for each paper with its numbers and claims counted, linked to its page in docs/;
 - `<!-- unexplained -->`: what differs from the papers without a reason;
-- `<!-- prices -->`: what is open, and how many further runs would decide it;
+- `<!-- not_decided -->`: what is open, and how many further runs would decide it;
 - `<!-- tallies FOLDER -->`, `<!-- largest FOLDER -->`: the verdicts on the configs of a folder counted, and
   the printed numbers that ours are farthest from;
 - `<!-- table NAME -->`: the first table of results/NAME.md or results/NAME/table.md, with what it says of
@@ -32,11 +32,10 @@ from tempfile import TemporaryDirectory
 from tabulate import tabulate
 
 from kfeat.analysis.judgement import Judgement, in_short, judge_experiments
-from kfeat.analysis.settling import prices
 from kfeat.experiments.config import load_experiment
 from kfeat.kernels import KERNELS, DotProductKernel, ShiftInvariantKernel
 from kfeat.maps import MAPS, kernels_of
-from kfeat.render import settling
+from kfeat.render import not_decided
 from kfeat.render.files import cells_below
 from kfeat.render.notes import closing_line
 from kfeat.render.overview import bullets, largest_differences, markdown, not_explained, papers
@@ -59,7 +58,7 @@ READMES = [
     Path("results/not_decided.md"),
 ]
 KINDS = (
-    "scoreboard|papers|finding|story|answers|counts|unexplained|prices|benchmarks|comparisons|maps|"
+    "scoreboard|papers|finding|story|answers|counts|unexplained|not_decided|benchmarks|comparisons|maps|"
     "search|tallies|largest|table|short|printed|verdicts|closing"
 )
 BLOCK = re.compile(rf"<!-- ({KINDS})( \S+)? -->\n.*?<!-- end -->", re.DOTALL)
@@ -93,8 +92,8 @@ def _block(match: re.Match[str]) -> str:
         content = (CONFIGS / name / "short_answers.md").read_text(encoding="utf-8").strip()
     elif kind == "unexplained":
         content = bullets(not_explained(judgements()))
-    elif kind == "prices":
-        content = settling.markdown(prices(judgements()))
+    elif kind == "not_decided":
+        content = not_decided.markdown(not_decided.undecided(judgements()))
     elif kind == "counts":
         content = re.sub(rf"\]\({RESULTS}/(\w+)/README\.md\)", r"](\1.md)", papers(judgements(), RESULTS))
     elif kind == "benchmarks":

@@ -15,6 +15,7 @@ no rows, or no times that count.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.claim_cases import Case, cases
@@ -68,18 +69,29 @@ class ClaimVerdict:
         return sorted((case for case in self.cases if case.number is not None), key=favour)
 
     @property
-    def undecided(self) -> list[Case]:
-        """Return the cases that leave an open claim open.
+    def undecided(self) -> list[tuple[Case, float]]:
+        """Return the cases that would decide an open claim, each with the ratio h / d of its interval.
 
-        These are the open ones, and those that would decide the claim alone but not at the stricter level.
+        d is the distance of its number from the nearer bound, and h the half-width of its interval on that
+        side; more runs make h smaller, but not that of a fit to more than two sizes. It is the case of the
+        smallest ratio among those that decide the claim alone, or else all that are open.
         """
         alone = self.claim.cases == "any"  # one case that holds decides "any", one that fails decides "all"
-        return [
-            case
-            for case in self.known
-            if (stands := self._stands(case)) is None
-            or (stands is alone and self._stands(case, self._level) is None)
-        ]
+        deciding = [case for case in self.known if (self._margin(case) > 0) is alone]
+        ratios = [(case, self._ratio(case, self._level)) for case in deciding]
+        if any(ratio < inf for _, ratio in ratios):
+            return [min(ratios, key=lambda item: item[1])]
+        return [(case, self._ratio(case, LEVEL)) for case in self.known if self._stands(case) is None]
+
+    def _ratio(self, case: Case, level: float) -> float:
+        interval, number = case.interval_at(level), case.number
+        of_fit = self.claim.growth is not None and len(case.cells) > 4  # more than two in its upper half
+        if interval is None or number is None or of_fit:
+            return inf
+        bounds = [bound for bound in (self.claim.above, self.claim.below) if bound is not None]
+        bound = min(bounds, key=lambda bound: abs(number - bound))
+        half = number - interval[0] if number > bound else interval[1] - number
+        return half / abs(number - bound) if number != bound else inf
 
     @property
     def decisive(self) -> Case | None:

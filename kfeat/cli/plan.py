@@ -45,11 +45,10 @@ def plan(
     """
     if to_settle:
         from kfeat.analysis.judgement import judge_experiments
-        from kfeat.analysis.settling import prices
-        from kfeat.render.settling import terminal
+        from kfeat.render.not_decided import terminal, undecided
         from kfeat.render.terminal import terminal_width
 
-        click.echo(terminal(prices(judge_experiments(experiments, out, results)), terminal_width()))
+        click.echo(terminal(undecided(judge_experiments(experiments, out, results)), terminal_width()))
         return
     if missing:
         from kfeat.cli.plan_lines import missing_lines

@@ -1,6 +1,7 @@
 """How many runs decide what is open, held against Student's and Welch's formulas."""
 
 from collections.abc import Callable
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -9,20 +10,20 @@ from scipy.stats import t
 
 from kfeat.analysis.cells import Cell
 from kfeat.analysis.judgement import judge_experiment
-from kfeat.analysis.settling import MOST, Price, prices
+from kfeat.analysis.statistics import welch_half_width
 from kfeat.experiments.config import Experiment, load_experiment
 from kfeat.experiments.paper import Claim
 from kfeat.experiments.plan import Trial
 from kfeat.experiments.store import Row
-from kfeat.render.settling import terminal
+from kfeat.render.not_decided import MOST, Undecided, terminal, undecided
 from tests.cells import cells_with, fake_row
 
 Make = Callable[..., list[Cell]]
 
 
-def priced(experiment: Experiment, cells: list[Cell]) -> list[Price]:
-    """The prices of the small experiment with these cells."""
-    return prices([judge_experiment(experiment, cells, {})])
+def undecided_of(experiment: Experiment, cells: list[Cell]) -> list[Undecided]:
+    """What the small experiment with these cells leaves open."""
+    return undecided([judge_experiment(experiment, cells, {})])
 
 
 def claim_on_sketches(above: float) -> Claim:
@@ -50,41 +51,57 @@ def test_an_open_claim_needs_the_runs_that_students_interval_says(
         return float(t.ppf(0.975, runs - 1) * 100 * scores.std(ddof=1) / np.sqrt(runs))
 
     least = next(runs for runs in range(2, 10_000) if half(runs) < distance)
-    (price,) = priced(claiming(experiment, mean - distance), make_cells(scores, exact=None))
-    assert price.runs == n
-    assert price.needed is not None
-    assert least <= price.needed <= least + n * n / (n - 1) + 1  # it is sought in multiples of n runs
-    assert price.seconds == pytest.approx((price.needed - n) * 5 * 0.6)  # five phases of 0.6 s a run
+    (item,) = undecided_of(claiming(experiment, mean - distance), make_cells(scores, exact=None))
+    assert (item.runs, item.needed) == (n, ceil(n * (half(n) / distance) ** 2))
+    assert least <= item.needed <= 2 * least  # Student's quantile falls with the runs
+    assert item.seconds == pytest.approx((item.needed - n) * 5 * 0.6)  # five phases of 0.6 s a run
 
 
-def test_what_is_decided_has_no_price(experiment: Experiment, make_cells: Make) -> None:
-    assert not priced(claiming(experiment, 80.0), make_cells([0.83, 0.84, 0.85], exact=None))
+def test_what_is_decided_needs_nothing(experiment: Experiment, make_cells: Make) -> None:
+    assert not undecided_of(claiming(experiment, 80.0), make_cells([0.83, 0.84, 0.85], exact=None))
     assert terminal([]) == "nothing is open"
 
 
-def test_the_error_of_the_papers_own_runs_has_no_price(experiment: Experiment, make_cells: Make) -> None:
+def test_no_runs_help_against_the_error_of_the_papers_own(experiment: Experiment, make_cells: Make) -> None:
     """It prints 85.0 ± 0.5 over five runs, so its mean is known to 0.6: ours, 84.5, may be off by 1.1."""
-    (price,) = priced(experiment, make_cells([0.825, 0.835, 0.845, 0.855, 0.865], exact=None))
-    assert (price.verdict, price.needed) == ("too wide to tell", None)
-    shown = terminal([price])
+    (item,) = undecided_of(experiment, make_cells([0.825, 0.835, 0.845, 0.855, 0.865], exact=None))
+    assert (item.verdict, item.needed) == ("too wide to tell", None)
+    shown = terminal([item])
     assert f"1 would stay as they are with {MOST} times the runs" in shown
 
 
+def test_a_printed_number_needs_the_runs_that_welchs_interval_says(
+    experiment: Experiment, make_cells: Make
+) -> None:
+    """Ours is 0.9 off, within the slack of 1.0: it is decided once the interval does not have 0 inside."""
+    scores = np.array([0.839, 0.849, 0.859, 0.869, 0.879])
+    (item,) = undecided_of(experiment, make_cells(scores, exact=None))
+
+    def half(runs: int) -> float:
+        ours = 100 * scores.std(ddof=1) / np.sqrt(runs), runs - 1
+        return welch_half_width(ours, papers) + 0.005  # accuracies have two decimals
+
+    papers = 0.5 / np.sqrt(5), 4
+    part = welch_half_width(papers) + 0.005
+    assert item.needed == ceil(5 * (half(5) ** 2 - part**2) / (0.9**2 - part**2))
+    assert half(item.needed) < 0.9
+
+
 def test_a_single_run_says_nothing_of_its_spread(experiment: Experiment, make_cells: Make) -> None:
-    (price,) = priced(claiming(experiment, 84.0), make_cells([0.85], exact=None))
-    assert (price.runs, price.needed, price.first) == (1, 3, True)
-    assert "3 (first)" in terminal([price])
+    (item,) = undecided_of(claiming(experiment, 84.0), make_cells([0.85], exact=None))
+    assert (item.runs, item.needed, item.first) == (1, 3, True)
+    assert "3 (first)" in terminal([item])
 
 
 def test_the_table_says_what_needs_an_idle_machine() -> None:
-    dear = Price("a", "x", "open", 5, 10, 60.0, timed=True)
-    cheap = Price("b", "y", "open", 5, 20, 1.0, timed=False)
+    dear = Undecided("a", "x", "open", 5, 10, 60.0, timed=True)
+    cheap = Undecided("b", "y", "open", 5, 20, 1.0, timed=False)
     shown = terminal([cheap, dear])
     assert shown.index("1.0 secs") < shown.index("1.0 mins")
     assert "10 (timed)" in shown
 
 
-def test_a_case_that_fails_but_not_at_the_level_of_several_has_a_price(write: Callable[..., Path]) -> None:
+def test_a_case_that_fails_but_not_at_the_level_of_several_is_undecided(write: Callable[..., Path]) -> None:
     """With two cases, one that fails alone has to fail at 97.5 %: 0.30 below is within 0.36 of three runs."""
     path = write(**{"n_components: 64}\n  - {name: random": "n_components: [32, 64]}\n  - {name: random"})
     experiment = load_experiment(path, repeats=3)
@@ -97,8 +114,8 @@ def test_a_case_that_fails_but_not_at_the_level_of_several_has_a_price(write: Ca
         return fake_row(trial, middle + 0.001 * (trial.repeat - 1))
 
     experiment.claims[:] = [claim_on_sketches(85.0)]
-    (price,) = priced(experiment, cells_with(experiment, row))
-    assert (price.runs, price.needed) == (3, 9)
+    (item,) = undecided_of(experiment, cells_with(experiment, row))
+    assert (item.runs, item.needed) == (3, 5)
 
 
 def test_runs_on_the_same_splits_stay_in_pairs(write: Callable[..., Path]) -> None:
@@ -109,5 +126,5 @@ def test_runs_on_the_same_splits_stay_in_pairs(write: Callable[..., Path]) -> No
     about = {"text": "It is ahead", "where": "Section 1", "above": 0}
     sides = [{"map": "tensor_sketch"}, {"map": "random_maclaurin"}]
     experiment.claims[:] = [Claim.model_validate(about | {"difference": sides})]
-    (price,) = priced(experiment, cells)
-    assert (price.runs, price.needed) == (3, 9)
+    (item,) = undecided_of(experiment, cells)
+    assert (item.runs, item.needed) == (3, 19)  # 3 (4.303 * 0.5 / sqrt(3) / 0.5)^2
